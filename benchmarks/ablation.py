@@ -1,0 +1,45 @@
+"""Factual ablation of a model, plain and steered, as a Markdown table.
+
+python benchmarks/ablation.py synthetic.jsonl --model HuggingFaceTB/SmolLM2-135M-Instruct
+"""
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+from groundrail.decoding import PMI, ablation_table, load_examples
+from groundrail.decoding.ablation import MARGINS
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("examples", type=Path, help="the authors' JSONL")
+    parser.add_argument("--model", required=True, help="model id or folder")
+    parser.add_argument("--gguf", help="GGUF file inside the folder")
+    parser.add_argument("--alphas", type=float, nargs="+", default=[0.1, 0.3, 0.5])
+    parser.add_argument("--limit", type=int, help="only this many examples")
+    parser.add_argument("--device", default="cpu")
+    arguments = parser.parse_args()
+
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    chosen = {"gguf_file": arguments.gguf} if arguments.gguf else {}
+    tokenizer = AutoTokenizer.from_pretrained(arguments.model, **chosen)
+    model = AutoModelForCausalLM.from_pretrained(arguments.model, dtype="float32", **chosen)
+    model = model.to(arguments.device).eval()
+    examples = load_examples(arguments.examples)[: arguments.limit]
+    steerings = [None] + [PMI(alpha, method) for method in ("addition", "interpolation") for alpha in arguments.alphas]
+    started = time.perf_counter()
+    results = ablation_table(model, tokenizer, examples, MARGINS, steerings)
+    seconds = time.perf_counter() - started
+    print("| steering | alpha | acc | margin-acc, log 100 | margin-acc, log 1000 |")
+    print("| --- | --- | --- | --- | --- |")
+    for pmi, result in zip(steerings, results, strict=True):
+        cells = [pmi.method, f"{pmi.alpha}"] if pmi else ["none", ""]
+        print("| " + " | ".join(cells + [f"{100 * share:.1f}" for share in result.accuracies]) + " |")
+    print(f"{len(examples)} examples, {seconds:.0f} s", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()

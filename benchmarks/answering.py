@@ -1,0 +1,85 @@
+"""Measures answerers on SQuAD 2.0: exact match and token F1, by SQuAD's own definition.
+
+    python benchmarks/answering.py --data squad_v2_dev.json
+    python benchmarks/answering.py --data squad_v2_dev.json --model DIR_OR_HUB_ID
+
+Half of the questions have no answer, and None is right for them. Answers are compared with the best of the
+reference answers, without case, punctuation and articles.
+"""
+
+import argparse
+import json
+import re
+import string
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from groundrail.scoring.answers import Answerer, LexicalAnswerer
+
+_ARTICLES = re.compile(r"\b(?:a|an|the)\b")
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+def load(path: Path) -> list[tuple[str, str, list[str]]]:
+    """Question, text and reference answers; no answers where there is none."""
+    rows = []
+    for article in json.loads(path.read_text(encoding="utf-8"))["data"]:
+        for paragraph in article["paragraphs"]:
+            for asked in paragraph["qas"]:
+                answers = [] if asked["is_impossible"] else [answer["text"] for answer in asked["answers"]]
+                rows.append((asked["question"], paragraph["context"], answers))
+    return rows
+
+
+def words(text: str) -> list[str]:
+    """SQuAD's normalisation."""
+    return _ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
+
+
+def f1(predicted: str, reference: str) -> float:
+    """Token F1; 1 where both are empty."""
+    ours, theirs = words(predicted), words(reference)
+    shared = (Counter(ours) & Counter(theirs)).total()
+    return 2 * shared / (len(ours) + len(theirs)) if ours and theirs else float(ours == theirs)
+
+
+def measured(answerer: Answerer, rows: Sequence[tuple[str, str, list[str]]]) -> str:
+    """One row of the table, without the name."""
+    started = time.perf_counter()
+    found = answerer.answer([(question, text) for question, text, _ in rows])
+    seconds = time.perf_counter() - started
+    texts = ["" if answer is None else answer.text for answer in found]
+    exact = [max(words(t) == words(r) for r in row[2] or [""]) for t, row in zip(texts, rows, strict=True)]
+    overlap = [max(f1(t, r) for r in row[2] or [""]) for t, row in zip(texts, rows, strict=True)]
+    answerable = [value for value, row in zip(overlap, rows, strict=True) if row[2]]
+    silent = [text == "" for text, row in zip(texts, rows, strict=True) if not row[2]]
+    cells = [100 * sum(values) / max(1, len(values)) for values in (exact, overlap, answerable, silent)]
+    return " | ".join([*(f"{cell:.1f}" for cell in cells), f"{1000 * seconds / len(rows):.1f}"])
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--limit", type=int, help="only every n-th question, so that about this many are asked")
+    parser.add_argument("--model", help="also measure this extractive model, by id or folder")
+    args = parser.parse_args()
+
+    rows = load(args.data)
+    rows = rows[:: max(1, len(rows) // args.limit)] if args.limit else rows
+    answerers: dict[str, Answerer] = {"LexicalAnswerer": LexicalAnswerer()}
+    if args.model:
+        from groundrail.scoring.extractive import ExtractiveAnswerer
+
+        answerers[args.model] = ExtractiveAnswerer.from_pretrained(args.model)
+    print(f"{len(rows)} questions of {args.data.name}\n")
+    print("| answerer | exact | F1 | F1 where answerable | none where none, % | ms a question |")
+    print("| --- | --- | --- | --- | --- | --- |")
+    for name, answerer in answerers.items():
+        print(f"| {name} | {measured(answerer, rows)} |")
+
+
+if __name__ == "__main__":
+    main()

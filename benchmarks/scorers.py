@@ -1,0 +1,77 @@
+"""Every scorer around one judge on every data set: ROC-AUC, calibration error, cost.
+
+    python benchmarks/scorers.py --data ../shared/data/eval/true/*.csv --out runs/scorers
+
+Claims are split into sentences, their scores averaged. With `--out` a second run continues the first.
+`gain` reads with SmolLM2 and not with the judge; its numbers are no probabilities, so it has no ECE.
+"""
+
+import argparse
+import statistics
+from pathlib import Path
+
+from groundrail.entailment import load as load_entailment
+from groundrail.evaluation.cli import sample
+from groundrail.evaluation.counting import counted
+from groundrail.evaluation.examples import Example
+from groundrail.evaluation.loaders import load
+from groundrail.evaluation.run import evaluate
+from groundrail.evaluation.summary import Summary, summarise
+from groundrail.scoring.base import Scorer
+from groundrail.scoring.registry import SCORERS, load_scorer, needs_entailment
+
+
+def measured(name: str, examples: list[Example], entailment: str | None, out: Path | None) -> list[Summary]:
+    counter = counted(load_entailment(entailment)) if needs_entailment(name) else None
+    scorer: Scorer
+    if name == "gain":
+        from groundrail.testing import smollm2
+
+        scorer = load_scorer(name, **dict(zip(("model", "tokenizer"), smollm2(), strict=True)))
+    else:
+        scorer = load_scorer(name, counter)
+    results = evaluate(
+        scorer,
+        examples,
+        results=None if out is None else out / f"{name}.jsonl",
+        settings={"scorer": name, "entailment": entailment},
+        counter=counter,
+    )
+    return summarise(examples, results, threshold=getattr(scorer, "threshold", 0.5))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, nargs="+", required=True)
+    parser.add_argument("--scorers", nargs="+", choices=tuple(SCORERS), default=tuple(SCORERS))
+    parser.add_argument("--entailment", help="model id or folder; the built-in judge")
+    parser.add_argument("--documents", type=Path, help="folder of a challenge file's documents")
+    parser.add_argument("--limit", type=int, help="claims of each set at most, drawn by a fixed seed")
+    parser.add_argument("--out", type=Path, help="folder to keep results in")
+    args = parser.parse_args()
+    examples: list[Example] = []
+    for path in args.data:
+        loaded = load(path, documents=args.documents)
+        for name in dict.fromkeys(example.dataset for example in loaded):
+            examples += sample([e for e in loaded if e.dataset == name], args.limit, seed=0)
+    sets = list(dict.fromkeys(example.dataset for example in examples))
+    print(", ".join(f"{name}: {sum(e.dataset == name for e in examples)} claims" for name in sets) + "\n")
+    print(f"| scorer | {' | '.join(sets)} | mean AUC | ECE | calls | pairs | seconds |")
+    print("| --- |" + " --- |" * (len(sets) + 5))
+    for name in args.scorers:
+        rows = measured(name, examples, args.entailment, args.out)
+        aucs = [100 * row.auc.value if row.auc else float("nan") for row in rows]
+        eces = [row.ece.value for row in rows if row.ece and name != "gain"]
+        cells = [
+            *(f"{auc:.1f}" for auc in aucs),
+            f"{statistics.mean(aucs):.1f}",
+            f"{statistics.mean(eces):.3f}" if eces else "",
+            f"{statistics.mean(row.calls or 0.0 for row in rows):.2f}",
+            f"{statistics.mean(row.pairs or 0.0 for row in rows):.1f}",
+            f"{statistics.mean(row.seconds or 0.0 for row in rows):.3f}",
+        ]
+        print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""Steering Hugging Face `generate` toward the source.
+
+Names are loaded when first used, so that importing this package imports neither torch nor transformers.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from groundrail.decoding.ablation import (
+        AblationExample,
+        AblationResult,
+        ablation_table,
+        factual_ablation,
+        load_examples,
+    )
+    from groundrail.decoding.dual import PMIDecoding
+    from groundrail.decoding.generator import HFGenerator, Sampling
+    from groundrail.decoding.likelihood import continuation_log_probs, token_gains
+    from groundrail.decoding.pmi import (
+        PMIAdditionLogitsProcessor,
+        PMIInterpolationLogitsProcessor,
+        PMILogitsProcessor,
+    )
+    from groundrail.decoding.steering import PMI, combine
+
+_HOME = {
+    "AblationExample": "ablation",
+    "AblationResult": "ablation",
+    "HFGenerator": "generator",
+    "PMI": "steering",
+    "PMIAdditionLogitsProcessor": "pmi",
+    "PMIDecoding": "dual",
+    "PMIInterpolationLogitsProcessor": "pmi",
+    "PMILogitsProcessor": "pmi",
+    "Sampling": "generator",
+    "ablation_table": "ablation",
+    "combine": "steering",
+    "continuation_log_probs": "likelihood",
+    "factual_ablation": "ablation",
+    "load_examples": "ablation",
+    "token_gains": "likelihood",
+}
+
+__all__ = [
+    "AblationExample",
+    "AblationResult",
+    "HFGenerator",
+    "PMI",
+    "PMIAdditionLogitsProcessor",
+    "PMIDecoding",
+    "PMIInterpolationLogitsProcessor",
+    "PMILogitsProcessor",
+    "Sampling",
+    "ablation_table",
+    "combine",
+    "continuation_log_probs",
+    "factual_ablation",
+    "load_examples",
+    "token_gains",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

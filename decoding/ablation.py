@@ -1,0 +1,148 @@
+"""Factual ablation, West et al. (ACL 2022), section 3.2: is a text likelier given the source it is true of?
+
+Each example has one context, one target and two sources; the target is true of one. Targets are scored,
+nothing is generated. With PMI steering, the target's tokens are scored by the steered distribution.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from groundrail.decoding.steering import PMI, combine
+from groundrail.errors import InputError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+MARGINS = (0.0, math.log(100), math.log(1000))
+"""The margins of the paper's tables in nats: acc, and margin-acc at 100 and at 1000."""
+
+SEPARATOR = "\n\n"
+"""Between a source and the context."""
+
+
+@dataclass(frozen=True, slots=True)
+class AblationExample:
+    """`target` continues `context` and is true of `source` but not of `other_source`."""
+
+    context: str
+    target: str
+    source: str
+    other_source: str
+
+
+@dataclass(frozen=True, slots=True)
+class AblationResult:
+    """`log_ratios`: log P(target | source) - log P(target | other source) in nats, one an example.
+
+    `accuracies`: the share of them above each of `margins`; at margin 0 it is the paper's acc.
+    """
+
+    log_ratios: tuple[float, ...]
+    margins: tuple[float, ...]
+
+    @property
+    def accuracies(self) -> tuple[float, ...]:
+        """acc or margin-acc for each margin, in [0, 1]."""
+        return tuple(sum(ratio > m for ratio in self.log_ratios) / len(self.log_ratios) for m in self.margins)
+
+
+def load_examples(path: str | Path) -> list[AblationExample]:
+    """The authors' file: each record holds two sources and a target true of each, so it gives two examples.
+
+    A line is a record, or an object of records by id. `InputError` if there is none or a field is missing.
+    """
+    records: list[dict[str, Any]] = []
+    for line in Path(path).read_text(encoding="utf-8").splitlines():
+        if line.strip():
+            found = json.loads(line)
+            records += [found] if "target" in found else found.values()
+    if not records:
+        raise InputError(f"no examples in {path}")
+    return [example for record in records for example in _both(record, path)]
+
+
+def _both(record: dict[str, Any], path: str | Path) -> list[AblationExample]:
+    fields = ("context", "target", "new_target", "source", "new_source")
+    missing = [field for field in fields if field not in record]
+    if missing:
+        raise InputError(f"a record in {path} has no {missing}: it needs {', '.join(fields)}")
+    context, target, new_target, source, new_source = (record[field] for field in fields)
+    return [
+        AblationExample(context, target, source, new_source),
+        AblationExample(context, new_target, new_source, source),
+    ]
+
+
+def factual_ablation(
+    model: PreTrainedModel,
+    tokenizer: Any,
+    examples: Sequence[AblationExample],
+    margins: Sequence[float] = MARGINS,
+    steering: PMI | None = None,
+) -> AblationResult:
+    """acc and margin-acc of a decoder-only model, steered or not; `margins` in nats.
+
+    Raises `InputError` without examples and `SourceTooLongError` for a source that does not fit the model
+    with its context and target.
+    """
+    return ablation_table(model, tokenizer, examples, margins, [steering])[0]
+
+
+def ablation_table(
+    model: PreTrainedModel,
+    tokenizer: Any,
+    examples: Sequence[AblationExample],
+    margins: Sequence[float],
+    steerings: Sequence[PMI | None],
+) -> list[AblationResult]:
+    """`factual_ablation` for several steerings, from one reading of the texts."""
+    if not examples:
+        raise InputError("factual ablation needs at least one example")
+    ratios: list[list[float]] = [[] for _ in steerings]
+    for _, group in groupby(examples, key=lambda example: example.context):
+        for found, more in zip(ratios, _log_ratios(model, tokenizer, list(group), steerings), strict=True):
+            found += more
+    return [AblationResult(tuple(found), tuple(margins)) for found in ratios]
+
+
+def _log_ratios(
+    model: PreTrainedModel,
+    tokenizer: Any,
+    examples: Sequence[AblationExample],
+    steerings: Sequence[PMI | None],
+) -> list[list[float]]:
+    """Log-ratios of examples with one context, a list for every steering; each source is read once."""
+    from groundrail.decoding.likelihood import continuation_log_probs
+
+    def ids(text: str) -> list[int]:
+        return list(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    marks = (tokenizer.bos_token_id, tokenizer.eos_token_id)
+    start = [mark for mark in marks if mark is not None][:1]
+    context = ids(examples[0].context)
+    targets = {text: ids(text) for text in dict.fromkeys(example.target for example in examples)}
+    sources = dict.fromkeys(source for e in examples for source in (e.source, e.other_source))
+    ungrounded = list(continuation_log_probs(model, [*start, *context], list(targets.values())))
+    log_p: dict[tuple[str, str], list[float]] = {}
+    for source in sources:
+        grounded = continuation_log_probs(model, [*start, *ids(source + SEPARATOR), *context], list(targets.values()))
+        for (text, tokens), with_source, without in zip(targets.items(), grounded, ungrounded, strict=True):
+            log_p[source, text] = [
+                float(
+                    (with_source if pmi is None else combine(with_source, without, pmi))
+                    .gather(1, with_source.new_tensor(tokens).long()[:, None])
+                    .sum()
+                )
+                for pmi in steerings
+            ]
+    return [
+        [log_p[e.source, e.target][k] - log_p[e.other_source, e.target][k] for e in examples]
+        for k in range(len(steerings))
+    ]

@@ -1,0 +1,262 @@
+"""Logits processors that steer `generate` toward the source: PMI-addition and PMI-interpolation.
+
+West et al. (ACL 2022), section 3.3.2. Exact under greedy search, sampling, beams, several returned
+sequences, padded batches, encoder-decoder models and assisted decoding. The ungrounded distribution comes
+from `groundrail.decoding.ungrounded`, the equations from `groundrail.decoding.steering`; running both
+contexts in one forward pass is `groundrail.decoding.dual`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+from transformers.generation.logits_process import LogitsProcessor
+
+from groundrail.decoding.prompts import TokenInputs, require_fit, require_one_each, vocabulary
+from groundrail.decoding.steering import PMI, combine
+from groundrail.decoding.ungrounded import UngroundedContext
+from groundrail.errors import InputError, ModelError
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel
+
+
+_SAME_PROMPT = 1e-2
+"""Nats by which two rows' first distributions may differ if they come from one encoder prompt."""
+
+
+class PMILogitsProcessor(LogitsProcessor):
+    """Steers by any `PMI`; the two methods of the paper below are this with their own arguments.
+
+    `model`: the one that generates. `ungrounded`: the prompt without its source, a tokenizer's output or
+    ids, one row for every grounded prompt; for an encoder-decoder model the encoder's input.
+    `ungrounded_model`: another estimate of P(t | context) over the same vocabulary. `renormalize=False`
+    returns scores without the final softmax. Raises `ModelError` if the vocabularies differ and
+    `SourceTooLongError` if the prompt does not fit.
+
+    Where the answer starts. A processor sees token rows and nothing else, so the rows of the first call are
+    taken as the prompt. Rows that extend a remembered row by one token continue it, in whatever order; that
+    includes a new `generate` call on the output of the last one. Any other rows are a new prompt, unless
+    they extend the old prompt in another way: that could mean either, and is an `InputError` which asks for
+    `prompt_length` (tokens, padding included, after which every answer starts) or for `reset()` before the
+    call.
+    """
+
+    supports_continuous_batching = False
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        ungrounded: TokenInputs,
+        pmi: PMI,
+        *,
+        renormalize: bool = True,
+        ungrounded_model: PreTrainedModel | None = None,
+        prompt_length: int | None = None,
+    ) -> None:
+        estimator = model if ungrounded_model is None else ungrounded_model
+        if vocabulary(model) != vocabulary(estimator):
+            raise ModelError(
+                f"the ungrounded model scores {vocabulary(estimator)} tokens, the generating one "
+                f"{vocabulary(model)}: both need the same vocabulary"
+            )
+        if prompt_length is not None and prompt_length < 1:
+            raise InputError(f"prompt_length is {prompt_length}: it must be at least 1")
+        self.model = model
+        self.pmi = pmi
+        self.renormalize = renormalize
+        self._context = UngroundedContext(estimator, ungrounded)
+        self._fixed_start = prompt_length
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget the current generation: the rows of the next call are a new prompt."""
+        self._context.reset()
+        self._prompt: Tensor | None = None
+        self._rows: Tensor | None = None
+        self._last: tuple[Tensor, Tensor] | None = None
+        self._gains: Tensor | None = None
+
+    @property
+    def gains(self) -> Tensor:
+        """s_pmi of the tokens chosen so far, (rows, tokens seen) in nats, in the row order of the last call.
+
+        A processor is called before a token is chosen, so the last one is missing: see `gains_of`. Beams
+        carry theirs along. `InputError` before the first call, and after assisted decoding, which takes
+        tokens back. P_g is the distribution as it reaches this processor: one that comes before it and rules
+        tokens out (a least length, bad words) has its part in the number.
+        """
+        if self._gains is None:
+            raise InputError("no gains: nothing was generated yet, or assisted decoding took tokens back")
+        return self._gains
+
+    def gains_of(self, sequences: Tensor) -> Tensor:
+        """s_pmi of every generated token of what `generate` returned, (sequences, new tokens) in nats.
+
+        Tokens that pad a finished row have a value too, which means nothing. `InputError` for a beam that was
+        finished before the last step, whose last token no processor sees; `groundrail.decoding.token_gains`
+        computes it from the text.
+        """
+        gains = self.gains
+        if self._rows is None or self._last is None or sequences.shape[1] != self._rows.shape[1] + 1:
+            raise InputError(
+                f"sequences have {sequences.shape[1]} tokens but the last step saw "
+                f"{0 if self._rows is None else self._rows.shape[1]}: compute the gains with token_gains"
+            )
+        parents = self._parents(sequences)
+        if parents is None:
+            raise InputError("a sequence left the beams before the last step: use token_gains")
+        return torch.cat([gains[parents], self._gain_of(parents, sequences)], dim=1)
+
+    @torch.no_grad()
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """Steered log-probabilities (rows, vocabulary) of the token after `input_ids` (rows, length)."""
+        rows = input_ids.clone()
+        log_p_grounded = torch.log_softmax(scores.float(), dim=-1)
+        start = self._follow(rows, log_p_grounded)
+        continuation = rows if self._context.is_encoder_decoder else rows[:, start:]
+        log_p_ungrounded = self._context.log_probs(continuation).to(scores.device)
+        if log_p_grounded.shape[-1] != log_p_ungrounded.shape[-1]:
+            raise ModelError(
+                f"the ungrounded model scores {log_p_ungrounded.shape[-1]} tokens, the generating one "
+                f"{log_p_grounded.shape[-1]}: both need the same vocabulary"
+            )
+        self._rows, self._last = rows, (log_p_grounded, log_p_ungrounded)
+        return combine(log_p_grounded, log_p_ungrounded, self.pmi, renormalize=self.renormalize)
+
+    def _follow(self, input_ids: Tensor, log_p: Tensor) -> int:
+        """Tokens of the prompt, after finding whether the rows continue what was seen or start anew."""
+        parents = self._parents(input_ids)
+        if parents is not None and self._prompt is not None and self._rows is not None:
+            one_step = input_ids.shape[1] == self._rows.shape[1] + 1
+            kept = self._gains
+            self._gains = (
+                torch.cat([kept[parents], self._gain_of(parents, input_ids)], dim=1)
+                if one_step and kept is not None
+                else None
+            )
+            return self._prompt.shape[1]
+        start = input_ids.shape[1] if self._fixed_start is None else self._fixed_start
+        if input_ids.shape[1] < start:
+            raise InputError(f"prompt_length is {start} but the rows have {input_ids.shape[1]} tokens")
+        if self._fixed_start is None and self._may_continue(input_ids):
+            raise InputError(
+                f"rows of {input_ids.shape[1]} tokens extend the last prompt of {self._prompt_width} by more "
+                "than one step: call reset() if this is a new prompt, or give prompt_length if it is the old "
+                "one with more of its answer"
+            )
+        self.reset()
+        self._begin(input_ids[:, :start], log_p)
+        answered = input_ids.shape[1] - start
+        self._gains = None if answered else input_ids.new_zeros(input_ids.shape[0], 0, dtype=torch.float32)
+        return start
+
+    @property
+    def _prompt_width(self) -> int:
+        return 0 if self._prompt is None else self._prompt.shape[1]
+
+    def _begin(self, prompt: Tensor, log_p: Tensor) -> None:
+        """Remember the prompt; `InputError` unless every ungrounded row has one grounded prompt of its own.
+
+        Encoder prompts are not seen here, but different ones show in the first step's distribution.
+        """
+        if self._context.is_encoder_decoder:
+            changes = ((log_p[1:] - log_p[:-1]).nan_to_num().abs() > _SAME_PROMPT).any(dim=1)
+        else:
+            require_fit(self.model, _certain_tokens(prompt), "the grounded prompt")
+            changes = (prompt[1:] != prompt[:-1]).any(dim=1)
+        rows = self._context.rows_of(prompt.shape[0])
+        require_one_each(changes, self._context.prompt, rows)
+        self._prompt = prompt
+
+    def _may_continue(self, input_ids: Tensor) -> bool:
+        """Whether rows extend the remembered prompts, so that they could be its answer."""
+        if self._prompt is None or self._context.is_encoder_decoder or input_ids.shape[0] != self._prompt.shape[0]:
+            return False
+        width = self._prompt.shape[1]
+        return input_ids.shape[1] > width and torch.equal(input_ids[:, :width], self._prompt)
+
+    def _parents(self, input_ids: Tensor) -> Tensor | None:
+        """For each row a remembered one it shares all but its last token with, if all have one."""
+        if self._rows is None or self._prompt is None or input_ids.shape[0] % self._context.batch_size:
+            return None
+        length = input_ids.shape[1]
+        if not self._prompt.shape[1] < length <= self._rows.shape[1] + 1:
+            return None
+        group = self._context.rows_of(input_ids.shape[0]).to(input_ids.device)
+        remembered = self._context.rows_of(self._rows.shape[0]).to(input_ids.device)
+        same = (input_ids[:, None, : length - 1] == self._rows[None, :, : length - 1]).all(dim=2)
+        found, parents = (same & (group[:, None] == remembered[None])).int().max(dim=1)
+        return parents if bool(found.all()) else None
+
+    def _gain_of(self, parents: Tensor, rows: Tensor) -> Tensor:
+        """s_pmi of the last token of `rows`, (rows, 1), which were chosen after the last call."""
+        if self._last is None:
+            raise InputError("no gains: nothing was generated yet")
+        grounded, ungrounded = self._last
+        chosen = rows[:, -1:]
+        return grounded[parents].gather(1, chosen) - ungrounded[parents].gather(1, chosen)
+
+
+def _certain_tokens(prompt: Tensor) -> int:
+    """Tokens the longest row has at least, though equal ones at its start might all be padding."""
+    leading = (prompt == prompt[:, :1]).int().cumprod(dim=1).sum(dim=1)
+    return int((prompt.shape[1] - leading).max()) + 1
+
+
+class PMIAdditionLogitsProcessor(PMILogitsProcessor):
+    """Equation 5: softmax(log P_g + alpha * s_pmi), alpha >= 0.
+
+    Other arguments: see `PMILogitsProcessor`.
+
+    With `floor` off, the default, a large alpha promotes tokens that are rare in both contexts.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        ungrounded: TokenInputs,
+        alpha: float,
+        *,
+        floor: float | None = None,
+        renormalize: bool = True,
+        ungrounded_model: PreTrainedModel | None = None,
+        prompt_length: int | None = None,
+    ) -> None:
+        super().__init__(
+            model,
+            ungrounded,
+            PMI(alpha, "addition", floor),
+            renormalize=renormalize,
+            ungrounded_model=ungrounded_model,
+            prompt_length=prompt_length,
+        )
+
+
+class PMIInterpolationLogitsProcessor(PMILogitsProcessor):
+    """Equation 6: softmax((1 - alpha) * log P_g + alpha * s_pmi), 0 <= alpha <= 1.
+
+    Other arguments: see `PMILogitsProcessor`.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        ungrounded: TokenInputs,
+        alpha: float,
+        *,
+        floor: float | None = None,
+        renormalize: bool = True,
+        ungrounded_model: PreTrainedModel | None = None,
+        prompt_length: int | None = None,
+    ) -> None:
+        super().__init__(
+            model,
+            ungrounded,
+            PMI(alpha, "interpolation", floor),
+            renormalize=renormalize,
+            ungrounded_model=ungrounded_model,
+            prompt_length=prompt_length,
+        )

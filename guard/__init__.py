@@ -1,0 +1,76 @@
+"""groundrail: a generation-time guardrail that releases a sentence only when the source supports it."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from groundrail.chat import ChatGuard
+    from groundrail.errors import (
+        ClaimTooLongError,
+        GenerationError,
+        GroundrailError,
+        InputError,
+        MissingExtraError,
+        ModelError,
+        ScoringError,
+        SourceTooLongError,
+        UnsupportedError,
+    )
+    from groundrail.guard import AsyncGuardedStream, Guard, GuardedStream
+    from groundrail.policy import Policy
+    from groundrail.types import Attempt, CheckedSentence, Citation, Document, GuardResult, Span, Verdict
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "chat": ("ChatGuard",),
+    "errors": (
+        "ClaimTooLongError",
+        "GenerationError",
+        "GroundrailError",
+        "InputError",
+        "MissingExtraError",
+        "ModelError",
+        "ScoringError",
+        "SourceTooLongError",
+        "UnsupportedError",
+    ),
+    "guard": ("AsyncGuardedStream", "Guard", "GuardedStream"),
+    "policy": ("Policy",),
+    "types": ("Attempt", "CheckedSentence", "Citation", "Document", "GuardResult", "Span", "Verdict"),
+}
+
+__all__ = [
+    "AsyncGuardedStream",
+    "Attempt",
+    "ChatGuard",
+    "CheckedSentence",
+    "Citation",
+    "ClaimTooLongError",
+    "Document",
+    "GenerationError",
+    "GroundrailError",
+    "Guard",
+    "GuardResult",
+    "GuardedStream",
+    "InputError",
+    "MissingExtraError",
+    "ModelError",
+    "Policy",
+    "ScoringError",
+    "SourceTooLongError",
+    "Span",
+    "UnsupportedError",
+    "Verdict",
+]
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _HOME.items():
+        if name in names:
+            return getattr(import_module(f"groundrail.{module}"), name)
+    raise AttributeError(f"module 'groundrail' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,253 @@
+"""`ChatGuard`: a guarded conversation that remembers only what was released.
+
+Adds history, sources that grow with the talk, claims that lean on the sentence before, and a second try for
+a whole turn. Checking and retrying a sentence is `groundrail.guard`'s.
+"""
+
+import copy
+import re
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+
+from pydantic import BaseModel, ConfigDict
+
+from groundrail.errors import InputError, UnsupportedError
+from groundrail.guard import Guard
+from groundrail.loop import ClaimOf
+from groundrail.policy import Attempts
+from groundrail.types import CheckedSentence, Document, GuardResult, Source, Verdict, as_documents
+
+
+class Turn(BaseModel):
+    """What the user said, what was released in reply, and how it was checked.
+
+    `discarded` are whole answers that were written anew. `abstained` says that nothing was worth releasing
+    and the reply is the policy's abstention.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    message: str
+    reply: str
+    result: GuardResult
+    discarded: tuple[GuardResult, ...] = ()
+    abstained: bool = False
+
+
+def transcript(turns: Sequence[Turn], message: str) -> str:
+    """The prompt of a turn: the message alone at first, later after the talk so far."""
+    if not turns:
+        return message
+    lines = [line for turn in turns for line in (f"User: {turn.message}", f"Assistant: {turn.reply.strip()}")]
+    return "\n".join(["The conversation so far:", *lines, "", f"User: {message}"])
+
+
+_LEANING = re.compile(
+    r"(?:and |but |so |also,? |then,? |however,? )?(?:"
+    r"(?:he|she|it|they|this|that|these|those|his|her|hers|its|their|theirs|both|neither|such|the former|the latter)\b"
+    r"|the [\w-]+(?! (?:of|in|for|from|on|at|to|with|between|under|by|that|which|who|whose)\b)\b)",
+    re.IGNORECASE,
+)
+
+
+def leans_on_previous(claim: str) -> bool:
+    """Whether a claim opens with a pronoun or a bare "the ...": one that nothing in it specifies."""
+    return _LEANING.match(claim) is not None
+
+
+def in_context(claim_of: ClaimOf) -> ClaimOf:
+    """Like `claim_of`, but a claim that leans on the sentence before is scored together with it."""
+
+    def joined(sentence: str, previous: str) -> str | None:
+        claim = claim_of(sentence, previous)
+        if claim is None or not leans_on_previous(claim):
+            return claim
+        before = claim_of(previous, "")
+        return claim if before is None else f"{before} {claim}"
+
+    return joined
+
+
+class ChatGuard:
+    """A conversation with a guard's generator, one turn at a time.
+
+    guard: writes and checks. Its policy counts for sentences and for whole turns: an answer that keeps
+        unsupported sentences while attempts are left is written anew, and the answer with the most supported
+        sentences is the reply. A stream has no second answer: what it has shown stays.
+    source: what every turn may draw on, beside its own source.
+    user_as_source, answers_as_source: also draw on what the user said, and on earlier supported sentences.
+    pronouns: score a claim that opens with a pronoun or a bare "the ..." together with the sentence before.
+    prompt: makes the generator's prompt of the turns so far and the message.
+
+    Where nothing of an answer is released, the reply is the policy's `abstention`.
+    """
+
+    def __init__(
+        self,
+        guard: Guard,
+        *,
+        source: Source = (),
+        user_as_source: bool = False,
+        answers_as_source: bool = False,
+        pronouns: bool = True,
+        prompt: Callable[[Sequence[Turn], str], str] = transcript,
+    ) -> None:
+        if guard.generator is None:
+            raise InputError("a chat needs a guard with a generator: ChatGuard(Guard(generator))")
+        self.guard = copy.copy(guard)
+        if pronouns:
+            self.guard.claim_of = in_context(guard.claim_of)
+        self.source = source
+        self.user_as_source, self.answers_as_source = user_as_source, answers_as_source
+        self._prompt = prompt
+        self._turns: list[Turn] = []
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The conversation so far, as its user saw it."""
+        return tuple(self._turns)
+
+    def ask(self, message: str, source: Source = ()) -> Turn:
+        """One turn. Raises: what `Guard.generate` raises; the conversation is then as it was before."""
+        prompt, documents = self._prepared(message, source)
+        tries = _Tries(self.guard)
+        while tries.another():
+            try:
+                tries.add(self.guard.generate(prompt, documents))
+            except UnsupportedError as error:
+                tries.add_failure(error)
+        return self._remember(message, *tries.best())
+
+    async def aask(self, message: str, source: Source = ()) -> Turn:
+        """`ask` without blocking the event loop."""
+        prompt, documents = self._prepared(message, source)
+        tries = _Tries(self.guard)
+        while tries.another():
+            try:
+                tries.add(await self.guard.agenerate(prompt, documents))
+            except UnsupportedError as error:
+                tries.add_failure(error)
+        return self._remember(message, *tries.best())
+
+    def stream(self, message: str, source: Source = ()) -> Iterator[str]:
+        """Released text as soon as its verdict is known; the turn is in `turns` once the iterator ends.
+
+        An iterator that is closed early, or that raises, leaves a turn with what it has shown.
+        """
+        prompt, documents = self._prepared(message, source)
+        stream = self.guard.stream(prompt, documents)
+        shown: list[CheckedSentence] = []
+        result: GuardResult | None = None
+        try:
+            for sentence in stream.sentences():
+                shown.append(sentence)
+                if sentence.released_text:
+                    yield sentence.released_text
+            result = stream.result
+            if not result.text.strip():
+                yield self.guard.policy.abstention
+        finally:
+            if result is not None or any(s.released_text for s in shown):
+                self._remember(message, result or self._partial(shown))
+
+    async def astream(self, message: str, source: Source = ()) -> AsyncIterator[str]:
+        """`stream` without blocking the event loop."""
+        prompt, documents = self._prepared(message, source)
+        stream = await self.guard.astream(prompt, documents)
+        shown: list[CheckedSentence] = []
+        result: GuardResult | None = None
+        try:
+            async for sentence in stream.sentences():
+                shown.append(sentence)
+                if sentence.released_text:
+                    yield sentence.released_text
+            result = stream.result
+            if not result.text.strip():
+                yield self.guard.policy.abstention
+        finally:
+            if result is not None or any(s.released_text for s in shown):
+                self._remember(message, result or self._partial(shown))
+
+    def _prepared(self, message: str, source: Source) -> tuple[str, tuple[Document, ...]]:
+        if not isinstance(message, str) or not message.strip():
+            raise InputError("a message is text that is not empty")
+        given = [*_items(self.source), *_items(source)]
+        documents = list(as_documents([item for n, item in enumerate(given) if item not in given[:n]]))
+        for number, turn in enumerate(self._turns, start=1):
+            if self.user_as_source:
+                documents.append(Document(text=turn.message, id=f"user-{number}"))
+            supported = [s.text for s in turn.result.sentences if s.verdict is Verdict.SUPPORTED and s.released]
+            if self.answers_as_source and supported:
+                documents.append(Document(text="".join(supported), id=f"answer-{number}"))
+        if self.user_as_source:
+            documents.append(Document(text=message, id=f"user-{len(self._turns) + 1}"))
+        return self._prompt(self.turns, message), as_documents(documents)
+
+    def _remember(self, message: str, result: GuardResult, discarded: Sequence[GuardResult] = ()) -> Turn:
+        abstained = not result.text.strip()
+        turn = Turn(
+            message=message,
+            reply=self.guard.policy.abstention if abstained else result.text,
+            result=result,
+            discarded=tuple(discarded),
+            abstained=abstained,
+        )
+        self._turns.append(turn)
+        return turn
+
+    def _partial(self, shown: Sequence[CheckedSentence]) -> GuardResult:
+        return GuardResult(
+            text="".join(s.released_text for s in shown),
+            answer="".join(s.text for s in shown),
+            sentences=tuple(shown),
+            threshold=self.guard.threshold,
+        )
+
+
+class _Tries:
+    """Answers to one message: whether to write another, and which is best.
+
+    A sentence that was retried has used up as many of the policy's attempts.
+    """
+
+    def __init__(self, guard: Guard) -> None:
+        self._attempts = Attempts(guard.policy)
+        self._results: list[GuardResult] = []
+        self._failures: list[UnsupportedError | None] = []
+
+    def another(self) -> bool:
+        if not self._results:
+            return True
+        failed = [s for s in self._results[-1].sentences if s.verdict is Verdict.UNSUPPORTED]
+        if not failed:
+            return False
+        spent = max(len(sentence.attempts) for sentence in failed)
+        return all(self._attempts.another() for _ in range(max(1, spent)))
+
+    def add(self, result: GuardResult) -> None:
+        self._results.append(result)
+        self._failures.append(None)
+
+    def add_failure(self, error: UnsupportedError) -> None:
+        if not isinstance(error.result, GuardResult):
+            raise error
+        self._results.append(error.result)
+        self._failures.append(error)
+
+    def best(self) -> tuple[GuardResult, tuple[GuardResult, ...]]:
+        """A wholly supported answer, else the one with the most supported sentences; then the others.
+
+        Raises: UnsupportedError where all failed.
+        """
+        standing = [n for n, failure in enumerate(self._failures) if failure is None]
+        if not standing:
+            raise next(failure for failure in reversed(self._failures) if failure is not None)
+        chosen = max(standing, key=lambda n: (self._results[n].supported, _count(self._results[n])))
+        return self._results[chosen], tuple(r for n, r in enumerate(self._results) if n != chosen)
+
+
+def _count(result: GuardResult) -> int:
+    return sum(s.verdict is Verdict.SUPPORTED for s in result.sentences)
+
+
+def _items(source: Source) -> Sequence[str | Document]:
+    return [source] if isinstance(source, str | Document) else source

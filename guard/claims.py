@@ -1,0 +1,73 @@
+"""What in a sentence is worth checking: its claim, or nothing.
+
+Plain rules, closed by design: a sentence counts as claimless only when it is made of known polite
+phrases from end to end. A phrase with room for a fact in it is a claim, question mark or not, and
+so is a bare "Yes", which answers something.
+"""
+
+import re
+
+_MARKUP = re.compile(r"^\s*(?:(?:[-+*•‣◦▪·–>]|#{1,6}|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+)+")
+_EMPHASIS = re.compile(r"(\*\*|__|`)(.+?)\1")
+_FOOTNOTE = re.compile(r"\s*\[\d{1,3}\](?=[\s.,;:!?]|$)")
+
+_YOU_NEED = r"(?: you)?(?: (?:need|want|like|have))?"
+_TOPIC = r"(?: (?:with|about|on|for) (?:that|this|it|anything else|something else|your question))?"
+_GREETING = (
+    r"(?:hi|hello|hey|welcome|good (?:morning|afternoon|evening|day))(?: there| again| everyone)?",
+    r"(?:many )?thanks?(?: you)?(?: (?:so|very) much)?(?: for (?:asking|your question|reaching out|waiting))?",
+    r"you(?:'re| are) (?:very |most )?welcome",
+    r"(?:okay|ok|great|good question|got it|i see|understood)",
+    r"(?:that's|that is|what) a (?:great|good|fair) question",
+    r"(?:i'?d|i would|i will|i'?ll)(?: be)? (?:happy|glad)? ?(?:to )?help(?: you)?" + _TOPIC,
+    r"(?:i hope|hope) (?:this|that|it) helps",
+    r"(?:please )?(?:feel free to|let me know if|do not hesitate to|don't hesitate to)"
+    r"(?: you)?(?: (?:ask|contact me|have|need|want|reach out))?(?: (?:any|more|further|other))*"
+    r"(?: (?:questions?|help|anything else|information|assistance|details))?",
+    r"(?:goodbye|bye|take care|have a (?:nice|great|good) (?:day|evening|weekend))",
+)
+_AFFIRMATION = r"(?:yes|no|sure|certainly|of course|absolutely|not at all)[\s,;:.!…-]+"
+_REFUSAL = (
+    r"(?:i'?m |i am )?(?:very )?sorry",
+    r"(?:unfortunately |i'?m afraid )?(?:i )?(?:don't|do not) (?:know|have (?:that|this|enough) information)"
+    r"(?: to answer(?: (?:that|this|your question|that question|this question))?)?",
+    r"(?:unfortunately |i'?m afraid )?(?:i )?(?:can't|cannot|can not|could not|couldn't|am unable to|am not able to)"
+    r" (?:answer|say|tell|help|find)(?: you)?"
+    r"(?: (?:that|this|it|an answer|the answer|that question|this question))?"
+    r"(?: (?:from|in|with|using) (?:that|this|it|(?:the|your) (?:source|document|documents|text|context|information)))?",
+)
+_QUESTION = (
+    r"(?:what|which|how|who|where|when|why) (?:do|did|would|can|could|should|shall|will) (?:you|i|we)"
+    r"(?: (?:mean|like|want|need|prefer|help|have in mind|refer to|do|say|know))+(?: (?:to know|by that|you with|with))*",
+    r"(?:would|do|did|could|can|may|shall|will) (?:you|i|we)(?: please)?"
+    r"(?: (?:like|want|need|mean|help|clarify|rephrase|repeat|explain|say more|tell me more|be more specific))+"
+    r"(?: (?:me|you|that|this|it|your question|more|more details|help|to know more|to continue|anything else|with that))*",
+    r"(?:is there )?anything else(?: (?:i can (?:help|do)|you(?:'d| would) like|you need))?"
+    r"(?: (?:you )?(?:with|for you|to know))*(?: today)?",
+    r"how (?:can|may) i (?:help|assist)(?: you)?(?: today| further)?",
+    r"which (?:one|document|section|part)(?: do you mean| are you asking about)?",
+)
+_LEAD_IN = (
+    r"(?:here (?:is|are)|this is|these are) (?:the|a|an|your|my)?(?: (?:short|quick|brief|main|key|following|full))*"
+    r" (?:answer|answers|points|summary|list|details|overview|steps|facts)",
+    r"(?:in )?(?:short|summary|brief|conclusion)",
+    r"(?:the )?(?:answer|summary|key points|note|sources?)",
+)
+_CLAIMLESS = re.compile(
+    rf"(?:{_AFFIRMATION})?(?:(?:{'|'.join((*_GREETING, *_REFUSAL, *_LEAD_IN, *_QUESTION))})(?:[\s,;:.!?…]|\b(?:and|but|so)\b)*)+",
+    re.IGNORECASE,
+)
+
+
+def claim_of(sentence: str) -> str | None:
+    """The text to check, list marks and emphasis removed; None where nothing is claimed.
+
+    None for white space, rules and bare list marks, and for greetings, thanks, refusals, lead-ins and
+    questions back to the reader that consist of known phrases alone.
+    """
+    text = _MARKUP.sub("", sentence.strip())
+    text = _FOOTNOTE.sub("", _EMPHASIS.sub(r"\2", text)).strip()
+    if not any(character.isalnum() for character in text):
+        return None
+    plain = " ".join(text.replace("’", "'").split()).strip("\"'“”‘’()*_ ")
+    return None if _CLAIMLESS.fullmatch(plain) else text

@@ -1,0 +1,188 @@
+"""The `groundrail` command: check an answer, ask a model under guard, see a demo, evaluate, calibrate.
+
+Exit codes: 0 when everything is supported, 1 when something is not, 2 when the command cannot be carried out.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from groundrail import __version__
+from groundrail.errors import GroundrailError, InputError, MissingExtraError
+from groundrail.types import Document
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from groundrail.guard import Guard
+
+SUPPORTED, UNSUPPORTED, BAD_USE = 0, 1, 2
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; errors become one line on standard error."""
+    try:
+        parser = _parser()
+        options = parser.parse_args(arguments)
+        return int(options.run(options))
+    except (GroundrailError, ValueError) as error:
+        print(f"groundrail: {error}", file=sys.stderr)
+        return BAD_USE
+    except KeyboardInterrupt:
+        print("groundrail: interrupted", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return BAD_USE
+
+
+def _parser() -> argparse.ArgumentParser:
+    try:
+        from groundrail.evaluation.cli import add_calibrate_parser, add_eval_parser
+    except ModuleNotFoundError as error:
+        if error.name != "rich":
+            raise
+        raise MissingExtraError("The groundrail command", "cli") from error
+    parser = argparse.ArgumentParser(
+        prog="groundrail", description="Let a sentence out only when the source supports it."
+    )
+    parser.add_argument("--version", action="version", version=f"groundrail {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+
+    check = commands.add_parser("check", help="check an answer against source files")
+    check.add_argument("answer", metavar="ANSWER", help="file with the answer, - for standard input")
+    _add_common(check)
+    check.add_argument("--html", type=Path, metavar="OUT", help="also write a report page")
+    check.set_defaults(run=_check)
+
+    ask = commands.add_parser("ask", help="ask a language model about source files, under guard")
+    ask.add_argument("question", metavar="QUESTION")
+    _add_common(ask)
+    ask.add_argument("--model", metavar="ID", help="hub id or folder of a causal model (SmolLM2-135M-Instruct)")
+    ask.add_argument("--attempts", type=int, default=3, help="tries at each sentence")
+    ask.add_argument("--alpha", type=float, default=0.0, help="PMI-addition steering, 0 for none")
+    ask.set_defaults(run=_ask)
+
+    demo = commands.add_parser("demo", help="see a small model's answers checked against real documents")
+    demo.set_defaults(run=_demo)
+    add_eval_parser(commands)
+    add_calibrate_parser(commands)
+    return parser
+
+
+def _add_common(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--source", nargs="+", required=True, metavar="FILE", help="text files, - for standard input")
+    parser.add_argument("--json", action="store_true", help="print the whole result as JSON")
+    parser.add_argument("--entailment", metavar="ID", help="model id or folder of the judge (the built-in one)")
+    parser.add_argument("--threshold", type=float, help="score from which a sentence is supported (the judge's own)")
+
+
+def _check(options: argparse.Namespace) -> int:
+    answer, documents = _read(options.answer), _documents(options.source)
+    guard = _guard(options)
+    with _status("checking"):
+        result = guard.check(answer, documents)
+    if options.html is not None:
+        try:
+            options.html.write_text(result.to_html(), encoding="utf-8")
+        except OSError as error:
+            raise InputError(f"cannot write {options.html}: {error.strerror}") from error
+    if options.json:
+        print(result.model_dump_json(indent=2))
+    else:
+        from groundrail.report.terminal import print_result
+
+        print_result(result, _console())
+    return SUPPORTED if result.supported else UNSUPPORTED
+
+
+def _ask(options: argparse.Namespace) -> int:
+    from tenacity import stop_after_attempt
+
+    from groundrail.decoding import PMI, HFGenerator
+    from groundrail.report.terminal import print_sentence
+
+    if options.attempts < 1:
+        raise InputError(f"--attempts is {options.attempts}; at least one try is needed")
+    documents = _documents(options.source)
+    steering = PMI(options.alpha) if options.alpha else None
+    with _status("loading the language model"):
+        if options.model:
+            generator = HFGenerator.from_pretrained(options.model, steering=steering)
+        else:
+            from groundrail.testing import smollm2
+
+            generator = HFGenerator(*smollm2(), steering=steering)
+    guard = _guard(options, generator)
+    guard.policy = guard.policy.replacing(stop=stop_after_attempt(options.attempts))
+    stream = guard.stream(options.question, documents)
+    console = _console()
+    for sentence in stream.sentences():
+        if not options.json:
+            print_sentence(sentence, console)
+    if options.json:
+        print(stream.result.model_dump_json(indent=2))
+    elif not stream.result.text.strip():
+        console.print("Nothing the model wrote is supported by the source.", style="yellow")
+    return SUPPORTED if stream.result.supported else UNSUPPORTED
+
+
+def _demo(options: argparse.Namespace) -> int:
+    from groundrail.demo import run
+
+    return run(_console())
+
+
+def _guard(options: argparse.Namespace, generator: object = None) -> "Guard":
+    from groundrail.guard import Guard
+    from groundrail.policy import Policy
+
+    guard = Guard(generator, scorer=options.entailment, policy=Policy(threshold=options.threshold))  # type: ignore[arg-type]
+    with _status("loading the judge"):
+        _ = guard.scorer
+    return guard
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    console = Console(highlight=False, soft_wrap=False)
+    return console if console.is_terminal else Console(highlight=False, width=160, no_color=True)
+
+
+def _status(doing: str):  # type: ignore[no-untyped-def]
+    from rich.console import Console
+
+    return Console(stderr=True).status(f"{doing} ...")
+
+
+def _documents(names: Sequence[str]) -> list[Document]:
+    documents = []
+    for name in names:
+        label = "standard input" if name == "-" else name
+        documents.append(Document(text=_read(name), id=label))
+    return documents
+
+
+def _read(name: str) -> str:
+    """Text of a file or standard input. Raises: InputError in one line for whatever cannot be read as UTF-8."""
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{name}: there is no such file") from None
+    except IsADirectoryError:
+        raise InputError(f"{name} is a folder; name the files in it") from None
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror}") from error
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{name} is not UTF-8 text (byte {error.start}); convert it, e.g. with iconv -t utf-8"
+        ) from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,45 @@
+"""Entailment models: P(claim | premise).
+
+Names resolve when first used, so that importing the package loads neither torch nor transformers.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from groundrail.entailment.base import EntailmentModel, NLIModel
+    from groundrail.entailment.cross_encoder import CrossEncoderEntailment
+    from groundrail.entailment.details import DetailCheck
+    from groundrail.entailment.loading import load
+    from groundrail.entailment.remote import RemoteEntailment
+    from groundrail.entailment.seq2seq import Seq2SeqEntailment
+
+__all__ = [
+    "CrossEncoderEntailment",
+    "DetailCheck",
+    "EntailmentModel",
+    "NLIModel",
+    "RemoteEntailment",
+    "Seq2SeqEntailment",
+    "load",
+]
+
+_HOMES = {
+    "CrossEncoderEntailment": "cross_encoder",
+    "DetailCheck": "details",
+    "EntailmentModel": "base",
+    "NLIModel": "base",
+    "RemoteEntailment": "remote",
+    "Seq2SeqEntailment": "seq2seq",
+    "load": "loading",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,44 @@
+"""The seam to entailment models: P(claim | premise).
+
+Two protocols and nothing else. Chunking, maxima and citations belong to `groundrail.scoring`.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol, TypeAlias, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray: TypeAlias = NDArray[np.float64]
+Pair: TypeAlias = tuple[str, str]
+
+
+@runtime_checkable
+class EntailmentModel(Protocol):
+    """Anything that can say how likely a premise entails a claim.
+
+    A model may also carry `threshold: float`, the score from which its claims count as supported
+    (0.5 where it does not), and `chunk_tokens: int`, the premise length it judges best.
+    """
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of premise and claim together that fit beside the model's own prompt."""
+        ...
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """Character span of every token of `text`, in order."""
+        ...
+
+    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
+        """P(premise entails claim) for each `(premise, claim)`, shape (n,)."""
+        ...
+
+
+@runtime_checkable
+class NLIModel(EntailmentModel, Protocol):
+    """An entailment model that also tells neutral from contradiction."""
+
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+        """Probabilities of entailment, neutral, contradiction, in this order, shape (n, 3)."""
+        ...

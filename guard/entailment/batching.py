@@ -1,0 +1,68 @@
+"""Runs a torch model over token sequences of different lengths, in batches that waste little on padding.
+
+Results come back in the order of the input. What the tokens mean, and what the logits, belongs to the models.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+import numpy as np
+import torch
+
+from groundrail.entailment.base import FloatArray, Pair
+
+Encoding: TypeAlias = Mapping[str, Sequence[int]]
+"""One input as the tokenizer gives it: `input_ids`, `attention_mask`, perhaps `token_type_ids`."""
+
+_BLOCK = 512
+"""Pairs tokenized at a time: bounds the memory that token ids of a long source take."""
+
+
+def in_batches(
+    pairs: Sequence[Pair],
+    encode: Callable[[Sequence[Pair]], list[Encoding]],
+    probabilities: Callable[[dict[str, torch.Tensor]], torch.Tensor],
+    *,
+    columns: int,
+    batch_tokens: int,
+    padding: Mapping[str, int],
+    device: torch.device,
+) -> FloatArray:
+    """Apply `probabilities` to all pairs, shape (n, columns).
+
+    `probabilities` maps padded tensors of shape (batch, tokens) to (batch, columns). A batch has at most
+    `batch_tokens` tokens, padding included, unless a single pair is longer. `padding` names the filler of
+    each tensor, 0 where it does not.
+    """
+    results = np.empty((len(pairs), columns))
+    with torch.inference_mode():
+        for start in range(0, len(pairs), _BLOCK):
+            encodings = encode(pairs[start : start + _BLOCK])
+            for batch in by_length([len(encoding["input_ids"]) for encoding in encodings], batch_tokens):
+                inputs = _padded([encodings[index] for index in batch], padding, device)
+                values = probabilities(inputs).double().cpu().numpy()
+                results[[start + index for index in batch]] = values
+    return results
+
+
+def by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
+    """Indices in batches of similar lengths, the longest first, each within the budget or a single one."""
+    batch: list[int] = []
+    for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):
+        if batch and lengths[batch[0]] * (len(batch) + 1) > batch_tokens:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def _padded(encodings: Sequence[Encoding], padding: Mapping[str, int], device: torch.device) -> dict[str, torch.Tensor]:
+    """One tensor a name, shape (batch, longest), filled up on the right."""
+    longest = max(len(encoding["input_ids"]) for encoding in encodings)
+    tensors = {}
+    for name in encodings[0]:
+        filler = padding.get(name, 0)
+        rows = [[*encoding[name], *[filler] * (longest - len(encoding[name]))] for encoding in encodings]
+        tensors[name] = torch.tensor(rows, dtype=torch.long, device=device)
+    return tensors

@@ -1,0 +1,167 @@
+"""Entailment from any sequence-classification model that reads a text pair: NLI, yes/no, or a reranker.
+
+Which output means entailment is read from the model's config, never assumed. Chunking, maxima and
+citations belong to `groundrail.scoring`.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Self
+
+import torch
+from transformers import AutoModelForSequenceClassification, PreTrainedModel, PreTrainedTokenizerBase
+
+from groundrail.entailment import pretrained
+from groundrail.entailment.base import FloatArray, Pair
+from groundrail.entailment.batching import Encoding, in_batches
+from groundrail.errors import InputError, ModelError
+
+_ENTAILMENT = frozenset({"entailment", "entails", "entailed", "yes", "true", "supported", "supports", "consistent"})
+_NEUTRAL = frozenset({"neutral", "unknown", "undetermined", "notenoughinfo"})
+_CONTRADICTION = frozenset({"contradiction", "contradicts", "contradictory", "refuted", "refutes"})
+
+
+class CrossEncoderEntailment:
+    """P(premise entails claim) from a classifier of `(premise, claim)`.
+
+    Three classes (entailment, neutral, contradiction, in any order) and two (entailment and its opposite)
+    are read by softmax, a single logit by sigmoid. Logits are divided by `temperature` first; it and
+    `threshold` come from `entailment_temperature` and `entailment_threshold` of the model's config where they
+    are not given, else 1 and 0.5. `labels` names the outputs in order where the config does not.
+    `chunk_tokens`, the premise length the model judges best, is the config's `entailment_chunk_tokens`.
+    `max_length` is the longest input the model reads, where config and tokenizer do not say or say wrong.
+
+    Raises: ModelError for labels that cannot be understood, a slow tokenizer, or an unknown longest input.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        labels: Sequence[str] | None = None,
+        temperature: float | None = None,
+        threshold: float | None = None,
+        max_length: int | None = None,
+        batch_tokens: int = 4096,
+    ) -> None:
+        self.model = model.eval()  # type: ignore[no-untyped-call]
+        self.tokenizer = pretrained.require_fast(tokenizer)
+        self.labels = _label_names(model.config, labels)
+        self._order = _label_order(self.labels)
+        config = model.config
+        self.temperature = float(getattr(config, "entailment_temperature", 1.0) if temperature is None else temperature)
+        self.threshold = float(getattr(config, "entailment_threshold", 0.5) if threshold is None else threshold)
+        self.chunk_tokens: int | None = getattr(config, "entailment_chunk_tokens", None)
+        if not self.temperature > 0:
+            raise InputError(f"temperature is {self.temperature}; it divides the logits and must be positive")
+        self.batch_tokens = batch_tokens
+        longest = max_length or pretrained.longest_input(model, tokenizer)
+        if longest is None:
+            raise ModelError("neither model nor tokenizer says how much it reads; pass max_length")
+        self.max_length = longest
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name_or_path: str,
+        *,
+        device: str | torch.device | None = None,
+        dtype: str | torch.dtype | None = None,
+        labels: Sequence[str] | None = None,
+        temperature: float | None = None,
+        threshold: float | None = None,
+        max_length: int | None = None,
+        batch_tokens: int = 4096,
+        **hub: Any,
+    ) -> Self:
+        """Load by hub id or folder. `hub` goes to transformers (`revision`, `local_files_only`, ...).
+
+        `device` None takes the accelerator if there is one, `dtype` None takes float32.
+        """
+        model, tokenizer = pretrained.load_pretrained(
+            AutoModelForSequenceClassification, name_or_path, device=device, dtype=dtype, hub=hub
+        )
+        return cls(
+            model,
+            tokenizer,
+            labels=labels,
+            temperature=temperature,
+            threshold=threshold,
+            max_length=max_length,
+            batch_tokens=batch_tokens,
+        )
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of premise and claim together: what the model reads, less the special tokens of a pair."""
+        return self.max_length - self.tokenizer.num_special_tokens_to_add(pair=True)
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """Character span of every token of `text`, in order."""
+        return pretrained.offsets(self.tokenizer, text)
+
+    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
+        """P(premise entails claim) for each `(premise, claim)`, shape (n,); NaN where the model gives NaN.
+
+        Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
+        """
+        return self._probabilities(pairs)[:, self._order[0]]
+
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+        """Probabilities of entailment, neutral, contradiction, in this order, shape (n, 3).
+
+        Raises: ModelError for a model that does not have three classes, InputError as `entailment`.
+        """
+        if len(self._order) != 3:
+            raise ModelError(f"classify needs three classes, and this model has {', '.join(self.labels)}")
+        return self._probabilities(pairs)[:, self._order]
+
+    def _probabilities(self, pairs: Sequence[Pair]) -> FloatArray:
+        pretrained.refuse_long_claims(self.tokenizer, pairs, self.max_tokens)
+        return in_batches(
+            pairs,
+            self._encode,
+            self._forward,
+            columns=len(self.labels),
+            batch_tokens=self.batch_tokens,
+            padding={"input_ids": self.tokenizer.pad_token_id or 0},
+            device=self.model.device,
+        )
+
+    def _encode(self, pairs: Sequence[Pair]) -> list[Encoding]:
+        return pretrained.encode(self.tokenizer, pairs, self.max_length)
+
+    def _forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        logits = self.model(**inputs).logits.float() / self.temperature
+        return torch.sigmoid(logits) if logits.shape[-1] == 1 else torch.softmax(logits, dim=-1)
+
+
+def _label_names(config: Any, labels: Sequence[str] | None) -> tuple[str, ...]:
+    """The name of every output, in order."""
+    if labels is not None:
+        if len(labels) != config.num_labels:
+            raise InputError(f"labels names {len(labels)} outputs, and the model has {config.num_labels}")
+        return tuple(labels)
+    by_index = dict(config.id2label)
+    if all(re.fullmatch(r"LABEL_\d+", name) for name in by_index.values()):
+        by_index |= {index: name for name, index in config.label2id.items()}
+    return tuple(str(by_index[index]) for index in range(config.num_labels))
+
+
+def _label_order(names: Sequence[str]) -> list[int]:
+    """Where entailment is among the outputs; of three outputs, where neutral and contradiction are too.
+
+    Raises: ModelError naming the labels where they cannot be understood.
+    """
+    if len(names) == 1:
+        return [0]
+    plain = [re.sub(r"[\W_]+", "", name.lower()) for name in names]
+    wanted = {2: [_ENTAILMENT], 3: [_ENTAILMENT, _NEUTRAL, _CONTRADICTION]}.get(len(names), [])
+    found = [[index for index, name in enumerate(plain) if name in meaning] for meaning in wanted]
+    if not found or any(len(places) != 1 for places in found):
+        raise ModelError(
+            f"cannot tell which output means entailment: the labels are {', '.join(names)}. Name the "
+            f"outputs in order, as in labels=['contradiction', 'entailment', 'neutral']"
+        )
+    return [places[0] for places in found]

@@ -1,0 +1,61 @@
+"""From what a caller names to an entailment model: the built-in judge, a hub id or folder, or an object.
+
+How a model is loaded belongs to its class.
+"""
+
+from typing import Any
+
+from groundrail.entailment.base import EntailmentModel
+from groundrail.errors import InputError, ModelError
+
+
+def load(entailment: EntailmentModel | str | None = None, **options: Any) -> EntailmentModel:
+    """The built-in judge for None, a pretrained model for a hub id or folder, an object as it is.
+
+    A sequence-classification model becomes a `CrossEncoderEntailment`, an encoder-decoder a
+    `Seq2SeqEntailment`; `options` go to their `from_pretrained`, or to the built-in judge
+    (`device`, `dtype`).
+
+    Raises: ModelError for a model of another kind, InputError for what is no model, or for options to one
+    that exists already.
+    """
+    if entailment is None:
+        from groundrail.entailment.builtin import load_builtin
+
+        return load_builtin(**options)
+    if isinstance(entailment, str):
+        return _load_named(entailment, options)
+    if not isinstance(entailment, EntailmentModel):
+        raise InputError(
+            f"{type(entailment).__name__} is no entailment model: it needs entailment(), offsets() and max_tokens"
+        )
+    if options:
+        raise InputError(f"{', '.join(options)} cannot be set on a model that exists already")
+    return entailment
+
+
+def _load_named(name_or_path: str, options: dict[str, Any]) -> EntailmentModel:
+    from transformers import AutoConfig
+
+    from groundrail.entailment.cross_encoder import CrossEncoderEntailment
+    from groundrail.entailment.pretrained import refuse_remote_code
+    from groundrail.entailment.seq2seq import Seq2SeqEntailment
+
+    refuse_remote_code(options)
+    hub = {key: options[key] for key in ("revision", "cache_dir", "local_files_only", "token") if key in options}
+    try:
+        config = AutoConfig.from_pretrained(name_or_path, **hub)
+    except (OSError, ValueError) as error:
+        raise ModelError(
+            f"cannot load {name_or_path!r}: {error}. Pass a folder with a model, or a hub id that can be "
+            f"reached from here"
+        ) from error
+    architectures = config.architectures or []
+    if any(name.endswith("ForSequenceClassification") for name in architectures):
+        return CrossEncoderEntailment.from_pretrained(name_or_path, **options)
+    if config.is_encoder_decoder:
+        return Seq2SeqEntailment.from_pretrained(name_or_path, **options)
+    raise ModelError(
+        f"{name_or_path!r} is {', '.join(architectures) or 'of unknown architecture'}; pass a "
+        f"sequence-classification model (NLI), an encoder-decoder (Flan-T5), or an object with entailment()"
+    )

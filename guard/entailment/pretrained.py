@@ -1,0 +1,131 @@
+"""Loading Hugging Face models and tokenizers for entailment, and what can be asked of any of them.
+
+Which head a model needs, and what its outputs mean, belongs to the classes that use it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+
+from groundrail.entailment.base import Pair
+from groundrail.entailment.batching import Encoding
+from groundrail.errors import ClaimTooLongError, InputError, ModelError
+
+_UNLIMITED = 1_000_000
+"""Tokenizers that know no limit say a number far above this."""
+
+
+def load_pretrained(
+    auto_class: Any,
+    name_or_path: str,
+    *,
+    device: str | torch.device | None,
+    dtype: str | torch.dtype | None,
+    hub: Mapping[str, Any],
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Load a model by `auto_class`, with its tokenizer, onto `device`.
+
+    `device` None takes the accelerator if there is one, `dtype` None takes float32. `hub` goes to
+    transformers (`revision`, `cache_dir`, `local_files_only`, `token`, ...).
+
+    Raises: ModelError where they cannot be loaded, or the checkpoint has no weights for the head.
+    """
+    refuse_remote_code(hub)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(name_or_path, **hub)
+        model, report = auto_class.from_pretrained(
+            name_or_path, dtype=torch.float32 if dtype is None else dtype, output_loading_info=True, **hub
+        )
+    except (OSError, ValueError) as error:
+        raise ModelError(
+            f"cannot load {name_or_path!r}: {error}. Pass a folder with the model and its tokenizer, or a "
+            f"hub id that can be reached from here"
+        ) from error
+    if report["missing_keys"]:
+        missing = ", ".join(sorted(report["missing_keys"])[:4])
+        raise ModelError(f"{name_or_path!r} was not trained for this: it has no weights for {missing}")
+    return model.to(device or _default_device()), tokenizer
+
+
+def refuse_remote_code(hub: Mapping[str, Any]) -> None:
+    """Raises: InputError where code from the hub is to be run."""
+    if hub.get("trust_remote_code"):
+        raise InputError("groundrail runs no code from the hub: build the model yourself and pass it in")
+
+
+def _default_device() -> torch.device:
+    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    return accelerator or torch.device("cpu")
+
+
+def require_fast(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
+    """Raises: ModelError for a tokenizer that cannot say where in the text its tokens are."""
+    if not tokenizer.is_fast:
+        raise ModelError(
+            f"{type(tokenizer).__name__} is a slow tokenizer and knows no character offsets; load it with "
+            f"AutoTokenizer, or convert it to a fast one"
+        )
+    return tokenizer
+
+
+def encode(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str] | Sequence[Pair], limit: int) -> list[Encoding]:
+    """Token ids and masks of texts or text pairs with special tokens, never cut.
+
+    Raises: InputError for one that has more than `limit` tokens.
+    """
+    found = tokenizer(list(texts), truncation=False, padding=False, verbose=False)
+    encodings: list[Encoding] = [{name: values[index] for name, values in found.items()} for index in range(len(texts))]
+    longest = max((len(encoding["input_ids"]) for encoding in encodings), default=0)
+    if longest > limit:
+        raise InputError(
+            f"premise and claim have {longest} tokens with the prompt, and the model reads {limit}; cut the "
+            f"premise into chunks, as groundrail.scoring does"
+        )
+    return encodings
+
+
+def offsets(tokenizer: PreTrainedTokenizerBase, text: str) -> list[tuple[int, int]]:
+    """Character span of every token of `text`, however long, without special tokens."""
+    found = tokenizer(
+        text,
+        add_special_tokens=False,
+        return_offsets_mapping=True,
+        return_attention_mask=False,
+        return_token_type_ids=False,
+        truncation=False,
+        padding=False,
+        verbose=False,
+    )
+    spans: list[tuple[int, int]] = found["offset_mapping"]
+    return spans
+
+
+def refuse_long_claims(tokenizer: PreTrainedTokenizerBase, pairs: Sequence[Pair], max_tokens: int) -> None:
+    """Raises: ClaimTooLongError for a claim that leaves no room for a premise."""
+    for claim in dict.fromkeys(claim for _, claim in pairs):
+        needed = len(offsets(tokenizer, claim))
+        if needed >= max_tokens:
+            raise ClaimTooLongError(
+                f"a claim of {needed} tokens leaves no room for a premise in {max_tokens}; "
+                f"split it into sentences: {claim[:80]!r}"
+            )
+
+
+def longest_input(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
+    """Tokens the model reads at once, special ones included; None where neither model nor tokenizer says.
+
+    The least of the tokenizer's limit, the rows of absolute position embeddings (some models start counting
+    after the padding index) and, where there are neither, `max_position_embeddings`.
+    """
+    limits = [
+        module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1)
+        for name, module in model.named_modules()
+        if name.endswith("position_embeddings") and isinstance(module, torch.nn.Embedding)
+    ]
+    if 0 < tokenizer.model_max_length < _UNLIMITED:
+        limits.append(tokenizer.model_max_length)
+    if not limits:
+        limits.append(getattr(model.config, "max_position_embeddings", None) or 0)
+    return min(limits) or None

@@ -1,0 +1,139 @@
+"""Entailment from an encoder-decoder that answers Yes or No: SCALE's P(entail) from Flan-T5 (section 3.1).
+
+Chunking, maxima and citations belong to `groundrail.scoring`.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Self
+
+import torch
+from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedTokenizerBase
+
+from groundrail.entailment import pretrained
+from groundrail.entailment.base import FloatArray, Pair
+from groundrail.entailment.batching import Encoding, in_batches
+from groundrail.errors import InputError, ModelError
+
+TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
+"""The wording of the authors' package."""
+
+_T5_LENGTH = 512
+"""What T5 was trained on; its relative positions set no limit of their own."""
+
+_SEAMS = 8
+"""Tokens kept free because premise and claim may tokenize a little longer inside the prompt than alone."""
+
+
+class Seq2SeqEntailment:
+    """P(premise entails claim) = softmax(logit[Yes], logit[No])[0] at the first decoder position.
+
+    `template` holds `{premise}` and `{claim}` once each; the texts are put in as they are, braces included.
+    `max_length` is the longest prompt the model reads; None takes what tokenizer or config say, else 512.
+
+    Raises: ModelError for a slow tokenizer, or one in which Yes or No is not a single token; InputError for
+    a template that cannot be filled.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        template: str = TEMPLATE,
+        threshold: float = 0.5,
+        max_length: int | None = None,
+        batch_tokens: int = 4096,
+    ) -> None:
+        self.model = model.eval()  # type: ignore[no-untyped-call]
+        self.tokenizer = pretrained.require_fast(tokenizer)
+        self.template = template
+        self.threshold = threshold
+        self.max_length = max_length or pretrained.longest_input(model, tokenizer) or _T5_LENGTH
+        self.batch_tokens = batch_tokens
+        self._parts = re.split(r"\{(premise|claim)\}", template)
+        if sorted(self._parts[1::2]) != ["claim", "premise"]:
+            raise InputError(f"a template holds {{premise}} and {{claim}} once each, unlike {template!r}")
+        self._answers = [_single_token(tokenizer, "Yes"), _single_token(tokenizer, "No")]
+        start = getattr(model.config, "decoder_start_token_id", None)
+        if start is None:
+            raise ModelError("the model's config has no decoder_start_token_id, so its decoder cannot start")
+        self._decoder_start = int(start)
+        prompt = pretrained.encode(tokenizer, [self._prompt("", "")], self.max_length)[0]["input_ids"]
+        self._prompt_tokens = len(prompt) + _SEAMS
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name_or_path: str,
+        *,
+        device: str | torch.device | None = None,
+        dtype: str | torch.dtype | None = None,
+        template: str = TEMPLATE,
+        threshold: float = 0.5,
+        max_length: int | None = None,
+        batch_tokens: int = 4096,
+        **hub: Any,
+    ) -> Self:
+        """Load by hub id or folder, as `google/flan-t5-large`. `hub` goes to transformers (`revision`, ...).
+
+        `device` None takes the accelerator if there is one, `dtype` None takes float32.
+        """
+        model, tokenizer = pretrained.load_pretrained(
+            AutoModelForSeq2SeqLM, name_or_path, device=device, dtype=dtype, hub=hub
+        )
+        return cls(
+            model,
+            tokenizer,
+            template=template,
+            threshold=threshold,
+            max_length=max_length,
+            batch_tokens=batch_tokens,
+        )
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens of premise and claim together: the longest prompt, less the template's own tokens."""
+        return self.max_length - self._prompt_tokens
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """Character span of every token of `text`, in order."""
+        return pretrained.offsets(self.tokenizer, text)
+
+    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
+        """P(premise entails claim) for each `(premise, claim)`, shape (n,); NaN where the model gives NaN.
+
+        Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
+        """
+        pretrained.refuse_long_claims(self.tokenizer, pairs, self.max_tokens)
+        return in_batches(
+            pairs,
+            self._encode,
+            self._forward,
+            columns=1,
+            batch_tokens=self.batch_tokens,
+            padding={"input_ids": self.tokenizer.pad_token_id or 0},
+            device=self.model.device,
+        )[:, 0]
+
+    def _prompt(self, premise: str, claim: str) -> str:
+        filling = {"premise": premise, "claim": claim}
+        return "".join(filling[part] if index % 2 else part for index, part in enumerate(self._parts))
+
+    def _encode(self, pairs: Sequence[Pair]) -> list[Encoding]:
+        return pretrained.encode(self.tokenizer, [self._prompt(*pair) for pair in pairs], self.max_length)
+
+    def _forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        start = torch.full_like(inputs["input_ids"][:, :1], self._decoder_start)
+        logits = self.model(
+            input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"], decoder_input_ids=start
+        ).logits[:, 0]
+        return torch.softmax(logits[:, self._answers].float(), dim=-1)[:, :1]
+
+
+def _single_token(tokenizer: PreTrainedTokenizerBase, word: str) -> int:
+    """The id of `word`. Raises: ModelError where the tokenizer has no single token for it."""
+    ids: list[int] = tokenizer(word, add_special_tokens=False)["input_ids"]
+    if len(ids) != 1 or ids[0] == tokenizer.unk_token_id:
+        raise ModelError(f"the tokenizer has no single token for {word!r}, so its logit cannot be read")
+    return ids[0]

@@ -1,0 +1,52 @@
+"""Every exception groundrail raises, on one page.
+
+Catch `GroundrailError` for all of them. Errors about what the caller passed in are also `ValueError`,
+so code that already guards against bad values keeps working.
+"""
+
+
+class GroundrailError(Exception):
+    """Base of every error raised on purpose by groundrail."""
+
+
+class InputError(GroundrailError, ValueError):
+    """The caller's text, file or argument cannot be used; the message says what to do."""
+
+
+class ClaimTooLongError(InputError):
+    """A claim leaves no room for any premise in the entailment model; claims are never truncated."""
+
+
+class SourceTooLongError(InputError):
+    """The prompt with its source does not fit the generator's context; a source is never cut silently."""
+
+
+class ModelError(GroundrailError):
+    """A model cannot be used as asked: wrong head, unknown labels, missing Yes or No token."""
+
+
+class ScoringError(GroundrailError):
+    """An entailment model or scorer failed while scoring; the sentence's verdict is ERROR."""
+
+
+class GenerationError(GroundrailError):
+    """The generator failed; what was released before stays released."""
+
+
+class UnsupportedError(GroundrailError):
+    """Raised under `Policy(fallback="raise")` when a sentence stays unsupported.
+
+    `result` holds everything checked so far, the offending sentence last.
+    """
+
+    def __init__(self, message: str, result: object = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class MissingExtraError(GroundrailError, ImportError):
+    """An optional dependency is missing; the message names the extra to install."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        super().__init__(f"{feature} needs an optional dependency: pip install 'groundrail[{extra}]'")
+        self.extra = extra

@@ -1,0 +1,220 @@
+"""From labelled scores to a threshold with its two error rates, and to a map that makes scores probabilities.
+
+A map is plain JSON (never a pickle), so that a policy can load it without scikit-learn. Scoring the labelled
+sentences belongs to `groundrail.evaluation.run`.
+"""
+
+import itertools
+import json
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from groundrail.errors import InputError, MissingExtraError
+from groundrail.evaluation.metrics import Bools, Floats, scipy_stats, two_classes
+
+Method: TypeAlias = Literal["isotonic", "platt"]
+
+_EDGE = 1e-6
+"""Platt's map works on log-odds; scores are kept this far from 0 and 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """A non-decreasing map from a score in [0, 1] to the share of such claims that are supported.
+
+    "isotonic" interpolates between the points (`x`, `y`) and is flat outside them. "platt" is
+    sigmoid(x[0] * log-odds(score) + y[0]), its slope and intercept stored as the one point.
+    """
+
+    method: Method
+    x: tuple[float, ...]
+    y: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if self.method not in ("isotonic", "platt"):
+            raise InputError(f"a calibration is 'isotonic' or 'platt', not {self.method!r}")
+        if not self.x or len(self.x) != len(self.y):
+            raise InputError("a calibration has as many x as y, and at least one")
+        if not all(map(math.isfinite, self.x + self.y)):
+            raise InputError("a calibration's x and y are finite numbers")
+        if self.method == "platt" and (len(self.x) != 1 or self.x[0] < 0):
+            raise InputError("a Platt calibration has one slope in x, not negative, and one intercept in y")
+        if self.method == "isotonic":
+            rising = all(a <= b for values in (self.x, self.y) for a, b in itertools.pairwise(values))
+            if not rising or min(self.y) < 0 or max(self.y) > 1:
+                raise InputError("an isotonic calibration has rising x, and rising y from 0 to 1")
+
+    def __call__(self, value: float) -> float:
+        """The calibrated score; NaN stays NaN."""
+        if math.isnan(value):
+            return value
+        if self.method == "isotonic":
+            return float(np.interp(value, self.x, self.y))
+        return float(_sigmoid(self.x[0] * _log_odds(np.asarray(value, dtype=np.float64)) + self.y[0]))
+
+    def save(self, path: str | Path) -> None:
+        """Write the map as JSON."""
+        Path(path).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Calibration":
+        """Read what `save` wrote. Raises: InputError for anything else."""
+        try:
+            facts = json.loads(Path(path).read_text(encoding="utf-8"))
+            return cls(facts["method"], tuple(map(float, facts["x"])), tuple(map(float, facts["y"])))
+        except OSError as error:
+            raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise InputError(f"{path}: expected a calibration with method, x and y, as save() writes it") from error
+
+
+def _log_odds(scores: Floats) -> Floats:
+    kept = np.clip(scores, _EDGE, 1 - _EDGE)
+    return np.asarray(np.log(kept / (1 - kept)), dtype=np.float64)
+
+
+def _sigmoid(values: Floats) -> Floats:
+    return np.asarray(0.5 * (1 + np.tanh(0.5 * values)), dtype=np.float64)
+
+
+def fit_calibration(labels: ArrayLike, scores: ArrayLike, method: Method = "isotonic") -> Calibration:
+    """Fit a map to labelled scores.
+
+    Isotonic regression needs some hundred labels not to follow noise; Platt's two numbers do with fewer.
+    Raises: InputError where one class is missing, or where higher scores do not mean more support.
+    """
+    supported, s = two_classes(labels, scores, "Calibration")
+    try:
+        from sklearn.isotonic import isotonic_regression
+        from sklearn.linear_model import LogisticRegression
+    except ImportError as error:
+        raise MissingExtraError("groundrail.evaluation.calibration", "eval") from error
+    if method == "platt":
+        fitted = LogisticRegression(C=1e6).fit(_log_odds(s)[:, None], supported)
+        slope, intercept = float(fitted.coef_[0, 0]), float(fitted.intercept_[0])
+        if slope <= 0:
+            raise InputError("higher scores do not go with more support here, so there is no map to fit")
+        return Calibration("platt", (slope,), (intercept,))
+    x, inverse, counts = np.unique(s, return_inverse=True, return_counts=True)
+    shares = np.bincount(inverse, weights=supported) / counts
+    y = np.clip(isotonic_regression(shares, sample_weight=counts), 0, 1)
+    if y[0] == y[-1]:
+        raise InputError("higher scores do not go with more support here, so there is no map to fit")
+    inner = np.zeros(x.size, dtype=bool)
+    inner[1:-1] = (y[1:-1] == y[:-2]) & (y[1:-1] == y[2:])
+    return Calibration("isotonic", tuple(x[~inner].tolist()), tuple(y[~inner].tolist()))
+
+
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """`errors` of `total`, with the exact (Clopper-Pearson) interval of the rate behind it."""
+
+    errors: int
+    total: int
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A threshold and what it costs: sentences are released from `value` upwards.
+
+    `false_release` is the share of unsupported sentences that go out, `false_block` the share of supported
+    ones that do not, on the very sentences the threshold was chosen on; `held_out_*` are the same rates where
+    each fifth of the sentences was judged by a threshold chosen on the others, None with under five a class.
+    """
+
+    value: float
+    false_release: Rate
+    false_block: Rate
+    held_out_false_release: Rate | None = None
+    held_out_false_block: Rate | None = None
+
+
+def rate(errors: int, total: int, confidence: float = 0.95) -> Rate:
+    """The error rate with its Clopper-Pearson interval."""
+    interval = scipy_stats().binomtest(errors, total).proportion_ci(confidence, method="exact")
+    return Rate(errors, total, errors / total, float(interval.low), float(interval.high))
+
+
+def _choose(supported: Bools, s: Floats, false_release: float | None, false_block: float | None) -> float:
+    """The lowest threshold within `false_release`, or the highest within `false_block`."""
+    values = np.unique(s)
+    cuts = np.concatenate([values[:1], (values[:-1] + values[1:]) / 2])
+    if false_release is not None:
+        wrong = np.searchsorted(np.sort(s[~supported]), cuts, side="left")
+        fine = cuts[(~supported).sum() - wrong <= false_release * (~supported).sum() + 1e-9]
+        if not fine.size:
+            raise InputError(
+                f"no threshold keeps false releases to {false_release:.1%} and releases anything: the "
+                "highest scores are of unsupported sentences. Allow more, or label more sentences"
+            )
+        return float(fine[0])
+    blocked = np.searchsorted(np.sort(s[supported]), cuts, side="left")
+    return float(cuts[blocked <= (false_block or 0.0) * supported.sum() + 1e-9][-1])
+
+
+def choose_threshold(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    *,
+    false_release: float | None = None,
+    false_block: float | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> Threshold:
+    """The threshold that keeps one error rate to what is asked and the other as low as it can.
+
+    Exactly one of `false_release` and `false_block` is given, a share of the unsupported or of the supported
+    sentences. It lies halfway between the scores it separates.
+    Raises: InputError where one class is missing or no threshold does.
+    """
+    supported, s = two_classes(labels, scores, "Choosing a threshold")
+    asked = [target for target in (false_release, false_block) if target is not None]
+    if len(asked) != 1 or not 0 <= asked[0] <= 1:
+        raise InputError("ask for one of false_release and false_block, a share from 0 to 1")
+    value = _choose(supported, s, false_release, false_block)
+    released = s >= value
+    return Threshold(
+        value,
+        *_rates(supported, released, confidence),
+        *_held_out(supported, s, false_release, false_block, confidence, seed),
+    )
+
+
+def _rates(supported: Bools, released: np.ndarray, confidence: float) -> tuple[Rate, Rate]:
+    return (
+        rate(int((released & ~supported).sum()), int((~supported).sum()), confidence),
+        rate(int((~released & supported).sum()), int(supported.sum()), confidence),
+    )
+
+
+def _held_out(
+    supported: Bools,
+    s: Floats,
+    false_release: float | None,
+    false_block: float | None,
+    confidence: float,
+    seed: int,
+) -> tuple[Rate, Rate] | tuple[None, None]:
+    if min(supported.sum(), (~supported).sum()) < 5:
+        return None, None
+    try:
+        from sklearn.model_selection import StratifiedKFold
+    except ImportError as error:
+        raise MissingExtraError("groundrail.evaluation.calibration", "eval") from error
+    released = np.zeros(s.size, dtype=bool)
+    for rest, fold in StratifiedKFold(5, shuffle=True, random_state=seed).split(s[:, None], supported):
+        try:
+            released[fold] = s[fold] >= _choose(supported[rest], s[rest], false_release, false_block)
+        except InputError:
+            return None, None
+    return _rates(supported, released, confidence)

@@ -1,0 +1,233 @@
+"""`groundrail eval` and `groundrail calibrate`: arguments in, tables, JSON and pictures out.
+
+Only parsing and printing; the work is done by the neighbours. `groundrail.cli` adds these two commands to
+its own and turns errors into messages.
+"""
+
+import argparse
+import json
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from groundrail.entailment.loading import load as load_entailment
+from groundrail.errors import InputError
+from groundrail.evaluation.calibration import Calibration, choose_threshold, fit_calibration
+from groundrail.evaluation.counting import CountingEntailment, counted
+from groundrail.evaluation.examples import Example
+from groundrail.evaluation.formats import FORMATS
+from groundrail.evaluation.loaders import load
+from groundrail.evaluation.run import Result, evaluate
+from groundrail.evaluation.summary import Summary, labelled, match, summarise
+from groundrail.evaluation.tables import console, print_summaries, print_threshold
+from groundrail.scoring.base import Scorer
+from groundrail.scoring.registry import SCORERS, UNITS, load_scorer, load_units, needs_entailment
+
+if TYPE_CHECKING:
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def add_eval_parser(subparsers: "Subparsers") -> None:
+    """Add `eval`, with `run_eval` as its `run` default."""
+    parser = subparsers.add_parser("eval", help="measure a scorer on benchmark files")
+    parser.add_argument("--data", nargs="+", required=True, type=Path, metavar="FILE")
+    _add_scoring(parser)
+    parser.add_argument("--threshold", type=float, help="where F1 and accuracy are taken (the scorer's own)")
+    parser.add_argument("--bins", type=int, default=10, help="bins of the calibration error")
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="reliability diagram and ROC curve as PNG")
+    parser.set_defaults(run=run_eval)
+
+
+def add_calibrate_parser(subparsers: "Subparsers") -> None:
+    """Add `calibrate`, with `run_calibrate` as its `run` default."""
+    parser = subparsers.add_parser("calibrate", help="find a threshold from labelled sentences")
+    parser.add_argument("data", nargs="+", type=Path, metavar="LABELLED")
+    target = parser.add_mutually_exclusive_group(required=True)
+    target.add_argument("--false-release", type=float, metavar="RATE", help="unsupported sentences let out")
+    target.add_argument("--false-block", type=float, metavar="RATE", help="supported sentences held back")
+    parser.add_argument("--map", choices=("isotonic", "platt"), help="fit a calibration map first")
+    parser.add_argument("--save-map", type=Path, metavar="FILE", help="write the map for a Policy to load")
+    _add_scoring(parser)
+    parser.set_defaults(run=run_calibrate)
+
+
+def _add_scoring(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--scorer", choices=tuple(SCORERS), default="scale")
+    parser.add_argument("--entailment", metavar="ID", help="model id or folder (the built-in judge)")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a setting of the scorer, such as k=3; may be repeated",
+    )
+    parser.add_argument("--units", choices=tuple(UNITS), default="sentences", help="what a claim is cut into")
+    parser.add_argument("--aggregate", choices=("mean", "minimum"), default="mean")
+    parser.add_argument("--format", choices=tuple(FORMATS), help="file format (guessed from the content)")
+    parser.add_argument("--documents", type=Path, metavar="DIR", help="folder of a challenge file's documents")
+    parser.add_argument("--limit", type=int, metavar="N", help="measure on N claims of each data set")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample and of the intervals")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write results here; run again to continue")
+    parser.add_argument("--json", action="store_true", help="print JSON, not a table")
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    scorer: Scorer
+    examples: list[Example]
+    results: list[Result]
+
+
+def sample(examples: Sequence[Example], limit: int | None, seed: int) -> list[Example]:
+    """At most `limit` examples drawn by `seed`, in their order; claims of one group stay together."""
+    if limit is None or limit >= len(examples):
+        return list(examples)
+    if limit < 1:
+        raise InputError(f"a sample holds at least one claim, not {limit}")
+    groups = [example.group or f"\0{number}" for number, example in enumerate(examples)]
+    names = list(dict.fromkeys(groups))
+    random.Random(seed).shuffle(names)
+    sizes = {name: groups.count(name) for name in names}
+    chosen: set[str] = set()
+    taken = 0
+    for name in names:
+        if taken + sizes[name] <= limit:
+            chosen.add(name)
+            taken += sizes[name]
+    return [example for example, group in zip(examples, groups, strict=True) if group in chosen]
+
+
+def _settings(pairs: Sequence[str]) -> dict[str, Any]:
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise InputError(f"--set takes NAME=VALUE, not {pair!r}")
+        try:
+            settings[name] = json.loads(value)
+        except json.JSONDecodeError:
+            settings[name] = value
+    return settings
+
+
+def _run(args: argparse.Namespace) -> _Run:
+    """Read, sample and score what the arguments name."""
+    examples: list[Example] = []
+    for path in args.data:
+        loaded = load(path, args.format, args.documents)
+        twice = {example.dataset for example in examples} & {example.dataset for example in loaded}
+        if twice:
+            raise InputError(f"two files hold a data set named {min(twice)!r}; rename one")
+        for name in dict.fromkeys(example.dataset for example in loaded):
+            of_set = [example for example in loaded if example.dataset == name]
+            examples += sample(of_set, args.limit, args.seed)
+    settings = _settings(args.set)
+    counter: CountingEntailment | None = None
+    if needs_entailment(args.scorer):
+        counter = counted(load_entailment(args.entailment))
+    scorer = load_scorer(args.scorer, counter, **settings)
+    named: Mapping[str, Any] = {"scorer": args.scorer, "entailment": args.entailment, **settings}
+    with _Progress() as progress:
+        results = evaluate(
+            scorer,
+            examples,
+            results=None if args.out is None else args.out / "results.jsonl",
+            settings=named,
+            units=load_units(args.units),
+            aggregate=args.aggregate,
+            counter=counter,
+            progress=progress,
+        )
+    return _Run(scorer, examples, results)
+
+
+class _Progress:
+    """A bar on standard error where a person watches, nothing elsewhere."""
+
+    def __enter__(self) -> "_Progress":
+        screen = console(stderr=True)
+        from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
+
+        columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
+        self._bar = Progress(*columns, console=screen, disable=not screen.is_terminal)
+        self._bar.start()
+        self._task = self._bar.add_task("claims", total=None)
+        return self
+
+    def __call__(self, done: int, total: int) -> None:
+        self._bar.update(self._task, completed=done, total=total)
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(_finite(value), indent=1))
+
+
+def _finite(value: Any) -> Any:
+    """NaN and infinity are no JSON; they become null."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
+
+
+def run_eval(args: argparse.Namespace) -> int:
+    """`groundrail eval`. Raises: GroundrailError for what the caller can mend."""
+    run = _run(args)
+    threshold = args.threshold if args.threshold is not None else getattr(run.scorer, "threshold", 0.5)
+    summaries = summarise(run.examples, run.results, threshold=threshold, bins=args.bins, seed=args.seed)
+    if args.out is not None:
+        report = json.dumps(_finite([asdict(summary) for summary in summaries]), indent=1)
+        (args.out / "summary.json").write_text(report + "\n", encoding="utf-8")
+    if args.plots is not None:
+        _plot(run, summaries, args.plots, args.scorer)
+    if args.json:
+        _print_json([asdict(summary) for summary in summaries])
+    else:
+        print_summaries(summaries, args.scorer)
+    return 0
+
+
+def _plot(run: _Run, summaries: Sequence[Summary], folder: Path, scorer: str) -> None:
+    from groundrail.evaluation.plots import reliability_diagram, roc_curve
+
+    rows = match(run.examples, run.results)
+    for summary in summaries:
+        name = f"{scorer}-{summary.dataset}"
+        if summary.bins:
+            reliability_diagram(summary.bins, folder / f"{name}-reliability.png", name)
+        if summary.auc:
+            labels, scores, _ = labelled([row for row in rows if row[0].dataset == summary.dataset])
+            roc_curve(labels, scores, folder / f"{name}-roc.png", name)
+
+
+def run_calibrate(args: argparse.Namespace) -> int:
+    """`groundrail calibrate`. Raises: GroundrailError for what the caller can mend."""
+    if args.save_map is not None and args.map is None:
+        raise InputError("--save-map needs a map to save; add --map isotonic or --map platt")
+    run = _run(args)
+    labels, scores, _ = labelled(match(run.examples, run.results))
+    calibration: Calibration | None = None
+    if args.map is not None:
+        calibration = fit_calibration(labels, scores, args.map)
+        scores = [calibration(score) for score in scores]
+        if args.save_map is not None:
+            calibration.save(args.save_map)
+    found = choose_threshold(
+        labels, scores, false_release=args.false_release, false_block=args.false_block, seed=args.seed
+    )
+    left_out = len(run.examples) - len(labels)
+    if args.json:
+        report = {"left_out": left_out, "map": asdict(calibration) if calibration else None}
+        _print_json({**asdict(found), **report})
+        return 0
+    print_threshold(found, args.map, left_out)
+    return 0

@@ -1,0 +1,60 @@
+"""A wrapper that counts what a scorer asks of its entailment model.
+
+It changes no answer. Timing belongs to `groundrail.evaluation.run`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair
+
+
+class CountingEntailment:
+    """An entailment model that counts its calls and the premise-claim pairs in them."""
+
+    def __init__(self, model: EntailmentModel) -> None:
+        self.model = model
+        self.calls = 0
+        self.pairs = 0
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "model":
+            raise AttributeError(name)
+        return getattr(self.model, name)
+
+    @property
+    def max_tokens(self) -> int:
+        """The wrapped model's."""
+        return self.model.max_tokens
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """The wrapped model's; not counted, it is only the tokenizer."""
+        return self.model.offsets(text)
+
+    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
+        """The wrapped model's, counted."""
+        self._count(pairs)
+        return self.model.entailment(pairs)
+
+    def _count(self, pairs: Sequence[Pair]) -> None:
+        self.calls += 1
+        self.pairs += len(pairs)
+
+
+class CountingNLI(CountingEntailment):
+    """The same for a model of three classes."""
+
+    model: NLIModel
+
+    def __init__(self, model: NLIModel) -> None:
+        super().__init__(model)
+
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+        """The wrapped model's, counted."""
+        self._count(pairs)
+        return self.model.classify(pairs)
+
+
+def counted(model: EntailmentModel) -> CountingEntailment:
+    """Wrap `model`; a model of three classes stays one."""
+    return CountingNLI(model) if isinstance(model, NLIModel) else CountingEntailment(model)

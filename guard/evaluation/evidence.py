@@ -1,0 +1,39 @@
+"""How well citations meet the evidence that people marked.
+
+Only offsets are compared, never words. Measures of scores are in `groundrail.evaluation.metrics`.
+"""
+
+from collections.abc import Sequence
+
+from groundrail.evaluation.examples import EvidenceSet
+from groundrail.types import Span
+
+
+def _overlap(a: Span, b: Span) -> int:
+    if a.document_id != b.document_id:
+        return 0
+    return max(0, min(a.end, b.end) - max(a.start, b.start))
+
+
+def _characters(spans: Sequence[Span]) -> set[tuple[str, int]]:
+    return {(span.document_id, place) for span in spans for place in range(span.start, span.end)}
+
+
+def hit(citations: Sequence[Span], evidence: Sequence[EvidenceSet], first: int = 1) -> bool:
+    """Whether one of the `first` best citations touches a sentence of any evidence set (SCALE's recall)."""
+    marked = [span for chosen in evidence for span in chosen]
+    return any(_overlap(citation, span) > 0 for citation in citations[:first] for span in marked)
+
+
+def recall(citations: Sequence[Span], evidence: Sequence[EvidenceSet]) -> float:
+    """Share of the evidence's characters that citations cover, for the evidence set they cover best."""
+    cited = _characters(citations)
+    sets = [_characters(chosen) for chosen in evidence]
+    return max((len(cited & chosen) / len(chosen) for chosen in sets if chosen), default=0.0)
+
+
+def precision(citations: Sequence[Span], evidence: Sequence[EvidenceSet]) -> float:
+    """Share of the cited characters that any evidence set holds; 0 where nothing is cited."""
+    cited = _characters(citations)
+    marked = _characters([span for chosen in evidence for span in chosen])
+    return len(cited & marked) / len(cited) if cited else 0.0

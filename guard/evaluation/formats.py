@@ -1,0 +1,260 @@
+"""The rows of each benchmark format, and how each becomes `Example`s.
+
+A pydantic model a row says what is expected; a complaint names the file, line and field. Opening files and
+guessing their format belongs to `groundrail.evaluation.loaders`.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+
+from groundrail.errors import InputError
+from groundrail.evaluation.examples import Example, parse_label
+from groundrail.types import Document, Span
+
+Label = Annotated[float | None, BeforeValidator(parse_label)]
+Row = TypeVar("Row", bound=BaseModel)
+
+
+class _TrueRow(BaseModel):
+    grounding: str
+    generated_text: str
+    label: Label
+
+
+class _PairRow(BaseModel):
+    premise: str
+    hypothesis: str
+    label: Label = None
+    id: str | int | None = None
+
+
+class _WiceMeta(BaseModel):
+    id: str
+
+
+class _WiceRow(BaseModel):
+    claim: str
+    label: Label
+    evidence: list[str]
+    supporting_sentences: list[list[int]] = []
+    meta: _WiceMeta | None = None
+
+
+class _LongClaim(BaseModel):
+    text: str
+    label: Label = None
+    prompt: str | int | None = None
+    evidence: list[tuple[int, int]] = []
+
+
+class _LongRow(BaseModel):
+    id: str
+    text: str
+    claims: list[_LongClaim]
+
+
+class _ChallengeRow(BaseModel):
+    document: str
+    claim: str
+    label: Label
+    id: str | int | None = None
+    evidence: str | None = None
+    also: list[str] = []
+    pair: str | None = None
+    kind: str | None = None
+    split: str | None = None
+
+
+class _Turn(BaseModel):
+    speaker: str
+    content: str
+
+
+class _Query(BaseModel):
+    query: str
+    answer: str
+    relevant_text_span: list[tuple[int, int]] = []
+
+
+class _QmsumRow(BaseModel):
+    meeting_transcripts: list[_Turn]
+    specific_query_list: list[_Query] = []
+    general_query_list: list[_Query] = []
+
+
+class _ScreenColumns(BaseModel):
+    original_convo: dict[str, str]
+    inferred_summary: dict[str, str]
+    agg_label: dict[str, Label]
+    rel_utt: dict[str, list[int] | None] = Field(default_factory=dict)
+
+
+class Place:
+    """Where a row stands, so that every complaint can say so."""
+
+    def __init__(self, path: Path, line: int, documents: Path | None = None) -> None:
+        self.path = path
+        self.line = line
+        self.documents = path.parent if documents is None else documents
+
+    def error(self, field: str, message: str) -> InputError:
+        return InputError(f"{self.path}, line {self.line}, field {field!r}: {message}")
+
+    def parse(self, model: type[Row], row: Mapping[str, Any]) -> Row:
+        try:
+            return model.model_validate(row)
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(str(part) for part in first["loc"])
+            message = first["msg"]
+            if first["type"] != "missing":
+                message += f", not {str(first['input'])[:80]!r}"
+            raise self.error(field, message) from error
+
+
+def read_text(path: Path) -> str:
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: expected UTF-8, byte {error.start} is not") from error
+
+
+def _one(text: str, id: str = "source") -> tuple[Document, ...]:
+    return (Document(text=text, id=id),)
+
+
+def _lines(parts: Sequence[str]) -> tuple[Document, list[Span]]:
+    """A document of one part a line, and the span of each part in it."""
+    spans: list[Span] = []
+    position = 0
+    for part in parts:
+        spans.append(Span(document_id="source", start=position, end=position + len(part)))
+        position += len(part) + 1
+    return Document(text="\n".join(parts)), spans
+
+
+def _true(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    parsed = place.parse(_TrueRow, row)
+    number = row.get("") or str(place.line)
+    yield Example(str(number), name, _one(parsed.grounding), parsed.generated_text, parsed.label)
+
+
+def _q2(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    """Two layouts: one response a row, its label in the file's name, or one response and label a system."""
+    source = _one(str(row["knowledge"] or ""))
+    number = row.get("") or str(place.line)
+    if "response" in row:
+        label = 0.0 if "inconsistent" in name else 1.0 if "consistent" in name else None
+        yield Example(str(number), name, source, str(row["response"] or ""), label)
+        return
+    for column in row:
+        system, found, rest = column.rpartition("_response")
+        if found and not rest:
+            try:
+                label = parse_label(row.get(f"{system}_label"))
+            except ValueError as error:
+                raise place.error(f"{system}_label", str(error)) from error
+            yield Example(f"{number}-{system}", name, source, str(row[column] or ""), label)
+
+
+def _pairs(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    parsed = place.parse(_PairRow, row)
+    number = place.line if parsed.id is None else parsed.id
+    yield Example(str(number), name, _one(parsed.premise), parsed.hypothesis, parsed.label)
+
+
+def _wice(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    parsed = place.parse(_WiceRow, row)
+    document, spans = _lines(parsed.evidence)
+    for number in {number for chosen in parsed.supporting_sentences for number in chosen}:
+        if not 0 <= number < len(spans):
+            raise place.error("supporting_sentences", f"expected numbers from 0 to {len(spans) - 1}, not {number}")
+    sets = [tuple(spans[number] for number in chosen) for chosen in parsed.supporting_sentences if chosen]
+    id = parsed.meta.id if parsed.meta else str(place.line)
+    yield Example(id, name, (document,), parsed.claim, parsed.label, tuple(sets) or None)
+
+
+def _long(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    parsed = place.parse(_LongRow, row)
+    source = _one(parsed.text, parsed.id)
+    for number, claim in enumerate(parsed.claims):
+        for start, end in claim.evidence:
+            if not 0 <= start <= end <= len(parsed.text):
+                raise place.error(
+                    f"claims.{number}.evidence",
+                    f"expected [start, end] offsets into the text of {len(parsed.text)} characters, not {[start, end]}",
+                )
+        sets = tuple((Span(document_id=parsed.id, start=start, end=end),) for start, end in claim.evidence)
+        group = None if claim.prompt is None else f"{parsed.id}/{claim.prompt}"
+        yield Example(f"{parsed.id}/{number}", name, source, claim.text, claim.label, sets or None, group)
+
+
+def _qmsum(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    """Every reference answer is a claim that the meeting supports, with its turns as evidence."""
+    parsed = place.parse(_QmsumRow, row)
+    document, spans = _lines([f"{turn.speaker}: {turn.content}" for turn in parsed.meeting_transcripts])
+    for number, query in enumerate(parsed.specific_query_list + parsed.general_query_list):
+        turns = [span for first, last in query.relevant_text_span for span in spans[first : last + 1]]
+        evidence = (tuple(turns),) if turns else None
+        yield Example(f"{place.line}/{number}", name, (document,), query.answer, 1.0, evidence)
+
+
+def _challenge(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    """Claims in pairs, one true, about documents in a folder; each split is a data set of its own."""
+    parsed = place.parse(_ChallengeRow, row)
+    path = place.documents / parsed.document
+    if not path.is_file():
+        raise place.error("document", f"expected a file in {place.documents}, not {parsed.document!r}")
+    text = read_text(path)
+    spans = []
+    for passage in [parsed.evidence, *parsed.also]:
+        if passage:
+            start = text.find(passage)
+            if start < 0:
+                raise place.error("evidence", f"expected words of {path}, not {passage[:80]!r}")
+            spans.append(Span(document_id=parsed.document, start=start, end=start + len(passage)))
+    yield Example(
+        str(place.line if parsed.id is None else parsed.id),
+        f"{name}-{parsed.split}" if parsed.split else name,
+        _one(text, parsed.document),
+        parsed.claim,
+        parsed.label,
+        (tuple(spans),) if spans else None,
+        parsed.pair,
+        parsed.kind,
+    )
+
+
+def _screeneval(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    """Lattimer et al.'s pandas dump: one object a column, each from row number to value."""
+    columns = place.parse(_ScreenColumns, row)
+    for id, convo in columns.original_convo.items():
+        for column in ("inferred_summary", "agg_label"):
+            if id not in getattr(columns, column):
+                raise place.error(column, f"expected a value for row {id!r}")
+        document, spans = _lines(convo.split("\n"))
+        chosen = columns.rel_utt.get(id) or []
+        for number in chosen:
+            if not 0 <= number < len(spans):
+                raise place.error(f"rel_utt.{id}", f"expected numbers from 0 to {len(spans) - 1}, not {number}")
+        evidence = tuple((spans[number],) for number in chosen) or None
+        yield Example(id, name, (document,), columns.inferred_summary[id], columns.agg_label[id], evidence)
+
+
+Reader = Callable[[Place, Mapping[str, Any], str], Iterator[Example]]
+
+FORMATS: dict[str, tuple[frozenset[str], Reader]] = {
+    "true": (frozenset({"grounding", "generated_text", "label"}), _true),
+    "q2": (frozenset({"knowledge", "gold"}), _q2),
+    "wice": (frozenset({"claim", "evidence", "supporting_sentences"}), _wice),
+    "long": (frozenset({"text", "claims"}), _long),
+    "qmsum": (frozenset({"meeting_transcripts"}), _qmsum),
+    "challenge": (frozenset({"document", "claim"}), _challenge),
+    "screeneval": (frozenset({"original_convo", "inferred_summary"}), _screeneval),
+    "pairs": (frozenset({"premise", "hypothesis"}), _pairs),
+}

@@ -1,0 +1,98 @@
+"""Benchmark files in, `Example`s out, the format guessed from the content.
+
+What a row of each format holds is said in `groundrail.evaluation.formats`; factual-ablation files belong to
+`groundrail.decoding.ablation`. Nothing is scored here, and rows with an empty claim are handed on for
+`groundrail.evaluation.run` to count.
+"""
+
+import csv
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from groundrail.errors import InputError
+from groundrail.evaluation.examples import Example
+from groundrail.evaluation.formats import FORMATS, Place, read_text
+
+_CSV = ("true", "q2")
+
+
+def _guess(path: Path, fields: Sequence[str]) -> str:
+    for name, (wanted, _) in FORMATS.items():
+        if wanted <= set(fields):
+            return name
+    known = "; ".join(f"{name}: {', '.join(sorted(wanted))}" for name, (wanted, _) in FORMATS.items())
+    raise InputError(f"{path}, line 1: fields {', '.join(fields)} fit no known format. Known: {known}")
+
+
+def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        whole = json.loads(text)
+    except json.JSONDecodeError:
+        whole = None
+    if isinstance(whole, dict):
+        yield 1, whole
+        return
+    if isinstance(whole, list):
+        raise InputError(f"{path}: expected one JSON object a line, not one JSON list")
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise InputError(f"{path}, line {number}: expected a JSON object: {error}") from error
+        if not isinstance(row, dict):
+            raise InputError(f"{path}, line {number}: expected a JSON object, not {type(row).__name__}")
+        yield number, row
+
+
+def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
+    limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
+    try:
+        reader = csv.DictReader(StringIO(text, newline=""))
+        rows = []
+        for row in reader:
+            if None in row:
+                raise InputError(f"{path}, line {reader.line_num}: more fields than the header names")
+            short = [field for field, value in row.items() if value is None]
+            if short:
+                raise InputError(f"{path}, line {reader.line_num}, field {short[0]!r}: expected a value")
+            rows.append((reader.line_num, row))
+    except csv.Error as error:
+        raise InputError(f"{path}, line {reader.line_num}: expected CSV: {error}") from error
+    finally:
+        csv.field_size_limit(limit)
+    yield from rows
+
+
+def load(path: str | Path, format: str | None = None, documents: str | Path | None = None) -> list[Example]:
+    """Read a benchmark file; `format` is guessed from its first row unless given.
+
+    `documents` is the folder of the documents that a challenge file names, its own unless given.
+
+    Raises: InputError for a file in no known format, and for a bad row with its line and field.
+    """
+    path = Path(path)
+    if format is not None and format not in FORMATS:
+        raise InputError(f"no format is called {format!r}; there are {', '.join(FORMATS)}")
+    text = read_text(path)
+    is_json = text.lstrip().startswith(("{", "["))
+    rows = list(_json_rows(path, text) if is_json else _csv_rows(path, text))
+    if not rows:
+        raise InputError(f"{path}: expected at least one row")
+    guessed = format or _guess(path, list(rows[0][1]))
+    if (guessed in _CSV) == is_json:
+        raise InputError(f"{path}: expected {'CSV' if guessed in _CSV else 'JSON'} for format {guessed!r}")
+    wanted, read = FORMATS[guessed]
+    examples: list[Example] = []
+    for line, row in rows:
+        place = Place(path, line, None if documents is None else Path(documents))
+        missing = sorted(wanted - row.keys())
+        if missing:
+            raise place.error(missing[0], f"missing; format {guessed!r} has {', '.join(sorted(wanted))}")
+        examples.extend(read(place, row, path.stem))
+    return examples

@@ -1,0 +1,76 @@
+"""The two pictures of an evaluation as PNG files: reliability diagram and ROC curve.
+
+Drawn with matplotlib's Agg canvas directly, so the caller's backend and figures stay as they are.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+from groundrail.errors import MissingExtraError
+from groundrail.evaluation.metrics import Bin, roc_auc, sklearn_metrics, two_classes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def _figure() -> "tuple[Figure, Axes]":
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise MissingExtraError("groundrail.evaluation.plots", "eval") from error
+    figure = Figure(figsize=(5, 5), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.plot([0, 1], [0, 1], linestyle=":", color="0.5")
+    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    return figure, axes
+
+
+def _save(figure: "Figure", path: str | Path) -> Path:
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, format="png", dpi=120)
+    return path
+
+
+def reliability_diagram(bins: Sequence[Bin], path: str | Path, title: str = "Reliability") -> Path:
+    """Share of supported claims against mean score, one dot a bin, its size the number of claims.
+
+    A calibrated scorer's dots lie on the diagonal.
+    """
+    figure, axes = _figure()
+    filled = [found for found in bins if found.count]
+    most = max((found.count for found in filled), default=1)
+    axes.plot([found.score for found in filled], [found.supported for found in filled], color="C0")
+    axes.scatter(
+        [found.score for found in filled],
+        [found.supported for found in filled],
+        s=[20 + 180 * found.count / most for found in filled],
+        color="C0",
+        clip_on=False,
+    )
+    axes.set(xlabel="mean score in bin", ylabel="share of claims that are supported", title=title)
+    return _save(figure, path)
+
+
+def roc_curve(labels: ArrayLike, scores: ArrayLike, path: str | Path, title: str = "ROC") -> Path:
+    """Supported claims released against unsupported claims released, over all thresholds.
+
+    Raises: InputError where only one class occurs.
+    """
+    supported, s = two_classes(labels, scores, "A ROC curve")
+    released_wrongly, released_rightly, _ = sklearn_metrics().roc_curve(supported, s)
+    figure, axes = _figure()
+    axes.plot(released_wrongly, released_rightly, label=f"AUC {roc_auc(labels, scores):.3f}", clip_on=False)
+    axes.set(
+        xlabel="share of unsupported claims released",
+        ylabel="share of supported claims released",
+        title=title,
+    )
+    axes.legend(loc="lower right")
+    return _save(figure, path)

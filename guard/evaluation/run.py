@@ -1,0 +1,206 @@
+"""Score a benchmark's claims, writing every result as it comes, so that a second run continues.
+
+A result is found again by a hash of everything it depends on: the scorer with its settings, how it answers
+two fixed probes (so that other weights under the same name are noticed), the claim and its source. What the
+results amount to is worked out in `groundrail.evaluation.summary`.
+"""
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from groundrail.errors import InputError, ScoringError
+from groundrail.evaluation.counting import CountingEntailment
+from groundrail.evaluation.examples import Example
+from groundrail.scoring.base import Score, Scorer
+from groundrail.scoring.units import Aggregate, SentenceUnits, Units, UnitScorer
+from groundrail.types import Document, Span
+
+_PROBE_SOURCE = "The museum opens at nine on weekdays. Children under twelve enter free of charge."
+_PROBE_CLAIMS = ("Children under twelve pay nothing.", "The museum opens at seven on weekdays.")
+
+
+class Result(BaseModel):
+    """What the scorer said of one example.
+
+    `value` is None where the scorer gave no number, `citations` come best first. `seconds`, `calls` (of the
+    entailment model) and `pairs` (premise and claim) are this claim's share of the batch it was scored in.
+    `error` is the message of a scorer that failed; such a claim is tried again by the next run.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    key: str
+    dataset: str
+    id: str
+    value: float | None
+    citations: tuple[Span, ...] = ()
+    seconds: float = 0.0
+    calls: float = 0.0
+    pairs: float = 0.0
+    error: str | None = None
+
+
+def describe(thing: object, depth: int = 3) -> Any:
+    """A scorer and the objects it is made of, as class names and plain settings, for hashing."""
+    if thing is None or isinstance(thing, bool | int | float | str):
+        return thing
+    if isinstance(thing, CountingEntailment):
+        return describe(thing.model, depth)
+    described: dict[str, Any] = {"class": f"{type(thing).__module__}.{type(thing).__qualname__}"}
+    if depth and hasattr(thing, "__dict__") and not type(thing).__module__.startswith(("torch", "transf")):
+        for name, value in sorted(vars(thing).items()):
+            if not callable(value) and not isinstance(value, Mapping | set | list):
+                described[name] = describe(value, depth - 1)
+    return described
+
+
+def fingerprint(scorer: Scorer, settings: Mapping[str, Any] | None = None) -> str:
+    """A hash that changes with the scorer's class, settings, weights or the version of groundrail."""
+    import groundrail
+
+    described = describe(scorer)
+    probes = scorer.score(_PROBE_CLAIMS, _PROBE_SOURCE)
+    facts = {
+        "version": getattr(groundrail, "__version__", ""),
+        "scorer": described,
+        "settings": dict(settings or {}),
+        "probes": [None if math.isnan(probe.value) else round(probe.value, 4) for probe in probes],
+    }
+    return hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _key(print_: str, example: Example) -> str:
+    source = [(document.id, document.text) for document in example.source]
+    facts = [print_, example.dataset, example.id, source, example.claim]
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+
+
+def read_results(path: str | Path) -> dict[str, Result]:
+    """Results by key, as an earlier run wrote them; an unfinished last line is cut off the file.
+
+    Raises: InputError for a line that is no result.
+    """
+    path = Path(path)
+    if not path.exists():
+        return {}
+    content = path.read_bytes()
+    whole = content[: content.rfind(b"\n") + 1]
+    if len(whole) < len(content):
+        path.write_bytes(whole)
+    results = {}
+    for number, line in enumerate(whole.splitlines(), start=1):
+        try:
+            result = Result.model_validate_json(line)
+        except ValidationError as error:
+            raise InputError(
+                f"{path}, line {number}: expected a result of an earlier run; name another file to write to"
+            ) from error
+        results[result.key] = result
+    return results
+
+
+@dataclass(slots=True)
+class _Meter:
+    counter: CountingEntailment | None
+
+    def score(self, scorer: Scorer, claims: Sequence[str], source: Sequence[Document]) -> list[Result]:
+        """Results without key, dataset and id."""
+        calls, pairs = self._counts()
+        started = time.perf_counter()
+        scores = scorer.score(claims, source)
+        seconds = time.perf_counter() - started
+        calls, pairs = (after - before for after, before in zip(self._counts(), (calls, pairs), strict=True))
+        share = len(claims)
+        return [_result(score, seconds / share, calls / share, pairs / share) for score in scores]
+
+    def _counts(self) -> tuple[int, int]:
+        return (self.counter.calls, self.counter.pairs) if self.counter else (0, 0)
+
+
+def _result(score: Score, seconds: float, calls: float, pairs: float) -> Result:
+    spans = [Span(document_id=c.document_id, start=c.start, end=c.end) for c in score.citations]
+    value = None if math.isnan(score.value) else score.value
+    return Result(
+        key="",
+        dataset="",
+        id="",
+        value=value,
+        citations=tuple(spans),
+        seconds=seconds,
+        calls=calls,
+        pairs=pairs,
+    )
+
+
+def _batches(examples: Sequence[Example], size: int) -> Iterator[list[Example]]:
+    """Neighbours that share a source, at most `size` together."""
+    batch: list[Example] = []
+    for example in examples:
+        if batch and (len(batch) == size or batch[0].source != example.source):
+            yield batch
+            batch = []
+        batch.append(example)
+    if batch:
+        yield batch
+
+
+def evaluate(
+    scorer: Scorer,
+    examples: Sequence[Example],
+    *,
+    results: str | Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    units: Units | None = None,
+    aggregate: Aggregate = "mean",
+    counter: CountingEntailment | None = None,
+    batch: int = 32,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Result]:
+    """Score every example that has a claim, in order.
+
+    `units` cuts claims before scoring (sentences unless given), `aggregate` joins their scores. `results`
+    is a JSON-lines file to continue. `settings` is anything else the numbers depend on. `counter` is the
+    counting wrapper inside the scorer, if there is one. `progress` gets claims done and claims in all.
+    """
+    claims = [example for example in examples if example.claim.strip()]
+    whole = UnitScorer(scorer, SentenceUnits() if units is None else units, aggregate)
+    print_ = fingerprint(whole, settings)
+    path = None if results is None else Path(results)
+    done = {} if path is None else read_results(path)
+    keys = [_key(print_, example) for example in claims]
+    found = {key: done[key] for key in keys if key in done and done[key].error is None}
+    waiting = [(key, example) for key, example in zip(keys, claims, strict=True) if key not in found]
+    by_example = {id(example): key for key, example in waiting}
+    meter = _Meter(counter)
+    if path is not None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    for group in _batches([example for _, example in waiting], batch):
+        new = [
+            result.model_copy(update={"key": by_example[id(example)], "dataset": example.dataset, "id": example.id})
+            for example, result in zip(group, _score_group(meter, whole, group), strict=True)
+        ]
+        found.update((result.key, result) for result in new)
+        if path is not None:
+            with path.open("a", encoding="utf-8") as file:
+                file.writelines(result.model_dump_json() + "\n" for result in new)
+        if progress is not None:
+            progress(len(found), len(claims))
+    return [found[key] for key in keys]
+
+
+def _score_group(meter: _Meter, scorer: Scorer, group: Sequence[Example]) -> list[Result]:
+    """Score a batch; where one claim fails, score each alone so that only that one is lost."""
+    try:
+        return meter.score(scorer, [example.claim for example in group], group[0].source)
+    except (InputError, ScoringError) as error:
+        if len(group) == 1:
+            return [Result(key="", dataset="", id="", value=None, error=str(error))]
+    return [result for example in group for result in _score_group(meter, scorer, [example])]

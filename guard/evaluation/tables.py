@@ -1,0 +1,98 @@
+"""Summaries and thresholds as text for a terminal, drawn by rich (extra `cli`).
+
+What the numbers mean is said where they are worked out: `groundrail.evaluation.summary` and `.calibration`.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from groundrail.errors import MissingExtraError
+from groundrail.evaluation.calibration import Rate, Threshold
+from groundrail.evaluation.metrics import Interval
+from groundrail.evaluation.summary import Summary
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def console(stderr: bool = False) -> "Console":
+    """Where tables and bars go. Raises: MissingExtraError."""
+    try:
+        from rich.console import Console
+    except ImportError as error:
+        raise MissingExtraError("the command line's tables", "cli") from error
+    return Console(stderr=stderr, highlight=False)
+
+
+def _interval(value: Interval | None, scale: float = 1.0, digits: int = 3) -> str:
+    if value is None:
+        return "–"
+    return f"{value.value * scale:.{digits}f} [{value.low * scale:.{digits}f}, {value.high * scale:.{digits}f}]"
+
+
+def _number(value: float | None, digits: int = 3) -> str:
+    return "–" if value is None else f"{value:.{digits}f}"
+
+
+def print_summaries(summaries: Sequence[Summary], scorer: str) -> None:
+    """Print one column a data set, one row a measure, and the notes on what is missing."""
+    from rich.table import Table
+
+    table = Table(title=f"{scorer} (95% intervals)", title_justify="left")
+    table.add_column("measure")
+    for summary in summaries:
+        table.add_column(summary.dataset, justify="right")
+
+    def row(name: str, cells: Sequence[str]) -> None:
+        table.add_row(name, *cells)
+
+    row("claims measured", [f"{s.measured} of {s.claims}" for s in summaries])
+    if any(s.empty or s.failed or s.unscored for s in summaries):
+        row("empty / failed / no score", [f"{s.empty} / {s.failed} / {s.unscored}" for s in summaries])
+    row("ROC-AUC x 100", [_interval(s.auc, 100, 1) for s in summaries])
+    row("Pearson r", [_number(s.pearson) for s in summaries])
+    row("Kendall tau", [_number(s.kendall) for s in summaries])
+    row("macro F1, best", [_number(s.best_macro_f1) for s in summaries])
+    row(f"macro F1 at {summaries[0].threshold:.3g}", [_number(s.macro_f1) for s in summaries])
+    row(
+        f"balanced accuracy at {summaries[0].threshold:.3g}",
+        [_number(s.balanced_accuracy) for s in summaries],
+    )
+    row("ECE", [_interval(s.ece) for s in summaries])
+    if any(s.best_of_group is not None for s in summaries):
+        row("best of group", [_number(s.best_of_group) for s in summaries])
+    for label, name in sorted({(kind.label, kind.name) for s in summaries for kind in s.kinds}):
+        cells = [
+            "".join(f"{k.right} of {k.total}" for k in s.kinds if (k.label, k.name) == (label, name)) for s in summaries
+        ]
+        row(f"{'released' if label >= 1 else 'blocked'}: {name}", cells)
+    if any(s.with_evidence for s in summaries):
+        row("evidence hit, first citation", [_number(s.evidence_hit) for s in summaries])
+        row("evidence recall, characters", [_number(s.evidence_recall) for s in summaries])
+        row("evidence precision, characters", [_number(s.evidence_precision) for s in summaries])
+    row("seconds a claim", [_number(s.seconds) for s in summaries])
+    row("model calls a claim", [_number(s.calls, 2) for s in summaries])
+    row("pairs scored a claim", [_number(s.pairs, 1) for s in summaries])
+    out = console()
+    out.print(table)
+    for summary in summaries:
+        for note in summary.notes:
+            out.print(f"{summary.dataset}: {note}", markup=False)
+
+
+def print_threshold(found: Threshold, method: str | None, left_out: int) -> None:
+    """Print a threshold with both error rates; `method` names the map it applies to, if any."""
+    out = console()
+    on = f" on the {method} map's values" if method else ""
+    out.print(f"threshold{on}: {found.value:.6g}")
+    out.print(f"unsupported sentences let out: {_rate(found.false_release)}")
+    out.print(f"supported sentences held back: {_rate(found.false_block)}")
+    if found.held_out_false_release and found.held_out_false_block:
+        out.print(f"held out, let out: {_rate(found.held_out_false_release)}")
+        out.print(f"held out, held back: {_rate(found.held_out_false_block)}")
+    if left_out:
+        out.print(f"left out for want of a claim, label or score: {left_out}")
+
+
+def _rate(rate: Rate) -> str:
+    return f"{rate.value:.1%} ({rate.errors} of {rate.total}; 95%: {rate.low:.1%} to {rate.high:.1%})"

@@ -1,0 +1,126 @@
+"""The seam to generators: whatever writes text a guard can stop, rewind and start again.
+
+Two protocols and the adapter that makes a plain callable one of them. Language models with caches are
+in `groundrail.decoding`; deciding what to reject is up to `groundrail.loop`.
+"""
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+from groundrail.errors import GenerationError, InputError
+from groundrail.types import Document
+
+
+@runtime_checkable
+class Session(Protocol):
+    """One answer being written.
+
+    The text is what was accepted, then what was proposed and not yet decided on. A session may carry
+    `can_retry: bool` (True where it does not): whether it can write on after a rejection now;
+    `cut_off: str`: why the answer ended before its end, if it did, so that half a sentence is not released;
+    and `stats: dict[str, float]`, its own counts.
+    """
+
+    def propose(self) -> Iterator[str] | AsyncIterator[str]:
+        """Write on after the accepted text, in pieces of any size, until the answer ends."""
+        ...
+
+    def accept(self, n_chars: int) -> None:
+        """The first `n_chars` undecided characters stay; an iterator in use goes on."""
+        ...
+
+    def reject(self, n_chars: int) -> None:
+        """The first `n_chars` undecided characters are refused and everything undecided is forgotten.
+
+        The next `propose` starts after the accepted text and should not write the refused again.
+        """
+        ...
+
+
+@runtime_checkable
+class Generator(Protocol):
+    """Anything that can start an answer. May carry an async twin `astart`."""
+
+    def start(self, prompt: str, documents: Sequence[Document]) -> Session: ...
+
+
+class CallableGenerator:
+    """Makes a generator of a callable.
+
+    It is called as `function(prompt)`, `function(prompt, documents)` or, if it has a parameter named
+    `prefix`, with the accepted text to continue from. It returns text, or yields it in pieces; both may be
+    async. Without `prefix` only the first sentence of an answer can be retried.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        parameters = inspect.signature(function).parameters.values()
+        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        self.takes_prefix = any(p.name == "prefix" for p in parameters)
+        self._takes_documents = any(p.kind is p.VAR_POSITIONAL for p in parameters) or (
+            len([p for p in positional if p.name != "prefix"]) > 1
+        )
+
+    def start(self, prompt: str, documents: Sequence[Document]) -> Session:
+        return _CallableSession(self, prompt, documents)
+
+    def call(self, prompt: str, documents: Sequence[Document], prefix: str) -> Any:
+        arguments = (prompt, documents) if self._takes_documents else (prompt,)
+        return self._function(*arguments, **({"prefix": prefix} if self.takes_prefix else {}))
+
+
+class _CallableSession:
+    def __init__(self, generator: CallableGenerator, prompt: str, documents: Sequence[Document]) -> None:
+        self._generator, self._prompt, self._documents = generator, prompt, documents
+        self._accepted = self._undecided = ""
+
+    @property
+    def can_retry(self) -> bool:
+        return self._generator.takes_prefix or not self._accepted
+
+    def propose(self) -> Iterator[str] | AsyncIterator[str]:
+        if not self.can_retry:
+            raise GenerationError(
+                "this callable cannot continue from accepted text; give it a parameter named `prefix`"
+            )
+        written = self._generator.call(self._prompt, self._documents, self._accepted)
+        if isinstance(written, Awaitable) or hasattr(written, "__aiter__"):
+            return self._follow_async(written)
+        return self._follow(written)
+
+    def accept(self, n_chars: int) -> None:
+        self._accepted += self._undecided[:n_chars]
+        self._undecided = self._undecided[n_chars:]
+
+    def reject(self, n_chars: int) -> None:
+        self._undecided = ""
+
+    def _follow(self, written: str | Iterable[str]) -> Iterator[str]:
+        for piece in [written] if isinstance(written, str) else written:
+            yield self._noted(piece)
+
+    async def _follow_async(self, written: Any) -> AsyncIterator[str]:
+        if isinstance(written, Awaitable):
+            written = await written
+        if hasattr(written, "__aiter__"):
+            async for piece in written:
+                yield self._noted(piece)
+        else:
+            for piece in self._follow(written):
+                yield piece
+
+    def _noted(self, piece: Any) -> str:
+        if not isinstance(piece, str):
+            raise GenerationError(f"the generator gave {type(piece).__name__}; it must return or yield text")
+        self._undecided += piece
+        return piece
+
+
+def as_generator(generator: Generator | Callable[..., Any]) -> Generator:
+    """A generator as it is, a callable wrapped. Raises: InputError for anything else."""
+    if isinstance(generator, Generator):
+        return generator
+    if callable(generator):
+        return CallableGenerator(generator)
+    raise InputError(f"a generator is a callable or has start(prompt, documents), not {type(generator).__name__}")

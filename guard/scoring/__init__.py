@@ -1,0 +1,71 @@
+"""Scorers: claim and source in, score and citations out.
+
+Names resolve when first used, so that importing the package loads neither torch nor transformers.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from groundrail.scoring.base import Score, Scorer
+    from groundrail.scoring.clauses import ClauseSplitter
+    from groundrail.scoring.decomposed import FullDocumentScorer, SentencePairScorer, SentliScorer, TopKScorer
+    from groundrail.scoring.extractive import ExtractiveAnswerer
+    from groundrail.scoring.gain import GainScorer
+    from groundrail.scoring.infuse import InfuseScorer
+    from groundrail.scoring.nearest import NearestScorer
+    from groundrail.scoring.overlap import OverlapScorer
+    from groundrail.scoring.q2 import Q2Scorer
+    from groundrail.scoring.scale import ScaleScorer
+    from groundrail.scoring.subsentences import Seq2SeqSplitter, SubSentenceUnits
+    from groundrail.scoring.units import SentenceUnits
+
+_HOME = {
+    "ClauseSplitter": "clauses",
+    "ExtractiveAnswerer": "extractive",
+    "FullDocumentScorer": "decomposed",
+    "GainScorer": "gain",
+    "InfuseScorer": "infuse",
+    "NearestScorer": "nearest",
+    "OverlapScorer": "overlap",
+    "Q2Scorer": "q2",
+    "ScaleScorer": "scale",
+    "Score": "base",
+    "Scorer": "base",
+    "SentencePairScorer": "decomposed",
+    "SentenceUnits": "units",
+    "SentliScorer": "decomposed",
+    "Seq2SeqSplitter": "subsentences",
+    "SubSentenceUnits": "subsentences",
+    "TopKScorer": "decomposed",
+}
+
+__all__ = [
+    "ClauseSplitter",
+    "ExtractiveAnswerer",
+    "FullDocumentScorer",
+    "GainScorer",
+    "InfuseScorer",
+    "NearestScorer",
+    "OverlapScorer",
+    "Q2Scorer",
+    "ScaleScorer",
+    "Score",
+    "Scorer",
+    "SentencePairScorer",
+    "SentenceUnits",
+    "SentliScorer",
+    "Seq2SeqSplitter",
+    "SubSentenceUnits",
+    "TopKScorer",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

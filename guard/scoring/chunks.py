@@ -1,0 +1,88 @@
+"""Overlapping token windows over a document, with exact character offsets (SCALE, section 3.1).
+
+What a window says about a claim belongs to the scorers.
+"""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from groundrail.errors import ClaimTooLongError, InputError
+
+Offsets: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
+"""Character span of every token of a text, in order."""
+
+
+class Windows:
+    """A document tokenized once, to be cut into windows of any size.
+
+    `offsets` is the tokenizer's; a window is measured as it will be read, on its own.
+    """
+
+    def __init__(self, text: str, offsets: Offsets) -> None:
+        self.text = text
+        self._offsets = offsets
+        self._starts = [0, *(start for start, _ in offsets(text)[1:])]
+
+    def cut(self, size: int, overlap: float) -> list[tuple[int, int]]:
+        """Spans of at most `size` tokens, each beginning `size * (1 - overlap)` tokens after the one before.
+
+        Every character but white space is in a window, and the last one ends the document. Boundaries move
+        back to the beginning of a word where one is near (a quarter of a window).
+
+        Raises: InputError for a size or overlap that gives no windows, ClaimTooLongError where `size` tokens
+        do not hold one character.
+        """
+        if size < 1:
+            raise InputError(f"a window holds at least one token, not {size}")
+        if not 0 <= overlap < 1:
+            raise InputError(f"overlap is a share of a window, from 0 to below 1, not {overlap}")
+        spans: list[tuple[int, int]] = []
+        stride = max(1, int(size * (1 - overlap)))
+        begin = 0
+        while True:
+            end = self._fitting_end(begin, size)
+            span = _trimmed(self.text, self._place(begin), self._place(end))
+            if span[0] < span[1] and (not spans or spans[-1][1] < span[1]):
+                spans.append(span)
+            if end >= len(self._starts):
+                return spans
+            begin = self._word_start(min(begin + stride, end), begin, size)
+
+    def _fitting_end(self, begin: int, size: int) -> int:
+        """The token before which a window from token `begin` ends."""
+        end = min(begin + size, len(self._starts))
+        while True:
+            end = self._word_start(end, begin, size)
+            window = self.text[self._place(begin) : self._place(end)].strip()
+            excess = len(self._offsets(window)) - size
+            if excess <= 0:
+                return end
+            shorter = self._word_start(end - excess, begin, size)
+            if shorter >= end:
+                raise ClaimTooLongError(f"room for {size} tokens of source does not hold {window[:20]!r}")
+            end = shorter
+
+    def _word_start(self, token: int, begin: int, size: int) -> int:
+        """The nearest token from `token` back that begins a word, else one that begins a character.
+
+        It lies after the first character of the window from `begin`, and no more than a quarter of a window back.
+        """
+        first = bisect_right(self._starts, self._place(begin))
+        if token >= len(self._starts):
+            return len(self._starts)
+        for candidate in range(token, max(first, token - size // 4) - 1, -1):
+            place = self._place(candidate)
+            if any(map(str.isspace, self.text[place - 1 : place + 1])):
+                return bisect_left(self._starts, place)
+        return max(first, bisect_left(self._starts, self._place(token)))
+
+    def _place(self, token: int) -> int:
+        """Where a token begins; past the last one, where the text ends."""
+        return self._starts[token] if token < len(self._starts) else len(self.text)
+
+
+def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
+    """The span without white space at its ends."""
+    inner = text[start:end]
+    return start + len(inner) - len(inner.lstrip()), end - len(inner) + len(inner.rstrip())

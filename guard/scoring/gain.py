@@ -1,0 +1,145 @@
+"""Grounding gain: how much more likely a claim becomes once the model has read the source.
+
+The mean over the claim's tokens of log P(t | source, tokens so far) - log P(t | tokens so far), West et al.
+(ACL 2022), section 3.3.2, as a score of any text. Needs only the language model that generates. It is a
+log-ratio in nats, not a probability: above 0 where the source helps, unbounded on both sides. Steering by
+the same number is `groundrail.decoding`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from groundrail.errors import ClaimTooLongError, InputError, ModelError
+from groundrail.scoring.base import Score
+from groundrail.types import Citation, Document, Source, as_documents
+
+if TYPE_CHECKING:
+    from torch import Tensor
+    from transformers import PreTrainedModel
+
+_SLACK = 8
+"""Tokens by which a chunk, tokenized apart from what surrounds it, may come out longer than counted."""
+
+
+class GainScorer:
+    """Scores claims by grounding gain under a causal language model.
+
+    `model`: a decoder-only model with its `tokenizer` (a fast one), or a model id for both. `chunk_tokens`:
+    most tokens of source read at once; by default all that fits beside the longest claim. A longer document
+    is read in chunks and the best one counts; nothing is cut off. `separator` stands between source and
+    claim, and before the claim alone. The citation is the chunk. `threshold` is the gain from which a claim
+    counts as supported: it depends on the model, calibrate it.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel | str,
+        tokenizer: Any = None,
+        *,
+        chunk_tokens: int | None = None,
+        separator: str = "\n\n",
+        threshold: float = 0.5,
+    ) -> None:
+        if isinstance(model, str):
+            from transformers import AutoModelForCausalLM, AutoTokenizer
+
+            tokenizer = tokenizer or AutoTokenizer.from_pretrained(model)
+            loaded: PreTrainedModel = AutoModelForCausalLM.from_pretrained(model)
+        else:
+            loaded = model
+        if tokenizer is None or not getattr(tokenizer, "is_fast", False):
+            raise InputError("GainScorer needs the model's fast tokenizer: pass it beside the model")
+        if loaded.config.is_encoder_decoder:
+            raise ModelError("GainScorer needs a decoder-only model, this one has an encoder")
+        if chunk_tokens is not None and chunk_tokens < 1:
+            raise InputError(f"chunk_tokens is {chunk_tokens}: it must be at least 1")
+        self.model = loaded
+        self.tokenizer = tokenizer
+        self.chunk_tokens = chunk_tokens
+        self.threshold = threshold
+        start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
+        if start is None:
+            raise ModelError("GainScorer needs a tokenizer with a beginning- or end-of-sequence token")
+        self._start = [int(start)]
+        self._separator = self._encode(separator)
+
+    def score(self, claims: Sequence[str], source: Source) -> list[Score]:
+        """One `Score` a claim, in nats a token; NaN for a blank claim or where there is no source.
+
+        Raises `ClaimTooLongError` if a claim leaves no room for a source in the model's context.
+        """
+        tokens = [self._encode(claim.strip()) for claim in claims]
+        scored = [index for index, row in enumerate(tokens) if row]
+        best = [Score(math.nan) for _ in claims]
+        if not scored:
+            return best
+        rows = [tokens[index] for index in scored]
+        size = self._room(max(map(len, rows)))
+        alone: list[Tensor] | None = None
+        for document in as_documents(source):
+            for start, end in self._chunks(document, size):
+                alone = alone or self._log_probs("", rows)
+                beside = self._log_probs(document.text[start:end], rows)
+                for index, grounded, ungrounded in zip(scored, beside, alone, strict=True):
+                    gain = float((grounded - ungrounded).mean())
+                    if not best[index].value >= gain:
+                        best[index] = Score(gain, (_citation(document, start, end, gain),))
+        return best
+
+    def _log_probs(self, source: str, claims: Sequence[Sequence[int]]) -> list[Tensor]:
+        """log P of every token of every claim after `source`."""
+        from groundrail.decoding.likelihood import continuation_log_probs
+
+        context = [*self._start, *self._encode(source), *self._separator]
+        found = zip(claims, continuation_log_probs(self.model, context, claims), strict=True)
+        return [log_p[range(len(claim)), list(claim)] for claim, log_p in found]
+
+    def _room(self, longest_claim: int) -> int | None:
+        """Tokens of source that fit beside the longest claim; `None` where nothing limits them."""
+        from groundrail.decoding.prompts import context_limit
+
+        limit = context_limit(self.model)
+        if limit is None:
+            return self.chunk_tokens
+        room = limit - longest_claim - len(self._start) - len(self._separator) - _SLACK
+        if room < 1:
+            raise ClaimTooLongError(
+                f"a claim of {longest_claim} tokens leaves no room for a source in a context of {limit}: "
+                "split the claim into sentences"
+            )
+        return room if self.chunk_tokens is None else min(room, self.chunk_tokens)
+
+    def _chunks(self, document: Document, size: int | None) -> Iterator[tuple[int, int]]:
+        """Character spans of at most `size` tokens that together hold all words of the document.
+
+        A chunk ends with a sentence where one ends in its second half.
+        """
+        from groundrail.sentences import split
+
+        offsets = self.tokenizer(document.text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        spans = [(start, end) for start, end in offsets if end > start]
+        ends = {part.start + len(part.text.rstrip()) for part in split(document.text)}
+        first = 0
+        while first < len(spans):
+            last = len(spans) if size is None else min(first + size, len(spans))
+            if last < len(spans):
+                whole = [k + 1 for k in range((first + last) // 2, last) if spans[k][1] in ends]
+                last = whole[-1] if whole else last
+            if document.text[spans[first][0] : spans[last - 1][1]].strip():
+                yield spans[first][0], spans[last - 1][1]
+            first = last
+
+    def _encode(self, text: str) -> list[int]:
+        ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
+        return ids
+
+
+def _citation(document: Document, start: int, end: int, gain: float) -> Citation:
+    """The chunk without white space at its ends."""
+    text = document.text[start:end]
+    start += len(text) - len(text.lstrip())
+    text = text.strip()
+    return Citation(document_id=document.id, start=start, end=start + len(text), text=text, score=gain)

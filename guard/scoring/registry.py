@@ -1,0 +1,78 @@
+"""Scorers and claim units by short name, for the command line and for settings files.
+
+A dotted path each, imported when asked for, so that naming a scorer loads nothing. What a scorer does
+is written in its own module.
+"""
+
+import importlib
+import inspect
+from typing import Any
+
+from groundrail.entailment.base import EntailmentModel
+from groundrail.errors import InputError
+from groundrail.scoring.base import Scorer
+from groundrail.scoring.units import Units
+
+SCORERS: dict[str, str] = {
+    "scale": "groundrail.scoring.scale:ScaleScorer",
+    "nearest": "groundrail.scoring.nearest:NearestScorer",
+    "pairs": "groundrail.scoring.decomposed:SentencePairScorer",
+    "topk": "groundrail.scoring.decomposed:TopKScorer",
+    "full": "groundrail.scoring.decomposed:FullDocumentScorer",
+    "sentli": "groundrail.scoring.decomposed:SentliScorer",
+    "infuse": "groundrail.scoring.infuse:InfuseScorer",
+    "q2": "groundrail.scoring.q2:Q2Scorer",
+    "gain": "groundrail.scoring.gain:GainScorer",
+    "overlap": "groundrail.scoring.overlap:OverlapScorer",
+}
+
+UNITS: dict[str, str] = {
+    "sentences": "groundrail.scoring.units:SentenceUnits",
+    "subsentences": "groundrail.scoring.subsentences:SubSentenceUnits",
+    "whole": "groundrail.scoring.units:WholeClaim",
+}
+
+
+def _find(path: str) -> Any:
+    module, _, attribute = path.partition(":")
+    return getattr(importlib.import_module(module), attribute)
+
+
+def _factory(name: str) -> Any:
+    try:
+        path = SCORERS[name]
+    except KeyError:
+        raise InputError(f"no scorer is called {name!r}; there are {', '.join(SCORERS)}") from None
+    return _find(path)
+
+
+def needs_entailment(name: str) -> bool:
+    """Whether the scorer asks an entailment model at all.
+
+    Raises: InputError for an unknown name.
+    """
+    return "entailment" in inspect.signature(_factory(name)).parameters
+
+
+def load_scorer(name: str, entailment: EntailmentModel | str | None = None, **settings: Any) -> Scorer:
+    """Build the scorer called `name`; `settings` go to its constructor.
+
+    Raises: InputError for an unknown name, or a setting the scorer does not know.
+    """
+    factory = _factory(name)
+    known = inspect.signature(factory).parameters
+    for setting in settings:
+        if setting not in known:
+            raise InputError(f"scorer {name!r} has no setting {setting!r}; it has {', '.join(known)}")
+    if "entailment" in known:
+        settings["entailment"] = entailment
+    scorer: Scorer = factory(**settings)
+    return scorer
+
+
+def load_units(name: str) -> Units:
+    """Build the claim splitter called `name`. Raises: InputError for an unknown name."""
+    if name not in UNITS:
+        raise InputError(f"no units are called {name!r}; there are {', '.join(UNITS)}")
+    units: Units = _find(UNITS[name])()
+    return units

@@ -1,0 +1,98 @@
+"""What a claim is cut into before it is scored, and how the pieces' scores become one.
+
+Splitters only say where the units are; the scorer underneath decides what each is worth. Sentence boundaries
+belong to `groundrail.sentences`, smaller units to whoever implements `Units`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from groundrail.errors import InputError
+from groundrail.scoring.base import Score, Scorer
+from groundrail.types import Citation, Source
+
+Aggregate: TypeAlias = Literal["mean", "minimum"]
+
+
+class Unit(Protocol):
+    """A piece of a claim: its words, and the slice of the claim they come from."""
+
+    @property
+    def text(self) -> str: ...
+    @property
+    def start(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+
+
+class Units(Protocol):
+    """Cuts a claim into pieces that are scored one by one."""
+
+    def split(self, claim: str) -> Sequence[Unit]:
+        """The units of `claim` in order; none only where the claim holds no words."""
+        ...
+
+
+class SentenceUnits:
+    """Sentences, as SCALE and most NLI metrics take them."""
+
+    def split(self, claim: str) -> Sequence[Unit]:
+        """The claim's sentences, in order."""
+        from groundrail.sentences import split
+
+        return split(claim)
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    text: str
+    start: int
+    end: int
+
+
+class WholeClaim:
+    """The claim as it is, however many sentences it has."""
+
+    def split(self, claim: str) -> Sequence[Unit]:
+        """The claim, or nothing where it is blank."""
+        return [_Whole(claim, 0, len(claim))] if claim.strip() else []
+
+
+class UnitScorer:
+    """A scorer that scores every unit of a claim and takes the mean or the minimum.
+
+    The mean over sentences is Falke et al.'s aggregation; the minimum over sub-sentences is InFusE's.
+    A claim without units, or with a unit the scorer has no value for, has the value NaN.
+    """
+
+    def __init__(self, scorer: Scorer, units: Units | None = None, aggregate: Aggregate = "mean") -> None:
+        if aggregate not in ("mean", "minimum"):
+            raise InputError(f"units are joined by 'mean' or 'minimum', not {aggregate!r}")
+        self.scorer = scorer
+        self.units = SentenceUnits() if units is None else units
+        self.aggregate = aggregate
+        self.threshold: float = getattr(scorer, "threshold", 0.5)
+
+    def score(self, claims: Sequence[str], source: Source) -> list[Score]:
+        """One score a claim; all units of all claims go to the scorer in one call."""
+        units = [[unit.text.strip() for unit in self.units.split(claim)] for claim in claims]
+        units = [[text for text in texts if text] for texts in units]
+        scores = iter(self.scorer.score([text for texts in units for text in texts], source))
+        return [self._join([next(scores) for _ in texts]) for texts in units]
+
+    def _join(self, scores: Sequence[Score]) -> Score:
+        if not scores:
+            return Score(math.nan)
+        values = [score.value for score in scores]
+        if any(math.isnan(value) for value in values):
+            value = math.nan
+        else:
+            value = min(values) if self.aggregate == "minimum" else math.fsum(values) / len(values)
+        citations: dict[tuple[str, int, int], Citation] = {}
+        for citation in (citation for score in scores for citation in score.citations):
+            place = (citation.document_id, citation.start, citation.end)
+            if place not in citations or citations[place].score < citation.score:
+                citations[place] = citation
+        return Score(value, tuple(sorted(citations.values(), key=lambda found: -found.score)))

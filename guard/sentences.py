@@ -1,0 +1,303 @@
+"""Sentence boundaries with exact character offsets, for a whole text and for one that is still being written.
+
+Whether a full stop ends a sentence is asked of sentencex, one boundary at a time, on a window of at most
+`_WINDOW` characters before the stop and the one word after it; lines (bullets, headings, tables, code
+fences, blank lines) are ours. So every boundary depends on a bounded right context, and `split` is a
+`Stream` fed once: streaming in any pieces gives the same sentences. What a sentence is worth checking for
+belongs to `groundrail.guard`.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from sentencex import get_sentence_boundaries  # type: ignore[import-untyped]
+
+from groundrail.errors import InputError
+
+_WINDOW = 200
+"""Characters before a stop that sentencex sees, and for which an open bracket holds a sentence together."""
+
+_WORD = 40
+"""A following word is judged by this many characters at most, so that no word can hold a sentence back."""
+
+_MARK = 9
+"""Longest bullet, number or heading mark: a line whose first word is longer has none."""
+
+_SHORT_LINE = 40
+"""A line shorter than this, followed by a capital, was ended on purpose and not wrapped."""
+
+_NL = r"\n\r\v\f\x85\u2028\u2029"
+_BLANK = rf"[^\S{_NL}]"
+_EMOJI = "\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\u20e3"
+_WIDE = "。！？｡"
+_STOPS = ".!?…‼⁇⁈⁉।॥؟۔"
+STOPS = _STOPS + _WIDE
+"""Characters that can end a sentence."""
+
+_OPENING = "\"'“‘„‚«‹([{¿¡*_`~"
+_CLOSING = "\"'”’“‘»›)]}*_`~」』）】》〉"
+_AFTER = rf"(?P<closers>(?:[{re.escape(_CLOSING)}{_EMOJI}]|\[\d{{1,3}}\])*+)"
+
+_CANDIDATE = re.compile(
+    # a stop of a script written without spaces
+    rf"(?<![{_STOPS}{_WIDE}])(?:(?P<wide>[{_STOPS}]{{0,3}}[{_WIDE}][{_STOPS}{_WIDE}]*+)"
+    rf"|(?P<stop>[{_STOPS}]++))"
+    rf"{_AFTER}"
+    rf"(?P<gap>(?(wide)(?:\s++|(?!\[))|(?:{_BLANK}+[{_EMOJI}]{{1,16}}(?=\s))*\s+))"
+    # or a line break
+    rf"|(?<!{_BLANK})(?P<line>{_BLANK}*[{_NL}]\s*)"
+)
+_NEWLINE = re.compile(rf"\r\n|[{_NL}]")
+_FENCE = re.compile(r"`+|~+")
+_SPACE = re.compile(r"\s*")
+_WORD_AHEAD = re.compile(rf"\S{{0,{_WORD}}}")
+_LINE_MARK = re.compile(
+    rf"{_BLANK}*(?:"
+    r"(?P<item>(?:[-+*•‣◦▪·–]|\(?\d{1,3}(?:\.\d{1,2})?[.)]|\(?(?:[A-Za-z]|[ivx]{2,4})\))(?=\s|\Z))"
+    r"|(?P<alone>#{1,6}(?=\s|\Z)|\||[-=*_]{3,8}(?=\s|\Z)|[-=]{9})"
+    rf"|(?P<fence>`{{3,}}(?=[^`{_NL}]*[{_NL}])|~{{3,}}(?=[^{_NL}]*[{_NL}])))"
+)
+_ENUMERATOR = re.compile(r"(?:\A[\s#*_>(+•‣◦▪·–-]*|[:;]\s+)(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxIVX]{2,4})\.\Z")
+_ONLY_EMOJI = re.compile(rf"[{_EMOJI}]+")
+_MARKUP = str.maketrans({"*": "", "`": "", "…": "..."})
+
+_NEVER_LAST = frozenset({"e.g.", "i.e.", "vs.", "cf.", "approx.", "incl.", "resp."})
+_BEFORE_NUMBER = frozenset({"figs.", "eq.", "eqs.", "vol.", "para.", "max.", "tel.", "est."})
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """`text` is `whole[start:end]`, the white space after it included."""
+
+    text: str
+    start: int
+    end: int
+
+
+class _Line(Enum):
+    PLAIN = "text that may go on in the next line"
+    ITEM = "a bullet or a numbered point, which goes on only in indented lines"
+    ALONE = "a heading, a table row or a rule: one line, one sentence"
+    FENCE = "a fenced code block, up to its closing fence"
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a sentence starts, and what is known of its line. Offsets count from the first feed."""
+
+    start: int
+    line: int
+    kind: _Line | None
+
+
+def split(text: str) -> list[Sentence]:
+    """All sentences of `text`; their slices concatenate to it. Empty text has none."""
+    stream = Stream()
+    return stream.feed(text) + stream.flush()
+
+
+def is_finished(text: str) -> bool:
+    """Whether `text` is blank or ends as a sentence does: with a stop, closing quotes and brackets aside."""
+    bare = text.rstrip().rstrip(_CLOSING).rstrip()
+    return not bare or bare[-1] in STOPS
+
+
+class Stream:
+    """Sentences of a text that arrives in pieces, each released once no later text can move its end.
+
+    That is when the word after its white space is complete, or the paragraph after it has begun.
+    """
+
+    def __init__(self) -> None:
+        self._place = _Place(start=0, line=0, kind=None)
+        self._places = {0: self._place}
+        self._text = ""  # from self._offset on; a sentence begins at its first character between calls
+        self._offset = 0
+        self._restart()
+
+    @property
+    def pending(self) -> str:
+        """What was fed and not yet released."""
+        return self._text
+
+    @property
+    def end(self) -> int:
+        """Characters fed so far, less those forgotten."""
+        return self._offset + len(self._text)
+
+    def feed(self, piece: str) -> list[Sentence]:
+        """Take the next piece and release the sentences it completes."""
+        self._text += piece
+        return self._release(final=False)
+
+    def flush(self) -> list[Sentence]:
+        """Release everything that is left: the text ends here."""
+        return self._release(final=True)
+
+    def truncate(self, end: int) -> None:
+        """Forget everything from character `end` on: a sentence was rejected and will be written anew.
+
+        Raises: InputError if `end` lies inside a released sentence or beyond what was fed.
+        """
+        if self._offset <= end <= self.end:
+            self._text = self._text[: end - self._offset]
+        elif end in self._places:
+            self._text = ""
+            self._offset = end
+            self._place = self._places[end]
+            self._places = {start: place for start, place in self._places.items() if start <= end}
+        else:
+            raise InputError(f"cannot truncate at {end}: pass the start of a released sentence or a later position")
+        self._restart()
+
+    def _restart(self) -> None:
+        self._begin = self._scan = self._place.start - self._offset
+        self._line = self._place.line - self._offset
+        self._kind = self._place.kind
+        self._entered = False
+
+    def _release(self, *, final: bool) -> list[Sentence]:
+        released = []
+        while (end := self._next_end(final)) is not None:
+            released.append(self._cut(end))
+        if final and self._begin < len(self._text):
+            released.append(self._cut(len(self._text)))
+        self._text = self._text[self._begin :]
+        self._offset += self._begin
+        self._line -= self._begin
+        self._scan -= self._begin
+        self._begin = 0
+        return released
+
+    def _cut(self, end: int) -> Sentence:
+        sentence = Sentence(self._text[self._begin : end], self._offset + self._begin, self._offset + end)
+        self._place = _Place(sentence.end, self._offset + self._line, self._kind)
+        self._places[sentence.end] = self._place
+        self._begin = self._scan = end
+        self._entered = False
+        return sentence
+
+    def _next_end(self, final: bool) -> int | None:
+        """End of the sentence at `_begin`, or None while later text can move it or the text ends first."""
+        if not self._entered and not self._enter(final):
+            return None
+        if self._kind is _Line.FENCE:
+            return self._fence_end(final)
+        for match in _CANDIDATE.finditer(self._text, self._scan):
+            if match.end() == len(self._text):
+                return None
+            ends = self._ends(match, final)
+            if ends is None:
+                return None
+            self._scan = match.end()
+            if ends:
+                return match.end()
+        return None
+
+    def _enter(self, final: bool) -> bool:
+        """Go to the sentence's first word and learn what line it is in; False if that is not known yet."""
+        first = _SPACE.match(self._text, self._begin)
+        start = first.end() if first else self._begin
+        if start == len(self._text):
+            return False
+        breaks = list(_NEWLINE.finditer(self._text, self._begin, start))
+        line = breaks[-1].end() if breaks else self._line
+        kind = self._kind
+        if breaks or kind is None:
+            kind = _line_kind(self._text, max(line, self._begin), final)
+            if kind is None:
+                return False
+        self._line, self._kind, self._scan, self._entered = line, kind, start, True
+        return True
+
+    def _fence_end(self, final: bool) -> int | None:
+        """End of the white space after the closing fence; a block that is never closed goes on to the end."""
+        opening = _FENCE.match(self._text, self._scan)
+        fence = opening[0] if opening else "```"
+        closing = re.compile(rf"[{_NL}]{_BLANK}*{fence}{fence[0]}*{_BLANK}*[{_NL}]\s*")
+        match = closing.search(self._text, self._scan)
+        if match is None or match.end() == len(self._text):
+            return None
+        self._line, self._kind = match.end(), None
+        return match.end()
+
+    def _ends(self, match: re.Match[str], final: bool) -> bool | None:
+        """Whether the sentence ends at this candidate; None if that is not known yet."""
+        before, after = match.span("line" if match["line"] is not None else "gap")
+        breaks = list(_NEWLINE.finditer(self._text, before, after))
+        line, kind, ends = self._line, self._kind, False
+        if breaks:
+            line = breaks[-1].end()
+            ends = len(breaks) > 1
+            kind = None if ends else _line_kind(self._text, line, final)
+            if kind is None and not ends:
+                return None
+            if kind is not None:
+                ends = self._line_ends(before, line, after, kind)
+                if kind is _Line.PLAIN and self._kind is _Line.ITEM and not ends:
+                    kind = _Line.ITEM
+        if not ends and match["line"] is None and self._kind is not _Line.ALONE:
+            if match["wide"]:
+                ends = True
+            elif (word := _word(self._text, after, final)) is None:
+                return None
+            else:
+                ends = _is_full_stop(self._text, self._begin, match.end("stop"), match["closers"], word)
+        self._line, self._kind = line, kind
+        return ends
+
+    def _line_ends(self, before: int, line: int, after: int, following: _Line) -> bool:
+        """Whether one line break, with text up to `before` and from `after`, ends a sentence by itself."""
+        if following is not _Line.PLAIN or self._kind is _Line.ALONE:
+            return True
+        if self._kind is _Line.ITEM:
+            return after - line < 2 and "\t" not in self._text[line:after]
+        if self._text[before - 1] in ":：":
+            return True
+        capital = self._text[after : after + 4].split()[0].lstrip(_OPENING)[:1].isupper()
+        return capital and before - self._line < _SHORT_LINE
+
+
+def _line_kind(text: str, line: int, final: bool) -> _Line | None:
+    """What the line from `line` on is; None while its first word can still become a mark."""
+    start = line
+    while start < len(text) and text[start].isspace():
+        start += 1
+    word = text[start : start + _MARK]
+    if not final and len(word) < _MARK and not any(map(str.isspace, word)):
+        return None
+    if not final and word.startswith(("```", "~~~")) and not _NEWLINE.search(text, start):
+        return None
+    match = _LINE_MARK.match(text, line)
+    if match is None:
+        return _Line.PLAIN
+    if match["item"]:
+        return _Line.ITEM
+    return _Line.ALONE if match["alone"] else _Line.FENCE
+
+
+def _word(text: str, start: int, final: bool) -> str | None:
+    """The word at `start`, None while it can still grow."""
+    match = _WORD_AHEAD.match(text, start)
+    word = match[0] if match else ""
+    complete = final or len(word) == _WORD or start + len(word) < len(text)
+    return word if complete else None
+
+
+def _is_full_stop(text: str, start: int, stop: int, closers: str, word: str) -> bool:
+    """Whether the sentence from `start` ends with the stop before `stop`, given the word that follows."""
+    head = text[max(start, stop - _WINDOW) : stop]
+    bracketed = head + closers
+    if bracketed.rfind("(") > bracketed.rfind(")"):
+        return False
+    if _ENUMERATOR.search(text[max(start, stop - 24) : stop]):
+        return False
+    bare = word.strip(_OPENING + _CLOSING) or word
+    if _ONLY_EMOJI.fullmatch(bare) or (closers and bare[0].islower()):
+        return False
+    head = " ".join(head.translate(_MARKUP).split())
+    last = head.rsplit(" ", 1)[-1].lstrip(_OPENING).lower()
+    if last in _NEVER_LAST or (last in _BEFORE_NUMBER and bare[0].isdigit()):
+        return False
+    return any(found["start_index"] == len(head) + 1 for found in get_sentence_boundaries("en", f"{head} {bare}"))

@@ -1,0 +1,164 @@
+"""The values that travel through groundrail, all frozen pydantic models.
+
+What a sentence is belongs to `groundrail.sentences`; what to do with a verdict to `groundrail.policy`.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, Self, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from groundrail.errors import InputError
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Document(_Frozen):
+    """One source text. `metadata` travels untouched to whoever renders a citation."""
+
+    text: str
+    id: str = "source"
+    metadata: dict[str, Any] = Field(default_factory=dict)
+
+
+Source: TypeAlias = str | Document | Sequence[str | Document]
+
+
+class Span(_Frozen):
+    """A slice of a document in characters: `document.text[start:end]`."""
+
+    document_id: str
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.end < self.start:
+            raise ValueError(f"a span ends before it starts: start={self.start}, end={self.end}")
+        return self
+
+
+class Citation(Span):
+    """The piece of source that speaks for a claim; `score` is P(entailment) of the claim from it alone."""
+
+    text: str
+    score: float
+
+
+class Verdict(StrEnum):
+    """What is known about a sentence. A state, never a number."""
+
+    SUPPORTED = "supported"
+    UNSUPPORTED = "unsupported"
+    NO_CLAIM = "no_claim"
+    NO_SOURCE = "no_source"
+    ERROR = "error"
+    TIMEOUT = "timeout"
+
+
+class Attempt(_Frozen):
+    """One try at a sentence, kept whether it was released or not."""
+
+    text: str
+    verdict: Verdict
+    score: float | None = None
+    reason: str | None = None
+    seconds: float = 0.0
+
+
+class CheckedSentence(_Frozen):
+    """A sentence with its verdict.
+
+    `text` is verbatim what the generator wrote, trailing white space included, and `start`/`end` index
+    `GuardResult.answer`. `attempts` lists every try in order, the last being this sentence.
+    `replacement` is what a callable fallback released instead.
+    """
+
+    text: str
+    start: int
+    end: int
+    verdict: Verdict
+    score: float | None = None
+    citations: tuple[Citation, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
+    seconds: float = 0.0
+    released: bool = False
+    reason: str | None = None
+    replacement: str | None = None
+
+    @property
+    def released_text(self) -> str:
+        """What the reader sees of this sentence: its text, its replacement, or nothing."""
+        if self.replacement is not None:
+            return self.replacement
+        return self.text if self.released else ""
+
+
+def as_documents(source: Source) -> tuple[Document, ...]:
+    """Normalise whatever a caller passes as a source into documents with distinct ids.
+
+    Plain strings in a sequence are named `source-1`, `source-2`, ... by position.
+
+    Raises: InputError for anything that is not text or a `Document`, and for two documents with one id.
+    """
+    if isinstance(source, str | Document):
+        source = [source]
+    if not isinstance(source, Sequence) or isinstance(source, bytes | bytearray):
+        raise InputError(f"a source is text, a Document or a list of them, not {type(source).__name__}")
+    documents: list[Document] = []
+    for number, item in enumerate(source, start=1):
+        if isinstance(item, str):
+            documents.append(Document(text=item, id="source" if len(source) == 1 else f"source-{number}"))
+        elif isinstance(item, Document):
+            documents.append(item)
+        else:
+            raise InputError(f"source {number} is {type(item).__name__}; pass text or a groundrail.Document")
+    for name, count in Counter(document.id for document in documents).items():
+        if count > 1:
+            raise InputError(f"{count} documents share the id {name!r}; give each Document its own id")
+    return tuple(documents)
+
+
+class GuardResult(_Frozen):
+    """A checked answer.
+
+    `text` is what was released, exactly the concatenation of the sentences' `released_text`; `answer` is
+    everything that was checked, released or not. `generation` holds the generator's own counts, if it keeps any.
+    """
+
+    text: str
+    answer: str
+    sentences: tuple[CheckedSentence, ...] = ()
+    threshold: float
+    seconds: float = 0.0
+    generation: dict[str, float] = Field(default_factory=dict)
+
+    @property
+    def supported(self) -> bool:
+        """Whether every sentence is supported or claims nothing."""
+        return all(s.verdict in (Verdict.SUPPORTED, Verdict.NO_CLAIM) for s in self.sentences)
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """Citations of the released sentences in order, each place once."""
+        places: dict[tuple[str, int, int], Citation] = {}
+        for sentence in self.sentences:
+            for citation in sentence.citations if sentence.released else ():
+                places.setdefault((citation.document_id, citation.start, citation.end), citation)
+        return tuple(places.values())
+
+    def to_html(self) -> str:
+        """A self-contained page; every text in it is escaped."""
+        from groundrail.report.html import render
+
+        return render(self)
+
+    def to_markdown(self) -> str:
+        """The released text with its citations as footnotes."""
+        from groundrail.report.markdown import render
+
+        return render(self)

@@ -1,0 +1,1 @@
+"""Adapters to other libraries. Import the one you need: nothing is imported here."""

@@ -1,0 +1,133 @@
+"""Sessions over models that can only be asked again: served ones, and LangChain's.
+
+Keeps what was accepted and refused, words the request to go on, and removes an answer's repetition of
+what already stands. How a model is asked belongs to the adapters beside this module.
+"""
+
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from itertools import chain
+from typing import TypeAlias
+
+Pieces: TypeAlias = Iterator[str] | AsyncIterator[str]
+Write: TypeAlias = Callable[[str, Sequence[str]], Pieces]
+"""(accepted text, refused sentences) -> pieces that follow the accepted text."""
+
+CONTINUE = "Go on exactly where your answer stops. Do not repeat anything of it."
+AVOID = "The source does not support the following, so write nothing like it: "
+
+
+def request_to_continue(accepted: str, refused: Sequence[str]) -> str:
+    """What to tell a chat model after `accepted` stands and `refused` was turned down."""
+    avoid = AVOID + " ".join(f'"{sentence}"' for sentence in dict.fromkeys(refused)) if refused else ""
+    return " ".join(part for part in (CONTINUE if accepted else "", avoid) if part)
+
+
+class AskedSession:
+    """A `groundrail.generators.Session` that calls `write` again after every refusal.
+
+    write: given what stands and what was refused, asks the model for the rest.
+    continues: whether `write` can go on from accepted text; if not, only an answer's first sentence can
+        be written again.
+    """
+
+    def __init__(self, write: Write, *, continues: bool = True) -> None:
+        self._write, self._continues = write, continues
+        self._accepted = self._undecided = ""
+        self._refused: list[str] = []
+        self._opened: Pieces | None = None
+        self.stats: dict[str, float] = {"calls": 0}
+        self.cut_off = ""
+
+    @property
+    def can_retry(self) -> bool:
+        return self._continues or not self._accepted
+
+    def open(self) -> None:
+        """Ask now and wait for the first text, so that a call that fails outright raises here."""
+        pieces = self._ask()
+        first = next(pieces, None)  # type: ignore[arg-type]
+        self._opened = chain([] if first is None else [first], pieces)  # type: ignore[arg-type]
+
+    async def aopen(self) -> None:
+        """`open` for a `write` that is async."""
+        pieces = self._ask()
+        first = await anext(pieces, None)  # type: ignore[arg-type]
+        self._opened = _led_by(first, pieces)  # type: ignore[arg-type]
+
+    def propose(self) -> Pieces:
+        pieces, self._opened = self._opened or self._ask(), None
+        return self._follow_async(pieces) if isinstance(pieces, AsyncIterator) else self._follow(pieces)
+
+    def accept(self, n_chars: int) -> None:
+        self._accepted += self._undecided[:n_chars]
+        self._undecided = self._undecided[n_chars:]
+        self._refused.clear()
+
+    def reject(self, n_chars: int) -> None:
+        self._refused.append(self._undecided[:n_chars].strip())
+        self._undecided = ""
+
+    def _ask(self) -> Pieces:
+        self.stats["calls"] += 1
+        self.cut_off = ""
+        return self._write(self._accepted, tuple(self._refused))
+
+    def _follow(self, pieces: Iterator[str]) -> Iterator[str]:
+        fresh = Fresh(self._accepted)
+        for piece in pieces:
+            if new := fresh.feed(piece):
+                yield self._noted(new)
+        if held := fresh.flush():
+            yield self._noted(held)
+
+    async def _follow_async(self, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
+        fresh = Fresh(self._accepted)
+        async for piece in pieces:
+            if new := fresh.feed(piece):
+                yield self._noted(new)
+        if held := fresh.flush():
+            yield self._noted(held)
+
+    def _noted(self, piece: str) -> str:
+        self._undecided += piece
+        return piece
+
+
+class Fresh:
+    """Passes on what a model adds to `written`, should it begin by repeating all of it.
+
+    Text is held only while it could still be that repetition. White space is not doubled where the two meet.
+    """
+
+    def __init__(self, written: str) -> None:
+        self._written, self._held = written.strip(), ""
+        self._at_seam = bool(written) and written[-1].isspace()
+
+    def feed(self, piece: str) -> str:
+        if not self._written:
+            return self._past_seam(piece)
+        self._held += piece
+        held = self._held.lstrip()
+        if self._written.startswith(held) and len(held) < len(self._written):
+            return ""
+        if held.startswith(self._written):
+            self._held = held[len(self._written) :]
+        self._written = ""
+        return self.flush()
+
+    def flush(self) -> str:
+        held, self._held = self._held, ""
+        return self._past_seam(held)
+
+    def _past_seam(self, text: str) -> str:
+        if self._at_seam:
+            text = text.lstrip()
+            self._at_seam = not text
+        return text
+
+
+async def _led_by(first: str | None, rest: AsyncIterator[str]) -> AsyncIterator[str]:
+    if first is not None:
+        yield first
+    async for piece in rest:
+        yield piece

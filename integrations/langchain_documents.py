@@ -1,0 +1,159 @@
+"""What LangChain calls documents, as groundrail's: distinct ids, metadata kept, empty ones counted.
+
+Finding the documents of a run is up to the runnable, the callback handler and the chat model.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document as LangChainDocument
+from langchain_core.messages import BaseMessage, ToolMessage
+
+from groundrail.errors import InputError, UnsupportedError
+from groundrail.types import CheckedSentence, Citation, Document, GuardResult, Verdict
+
+
+class SourcedResult(GuardResult):
+    """A `GuardResult` with the documents it was checked against; `empty_documents` had no text."""
+
+    documents: tuple[Document, ...] = ()
+    empty_documents: int = 0
+
+    def document(self, citation: Citation) -> Document:
+        """The document a citation points into, its metadata included."""
+        return next(document for document in self.documents if document.id == citation.document_id)
+
+
+class SourceDocuments:
+    """Collects the documents of one answer.
+
+    Documents often share an id or have none: a document is named by its id, else by its metadata's
+    `id` or `source`, and a name that is taken gets a number. The same document found twice is kept once.
+    """
+
+    def __init__(self, *found: Any) -> None:
+        self._documents: dict[str, Document] = {}
+        self._seen: list[tuple[str, str, dict[str, Any]]] = []
+        self.empty = 0
+        for value in found:
+            self.add(value)
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        return tuple(self._documents.values())
+
+    def add(self, found: Any) -> None:
+        """Add text, a document, a tool message, a list of those, or None.
+
+        Raises: InputError for anything else.
+        """
+        for text, name, metadata in _read(found):
+            if not text.strip():
+                self.empty += 1
+            elif (text, name, metadata) not in self._seen:
+                self._seen.append((text, name, metadata))
+                free = _free_name(name, self._documents)
+                self._documents[free] = Document(text=text, id=free, metadata=metadata)
+
+    def metadata(self, citation: Citation) -> dict[str, Any]:
+        return self._documents[citation.document_id].metadata
+
+    def result(self, result: GuardResult, looked_at: str) -> SourcedResult:
+        """The result with its documents, and with sentences that say where a source was looked for."""
+        fields = {name: getattr(result, name) for name in GuardResult.model_fields}
+        fields["sentences"] = tuple(self.explained(sentence, looked_at) for sentence in result.sentences)
+        return SourcedResult(**fields, documents=self.documents, empty_documents=self.empty)
+
+    def explained(self, sentence: CheckedSentence, looked_at: str) -> CheckedSentence:
+        """A sentence without source says which places were looked at."""
+        if sentence.verdict is not Verdict.NO_SOURCE:
+            return sentence
+        return sentence.model_copy(update={"reason": self.no_source(looked_at)})
+
+    def no_source(self, looked_at: str) -> str:
+        empty = f" ({self.empty} documents were empty)" if self.empty else ""
+        return f"no document with text was found{empty}; looked at {looked_at}"
+
+    def raised(self, error: UnsupportedError, looked_at: str) -> UnsupportedError:
+        """The error with this source's result, saying where a source was looked for if there was none."""
+        if not isinstance(error.result, GuardResult):
+            return error
+        result = self.result(error.result, looked_at)
+        last = result.sentences[-1] if result.sentences else None
+        if last is None or last.verdict is not Verdict.NO_SOURCE:
+            return UnsupportedError(str(error), result)
+        return UnsupportedError(f"a sentence has no source: {last.text.strip()!r} ({last.reason})", result)
+
+    def event(self, sentence: CheckedSentence) -> dict[str, Any]:
+        """A sentence as the data of a custom event; its citations carry their document's metadata."""
+        data = sentence.model_dump(mode="json", exclude={"citations"})
+        data["citations"] = [
+            citation.model_dump(mode="json") | {"metadata": self.metadata(citation)} for citation in sentence.citations
+        ]
+        return data
+
+
+class SourceCollector(BaseCallbackHandler):
+    """Puts what retrievers return and tools answer into `sources`, for the runs below its config."""
+
+    raise_error = True
+    run_inline = True
+
+    def __init__(self, sources: SourceDocuments) -> None:
+        self._sources = sources
+
+    def on_retriever_end(self, documents: Any, **kwargs: Any) -> None:
+        self._sources.add(documents)
+
+    def on_tool_end(self, output: Any, **kwargs: Any) -> None:
+        self._sources.add(tool_source(output))
+
+
+def tool_source(output: Any) -> Any:
+    """What a tool's output offers as source: the documents of its artifact, else its text."""
+    artifact = getattr(output, "artifact", None)
+    if documents := documents_in(artifact):
+        return documents
+    if isinstance(output, BaseMessage | str):
+        return output
+    if isinstance(output, list | tuple):
+        return [tool_source(item) for item in output]
+    return None if output is None else str(output)
+
+
+def documents_in(value: Any) -> list[Any]:
+    """The value's documents, if it is one or a list of nothing else; empty otherwise."""
+    items = list(value) if isinstance(value, list | tuple) else [value]
+    return items if all(isinstance(item, LangChainDocument | Document) for item in items) else []
+
+
+def _read(found: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """(text, name, metadata) of everything in `found`."""
+    match found:
+        case None:
+            return
+        case str():
+            yield found, "source", {}
+        case LangChainDocument():
+            metadata = dict(found.metadata)
+            name = found.id or metadata.get("id") or metadata.get("source") or "source"
+            yield found.page_content, str(name), metadata
+        case Document():
+            yield found.text, found.id, dict(found.metadata)
+        case ToolMessage():
+            yield found.text, found.name or "tool", {"tool_call_id": found.tool_call_id}
+        case BaseMessage():
+            yield found.text, found.name or found.type, {}
+        case Iterable() if not isinstance(found, Mapping | bytes):
+            for item in found:
+                yield from _read(item)
+        case _:
+            raise InputError(f"documents are text, Documents or a list of them, not {type(found).__name__}")
+
+
+def _free_name(name: str, taken: Mapping[str, Any]) -> str:
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}-{number}", number + 1
+    return free

@@ -1,0 +1,187 @@
+"""Tiny models of three kinds and the slow, obviously right computation that everything is compared with."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+import torch
+from torch import Tensor
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    LogitsProcessor,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+from groundrail.decoding import PMI
+
+VOCABULARY = 61
+PAD, EOS = 0, 1
+CONTEXT = 96
+
+
+def _ready(model: PreTrainedModel) -> PreTrainedModel:
+    """Weights large enough that the distributions are far from uniform, from a fixed seed."""
+    generator = torch.Generator().manual_seed(7)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.copy_(torch.randn(parameter.shape, generator=generator) * 0.35)
+    model.generation_config.pad_token_id = PAD
+    model.generation_config.eos_token_id = EOS
+    return model.eval()
+
+
+def llama(vocabulary: int = VOCABULARY, attention: str = "sdpa") -> PreTrainedModel:
+    """Rotary positions, grouped key-value heads."""
+    config = LlamaConfig(
+        vocab_size=vocabulary,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=CONTEXT,
+        pad_token_id=PAD,
+        bos_token_id=2,
+        eos_token_id=EOS,
+        attn_implementation=attention,
+    )
+    return _ready(LlamaForCausalLM(config))
+
+
+def gpt2() -> PreTrainedModel:
+    """Learned positions."""
+    config = GPT2Config(
+        vocab_size=VOCABULARY,
+        n_embd=32,
+        n_layer=2,
+        n_head=4,
+        n_positions=CONTEXT,
+        pad_token_id=PAD,
+        bos_token_id=2,
+        eos_token_id=EOS,
+    )
+    return _ready(GPT2LMHeadModel(config))
+
+
+def t5() -> PreTrainedModel:
+    """Encoder and decoder."""
+    config = T5Config(
+        vocab_size=VOCABULARY,
+        d_model=32,
+        d_kv=8,
+        d_ff=48,
+        num_layers=2,
+        num_decoder_layers=2,
+        num_heads=4,
+        pad_token_id=PAD,
+        eos_token_id=EOS,
+        decoder_start_token_id=PAD,
+        tie_word_embeddings=False,
+    )
+    return _ready(T5ForConditionalGeneration(config))
+
+
+KINDS: dict[str, Callable[[], PreTrainedModel]] = {"llama": llama, "gpt2": gpt2, "t5": t5}
+
+
+@pytest.fixture(scope="session")
+def models() -> dict[str, PreTrainedModel]:
+    return {name: build() for name, build in KINDS.items()}
+
+
+@pytest.fixture(params=list(KINDS))
+def model(request: pytest.FixtureRequest, models: dict[str, PreTrainedModel]) -> PreTrainedModel:
+    return models[request.param]
+
+
+@pytest.fixture(params=["llama", "gpt2"])
+def decoder(request: pytest.FixtureRequest, models: dict[str, PreTrainedModel]) -> PreTrainedModel:
+    return models[request.param]
+
+
+def padded(rows: list[list[int]], side: str = "left") -> dict[str, Tensor]:
+    """What a tokenizer would return for these rows."""
+    width = max(map(len, rows))
+    fill = [[PAD] * (width - len(row)) for row in rows]
+    ids = [gap + row if side == "left" else row + gap for gap, row in zip(fill, rows, strict=True)]
+    ones = [[0] * len(gap) + [1] * len(row) for gap, row in zip(fill, rows, strict=True)]
+    mask = ones if side == "left" else [row[::-1] for row in ones]
+    return {"input_ids": torch.tensor(ids), "attention_mask": torch.tensor(mask)}
+
+
+@dataclass(frozen=True)
+class Prompts:
+    """Rows of tokens without padding, the grounded and the ungrounded ones of a batch."""
+
+    grounded: list[list[int]]
+    ungrounded: list[list[int]]
+
+
+ONE = Prompts([[2, 11, 12, 13, 14, 15, 16, 17, 18]], [[2, 16, 17, 18]])
+THREE = Prompts(
+    [[2, 21, 22, 23, 24, 25, 9], [2, 31, 32, 9], [2, 41, 42, 43, 44, 9]],
+    [[2, 24, 9], [2, 30, 31, 32, 9], [2, 9]],
+)
+
+
+@torch.no_grad()
+def full_pass(model: PreTrainedModel, prompt: list[int], decoded: list[int]) -> Tensor:
+    """log P(next token), (vocabulary,): one row, no cache, no padding, everything computed again."""
+    if model.config.is_encoder_decoder:
+        logits = model(
+            input_ids=torch.tensor([prompt]), decoder_input_ids=torch.tensor([decoded]), use_cache=False
+        ).logits
+    else:
+        logits = model(input_ids=torch.tensor([prompt + decoded]), use_cache=False).logits
+    return logits[0, -1].float().log_softmax(dim=-1)
+
+
+def steered(log_p_grounded: Tensor, log_p_ungrounded: Tensor, pmi: PMI) -> Tensor:
+    """Equations 5 and 6 as they are printed."""
+    gain = log_p_grounded - log_p_ungrounded
+    if pmi.method == "addition":
+        scores = log_p_grounded + pmi.alpha * gain
+    else:
+        scores = (1 - pmi.alpha) * log_p_grounded + pmi.alpha * gain
+    return (scores.exp() / scores.exp().sum()).log()
+
+
+class Recorder(LogitsProcessor):
+    """Keeps what the processor before it returned at every step."""
+
+    def __init__(self) -> None:
+        self.steps: list[tuple[Tensor, Tensor]] = []
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        self.steps.append((input_ids.clone(), scores.clone()))
+        return scores
+
+
+def letters() -> PreTrainedTokenizerFast:
+    """A fast tokenizer with one token a character."""
+    from tokenizers import Regex, Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Split
+
+    known = [
+        "<pad>",
+        "</s>",
+        "<s>",
+        "?",
+        *"abcdefghijklmnopqrstuvwxyz",
+        *"ABCDEFGHIJKL",
+        *"0123456789",
+        *" .,\n",
+    ]
+    tokenizer = Tokenizer(WordLevel({text: place for place, text in enumerate(known)}, unk_token="?"))
+    tokenizer.pre_tokenizer = Split(Regex(r"[\s\S]"), "isolated")
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", bos_token="<s>", unk_token="?"
+    )

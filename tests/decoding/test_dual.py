@@ -1,0 +1,203 @@
+"""One pass for both contexts gives what two passes give."""
+
+from typing import Any
+
+import pytest
+import torch
+from tests.decoding.conftest import CONTEXT, ONE, THREE, Prompts, Recorder, full_pass, llama, padded, steered
+from transformers import PreTrainedModel, StoppingCriteria
+from transformers.generation.streamers import BaseStreamer
+
+from groundrail.decoding import PMI, PMIDecoding, PMILogitsProcessor
+from groundrail.errors import InputError, SourceTooLongError
+
+ADDITION = PMI(0.7)
+INTERPOLATION = PMI(0.4, "interpolation", floor=0.01)
+UNGROUNDED_LONGER = Prompts([[2, 5, 6], [2, 7]], [[2, 5, 6, 7, 8, 9, 10], [2, 9, 9, 8]])
+MODES: dict[str, dict[str, Any]] = {
+    "greedy": {},
+    "sampling": {"do_sample": True, "top_k": 0},
+    "warped sampling": {"do_sample": True, "top_k": 20, "temperature": 0.8, "top_p": 0.9},
+    "several sequences": {"do_sample": True, "top_k": 0, "num_return_sequences": 3},
+    "least length": {"min_new_tokens": 8},
+}
+
+
+def both(model: PreTrainedModel, prompts: Prompts, pmi: PMI, **options: Any) -> tuple[Any, Any, PMIDecoding]:
+    """What the processor and the joint pass return."""
+    options = {"max_new_tokens": 10, "return_dict_in_generate": True, "output_scores": True} | options
+    processor = PMILogitsProcessor(model, padded(prompts.ungrounded), pmi)
+    torch.manual_seed(11)
+    apart = model.generate(**padded(prompts.grounded), logits_processor=[processor], **options)
+    decoding = PMIDecoding(padded(prompts.ungrounded), pmi)
+    torch.manual_seed(11)
+    joint = model.generate(**padded(prompts.grounded), custom_generate=decoding, **options)
+    return apart, joint, decoding
+
+
+@pytest.mark.parametrize("prompts", [ONE, THREE, UNGROUNDED_LONGER], ids=["one", "three", "longer"])
+@pytest.mark.parametrize("pmi", [ADDITION, INTERPOLATION], ids=lambda pmi: pmi.method)
+@pytest.mark.parametrize("mode", list(MODES))
+def test_tokens_and_scores_are_those_of_the_processor(
+    decoder: PreTrainedModel, mode: str, pmi: PMI, prompts: Prompts
+) -> None:
+    apart, joint, _ = both(decoder, prompts, pmi, **MODES[mode])
+    assert torch.equal(apart.sequences, joint.sequences)
+    assert len(apart.scores) == len(joint.scores)
+    if mode != "least length":
+        for expected, found in zip(apart.scores, joint.scores, strict=True):
+            assert torch.allclose(expected, found, atol=1e-4)
+
+
+@pytest.mark.parametrize("attention", ["sdpa", "eager"])
+def test_scores_equal_the_slow_computation(attention: str) -> None:
+    model = llama(attention=attention)
+    recorder = Recorder()
+    decoding = PMIDecoding(padded(THREE.ungrounded), ADDITION)
+    options: dict[str, Any] = {
+        "custom_generate": decoding,
+        "logits_processor": [recorder],
+        "max_new_tokens": 8,
+    }
+    model.generate(**padded(THREE.grounded), **options)
+    assert len(recorder.steps) == 8
+    start = recorder.steps[0][0].shape[1]
+    for input_ids, scores in recorder.steps:
+        for row, decoded in enumerate(input_ids[:, start:].tolist()):
+            log_p = [full_pass(model, p[row], decoded) for p in (THREE.grounded, THREE.ungrounded)]
+            assert torch.allclose(scores[row], steered(log_p[0], log_p[1], ADDITION), atol=1e-4)
+
+
+def test_more_tokens_than_the_first_buffer_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("groundrail.decoding.joint_cache.ROOM", 3)
+    apart, joint, _ = both(llama(), THREE, ADDITION, max_new_tokens=20, min_new_tokens=20)
+    assert torch.equal(apart.sequences, joint.sequences)
+
+
+def test_gains_are_those_of_the_processor(decoder: PreTrainedModel) -> None:
+    processor = PMILogitsProcessor(decoder, padded(THREE.ungrounded), ADDITION)
+    sequences = decoder.generate(**padded(THREE.grounded), logits_processor=[processor], max_new_tokens=12)
+    _, joint, decoding = both(decoder, THREE, ADDITION, max_new_tokens=12)
+    assert torch.equal(sequences, joint.sequences)
+    assert decoding.gains is not None
+    chosen = ~decoding.gains.isnan()
+    assert torch.allclose(decoding.gains[chosen], processor.gains_of(sequences)[chosen], atol=1e-4)
+
+
+def test_gains_end_with_the_row(models: dict[str, PreTrainedModel]) -> None:
+    """A row that ends early has a gain for its last token and none for its padding."""
+    model = models["llama"]
+    decoding = PMIDecoding(padded(THREE.ungrounded), ADDITION)
+    free = model.generate(**padded(THREE.grounded), custom_generate=decoding, max_new_tokens=8)
+    width = padded(THREE.grounded)["input_ids"].shape[1]
+    ends = int(free[0, width + 1])
+    rows = model.generate(
+        **padded(THREE.grounded),
+        custom_generate=decoding,
+        eos_token_id=ends,
+        pad_token_id=0,
+        max_new_tokens=8,
+    )
+    assert decoding.gains is not None
+    for tokens, gains in zip(rows[:, width:].tolist(), decoding.gains, strict=True):
+        length = tokens.index(ends) + 1 if ends in tokens else len(tokens)
+        assert int(gains.isfinite().sum()) == length
+        assert bool(gains[:length].isfinite().all())
+
+
+def test_the_returned_cache_is_the_grounded_one(decoder: PreTrainedModel) -> None:
+    for prompts in (THREE, UNGROUNDED_LONGER):
+        apart, joint, _ = both(decoder, prompts, ADDITION, use_cache=True)
+        for expected, found in zip(apart.past_key_values.layers, joint.past_key_values.layers, strict=True):
+            visible = padded(prompts.grounded)["attention_mask"].bool()
+            visible = torch.nn.functional.pad(visible, (0, found.keys.shape[2] - visible.shape[1]), value=True)
+            assert expected.keys.shape == found.keys.shape
+            for row, columns in enumerate(visible):
+                assert torch.allclose(expected.keys[row][:, columns], found.keys[row][:, columns], atol=1e-4)
+                assert torch.allclose(expected.values[row][:, columns], found.values[row][:, columns], atol=1e-4)
+
+
+class Collector(BaseStreamer):
+    def __init__(self) -> None:
+        self.pieces: list[list[int]] = []
+        self.ended = False
+
+    def put(self, value: torch.Tensor) -> None:
+        self.pieces.append(value.flatten().tolist())
+
+    def end(self) -> None:
+        self.ended = True
+
+
+def test_a_streamer_gets_the_prompt_and_every_token(decoder: PreTrainedModel) -> None:
+    plain, ours = Collector(), Collector()
+    processor = PMILogitsProcessor(decoder, padded(ONE.ungrounded), ADDITION)
+    decoder.generate(**padded(ONE.grounded), logits_processor=[processor], streamer=plain, max_new_tokens=6)
+    decoding = PMIDecoding(padded(ONE.ungrounded), ADDITION, streamer=ours)
+    decoder.generate(**padded(ONE.grounded), custom_generate=decoding, max_new_tokens=6)
+    assert ours.pieces == plain.pieces
+    assert ours.ended
+
+
+class AfterFour(StoppingCriteria):
+    def __call__(self, input_ids: torch.Tensor, scores: Any, **kwargs: Any) -> torch.Tensor:
+        return torch.full((input_ids.shape[0],), input_ids.shape[1] >= len(ONE.grounded[0]) + 4)
+
+
+def test_stopping_criteria_stop(decoder: PreTrainedModel) -> None:
+    apart, joint, _ = both(decoder, ONE, ADDITION, stopping_criteria=[AfterFour()], max_new_tokens=30)
+    assert joint.sequences.shape[1] == len(ONE.grounded[0]) + 4
+    assert torch.equal(apart.sequences, joint.sequences)
+
+
+def test_raw_logits_are_the_grounded_ones(decoder: PreTrainedModel) -> None:
+    apart, joint, _ = both(decoder, THREE, ADDITION, output_logits=True)
+    for expected, found in zip(apart.logits, joint.logits, strict=True):
+        assert torch.allclose(expected, found, atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_beams": 2}, "num_beams is 2"),
+        ({"output_attentions": True}, "attentions"),
+        ({"token_type_ids": torch.zeros(1, 9).long()}, "token_type_ids"),
+    ],
+)
+def test_what_only_the_processor_can_do_is_an_error(
+    models: dict[str, PreTrainedModel], options: dict[str, Any], message: str
+) -> None:
+    decoding = PMIDecoding(padded(ONE.ungrounded), ADDITION)
+    with pytest.raises(InputError, match=f"{message}.*LogitsProcessor"):
+        models["gpt2"].generate(**padded(ONE.grounded), custom_generate=decoding, max_new_tokens=3, **options)
+
+
+def test_an_encoder_decoder_model_is_an_error(models: dict[str, PreTrainedModel]) -> None:
+    decoding = PMIDecoding(padded(ONE.ungrounded), ADDITION)
+    with pytest.raises(InputError, match="decoder-only"):
+        models["t5"].generate(**padded(ONE.grounded), custom_generate=decoding, max_new_tokens=3)
+
+
+def test_a_filled_cache_is_an_error(models: dict[str, PreTrainedModel]) -> None:
+    model = models["llama"]
+    cache = model(torch.tensor(ONE.grounded)[:, :4]).past_key_values
+    decoding = PMIDecoding(padded(ONE.ungrounded), ADDITION)
+    with pytest.raises(InputError, match="past_key_values"):
+        model.generate(**padded(ONE.grounded), custom_generate=decoding, past_key_values=cache, max_new_tokens=3)
+
+
+@pytest.mark.parametrize("rows", [1, 2, 6])
+def test_another_batch_size_is_an_error(decoder: PreTrainedModel, rows: int) -> None:
+    decoding = PMIDecoding(padded([[2, 30 + row] for row in range(rows)]), ADDITION)
+    with pytest.raises(InputError, match=f"{rows} rows.* 3 "):
+        decoder.generate(**padded(THREE.grounded), custom_generate=decoding, max_new_tokens=3)
+
+
+def test_no_prompt_and_no_answer_outgrows_the_context(decoder: PreTrainedModel) -> None:
+    options: dict[str, Any] = {"max_new_tokens": 8, "min_new_tokens": 8}
+    long = torch.full((1, CONTEXT + 1), 5)
+    with pytest.raises(SourceTooLongError, match=f"ungrounded prompt has {CONTEXT + 1} .* {CONTEXT}"):
+        decoder.generate(**padded(ONE.grounded), custom_generate=PMIDecoding(long, ADDITION), **options)
+    nearly = torch.full((1, CONTEXT - 3), 5)
+    with pytest.raises(SourceTooLongError, match=f"answer has {CONTEXT + 1} .* {CONTEXT}"):
+        decoder.generate(nearly, custom_generate=PMIDecoding(padded(ONE.ungrounded), ADDITION), **options)

@@ -1,0 +1,230 @@
+"""Sentence sessions: the text never changes behind an accepted character, and caches equal fresh runs."""
+
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import (
+    LlamaConfig,
+    LlamaForCausalLM,
+    LogitsProcessor,
+    LogitsProcessorList,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+from groundrail import Document, InputError, ModelError, SourceTooLongError
+from groundrail.decoding.contexts import CachedContext
+from groundrail.decoding.generator import INSTRUCTION, HFGenerator, Sampling
+from groundrail.decoding.steering import PMI
+from groundrail.sentences import split
+
+TEXT = "The lease ends in May. The rent is due. Who pays? Café Zoë – 12 €. Übergabe! It ends. The end. "
+DOCUMENTS = [Document(text="The lease ends in May. The rent is 12 €.")]
+COMMON = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> PreTrainedTokenizerFast:
+    """Byte-level BPE, as in most chat models: spaces lead their words, a character can take several tokens."""
+    bpe = Tokenizer(models.BPE())
+    bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    bpe.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=330, special_tokens=["<eos>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
+    )
+    bpe.train_from_iterator([TEXT * 3], trainer)
+    return PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<eos>")
+
+
+@pytest.fixture(scope="module")
+def model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
+    torch.manual_seed(3)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+        max_position_embeddings=512, bos_token_id=None, eos_token_id=0, initializer_range=0.6,
+    )  # fmt: skip
+    return LlamaForCausalLM(config).eval().requires_grad_(False)
+
+
+def generator(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, **options: object) -> HFGenerator:
+    sampling = Sampling(**{"max_new_tokens": 24, **options.pop("sampling", {})})  # type: ignore[dict-item]
+    return HFGenerator(model, tokenizer, sampling=sampling, **options)  # type: ignore[arg-type]
+
+
+def test_greedy_text_is_that_of_generate(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
+    subject = generator(model, tokenizer)
+    text = "".join(subject.start("When?", DOCUMENTS).propose())
+    ids = torch.tensor([subject.encode("When?", DOCUMENTS[0].text)])
+    mask = torch.ones_like(ids)
+    whole = model.generate(ids, attention_mask=mask, max_new_tokens=24, do_sample=False, pad_token_id=0)
+    assert text == tokenizer.decode(whole[0, ids.shape[1] :], skip_special_tokens=True)
+    assert text
+
+
+def test_steered_greedy_text_is_that_of_both_prompts_run_in_full(
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    subject = generator(model, tokenizer, steering=PMI(0.7))
+    session = subject.start("When?", DOCUMENTS)
+    text = "".join(session.propose())
+    with_source = subject.encode("When?", DOCUMENTS[0].text)
+    without = subject.encode("When?", "")
+    written: list[int] = []
+    gains = []
+    for _ in range(24):
+        log_p = [
+            torch.log_softmax(model(torch.tensor([prompt + written])).logits[0, -1].float(), -1)
+            for prompt in (with_source, without)
+        ]
+        token = int((1.7 * log_p[0] - 0.7 * log_p[1]).argmax())
+        if token == 0:
+            break
+        gains.append(float(log_p[0][token] - log_p[1][token]))
+        written.append(token)
+    assert text == tokenizer.decode(written)
+    session.accept(len(text))
+    assert session.gains == [pytest.approx(sum(gains) / len(gains), abs=1e-4)]
+
+
+@COMMON
+@given(data=st.data(), temperature=st.sampled_from([0.0, 1.3]), steering=st.sampled_from([None, PMI(0.5)]))
+def test_accepted_text_never_changes_by_a_character(
+    model: LlamaForCausalLM,
+    tokenizer: PreTrainedTokenizerFast,
+    data: st.DataObject,
+    temperature: float,
+    steering: PMI | None,
+) -> None:
+    subject = generator(
+        model,
+        tokenizer,
+        steering=steering,
+        sampling={"temperature": temperature, "seed": data.draw(st.integers(0, 99))},
+    )
+    session = subject.start("When?", DOCUMENTS)
+    accepted = ""
+    for _ in range(3):
+        proposed = "".join(session.propose())
+        if not proposed:
+            break
+        keep = data.draw(st.integers(0, len(proposed) - 1))
+        session.accept(keep)
+        accepted += proposed[:keep]
+        session.reject(len(proposed) - keep)
+        assert session._text == accepted
+    assert (accepted + "".join(session.propose())).startswith(accepted)
+    assert session._text.startswith(accepted)
+    decoded = tokenizer.decode([token.id for token in session._tokens])
+    assert "\ufffd" in decoded or decoded.startswith(accepted) or accepted.startswith(decoded)
+
+
+@COMMON
+@given(st.lists(st.lists(st.integers(1, 300), min_size=0, max_size=6), min_size=1, max_size=6))
+def test_logits_after_any_rewinds_equal_a_fresh_run(
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, continuations: list[list[int]]
+) -> None:
+    prompt = tokenizer("The lease ends in May.")["input_ids"]
+    context = CachedContext(model, prompt, 10, "the prompt")
+    for continuation in continuations:
+        with torch.inference_mode():
+            fresh = model(torch.tensor([[*prompt, *continuation]])).logits[0, -1]
+        torch.testing.assert_close(context.next_logits(continuation), fresh, atol=1e-4, rtol=1e-4)
+
+
+def test_a_retry_feeds_only_its_own_tokens(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
+    subject = generator(model, tokenizer)
+    session = subject.start("When?", DOCUMENTS * 1)
+    first = "".join(session.propose())
+    fed = session.stats["tokens_fed"]
+    session.reject(len(first))
+    second = "".join(session.propose())
+    assert session.stats["tokens_fed"] - fed <= 24 + 1 < len(subject.encode("When?", DOCUMENTS[0].text))
+    assert second != first
+
+
+@pytest.mark.parametrize("steering", [None, PMI(0.5), PMI(0.5, method="interpolation")])
+def test_refused_sentences_do_not_come_back(
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, steering: PMI | None
+) -> None:
+    session = generator(model, tokenizer, steering=steering).start("When?", DOCUMENTS)
+    seen = []
+    for _ in range(5):
+        text = "".join(session.propose())
+        session.reject(len(text))
+        seen.append(text)
+    assert len(set(seen)) == len(seen)
+
+
+def test_refused_words_do_not_come_back_in_other_tokens(
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    wanted = "The lease ends in May."
+
+    class Stubborn(LogitsProcessor):
+        """Whatever tokens spell the wanted sentence, and then the end."""
+
+        def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
+            missing = wanted.removeprefix(tokenizer.decode(input_ids[0].long()))
+            if not missing:
+                scores[0, 0] += 1e4
+            fits = [bool(text) and missing.startswith(text) for text in subject.vocabulary()]
+            return scores + 1e3 * torch.tensor(fits)
+
+    subject = generator(model, tokenizer, logits_processor=LogitsProcessorList([Stubborn()]))
+    session = subject.start("When?", DOCUMENTS)
+    first = "".join(session.propose())
+    assert first == wanted
+    for _ in range(6):
+        session.reject(len(first))
+        text = "".join(session.propose())
+        sentence = split(text)[0]
+        assert sentence.text.strip().rstrip(".!?") != wanted.rstrip(".")
+        first = sentence.text
+
+
+def test_a_dropped_sentence_can_be_followed(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
+    session = generator(model, tokenizer).start("When?", DOCUMENTS)
+    pieces = session.propose()
+    first = next(pieces)
+    session.accept(len(first))
+    rest = "".join(pieces)
+    again = "".join(generator(model, tokenizer).start("When?", DOCUMENTS).propose())
+    assert first + rest == again
+
+
+def test_the_same_seed_writes_the_same(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
+    texts = [
+        "".join(
+            generator(model, tokenizer, sampling={"temperature": 1.0, "top_p": 0.9, "top_k": 40, "seed": seed})
+            .start("When?", DOCUMENTS)
+            .propose()
+        )
+        for seed in (5, 5, 6)
+    ]
+    assert texts[0] == texts[1] != texts[2]
+
+
+def test_braces_in_a_source_are_only_text(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
+    subject = generator(model, tokenizer)
+    encoded = subject.encode("{source} {0}?", "{prompt} {x}")
+    assert tokenizer.decode(encoded) == INSTRUCTION.split("{source}")[0] + "{prompt} {x}\n\nQuestion: {source} {0}?"
+
+
+def test_a_source_that_does_not_fit_names_both_numbers(
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    with pytest.raises(SourceTooLongError, match=r"\d{3,}.*512"):
+        generator(model, tokenizer).start("When?", [Document(text="The lease ends in May. " * 100)])
+
+
+def test_bad_options_say_so(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
+    with pytest.raises(InputError, match="source"):
+        HFGenerator(model, tokenizer, instruction="Answer {prompt}")
+    with pytest.raises(InputError, match="top_p"):
+        Sampling(top_p=0)
+    t5 = T5ForConditionalGeneration(T5Config(vocab_size=300, d_model=16, d_kv=4, d_ff=16, num_layers=1, num_heads=2))
+    with pytest.raises(ModelError, match="decoder-only"):
+        HFGenerator(t5, tokenizer)

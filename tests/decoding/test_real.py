@@ -1,0 +1,61 @@
+"""Both ways of steering on a real model, SmolLM2, against both prompts run in full at every step."""
+
+from typing import Any
+
+import pytest
+import torch
+from tests.decoding.conftest import Prompts, Recorder, full_pass, padded, steered
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+from groundrail.decoding import PMI, PMIDecoding, PMILogitsProcessor
+from groundrail.testing import smollm2
+
+SOURCES = ("The lease ends on 28 February 2026.", "The shop is closed on Mondays, and the tank holds 1.8 litres.")
+QUESTIONS = (" When does the lease end? It ends on", " How much does the tank hold? The tank holds")
+ADDITION, INTERPOLATION = PMI(0.5), PMI(0.3, method="interpolation")
+
+
+@pytest.fixture(scope="module")
+def real() -> tuple[PreTrainedModel, PreTrainedTokenizerBase, Prompts]:
+    model, tokenizer = smollm2()
+    grounded = [tokenizer(s + q)["input_ids"] for s, q in zip(SOURCES, QUESTIONS, strict=True)]
+    ungrounded = [tokenizer(q)["input_ids"] for q in QUESTIONS]
+    return model, tokenizer, Prompts(grounded, ungrounded)
+
+
+def assert_slow(model: PreTrainedModel, prompts: Prompts, recorder: Recorder, pmi: PMI) -> None:
+    first = recorder.steps[0][0].shape[1]
+    for input_ids, scores in recorder.steps:
+        each = input_ids.shape[0] // len(prompts.grounded)
+        for row, found in enumerate(scores):
+            written = input_ids[row, first:].tolist()
+            both = [full_pass(model, p[row // each], written) for p in (prompts.grounded, prompts.ungrounded)]
+            expected = steered(both[0], both[1], pmi)
+            likely = expected > -30  # far below, float32 sums of a whole vocabulary differ
+            assert torch.allclose(found[likely], expected[likely], atol=2e-3)
+
+
+@pytest.mark.parametrize("pmi", [ADDITION, INTERPOLATION], ids=lambda pmi: pmi.method)
+@pytest.mark.parametrize("mode", [{"num_beams": 2}, {"do_sample": True}], ids=["beams", "sampling"])
+def test_the_processor_equals_the_slow_computation(real: Any, pmi: PMI, mode: dict[str, Any]) -> None:
+    model, _, prompts = real
+    torch.manual_seed(1)
+    recorder, processor = Recorder(), PMILogitsProcessor(model, padded(prompts.ungrounded), pmi)
+    model.generate(
+        **padded(prompts.grounded), logits_processor=[processor, recorder], max_new_tokens=4, pad_token_id=0, **mode
+    )
+    assert_slow(model, prompts, recorder, pmi)
+
+
+def test_one_pass_gives_the_tokens_of_two_and_the_right_answer(real: Any) -> None:
+    model, tokenizer, prompts = real
+    joint = PMIDecoding(padded(prompts.ungrounded), ADDITION)
+    options = {**padded(prompts.grounded), "max_new_tokens": 8, "do_sample": False, "pad_token_id": 0}
+    once = model.generate(**options, custom_generate=joint)
+    twice = model.generate(
+        **options, logits_processor=[PMILogitsProcessor(model, padded(prompts.ungrounded), ADDITION)]
+    )
+    assert once.tolist() == twice.tolist()
+    written = tokenizer.batch_decode(once[:, -8:])
+    assert "28 February 2026" in written[0]
+    assert "1.8 lit" in written[1]

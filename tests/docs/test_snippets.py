@@ -1,0 +1,93 @@
+"""The docs' runnable snippets run, and print what the pages say.
+
+A block fenced as `python runnable` is run, the blocks of a page one after another in one namespace; a `text`
+block right after it is its output, but for white space at the ends of lines. `OPENAI_BASE_URL` is a small server on loopback.
+"""
+
+import contextlib
+import io
+import json
+import re
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+DOCS = Path(__file__).parents[2] / "docs"
+_BLOCK = re.compile(
+    r"^```python runnable\n(?P<code>.*?)^```\n(?:\n```text\n(?P<output>.*?)^```$)?", re.DOTALL | re.MULTILINE
+)
+
+
+class Snippet(NamedTuple):
+    line: int
+    code: str
+    output: str | None
+
+
+def snippets(page: Path) -> list[Snippet]:
+    text = page.read_text(encoding="utf-8")
+    return [
+        Snippet(text.count("\n", 0, match.start("code")), match["code"], match["output"])
+        for match in _BLOCK.finditer(text)
+    ]
+
+
+PAGES = [page for page in sorted(DOCS.glob("*.md")) if snippets(page)]
+
+
+class _Server(BaseHTTPRequestHandler):
+    """Writes one true and one false sentence; as a judge, says No to the false one."""
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        asked = body["messages"][-1]["content"]
+        if body.get("stream"):
+            pieces = ["The rent is 1,450 euros per month. ", "The lease ends on ", "30 June 2027."]
+            events = [{"choices": [{"delta": {"content": piece}}]} for piece in pieces]
+            content = "".join(f"data: {json.dumps(event)}\n\n" for event in events) + "data: [DONE]\n\n"
+        else:
+            token = {"token": "No" if "2027" in asked else "Yes", "logprob": -0.1}
+            content = json.dumps({"choices": [{"logprobs": {"content": [token]}}]})
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(content.encode())
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Quiet."""
+
+
+@pytest.fixture(autouse=True)
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    running = ThreadingHTTPServer(("127.0.0.1", 0), _Server)
+    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{running.server_address[1]}/v1")
+    yield
+    running.shutdown()
+    thread.join()
+    running.server_close()
+
+
+def _trimmed(text: str) -> list[str]:
+    return [line.rstrip() for line in text.splitlines()]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_page_runs_and_prints_what_it_says(page: Path) -> None:
+    namespace: dict[str, Any] = {"__name__": page.stem}
+    for snippet in snippets(page):
+        printed = io.StringIO()
+        padding = "\n" * snippet.line
+        with contextlib.redirect_stdout(printed):
+            exec(compile(padding + snippet.code, str(page), "exec"), namespace)
+        if snippet.output is not None:
+            assert _trimmed(printed.getvalue()) == _trimmed(snippet.output), f"{page.name}, line {snippet.line}"
+
+
+@pytest.mark.parametrize("name", ["langchain", "chat", "openai"])
+def test_the_pages_that_promise_a_snippet_have_one(name: str) -> None:
+    assert DOCS / f"{name}.md" in PAGES

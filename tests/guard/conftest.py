@@ -1,0 +1,54 @@
+"""A model whose probabilities are drawn from a hash of the pair: scorers must be right for any weights."""
+
+import hashlib
+import re
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from groundrail.entailment.base import FloatArray, Pair
+
+
+class HashedYesNo:
+    """Entailment only. Tokens are words; pairs that do not fit are refused, and every pair is remembered."""
+
+    def __init__(self, seed: int, max_tokens: int = 10_000) -> None:
+        self.seed = seed
+        self.max_tokens = max_tokens
+        self.asked: list[list[Pair]] = []
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        return [match.span() for match in re.finditer(r"\S+", text)]
+
+    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
+        self.asked.append(list(pairs))
+        return self._judged(pairs)[:, 0]
+
+    def _judged(self, pairs: Sequence[Pair]) -> FloatArray:
+        rows = np.empty((len(pairs), 3))
+        for row, (premise, claim) in zip(rows, pairs, strict=True):
+            tokens = len(self.offsets(premise)) + len(self.offsets(claim))
+            if tokens > self.max_tokens:
+                raise AssertionError(f"{tokens} tokens were asked of a model of {self.max_tokens}")
+            digest = hashlib.sha256(f"{self.seed}\0{premise}\0{claim}".encode()).digest()
+            row[:] = np.random.default_rng(list(digest)).dirichlet([1.0, 1.0, 1.0])
+        return rows
+
+
+class HashedNLI(HashedYesNo):
+    """The same with three classes."""
+
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+        self.asked.append(list(pairs))
+        return self._judged(pairs)
+
+
+@pytest.fixture
+def hashed_yes_no() -> type[HashedYesNo]:
+    return HashedYesNo
+
+
+@pytest.fixture
+def hashed_nli() -> type[HashedNLI]:
+    return HashedNLI

@@ -1,0 +1,267 @@
+"""A classifier's P(entailment): the right output under any name, and no pair cut or mixed up."""
+
+import copy
+import itertools
+import threading
+
+import numpy as np
+import pytest
+import torch
+from transformers import BertForSequenceClassification, PreTrainedTokenizerFast
+
+from groundrail.entailment import CrossEncoderEntailment, EntailmentModel, NLIModel
+from groundrail.errors import ClaimTooLongError, InputError, ModelError
+
+ORDER = [1, 2, 0]  # of the fixture's outputs: entailment, neutral, contradiction
+
+
+def one_by_one(
+    model: BertForSequenceClassification, tokenizer: PreTrainedTokenizerFast, pairs: list[tuple[str, str]]
+) -> np.ndarray:
+    """Softmax of each pair alone: no batch, no padding."""
+    rows = []
+    for premise, claim in pairs:
+        with torch.no_grad():
+            logits = model(**tokenizer(premise, claim, return_tensors="pt")).logits[0].double().numpy()
+        rows.append(np.exp(logits) / np.exp(logits).sum())
+    return np.array(rows)
+
+
+def with_head(model: BertForSequenceClassification, rows: list[int], names: list[str]) -> BertForSequenceClassification:
+    """The same encoder with the head's outputs picked and named anew."""
+    model = copy.deepcopy(model)
+    with torch.no_grad():
+        head = torch.nn.Linear(model.config.hidden_size, len(rows))
+        head.weight.copy_(model.classifier.weight[rows])
+        head.bias.copy_(model.classifier.bias[rows])
+    model.classifier = head
+    model.config.id2label = dict(enumerate(names))
+    model.config.label2id = {name: index for index, name in enumerate(names)}
+    model.num_labels = len(rows)
+    return model
+
+
+def test_batches_say_what_single_pairs_say(tiny_nli, tiny_tokenizer, pairs) -> None:
+    expected = one_by_one(tiny_nli, tiny_tokenizer, pairs)[:, ORDER]
+    assert expected.std(axis=0).min() > 0.01
+    for batch_tokens in (1, 300, 100_000):
+        judge = CrossEncoderEntailment(tiny_nli, tiny_tokenizer, batch_tokens=batch_tokens)
+        np.testing.assert_allclose(judge.classify(pairs), expected, atol=1e-6)
+        np.testing.assert_allclose(judge.entailment(pairs), expected[:, 0], atol=1e-6)
+
+
+@pytest.mark.parametrize("names", list(itertools.permutations(["Entailment", "NEUTRAL", "contradiction"])))
+def test_the_order_of_the_labels_does_not_matter(names, tiny_nli, tiny_tokenizer, pairs) -> None:
+    places = {"Entailment": 1, "NEUTRAL": 2, "contradiction": 0}
+    model = with_head(tiny_nli, [places[name] for name in names], list(names))
+    judge = CrossEncoderEntailment(model, tiny_tokenizer)
+    expected = CrossEncoderEntailment(tiny_nli, tiny_tokenizer).classify(pairs)
+    np.testing.assert_allclose(judge.classify(pairs), expected, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("names", "entailment"),
+    [
+        (["entailment", "not_entailment"], 0),
+        (["not-entailment", "ENTAILMENT"], 1),
+        (["No", "Yes"], 1),
+        (["SUPPORTED", "UNSUPPORTED"], 0),
+        (["contradiction", "entailment"], 1),
+    ],
+)
+def test_two_classes(names, entailment, tiny_nli, tiny_tokenizer, pairs) -> None:
+    model = with_head(tiny_nli, [0, 1], names)
+    judge = CrossEncoderEntailment(model, tiny_tokenizer)
+    expected = one_by_one(model, tiny_tokenizer, pairs)[:, entailment]
+    np.testing.assert_allclose(judge.entailment(pairs), expected, atol=1e-6)
+    with pytest.raises(ModelError, match="three classes"):
+        judge.classify(pairs)
+
+
+def test_a_single_logit_is_read_by_sigmoid(tiny_nli, tiny_tokenizer, pairs) -> None:
+    model = with_head(tiny_nli, [1], ["LABEL_0"])
+    with torch.no_grad():
+        logits = [model(**tiny_tokenizer(*pair, return_tensors="pt")).logits.item() for pair in pairs]
+    judge = CrossEncoderEntailment(model, tiny_tokenizer)
+    np.testing.assert_allclose(judge.entailment(pairs), 1 / (1 + np.exp(-np.array(logits))), atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["LABEL_0", "LABEL_1", "LABEL_2"],
+        ["positive", "negative"],
+        ["entailment", "yes"],
+        ["entailment", "neutral", "other"],
+        ["entailment", "neutral", "contradiction", "other"],
+    ],
+)
+def test_labels_that_cannot_be_understood_are_an_error_that_names_them(names, tiny_nli, tiny_tokenizer) -> None:
+    model = with_head(tiny_nli, [0] * len(names), names)
+    with pytest.raises(ModelError, match=", ".join(names)):
+        CrossEncoderEntailment(model, tiny_tokenizer)
+
+
+def test_labels_can_be_named_by_the_caller(tiny_nli, tiny_tokenizer, pairs) -> None:
+    model = with_head(tiny_nli, [0, 1, 2], ["LABEL_0", "LABEL_1", "LABEL_2"])
+    judge = CrossEncoderEntailment(model, tiny_tokenizer, labels=["contradiction", "entailment", "neutral"])
+    expected = CrossEncoderEntailment(tiny_nli, tiny_tokenizer).classify(pairs)
+    np.testing.assert_allclose(judge.classify(pairs), expected)
+    with pytest.raises(InputError, match="names 2 outputs"):
+        CrossEncoderEntailment(model, tiny_tokenizer, labels=["yes", "no"])
+
+
+def test_labels_named_only_by_label2id(tiny_nli, tiny_tokenizer, pairs) -> None:
+    model = with_head(tiny_nli, [0, 1, 2], ["LABEL_0", "LABEL_1", "LABEL_2"])
+    model.config.label2id = {"contradiction": 0, "neutral": 2, "entailment": 1}
+    expected = CrossEncoderEntailment(tiny_nli, tiny_tokenizer).classify(pairs)
+    np.testing.assert_allclose(CrossEncoderEntailment(model, tiny_tokenizer).classify(pairs), expected)
+
+
+def test_temperature_divides_the_logits(tiny_nli, tiny_tokenizer, pairs) -> None:
+    plain = CrossEncoderEntailment(tiny_nli, tiny_tokenizer).classify(pairs)
+    cooled = CrossEncoderEntailment(tiny_nli, tiny_tokenizer, temperature=2.5).classify(pairs)
+    expected = plain ** (1 / 2.5)
+    np.testing.assert_allclose(cooled, expected / expected.sum(axis=1, keepdims=True), atol=1e-6)
+    with pytest.raises(InputError, match="temperature"):
+        CrossEncoderEntailment(tiny_nli, tiny_tokenizer, temperature=0.0)
+
+
+def test_temperature_and_threshold_travel_in_the_config(tiny_nli, tiny_tokenizer, tmp_path) -> None:
+    model = with_head(tiny_nli, [0, 1, 2], ["contradiction", "entailment", "neutral"])
+    model.config.entailment_temperature = 1.7
+    model.config.entailment_threshold = 0.31
+    model.save_pretrained(tmp_path)
+    tiny_tokenizer.save_pretrained(tmp_path)
+    judge = CrossEncoderEntailment.from_pretrained(str(tmp_path))
+    assert (judge.temperature, judge.threshold) == (1.7, 0.31)
+    judge = CrossEncoderEntailment.from_pretrained(str(tmp_path), temperature=1.0, threshold=0.5)
+    assert (judge.temperature, judge.threshold) == (1.0, 0.5)
+
+
+def test_loading_from_files_changes_nothing(tiny_nli, tiny_tokenizer, tiny_nli_folder, pairs) -> None:
+    judge = CrossEncoderEntailment.from_pretrained(str(tiny_nli_folder), device="cpu")
+    assert not judge.model.training
+    assert judge.model.dtype == torch.float32
+    expected = CrossEncoderEntailment(tiny_nli, tiny_tokenizer).classify(pairs)
+    np.testing.assert_allclose(judge.classify(pairs), expected, atol=1e-6)
+
+
+def test_half_precision_on_request(tiny_nli_folder, pairs) -> None:
+    exact = CrossEncoderEntailment.from_pretrained(str(tiny_nli_folder), device="cpu")
+    half = CrossEncoderEntailment.from_pretrained(str(tiny_nli_folder), device="cpu", dtype=torch.bfloat16)
+    assert half.model.dtype == torch.bfloat16
+    np.testing.assert_allclose(half.entailment(pairs), exact.entailment(pairs), atol=0.1)
+
+
+def test_a_model_without_a_trained_head_is_refused(tiny_nli, tiny_tokenizer, tmp_path) -> None:
+    tiny_nli.bert.save_pretrained(tmp_path)
+    tiny_tokenizer.save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match="classifier"):
+        CrossEncoderEntailment.from_pretrained(str(tmp_path))
+
+
+def test_what_cannot_be_loaded_is_an_error_that_says_what_to_do(tmp_path) -> None:
+    with pytest.raises(ModelError, match="Pass a folder"):
+        CrossEncoderEntailment.from_pretrained(str(tmp_path / "nothing"))
+    with pytest.raises(InputError, match="no code from the hub"):
+        CrossEncoderEntailment.from_pretrained(str(tmp_path), trust_remote_code=True)
+
+
+def test_the_longest_pair_fits_and_one_more_token_does_not(tiny_nli, tiny_tokenizer) -> None:
+    judge = CrossEncoderEntailment(tiny_nli, tiny_tokenizer)
+    assert judge.max_tokens == 128 - 2
+    claim = "cats are allowed"
+    premise = " ".join(["rent"] * (judge.max_tokens - 3))
+    assert judge.entailment([(premise, claim)]).shape == (1,)
+    with pytest.raises(InputError, match="129 tokens") as error:
+        judge.entailment([("keys", "due"), (premise + " rent", claim)])
+    assert not isinstance(error.value, ClaimTooLongError)
+    with pytest.raises(ClaimTooLongError, match="rent rent"):
+        judge.entailment([("", premise + " rent rent rent")])
+
+
+def test_the_longest_input_is_the_least_of_what_is_known(tiny_nli, tiny_tokenizer) -> None:
+    assert CrossEncoderEntailment(tiny_nli, tiny_tokenizer, max_length=50).max_tokens == 48
+    tokenizer = copy.deepcopy(tiny_tokenizer)
+    tokenizer.model_max_length = 100
+    assert CrossEncoderEntailment(tiny_nli, tokenizer).max_tokens == 98
+
+
+def test_positions_that_start_after_the_padding_index_are_not_counted(tiny_tokenizer) -> None:
+    from transformers import RobertaConfig, RobertaForSequenceClassification
+
+    config = RobertaConfig(
+        vocab_size=len(tiny_tokenizer),
+        hidden_size=8,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=8,
+        max_position_embeddings=40,
+        type_vocab_size=2,
+        pad_token_id=0,
+        id2label={0: "no", 1: "yes"},
+    )
+    judge = CrossEncoderEntailment(RobertaForSequenceClassification(config), tiny_tokenizer)
+    assert judge.max_length == 39
+    longest = " ".join(["rent"] * (judge.max_tokens - 1))
+    assert np.isfinite(judge.entailment([(longest, "rent")])).all()
+
+
+def test_no_pairs(tiny_nli, tiny_tokenizer) -> None:
+    judge = CrossEncoderEntailment(tiny_nli, tiny_tokenizer)
+    assert judge.entailment([]).shape == (0,)
+    assert judge.classify([]).shape == (0, 3)
+
+
+def test_broken_weights_give_nan(tiny_nli, tiny_tokenizer, pairs) -> None:
+    model = copy.deepcopy(tiny_nli)
+    with torch.no_grad():
+        model.classifier.bias.fill_(torch.nan)
+    assert np.isnan(CrossEncoderEntailment(model, tiny_tokenizer).entailment(pairs)).all()
+
+
+def test_a_model_in_training_mode_is_put_into_evaluation_mode(tiny_nli, tiny_tokenizer, pairs) -> None:
+    model = copy.deepcopy(tiny_nli).train()
+    judge = CrossEncoderEntailment(model, tiny_tokenizer)
+    assert not model.training
+    np.testing.assert_array_equal(judge.entailment(pairs), judge.entailment(pairs))
+
+
+def test_offsets_are_exact_on_text_far_beyond_the_limit(tiny_nli, tiny_tokenizer) -> None:
+    text = "The rent, 45 euros,\r\nis due.\n" * 500
+    spans = CrossEncoderEntailment(tiny_nli, tiny_tokenizer).offsets(text)
+    assert "".join(text[start:end] for start, end in spans) == "".join(text.split())
+
+
+def test_a_slow_tokenizer_is_refused(tiny_nli, tiny_tokenizer) -> None:
+    from transformers import ByT5Tokenizer
+
+    with pytest.raises(ModelError, match="slow tokenizer"):
+        CrossEncoderEntailment(tiny_nli, ByT5Tokenizer())
+
+
+def test_threads_can_share_a_judge(tiny_nli, tiny_tokenizer, pairs) -> None:
+    judge = CrossEncoderEntailment(tiny_nli, tiny_tokenizer)
+    expected = judge.entailment(pairs)
+    found: list[np.ndarray] = []
+
+    def work() -> None:
+        for _ in range(5):
+            judge.offsets("the rent is due " * 50)
+            found.append(judge.entailment(pairs))
+
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 20
+    for values in found:
+        np.testing.assert_allclose(values, expected, atol=1e-6)
+
+
+def test_it_meets_the_protocols(tiny_nli, tiny_tokenizer) -> None:
+    judge = CrossEncoderEntailment(tiny_nli, tiny_tokenizer)
+    assert isinstance(judge, EntailmentModel)
+    assert isinstance(judge, NLIModel)

@@ -1,0 +1,141 @@
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groundrail.errors import InputError
+from groundrail.evaluation.calibration import Calibration, choose_threshold, fit_calibration, rate
+from groundrail.evaluation.metrics import ece
+from groundrail.policy import Policy
+
+ROWS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 30).map(lambda n: n / 30)), min_size=4, max_size=60).filter(
+    lambda rows: {row[0] for row in rows} == {0, 1}
+)
+
+
+def drawn(count=600, seed=0):
+    """Scores that are over-confident: the share of supported claims at score s is far from s."""
+    draw = np.random.default_rng(seed)
+    s = draw.random(count)
+    y = draw.random(count) < 0.2 + 0.5 * s**2
+    return y.astype(float), s
+
+
+def errors(rows, threshold):
+    released = [label for label, score in rows if score >= threshold]
+    blocked = [label for label, score in rows if score < threshold]
+    return released.count(0), blocked.count(1)
+
+
+@settings(deadline=None)
+@given(ROWS, st.floats(0, 1))
+def test_the_threshold_keeps_what_was_asked_and_no_other_does_better(rows, target):
+    labels, scores = [row[0] for row in rows], [row[1] for row in rows]
+    false, true = labels.count(0), labels.count(1)
+    cuts = [*scores, *(score + 1e-9 for score in scores)]
+    fine = [cut for cut in cuts if errors(rows, cut)[1] <= target * true + 1e-9]
+    found = choose_threshold(labels, scores, false_block=target)
+    wrong, blocked = errors(rows, found.value)
+    assert blocked <= target * true + 1e-9
+    assert wrong == min(errors(rows, cut)[0] for cut in fine if cut <= max(scores))
+    assert (found.false_release.errors, found.false_release.total) == (wrong, false)
+    assert (found.false_block.errors, found.false_block.total) == (blocked, true)
+
+    fine = [cut for cut in cuts if errors(rows, cut)[0] <= target * false + 1e-9 and cut <= max(scores)]
+    if not fine:
+        with pytest.raises(InputError, match="Allow more, or label more"):
+            choose_threshold(labels, scores, false_release=target)
+        return
+    found = choose_threshold(labels, scores, false_release=target)
+    assert errors(rows, found.value)[0] <= target * false + 1e-9
+    assert found.false_block.errors == min(errors(rows, cut)[1] for cut in fine)
+
+
+def test_intervals_hold_the_rate_and_are_exact_at_the_ends():
+    none, some = rate(0, 20), rate(3, 20)
+    assert none.low == 0
+    assert none.high == pytest.approx(1 - 0.025 ** (1 / 20))
+    assert some.low < some.value == 0.15 < some.high
+    assert rate(30, 200).high < some.high
+
+
+def test_held_out_rates_need_five_of_each_class():
+    labels, scores = drawn()
+    assert choose_threshold(labels, scores, false_release=0.1).held_out_false_release.total == (labels == 0).sum()
+    assert choose_threshold([0, 1, 0, 1], [0.1, 0.9, 0.2, 0.8], false_block=0).held_out_false_block is None
+
+
+@pytest.mark.parametrize("targets", [{}, {"false_release": 0.1, "false_block": 0.1}, {"false_block": 1.5}])
+def test_one_target_is_asked_for(targets):
+    with pytest.raises(InputError, match="one of false_release and false_block"):
+        choose_threshold([0, 1], [0.1, 0.9], **targets)
+
+
+def test_one_class_has_no_threshold():
+    with pytest.raises(InputError, match="both classes"):
+        choose_threshold([1, 1], [0.1, 0.9], false_block=0.1)
+
+
+@pytest.mark.parametrize("method", ["isotonic", "platt"])
+def test_a_map_rises_calibrates_and_survives_its_file(tmp_path, method):
+    labels, scores = drawn()
+    fitted = fit_calibration(labels, scores, method)
+    grid = [fitted(value) for value in np.linspace(0, 1, 201)]
+    assert all(0 <= a <= b <= 1 for a, b in itertools.pairwise(grid))
+    fresh_labels, fresh_scores = drawn(seed=1)
+    mapped = [fitted(score) for score in fresh_scores]
+    assert ece(fresh_labels, mapped) < ece(fresh_labels, fresh_scores) / 2
+    fitted.save(tmp_path / "map.json")
+    assert Calibration.load(tmp_path / "map.json") == fitted
+    assert math.isnan(fitted(math.nan))
+
+
+def test_the_isotonic_map_is_the_monotone_least_squares_fit():
+    from sklearn.isotonic import IsotonicRegression
+
+    labels, scores = drawn(200)
+    fitted = fit_calibration(labels, scores, "isotonic")
+    reference = IsotonicRegression().fit(scores, labels)
+    grid = np.linspace(scores.min(), scores.max(), 300)
+    assert [fitted(value) for value in grid] == pytest.approx(reference.predict(grid).tolist())
+
+
+@pytest.mark.parametrize("method", ["isotonic", "platt"])
+def test_scores_that_point_the_wrong_way_have_no_map(method):
+    with pytest.raises(InputError, match="do not go with more support"):
+        fit_calibration([1, 1, 1, 0, 0, 0], [0.1, 0.2, 0.3, 0.7, 0.8, 0.9], method)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "{}",
+        "not json",
+        "[]",
+        json.dumps({"method": "magic", "x": [1], "y": [1]}),
+        json.dumps({"method": "isotonic", "x": [0.5, 0.1], "y": [0, 1]}),
+        json.dumps({"method": "isotonic", "x": [0.1, 0.5], "y": [0, 2]}),
+        json.dumps({"method": "isotonic", "x": [], "y": []}),
+        json.dumps({"method": "platt", "x": [-1], "y": [0]}),
+        '{"method": "platt", "x": [NaN], "y": [0]}',
+    ],
+)
+def test_a_file_that_is_no_calibration_is_refused(tmp_path, content):
+    path = tmp_path / "map.json"
+    path.write_text(content)
+    with pytest.raises(InputError, match=r"map\.json"):
+        Calibration.load(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        Calibration.load(tmp_path / "nowhere.json")
+
+
+def test_a_policy_takes_a_saved_map(tmp_path):
+    fitted = fit_calibration(*drawn(), "platt")
+    fitted.save(tmp_path / "map.json")
+    policy = Policy(threshold=0.5, calibration=Calibration.load(tmp_path / "map.json"))
+    assert policy.calibration is not None
+    assert policy.calibration(0.9) == fitted(0.9)

@@ -1,0 +1,193 @@
+import argparse
+import json
+import random
+import subprocess
+import sys
+
+import pytest
+
+from groundrail.errors import InputError, MissingExtraError
+from groundrail.evaluation.calibration import Calibration
+from groundrail.evaluation.cli import add_calibrate_parser, add_eval_parser, sample
+from groundrail.evaluation.examples import Example
+from groundrail.scoring.registry import SCORERS, load_scorer, load_units
+from groundrail.types import Document
+
+
+@pytest.fixture
+def groundrail():
+    def run(*arguments):
+        parser = argparse.ArgumentParser()
+        subparsers = parser.add_subparsers(required=True)
+        add_eval_parser(subparsers)
+        add_calibrate_parser(subparsers)
+        args = parser.parse_args([str(argument) for argument in arguments])
+        return args.run(args)
+
+    return run
+
+
+@pytest.fixture
+def data(tmp_path):
+    draw = random.Random(0)
+    words = ("rent", "deposit", "tenant", "landlord", "keys", "garden", "heating", "winter", "window", "door")
+    rows = []
+    for number in range(60):
+        premise = draw.sample(words, 6)
+        shared = draw.randint(0, 5)
+        claim = premise[:shared] + draw.sample(words, 2)
+        label = int(shared + draw.random() * 3 > 4)
+        rows.append({"premise": " ".join(premise), "hypothesis": " ".join(claim), "label": label, "id": number})
+    rows.append({"premise": "rent", "hypothesis": " ", "label": 1, "id": 99})
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize("scorer", ["scale", "pairs", "topk", "full", "sentli", "infuse", "overlap"])
+def test_every_scorer_runs_on_a_slice_of_a_true_file(groundrail, tmp_path, tiny_nli_folder, scorer, capsys):
+    path = tmp_path / "q2.csv"
+    sentences = ["The rent is 500.", "Cats are not allowed.", "The deposit was lost."]
+    rows = [f'"{sentences[n % 3]} {sentences[1]}","{sentences[n % 2]}",{n % 2}\n' for n in range(6)]
+    path.write_text("grounding,generated_text,label\n" + "".join(rows))
+    arguments = ("eval", "--scorer", scorer, "--entailment", tiny_nli_folder, "--data", path, "--json")
+    assert groundrail(*arguments, "--limit", 5) == 0
+    (report,) = json.loads(capsys.readouterr().out)
+    assert report["measured"] == 5
+    assert (report["pairs"] > 0) == (scorer != "overlap")
+    assert 0 <= report["auc"]["low"] <= report["auc"]["value"] <= report["auc"]["high"] <= 1
+
+
+def test_eval_prints_a_table_with_what_was_left_out(groundrail, data, capsys):
+    assert groundrail("eval", "--scorer", "overlap", "--data", data) == 0
+    printed = capsys.readouterr().out
+    assert "60 of 61" in printed
+    assert "1 / 0 / 0" in printed
+    assert "ROC-AUC" in printed
+
+
+def test_eval_repeats_itself_to_the_digit_and_continues(groundrail, data, tmp_path, capsys):
+    arguments = ("eval", "--scorer", "overlap", "--data", data, "--limit", 40, "--seed", 3, "--json")
+    groundrail(*arguments)
+    first = json.loads(capsys.readouterr().out)
+    groundrail(*arguments, "--out", tmp_path / "out")
+    second = json.loads(capsys.readouterr().out)
+    results = tmp_path / "out" / "results.jsonl"
+    written = results.read_text()
+    groundrail(*arguments, "--out", tmp_path / "out")
+    third = json.loads(capsys.readouterr().out)
+    for report in (first, second, third):
+        report[0].pop("seconds")
+    assert first == second == third
+    assert first[0]["claims"] == 40
+    assert results.read_text() == written
+    assert json.loads((tmp_path / "out" / "summary.json").read_text())[0]["auc"] == first[0]["auc"]
+
+
+def test_eval_draws_two_pictures_and_leaves_matplotlib_as_it_was(groundrail, data, tmp_path):
+    import matplotlib
+
+    before = matplotlib.rcParams["backend"]
+    groundrail("eval", "--scorer", "overlap", "--data", data, "--plots", tmp_path / "plots")
+    assert matplotlib.rcParams["backend"] == before
+    pictures = sorted(path.name for path in (tmp_path / "plots").iterdir())
+    assert pictures == ["overlap-pairs-reliability.png", "overlap-pairs-roc.png"]
+    for name in pictures:
+        assert (tmp_path / "plots" / name).read_bytes().startswith(b"\x89PNG")
+
+
+def test_eval_of_one_class_says_why_there_is_no_auc(groundrail, tmp_path, capsys):
+    path = tmp_path / "one.jsonl"
+    path.write_text('{"premise": "a b", "hypothesis": "a", "label": 1}\n' * 3)
+    assert groundrail("eval", "--scorer", "overlap", "--data", path, "--plots", tmp_path) == 0
+    assert "ROC-AUC needs both classes, but all 3 labels are supported" in capsys.readouterr().out
+    assert not list(tmp_path.glob("*-roc.png"))
+
+
+def test_settings_reach_the_scorer_and_unknown_ones_are_refused(groundrail, data, capsys):
+    arguments = ("eval", "--scorer", "overlap", "--data", data, "--json", "--set")
+    groundrail(*arguments, "measure=precision")
+    precision = json.loads(capsys.readouterr().out)
+    groundrail(*arguments, "measure=f1")
+    assert json.loads(capsys.readouterr().out)[0]["auc"] != precision[0]["auc"]
+    with pytest.raises(InputError, match="no setting 'k'; it has measure"):
+        groundrail(*arguments, "k=3")
+    with pytest.raises(InputError, match="NAME=VALUE"):
+        groundrail(*arguments, "k")
+
+
+def test_two_files_of_one_name_are_refused(groundrail, data):
+    with pytest.raises(InputError, match="a data set named 'pairs'"):
+        groundrail("eval", "--scorer", "overlap", "--data", data, data)
+
+
+def test_calibrate_prints_both_errors_and_writes_a_map(groundrail, data, tmp_path, capsys):
+    path = tmp_path / "map.json"
+    arguments = ("calibrate", data, "--scorer", "overlap", "--false-release", 0.2)
+    assert groundrail(*arguments, "--map", "platt", "--save-map", path, "--json") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["false_release"]["value"] <= 0.2
+    assert report["left_out"] == 1
+    assert Calibration.load(path).method == report["map"]["method"] == "platt"
+    assert groundrail(*arguments) == 0
+    printed = capsys.readouterr().out
+    assert "unsupported sentences let out" in printed
+    assert "supported sentences held back" in printed
+    with pytest.raises(InputError, match="add --map"):
+        groundrail(*arguments, "--save-map", path)
+
+
+def test_calibrate_wants_one_target(groundrail, data, capsys):
+    with pytest.raises(SystemExit):
+        groundrail("calibrate", data, "--scorer", "overlap")
+    assert "--false-release" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("limit", [1, 5, 9, 100, None])
+def test_a_sample_keeps_order_and_groups_and_repeats(limit):
+    source = (Document(text="x"),)
+    examples = [Example(str(n), "d", source, "c", group=f"g{n // 3}" if n < 9 else None) for n in range(14)]
+    drawn = sample(examples, limit, seed=1)
+    assert drawn == sample(examples, limit, seed=1)
+    assert drawn == [example for example in examples if example in drawn]
+    assert len(drawn) <= (limit or 14)
+    for group in ("g0", "g1", "g2"):
+        assert sum(example.group == group for example in drawn) in (0, 3)
+
+
+def test_unknown_names_are_refused_with_the_known_ones():
+    with pytest.raises(InputError, match="'magic'; there are scale, pairs"):
+        load_scorer("magic")
+    with pytest.raises(InputError, match="sentences"):
+        load_units("magic")
+    assert {"scale", "pairs", "topk", "full", "sentli", "infuse", "q2", "overlap"} <= set(SCORERS)
+
+
+@pytest.mark.parametrize("name", ["pairs", "topk", "full", "sentli", "infuse"])
+def test_scorers_are_built_by_name(hashed_nli, name):
+    model = hashed_nli(1)
+    assert load_scorer(name, model).score(["The rent is due."], "The rent is due. Pay it.")[0].citations
+
+
+@pytest.mark.parametrize(
+    ("library", "extra"), [("sklearn.metrics", "eval"), ("scipy.stats", "eval"), ("rich.console", "cli")]
+)
+def test_what_is_not_installed_is_named_with_its_extra(groundrail, data, monkeypatch, library, extra):
+    monkeypatch.setitem(sys.modules, library, None)
+    with pytest.raises(MissingExtraError, match=rf"groundrail\[{extra}\]"):
+        groundrail("eval", "--scorer", "overlap", "--data", data)
+
+
+def test_pictures_need_matplotlib_and_say_so(groundrail, data, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    with pytest.raises(MissingExtraError, match=r"groundrail\[eval\]"):
+        groundrail("eval", "--scorer", "overlap", "--data", data, "--plots", tmp_path)
+
+
+def test_importing_the_evaluation_loads_no_optional_library():
+    code = (
+        "import sys, groundrail.evaluation, groundrail.evaluation.cli; "
+        "print([name for name in ('sklearn', 'scipy', 'matplotlib', 'rich', 'torch') if name in sys.modules])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.strip() == "[]"

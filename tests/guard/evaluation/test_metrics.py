@@ -1,0 +1,140 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groundrail.errors import InputError
+from groundrail.evaluation import evidence, metrics
+from groundrail.types import Span
+
+ROWS = st.lists(
+    st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 20).map(lambda n: n / 20)), min_size=4
+).filter(lambda rows: {1.0} < {row[0] for row in rows} and len({row[1] for row in rows}) > 1)
+
+
+def columns(rows):
+    return [row[0] for row in rows], [row[1] for row in rows]
+
+
+@settings(deadline=None)
+@given(ROWS)
+def test_auc_is_the_share_of_pairs_in_the_right_order(rows):
+    true = [score for label, score in rows if label == 1]
+    false = [score for label, score in rows if label < 1]
+    pairs = [1.0 if a > b else 0.5 if a == b else 0.0 for a, b in itertools.product(true, false)]
+    assert metrics.roc_auc(*columns(rows)) == pytest.approx(sum(pairs) / len(pairs))
+
+
+def slow_macro_f1(rows, threshold):
+    total = 0.0
+    for positive in (True, False):
+        tp = sum((s >= threshold) == positive and (y == 1) == positive for y, s in rows)
+        errors = sum((s >= threshold) != (y == 1) for y, s in rows)
+        total += 2 * tp / (2 * tp + errors) if tp else 0.0
+    return total / 2
+
+
+@settings(deadline=None)
+@given(ROWS)
+def test_best_macro_f1_is_the_best_of_all_thresholds_and_reached_at_the_one_it_names(rows):
+    best, threshold = metrics.best_macro_f1(*columns(rows))
+    every = [slow_macro_f1(rows, cut) for cut in (0.0, *(row[1] for row in rows), 2.0)]
+    assert best == pytest.approx(max(every))
+    assert metrics.macro_f1(*columns(rows), threshold) == pytest.approx(best)
+
+
+@settings(deadline=None)
+@given(ROWS, st.integers(0, 21).map(lambda n: n / 20))
+def test_macro_f1_and_balanced_accuracy_at_a_threshold(rows, threshold):
+    assert metrics.macro_f1(*columns(rows), threshold) == pytest.approx(slow_macro_f1(rows, threshold))
+    shares = []
+    for positive in (True, False):
+        decided = [(s >= threshold) == positive for y, s in rows if (y == 1) == positive]
+        shares.append(sum(decided) / len(decided))
+    assert metrics.balanced_accuracy(*columns(rows), threshold) == pytest.approx(np.mean(shares))
+
+
+@settings(deadline=None)
+@given(ROWS, st.integers(1, 12))
+def test_calibration_error_is_the_mean_gap_over_bins_and_bins_hold_everything(rows, bins):
+    table = metrics.reliability(*columns(rows), bins)
+    assert sum(found.count for found in table) == len(rows)
+    gap = 0.0
+    for found in table:
+        last = found.high == 1
+        inside = [(y, s) for y, s in rows if found.low <= s < found.high or (last and s == 1)]
+        assert found.count == len(inside)
+        if inside:
+            gap += abs(sum(s for _, s in inside) - sum(y == 1 for y, _ in inside))
+    assert metrics.ece(*columns(rows), bins) == pytest.approx(gap / len(rows))
+
+
+def test_a_calibrated_scorer_has_no_calibration_error():
+    assert metrics.ece([0, 1, 0, 0, 0, 1], [0.5, 0.5, 0.25, 0.25, 0.25, 0.25]) == pytest.approx(0)
+
+
+@settings(deadline=None)
+@given(ROWS)
+def test_correlations_have_a_sign_and_do_not_mind_scale(rows):
+    y, s = columns(rows)
+    for measure in (metrics.pearson, metrics.kendall):
+        assert measure(y, s) == pytest.approx(-measure(y, [1 - score for score in s]))
+        assert measure(y, y) == pytest.approx(1)
+
+
+def test_best_of_three():
+    labels = [1, 0, 0, 0, 1, 0, 1, 0, 0, 1, 1, 0]
+    scores = [0.9, 0.1, 0.2, 0.9, 0.8, 0.1, 0.5, 0.5, 0.1, 0.9, 0.9, 0.1]
+    groups = [*"aaabbbcccddd"]
+    assert metrics.best_of_group(labels, scores, groups) == pytest.approx((1 + 0 + 0.5) / 3)
+    with pytest.raises(InputError, match="exactly one is supported"):
+        metrics.best_of_group(labels, scores, [None] * 12)
+
+
+@pytest.mark.parametrize("label", [0, 1])
+@pytest.mark.parametrize("measure", [metrics.roc_auc, metrics.best_macro_f1])
+def test_one_class_has_no_auc_and_the_message_says_why(measure, label):
+    with pytest.raises(InputError, match="needs both classes, but all 3 labels are"):
+        measure([label] * 3, [0.1, 0.2, 0.3])
+
+
+def test_bad_columns_are_refused():
+    for labels, scores in [([1], [1, 2]), ([], []), ([1, 0], [math.nan, 1]), ([math.nan, 0], [0, 1])]:
+        with pytest.raises(InputError):
+            metrics.roc_auc(labels, scores)
+    with pytest.raises(InputError, match=r"every score is 0\.5"):
+        metrics.pearson([0, 1], [0.5, 0.5])
+    with pytest.raises(InputError, match="probabilities"):
+        metrics.ece([0, 1], [-1, 2])
+
+
+def test_the_bootstrap_interval_holds_the_value_shrinks_with_data_and_repeats():
+    draw = np.random.default_rng(0)
+    y = draw.integers(0, 2, 400)
+    s = np.clip(draw.normal(0.4 + 0.2 * y, 0.2), 0, 1)
+    small = metrics.bootstrap(metrics.roc_auc, y[:60], s[:60], resamples=200, seed=3)
+    large = metrics.bootstrap(metrics.roc_auc, y, s, resamples=200, seed=3)
+    assert small.low < small.value < small.high
+    assert large.high - large.low < small.high - small.low
+    assert small == metrics.bootstrap(metrics.roc_auc, y[:60], s[:60], resamples=200, seed=3)
+
+
+def spans(*pairs, id="source"):
+    return tuple(Span(document_id=id, start=start, end=end) for start, end in pairs)
+
+
+def test_citations_against_evidence():
+    marked = [spans((0, 10), (20, 30)), spans((40, 50))]
+    assert evidence.hit(spans((45, 60)), marked)
+    assert not evidence.hit(spans((10, 20)), marked)
+    assert not evidence.hit(spans((10, 20), (45, 60)), marked)
+    assert evidence.hit(spans((10, 20), (45, 60)), marked, first=2)
+    assert not evidence.hit(spans((45, 60), id="other"), marked)
+    assert evidence.recall(spans((0, 10)), marked) == 0.5
+    assert evidence.recall(spans((0, 10), (5, 30)), marked) == 1.0
+    assert evidence.recall((), marked) == 0.0
+    assert evidence.precision(spans((0, 20)), marked) == 0.5
+    assert evidence.precision((), marked) == 0.0

@@ -1,0 +1,209 @@
+import json
+
+import pytest
+
+from groundrail.errors import InputError, ScoringError
+from groundrail.evaluation.counting import CountingEntailment, counted
+from groundrail.evaluation.examples import Example
+from groundrail.evaluation.run import evaluate, read_results
+from groundrail.evaluation.summary import match, summarise
+from groundrail.scoring.base import Score
+from groundrail.scoring.decomposed import SentencePairScorer, SentliScorer, TopKScorer
+from groundrail.scoring.overlap import OverlapScorer
+from groundrail.scoring.units import WholeClaim
+from groundrail.types import Document, Span
+
+LEASE = Document(text="The rent is 900 euros. Pets are not allowed. The keys are returned in June.")
+
+
+def example(number, claim, label=1.0, source=(LEASE,), **fields):
+    return Example(str(number), "lease", source, claim, label, **fields)
+
+
+EXAMPLES = [
+    example(1, "The rent is 900 euros."),
+    example(2, "The rent is 700 euros. Pets are allowed.", 0.0),
+    example(3, "   "),
+    example(4, "The keys are returned in June.", None),
+    example(5, "Nothing was said.", 0.0, source=(Document(text=""),)),
+    example(6, "Pets are not allowed.", 1.0, source=(Document(text="No pets."),)),
+]
+
+
+@pytest.fixture
+def lines(tmp_path):
+    """Where results go, and how many lines there are."""
+    path = tmp_path / "out" / "results.jsonl"
+    return path, lambda: len(path.read_text().splitlines())
+
+
+def numbers(results):
+    return [(result.id, result.value, result.citations) for result in results]
+
+
+def test_values_are_the_mean_over_sentences_in_order_and_empty_claims_are_left_out(hashed_yes_no):
+    scorer = SentencePairScorer(hashed_yes_no(1))
+    results = evaluate(scorer, EXAMPLES, batch=2)
+    assert [result.id for result in results] == ["1", "2", "4", "5", "6"]
+    first, second = scorer.score(["The rent is 700 euros.", "Pets are allowed."], LEASE)
+    assert results[1].value == pytest.approx((first.value + second.value) / 2)
+    assert results[3].value is None
+    (whole,) = evaluate(scorer, EXAMPLES[1:2], units=WholeClaim())
+    assert whole.value == scorer.score([EXAMPLES[1].claim], LEASE)[0].value
+    (least,) = evaluate(scorer, EXAMPLES[1:2], aggregate="minimum")
+    assert least.value == min(first.value, second.value)
+
+
+def test_a_second_run_scores_nothing_and_says_the_same(hashed_yes_no, lines):
+    path, count = lines
+    counter = counted(hashed_yes_no(1))
+    scorer = SentencePairScorer(counter)
+    first = evaluate(scorer, EXAMPLES, results=path, counter=counter)
+    probing = SentencePairScorer(hashed_yes_no(1))
+    before = counter.pairs
+    again = evaluate(scorer, EXAMPLES, results=path, counter=counter)
+    assert again == first
+    assert count() == 5
+    assert counter.pairs - before < before
+    assert evaluate(probing, EXAMPLES, results=path) == first
+    assert count() == 5
+
+
+def test_an_interrupted_run_is_continued(hashed_yes_no, lines):
+    path, count = lines
+    whole = evaluate(SentencePairScorer(hashed_yes_no(1)), EXAMPLES)
+    evaluate(SentencePairScorer(hashed_yes_no(1)), EXAMPLES[:2], results=path)
+    with path.open("a") as file:
+        file.write('{"key": "torn')
+    assert numbers(evaluate(SentencePairScorer(hashed_yes_no(1)), EXAMPLES, results=path)) == numbers(whole)
+    assert count() == 5
+    assert len(read_results(path)) == 5
+
+
+def test_another_model_setting_claim_or_source_is_scored_anew(hashed_yes_no, lines):
+    path, count = lines
+    one = EXAMPLES[:1]
+    evaluate(SentencePairScorer(hashed_yes_no(1)), one, results=path)
+    variants = [
+        lambda: evaluate(SentencePairScorer(hashed_yes_no(2)), one, results=path),
+        lambda: evaluate(TopKScorer(hashed_yes_no(1)), one, results=path),
+        lambda: evaluate(TopKScorer(hashed_yes_no(1), k=6), one, results=path),
+        lambda: evaluate(SentencePairScorer(hashed_yes_no(1)), one, results=path, aggregate="minimum"),
+        lambda: evaluate(SentencePairScorer(hashed_yes_no(1)), one, results=path, units=WholeClaim()),
+        lambda: evaluate(SentencePairScorer(hashed_yes_no(1)), one, results=path, settings={"note": 1}),
+        lambda: evaluate(SentencePairScorer(hashed_yes_no(1)), [example(1, "The rent is 9.")], results=path),
+        lambda: evaluate(
+            SentencePairScorer(hashed_yes_no(1)),
+            [example(1, one[0].claim, source=(Document(text="Other."),))],
+            results=path,
+        ),
+    ]
+    for number, variant in enumerate(variants, start=2):
+        variant()
+        assert count() == number
+    for variant in variants:
+        variant()
+    assert count() == len(variants) + 1
+
+
+def test_weights_that_change_under_one_name_are_noticed(hashed_yes_no, lines):
+    path, count = lines
+
+    class Named(hashed_yes_no):
+        @property
+        def __dict__(self):
+            return {}
+
+    for seed, expected in [(1, 1), (2, 2), (1, 2)]:
+        evaluate(SentencePairScorer(Named(seed)), EXAMPLES[:1], results=path)
+        assert count() == expected
+
+
+class Refusing:
+    """Fails on any batch that holds a claim about pets, as often as it is told to."""
+
+    def __init__(self):
+        self.failing = True
+
+    def score(self, claims, source):
+        if self.failing and any("Pets" in claim for claim in claims):
+            raise ScoringError("no pets here")
+        return [Score(0.5) for _ in claims]
+
+
+def test_a_claim_that_fails_is_reported_alone_and_tried_again(lines):
+    path, _ = lines
+    scorer = Refusing()
+    results = evaluate(scorer, EXAMPLES, results=path)
+    assert [result.error for result in results] == [None, "no pets here", None, None, "no pets here"]
+    assert [result.value for result in results] == [0.5, None, 0.5, 0.5, None]
+    (summary,) = summarise(EXAMPLES, results, resamples=20)
+    assert summary.failed == 2
+    scorer.failing = False
+    again = Refusing()
+    again.failing = False
+    assert [result.error for result in evaluate(again, EXAMPLES, results=path)] == [None] * 5
+
+
+def test_a_results_file_that_is_something_else_is_refused(tmp_path):
+    path = tmp_path / "mine.jsonl"
+    path.write_text(json.dumps({"text": "my notes"}) + "\n")
+    with pytest.raises(InputError, match="line 1: expected a result"):
+        evaluate(OverlapScorer(), EXAMPLES, results=path)
+    assert "my notes" in path.read_text()
+
+
+def test_pairs_and_calls_are_counted_and_a_model_keeps_its_classes(hashed_yes_no, hashed_nli):
+    counter = counted(hashed_yes_no(1))
+    results = evaluate(SentencePairScorer(counter), EXAMPLES[:2], counter=counter)
+    assert sum(result.pairs for result in results) == 3 * 3
+    assert sum(result.calls for result in results) == 1
+    assert type(counter) is CountingEntailment
+    assert counter.seed == 1
+    nli = counted(hashed_nli(1))
+    evaluate(SentliScorer(nli), EXAMPLES[:1], counter=nli)
+    assert nli.calls > 0
+
+
+def test_progress_counts_up_to_all_claims(hashed_yes_no):
+    seen = []
+    evaluate(
+        SentencePairScorer(hashed_yes_no(1)),
+        EXAMPLES,
+        batch=1,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert seen == [(number, 5) for number in range(1, 6)]
+
+
+def test_a_summary_counts_what_it_leaves_out_and_explains_what_is_missing():
+    results = evaluate(OverlapScorer(), EXAMPLES)
+    (summary,) = summarise(EXAMPLES, results, resamples=50)
+    assert (summary.claims, summary.empty, summary.unscored, summary.measured) == (6, 1, 1, 3)
+    assert summary.auc is not None
+    assert summary.notes == ()
+    only = [row for row in EXAMPLES if row.label == 1]
+    (summary,) = summarise(only, evaluate(OverlapScorer(), only), resamples=50)
+    assert summary.auc is None
+    assert any("ROC-AUC needs both classes" in note for note in summary.notes)
+    with pytest.raises(InputError, match="not of these examples"):
+        match(EXAMPLES[:1], results)
+
+
+def test_evidence_and_kinds_are_summarised():
+    rows = [
+        example(1, "The rent is 900 euros.", kind="copied", group="a", evidence=((span(0, 22),),)),
+        example(2, "The dog may stay out.", 0.0, kind="made up", group="a", evidence=((span(23, 44),),)),
+    ]
+    (summary,) = summarise(rows, evaluate(OverlapScorer(), rows), threshold=0.9, resamples=20)
+    assert summary.with_evidence == 2
+    assert summary.evidence_hit == 0.5
+    assert summary.best_of_group == 1.0
+    assert [(kind.name, kind.right, kind.total) for kind in summary.kinds] == [
+        ("made up", 1, 1),
+        ("copied", 1, 1),
+    ]
+
+
+def span(start, end):
+    return Span(document_id="source", start=start, end=end)

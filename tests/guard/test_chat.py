@@ -1,0 +1,291 @@
+"""ChatGuard: history of what was released, growing sources, second tries for a turn, leaning claims."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+from tenacity import stop_after_attempt
+
+from groundrail import Document, Guard, InputError, Policy, UnsupportedError, Verdict
+from groundrail.chat import ChatGuard, leans_on_previous
+from groundrail.testing import FakeEntailment
+
+SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
+TRUE = "The rent is 950 euros. "
+FALSE = "The rent is 990 euros. "
+
+
+class Model:
+    """Gives its answers in turn and notes what it is asked."""
+
+    def __init__(self, *answers: str) -> None:
+        self._answers = iter(answers)
+        self.prompts: list[str] = []
+        self.documents: list[Sequence[Document]] = []
+
+    def __call__(self, prompt: str, documents: Sequence[Document]) -> Iterator[str]:
+        self.prompts.append(prompt)
+        self.documents.append(documents)
+        text = next(self._answers)
+        yield from (text[start : start + 5] for start in range(0, len(text), 5))
+
+
+def chat(model: Any, *, entailment: FakeEntailment | None = None, policy: Any = None, **options: Any) -> ChatGuard:
+    options = {"source": SOURCE} | options
+    return ChatGuard(Guard(model, scorer=entailment or FakeEntailment(), policy=Policy(**(policy or {}))), **options)
+
+
+def test_only_what_was_released_enters_the_history() -> None:
+    model = Model(TRUE + FALSE, TRUE + FALSE, TRUE + FALSE, "Pets are not allowed.")
+    subject = chat(model)
+    assert subject.ask("How much?").reply == TRUE
+    assert subject.ask("Pets?").reply == "Pets are not allowed."
+    assert "990" not in model.prompts[-1]
+    assert "How much?" in model.prompts[-1]
+    assert TRUE.strip() in model.prompts[-1]
+    assert model.prompts[-1].endswith("User: Pets?")
+    assert model.prompts[0] == "How much?"
+    assert [turn.reply for turn in subject.turns] == [TRUE, "Pets are not allowed."]
+
+
+def test_a_turn_with_an_unsupported_sentence_is_written_anew() -> None:
+    model = Model(TRUE + FALSE, TRUE + "Pets are not allowed.")
+    turn = chat(model).ask("?")
+    assert turn.reply == TRUE + "Pets are not allowed."
+    assert [result.answer for result in turn.discarded] == [TRUE + FALSE]
+    assert len(model.prompts) == 2
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 3])
+def test_the_policy_says_how_often(attempts: int) -> None:
+    model = Model(*[TRUE + FALSE] * 9)
+    turn = chat(model, policy={"stop": stop_after_attempt(attempts)}).ask("?")
+    assert len(model.prompts) == attempts
+    assert turn.reply == TRUE
+    assert len(turn.discarded) == attempts - 1
+
+
+def test_a_sentence_that_was_retried_has_used_the_turns_attempts() -> None:
+    calls: list[str] = []
+
+    def write(prompt: str, documents: Sequence[Document], prefix: str) -> str:
+        calls.append(prefix)
+        return FALSE if prefix else TRUE + FALSE
+
+    turn = chat(write).ask("?")
+    assert turn.reply == TRUE
+    assert len(calls) == 3
+    assert len(turn.result.sentences[1].attempts) == 3
+    assert turn.discarded == ()
+
+
+def test_the_best_of_several_answers_is_the_reply() -> None:
+    model = Model(TRUE + FALSE, TRUE + "Pets are not allowed. " + FALSE, "Dragons fly. " + TRUE)
+    turn = chat(model).ask("?")
+    assert turn.reply == TRUE + "Pets are not allowed. "
+    assert len(turn.discarded) == 2
+
+
+def test_fallback_raise_leaves_the_conversation_as_it_was() -> None:
+    subject = chat(Model(*[FALSE] * 9), policy={"fallback": "raise"})
+    with pytest.raises(UnsupportedError, match="990"):
+        subject.ask("?")
+    assert subject.turns == ()
+    assert chat(Model(TRUE + FALSE, TRUE), policy={"fallback": "raise"}).ask("?").reply == TRUE
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Hello! How can I help you?",
+        "Could you clarify your question?",
+        "I don't know.",
+        "I'm sorry, I cannot answer that question.",
+    ],
+)
+def test_greetings_questions_and_refusals_pass_without_a_source(answer: str) -> None:
+    model = Model(answer)
+    turn = chat(model, source="").ask("Hi")
+    assert turn.reply == answer
+    assert not turn.abstained
+    assert all(s.verdict is Verdict.NO_CLAIM for s in turn.result.sentences)
+
+
+@pytest.mark.parametrize("streamed", [False, True])
+def test_where_nothing_stands_the_reply_is_the_abstention(streamed: bool) -> None:
+    subject = chat(Model(*[FALSE] * 9), policy={"abstention": "I don't know."})
+    if streamed:
+        assert list(subject.stream("?")) == ["I don't know."]
+    else:
+        assert subject.ask("?").reply == "I don't know."
+    (turn,) = subject.turns
+    assert turn.abstained
+    assert turn.reply == "I don't know."
+    assert turn.result.text == ""
+
+
+def test_sources_of_the_turn_join_those_of_the_chat() -> None:
+    model = Model("The keys are blue. ", TRUE, *["The keys are blue. "] * 3)
+    subject = chat(model)
+    assert subject.ask("?", Document(text="The keys are blue.", id="keys")).reply == "The keys are blue. "
+    assert [d.id for d in model.documents[0]] == ["source-1", "keys"]
+    assert subject.ask("?", SOURCE).reply == TRUE
+    assert [d.text for d in model.documents[1]] == [SOURCE]
+    assert subject.ask("?").result.sentences[0].verdict is Verdict.UNSUPPORTED  # the keys were that turn's
+
+
+def test_the_user_is_a_source_if_asked_for() -> None:
+    answer = "Your name is Ada."
+    told = "Your name is Ada, remember that."
+    assert chat(Model(*[answer] * 3)).ask(told).abstained
+    subject = chat(Model(answer, answer), user_as_source=True)
+    assert subject.ask(told).result.citations[0].document_id == "user-1"
+    assert subject.ask("Who am I?").result.citations[0].document_id == "user-1"
+
+
+def test_earlier_supported_answers_are_sources_if_asked_for() -> None:
+    open_policy = {"on_no_source": "open", "fallback": "flag"}
+    answers = [TRUE + FALSE, "950 euros. "]
+
+    def only_rent(premise: str, claim: str) -> float:
+        return float("990" not in claim)
+
+    for enabled in (False, True):
+        model = Model(*[answers[0]] * 3, answers[1])
+        entailment = FakeEntailment(only_rent)
+        subject = chat(model, entailment=entailment, policy=open_policy, answers_as_source=enabled)
+        subject.ask("?")
+        subject.ask("?")
+        earlier = [d for d in model.documents[-1] if d.id == "answer-1"]
+        assert [d.text for d in earlier] == ([TRUE] if enabled else [])
+
+
+@pytest.mark.parametrize(
+    ("answer", "alone", "joined"),
+    [
+        ("Bob lives here. He signed the lease.", True, False),  # someone signed, Bob did not
+        ("Anna lives here. She is the signer.", False, True),  # only with her name can it be found
+    ],
+)
+def test_a_pronoun_is_decided_by_the_sentence_before(answer: str, alone: bool, joined: bool) -> None:
+    def judge(premise: str, claim: str) -> float:
+        if "signer" in claim:
+            return float("Anna" in claim)
+        return float(not ("Bob" in claim and "signed" in claim))
+
+    first = answer[: answer.index(". ") + 2]
+    for pronouns, supported in ((False, alone), (True, joined)):
+        subject = chat(
+            Model(*[answer] * 3),
+            entailment=FakeEntailment(judge),
+            source="Anna signed the lease. Anna and Bob live here.",
+            pronouns=pronouns,
+        )
+        assert subject.ask("Who signed?").reply == (answer if supported else first)
+
+
+def test_the_sentence_before_is_the_last_released_one_and_claims_only() -> None:
+    asked: list[str] = []
+
+    def judge(premise: str, claim: str) -> float:
+        asked.append(claim)
+        return float("990" not in claim)
+
+    answer = "Hello! It costs 950. " + FALSE + "It is due monthly."
+    turn = chat(Model(*[answer] * 9), entailment=FakeEntailment(judge)).ask("?")
+    assert turn.reply == "Hello! It costs 950. It is due monthly."
+    assert "It costs 950." in asked
+    assert "It costs 950. It is due monthly." in asked
+    assert not any("990" in claim and "monthly" in claim for claim in asked)
+
+
+@pytest.mark.parametrize(
+    ("claim", "leans"),
+    [
+        ("It ends in May.", True),
+        ("They agreed.", True),
+        ("This is allowed.", True),
+        ("And its colour is red.", True),
+        ("The fee is 45 euros.", True),
+        ("The fee for late payment is 45 euros.", False),
+        ("The end of the lease is in May.", False),
+        ("Anna signed it.", False),
+        ("Theodore signed.", False),
+        ("Item 4 is due.", False),
+        ("Hershey is a town.", False),
+    ],
+)
+def test_what_leans_on_the_sentence_before(claim: str, leans: bool) -> None:
+    assert leans_on_previous(claim) is leans
+
+
+def test_streams_remember_what_was_shown() -> None:
+    subject = chat(Model(TRUE + FALSE + "Pets are not allowed.", TRUE + "Pets are not allowed."))
+    assert list(subject.stream("one")) == [TRUE, "Pets are not allowed."]
+    assert subject.turns[0].reply == TRUE + "Pets are not allowed."
+    stream = subject.stream("two")
+    assert next(stream) == TRUE
+    stream.close()
+    assert subject.turns[1].reply == TRUE
+    assert subject.turns[1].message == "two"
+
+
+def test_a_stream_that_raises_keeps_what_was_shown() -> None:
+    def dying(prompt: str) -> Iterator[str]:
+        yield TRUE + "The lease "
+        raise ConnectionError("gone")
+
+    subject = chat(dying)
+    assert subject.ask("?").result.sentences[-1].verdict is Verdict.ERROR
+    subject = chat(Model(TRUE + FALSE), policy={"fallback": "raise"})
+    shown: list[str] = []
+    with pytest.raises(UnsupportedError):
+        shown.extend(subject.stream("?"))
+    assert subject.turns[0].reply == TRUE
+
+
+def test_async_twins() -> None:
+    async def talk() -> tuple[str, list[str], int]:
+        subject = chat(Model(TRUE + FALSE, TRUE, TRUE + FALSE + "Pets are not allowed."))
+        turn = await subject.aask("one")
+        pieces = [piece async for piece in subject.astream("two")]
+        return turn.reply, pieces, len(subject.turns)
+
+    assert asyncio.run(talk()) == (TRUE, [TRUE, "Pets are not allowed."], 2)
+
+
+def test_many_conversations_share_a_guard() -> None:
+    async def write(prompt: str, documents: Sequence[Document]) -> AsyncIterator[str]:
+        for word in documents[0].text.split(" "):
+            await asyncio.sleep(0)
+            yield word + " "
+
+    guard = Guard(write, scorer=FakeEntailment())
+
+    async def talk(number: int) -> list[str]:
+        subject = ChatGuard(guard, source=f"Flat {number} costs {number} euros.")
+        return [(await subject.aask("?")).reply.strip() for _ in range(2)]
+
+    async def all_of_them() -> list[list[str]]:
+        return await asyncio.gather(*(talk(number) for number in range(20)))
+
+    assert asyncio.run(all_of_them()) == [[f"Flat {n} costs {n} euros."] * 2 for n in range(20)]
+
+
+def test_bad_input_is_refused() -> None:
+    subject = chat(Model(TRUE))
+    for message in ("", " \n", 3):
+        with pytest.raises(InputError, match="message"):
+            subject.ask(message)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="generator"):
+        ChatGuard(Guard(scorer=FakeEntailment()))
+
+
+def test_the_prompt_is_replaceable() -> None:
+    model = Model(TRUE, TRUE)
+    prompt: Callable[..., str] = lambda turns, message: f"{len(turns)}: {message}"  # noqa: E731
+    subject = chat(model, prompt=prompt)
+    subject.ask("a")
+    subject.ask("b")
+    assert model.prompts == ["0: a", "1: b"]

@@ -1,0 +1,349 @@
+"""The guard's loop: nothing out before its verdict, retries, fallbacks, deadlines, failures, async twins."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tenacity import stop_after_attempt, stop_after_delay
+
+from groundrail import CheckedSentence, Document, Guard, InputError, Policy, UnsupportedError, Verdict
+from groundrail.errors import GenerationError
+from groundrail.scoring.base import Score
+from groundrail.testing import FakeEntailment, ScriptedGenerator
+from groundrail.types import Citation
+
+SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
+TRUE = "The rent is 950 euros. "
+FALSE = "The rent is 990 euros. "
+
+
+class WordScorer:
+    """Scores a claim by whether all its words are in the source; counts claims and calls."""
+
+    threshold = 0.5
+
+    def __init__(self) -> None:
+        self.entailment = FakeEntailment()
+        self.claims: list[str] = []
+        self.calls = 0
+
+    def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+        self.calls += 1
+        self.claims.extend(claims)
+        values = self.entailment.entailment([(source[0].text, claim) for claim in claims])
+        cited = (Citation(document_id=source[0].id, start=0, end=3, text=source[0].text[:3], score=1.0),)
+        return [Score(float(value), cited) for value in values]
+
+
+def guard(script: Sequence[str | Sequence[str]] = (), **policy: object) -> Guard:
+    return Guard(ScriptedGenerator(script), scorer=WordScorer(), policy=Policy(**policy))
+
+
+def test_check_flags_the_wrong_sentence_and_keeps_the_right_one() -> None:
+    result = guard().check("Hello! " + TRUE + FALSE + "Pets are allowed.", SOURCE)
+    assert [s.verdict for s in result.sentences] == [
+        Verdict.NO_CLAIM,
+        Verdict.SUPPORTED,
+        Verdict.UNSUPPORTED,
+        Verdict.SUPPORTED,
+    ]
+    assert result.text == "Hello! " + TRUE + "Pets are allowed."
+    assert not result.supported
+    assert len(result.citations) == 1
+
+
+def test_check_scores_all_claims_in_one_call() -> None:
+    subject = guard()
+    subject.check((TRUE + FALSE) * 5, SOURCE)
+    assert subject.scorer.calls == 1  # type: ignore[attr-defined]
+
+
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    st.lists(st.sampled_from([TRUE, FALSE, "Hello! ", "Pets are allowed.\n\n", "Dragons fly. "]), max_size=8),
+    st.integers(1, 9),
+)
+def test_stream_pieces_are_the_result_and_sentences_are_slices(script: list[str], piece: int) -> None:
+    subject = Guard(ScriptedGenerator(script, piece), scorer=WordScorer(), policy=Policy(stop=stop_after_attempt(1)))
+    stream = subject.stream("?", SOURCE)
+    assert "".join(stream) == stream.result.text
+    assert stream.result.answer == "".join(script)
+    for sentence in stream.result.sentences:
+        assert stream.result.answer[sentence.start : sentence.end] == sentence.text
+    assert "990" not in stream.result.text
+    assert "Dragons" not in stream.result.text
+
+
+def test_nothing_is_shown_before_its_verdict() -> None:
+    seen: list[str] = []
+    shown: list[str] = []
+
+    class Watching(WordScorer):
+        def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+            assert not any(claim in "".join(shown) for claim in claims)
+            seen.extend(claims)
+            return super().score(claims, source)
+
+    script = [TRUE, FALSE, "Pets are not allowed."]
+    for text in Guard(ScriptedGenerator(script), scorer=Watching(), policy=Policy()).stream("?", SOURCE):
+        shown += [text]
+    assert seen == [TRUE.strip(), FALSE.strip(), "Pets are not allowed."]
+    assert shown == [TRUE, "Pets are not allowed."]
+
+
+def test_a_rejected_sentence_is_rewritten_and_every_attempt_is_kept() -> None:
+    result = guard([TRUE, [FALSE, "The rent is 970 euros. ", "The rent is 950. "], "Pets are not allowed."]).generate(
+        "?", SOURCE
+    )
+    assert result.text == TRUE + "The rent is 950. " + "Pets are not allowed."
+    assert result.answer == result.text
+    attempts = result.sentences[1].attempts
+    assert [a.text for a in attempts] == [FALSE, "The rent is 970 euros. ", "The rent is 950. "]
+    assert [a.verdict for a in attempts] == [Verdict.UNSUPPORTED, Verdict.UNSUPPORTED, Verdict.SUPPORTED]
+    assert result.supported
+
+
+@pytest.mark.parametrize(("attempts", "kept"), [(1, 1), (2, 2), (3, 3), (9, 3)])
+def test_tenacity_stops_the_retries(attempts: int, kept: int) -> None:
+    script = [[FALSE, "The rent is 970 euros. ", "The rent is 980 euros. "], TRUE]
+    result = guard(script, stop=stop_after_attempt(attempts) | stop_after_delay(60)).generate("?", SOURCE)
+    assert len(result.sentences[0].attempts) == kept
+    assert result.text == TRUE
+
+
+def test_fallback_flag_releases_with_its_verdict() -> None:
+    result = guard([FALSE, TRUE], fallback="flag").generate("?", SOURCE)
+    assert result.text == FALSE + TRUE
+    assert result.sentences[0].verdict is Verdict.UNSUPPORTED
+    assert result.sentences[0].released
+    assert not result.supported
+
+
+def test_fallback_abstain_ends_the_answer() -> None:
+    result = guard([TRUE, FALSE, TRUE], fallback="abstain", abstention="Ask the office.").generate("?", SOURCE)
+    assert result.text == TRUE + "Ask the office."
+    assert len(result.sentences) == 2
+
+
+def test_fallback_raise_carries_the_result() -> None:
+    with pytest.raises(UnsupportedError, match="990") as caught:
+        guard([TRUE, FALSE, TRUE], fallback="raise").generate("?", SOURCE)
+    assert caught.value.result.text == TRUE  # type: ignore[attr-defined]
+
+
+def test_fallback_callable_replaces_or_drops() -> None:
+    def replace(sentence: CheckedSentence) -> str | None:
+        return "[removed] " if "990" in sentence.text else None
+
+    result = guard([FALSE, "Dragons fly. ", TRUE], fallback=replace).generate("?", SOURCE)
+    assert result.text == "[removed] " + TRUE
+    assert result.sentences[0].replacement == "[removed] "
+    assert not result.sentences[0].released
+
+
+@pytest.mark.parametrize("blank", ["", " \n\t", []])
+def test_no_source_is_never_supported(blank: str | list[str]) -> None:
+    closed = guard().check(TRUE + "Hello!", blank)
+    assert [s.verdict for s in closed.sentences] == [Verdict.NO_SOURCE, Verdict.NO_CLAIM]
+    assert closed.text == "Hello!"
+    assert guard(on_no_source="open").check(TRUE, blank).text == TRUE
+
+
+def test_empty_answer_gives_an_empty_result() -> None:
+    result = guard().check("", SOURCE)
+    assert (result.text, result.sentences, result.supported) == ("", (), True)
+
+
+def test_not_text_is_refused() -> None:
+    with pytest.raises(InputError, match="bytes"):
+        guard().check(b"text", SOURCE)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="int"):
+        guard().check(TRUE, 3)  # type: ignore[arg-type]
+
+
+class FailingScorer(WordScorer):
+    def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+        if any("boom" in claim for claim in claims):
+            raise RuntimeError("the model fell over")
+        return [
+            Score(float("nan")) if "Pets" in c else s
+            for c, s in zip(claims, super().score(claims, source), strict=True)
+        ]
+
+
+def test_a_failing_scorer_costs_only_its_own_sentence() -> None:
+    answer = TRUE + "A boom happens. " + "Pets are allowed. " + "The rent is 950."
+    closed = Guard(scorer=FailingScorer()).check(answer, SOURCE)
+    assert [s.verdict for s in closed.sentences] == [
+        Verdict.SUPPORTED,
+        Verdict.ERROR,
+        Verdict.ERROR,
+        Verdict.SUPPORTED,
+    ]
+    assert closed.text == TRUE + "The rent is 950."
+    assert "fell over" in (closed.sentences[1].reason or "")
+    assert Guard(scorer=FailingScorer(), policy=Policy(on_error="open")).check(answer, SOURCE).text == answer
+
+
+def test_threshold_nan_is_refused() -> None:
+    with pytest.raises(ValueError, match="NaN"):
+        Policy(threshold=float("nan"))
+
+
+def test_a_generator_that_dies_keeps_what_was_released() -> None:
+    def dying(prompt: str) -> Iterator[str]:
+        yield TRUE + "The lease "
+        raise ConnectionError("gone")
+
+    result = Guard(dying, scorer=WordScorer()).generate("?", SOURCE)
+    assert result.text == TRUE
+    assert result.sentences[-1].verdict is Verdict.ERROR
+    assert result.sentences[-1].text == "The lease "
+    assert "gone" in (result.sentences[-1].reason or "")
+    with pytest.raises(GenerationError, match="gone"):
+        Guard(dying, scorer=WordScorer(), policy=Policy(fallback="raise")).generate("?", SOURCE)
+
+
+@pytest.mark.parametrize(("written", "released"), [("The lease ends in", ""), (TRUE, TRUE)])
+def test_half_a_sentence_is_not_released(written: str, released: str) -> None:
+    class Cut:
+        cut_off = "no room for more"
+
+        def propose(self) -> Iterator[str]:
+            yield written
+
+        def accept(self, n_chars: int) -> None: ...
+
+        def reject(self, n_chars: int) -> None: ...
+
+    class Short:
+        def start(self, prompt: str, documents: Sequence[Document]) -> Cut:
+            return Cut()
+
+    result = Guard(Short(), scorer=WordScorer(), policy=Policy()).generate("?", SOURCE)
+    assert result.text == released
+    if not released:
+        assert result.sentences[0].verdict is Verdict.ERROR
+        assert "no room for more" in str(result.sentences[0].reason)
+
+
+def test_slow_scorer_times_out_closed() -> None:
+    class Slow(WordScorer):
+        def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+            if "990" in claims[0]:
+                time.sleep(2)
+            return super().score(claims, source)
+
+    result = Guard(ScriptedGenerator([FALSE, TRUE]), scorer=Slow(), policy=Policy(deadline=0.3)).generate("?", SOURCE)
+    assert [s.verdict for s in result.sentences] == [Verdict.TIMEOUT, Verdict.SUPPORTED]
+    assert result.text == TRUE
+
+
+def test_slow_generator_times_out() -> None:
+    release = threading.Event()
+
+    def hanging(prompt: str) -> Iterator[str]:
+        yield TRUE + "The lease "
+        release.wait(5)
+        yield "ends. "
+
+    result = Guard(hanging, scorer=WordScorer(), policy=Policy(answer_deadline=0.4)).generate("?", SOURCE)
+    release.set()
+    assert result.text == TRUE
+    assert result.sentences[-1].verdict is Verdict.TIMEOUT
+
+
+def test_callables_take_what_they_declare() -> None:
+    def only_prompt(prompt: str) -> str:
+        return TRUE
+
+    def with_documents(prompt: str, documents: Sequence[Document]) -> str:
+        return documents[0].text
+
+    def continuing(prompt: str, documents: Sequence[Document], prefix: str) -> Iterator[str]:
+        calls.append(prefix)
+        yield from {0: [TRUE, FALSE], 1: ["The rent is 950."]}[len(calls) - 1]
+
+    calls: list[str] = []
+    assert Guard(only_prompt, scorer=WordScorer()).generate("?", SOURCE).text == TRUE
+    assert Guard(with_documents, scorer=WordScorer()).generate("?", SOURCE).text == SOURCE
+    assert Guard(continuing, scorer=WordScorer()).generate("?", SOURCE).text == TRUE + "The rent is 950."
+    assert calls == ["", TRUE]
+
+
+def test_a_callable_without_prefix_is_retried_only_while_nothing_stands() -> None:
+    answers = iter([FALSE + TRUE, TRUE + FALSE])
+    result = Guard(lambda prompt: next(answers), scorer=WordScorer()).generate("?", SOURCE)
+    assert result.text == TRUE
+    assert [len(s.attempts) for s in result.sentences] == [2, 1]
+
+
+def test_a_guard_without_generator_says_so() -> None:
+    with pytest.raises(InputError, match="no generator"):
+        Guard(scorer=WordScorer()).generate("?", SOURCE)
+    with pytest.raises(InputError, match="callable"):
+        Guard(3)  # type: ignore[arg-type]
+
+
+def test_result_before_the_end_is_an_error() -> None:
+    with pytest.raises(InputError, match="not ended"):
+        _ = guard([TRUE]).stream("?", SOURCE).result
+
+
+def test_async_twins_equal_the_plain_ones() -> None:
+    script = [TRUE, [FALSE, "The rent is 950. "], "Dragons fly. ", "Pets are not allowed."]
+
+    async def all_three() -> tuple[object, ...]:
+        subject = guard(script)
+        stream = await subject.astream("?", SOURCE)
+        pieces = [text async for text in stream]
+        checked = await subject.acheck(TRUE + FALSE, SOURCE)
+        return (await subject.agenerate("?", SOURCE)).text, "".join(pieces), stream.result.text, checked.text
+
+    plain = guard(script).generate("?", SOURCE).text
+    assert asyncio.run(all_three()) == (plain, plain, plain, TRUE)
+
+
+def test_async_callables_and_concurrent_answers_do_not_mix() -> None:
+    async def write(prompt: str, documents: Sequence[Document]) -> AsyncIterator[str]:
+        for word in documents[0].text.split(" "):
+            await asyncio.sleep(0)
+            yield word + " "
+        yield FALSE
+
+    async def many() -> list[str]:
+        subject = Guard(write, scorer=WordScorer())
+        sources = [f"Flat {i} costs {i} euros." for i in range(20)]
+        results = await asyncio.gather(*(subject.agenerate("?", source) for source in sources))
+        return [result.text.strip() for result in results]
+
+    assert asyncio.run(many()) == [f"Flat {i} costs {i} euros." for i in range(20)]
+
+
+def test_an_async_callable_in_plain_code_is_a_clear_error() -> None:
+    async def write(prompt: str) -> AsyncIterator[str]:
+        yield TRUE
+
+    with pytest.raises(InputError, match="agenerate"):
+        Guard(write, scorer=WordScorer()).generate("?", SOURCE)
+
+
+def test_cancelling_an_async_answer_stops_it() -> None:
+    async def write(prompt: str) -> AsyncIterator[str]:
+        while True:
+            yield TRUE
+            await asyncio.sleep(0.01)
+
+    async def cancelled() -> bool:
+        task = asyncio.create_task(Guard(write, scorer=WordScorer()).agenerate("?", SOURCE))
+        await asyncio.sleep(0.1)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return task.cancelled()
+
+    assert asyncio.run(cancelled())

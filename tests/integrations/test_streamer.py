@@ -1,0 +1,69 @@
+"""The guarded streamer in the code that people have: generate in a thread, iterate in the foreground."""
+
+from threading import Thread
+
+import pytest
+import torch
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+from groundrail import Guard, InputError, Verdict
+from groundrail.integrations.streamer import GuardedTextIteratorStreamer
+from groundrail.scoring.scale import ScaleScorer
+from groundrail.testing import FakeEntailment
+
+
+def generated(tokenizer: PreTrainedTokenizerFast, judge: float) -> tuple[str, GuardedTextIteratorStreamer, str]:
+    torch.manual_seed(5)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=4
+    )
+    model = LlamaForCausalLM(config).eval()
+    prompt = tokenizer("the rent is due", return_tensors="pt", add_special_tokens=False, return_token_type_ids=False)
+    guard = Guard(scorer=ScaleScorer(FakeEntailment(lambda premise, claim: judge)))
+    streamer = GuardedTextIteratorStreamer(tokenizer, guard, "The rent is due on the first.", timeout=30)
+    options = {**prompt, "max_new_tokens": 12, "do_sample": False, "eos_token_id": None, "pad_token_id": 0}
+    thread = Thread(target=model.generate, kwargs={**options, "streamer": streamer})
+    thread.start()
+    released = "".join(streamer)
+    thread.join()
+    whole = model.generate(**options)[0, prompt["input_ids"].shape[1] :]
+    return released, streamer, tokenizer.decode(whole, skip_special_tokens=True)
+
+
+def test_supported_text_comes_through_but_for_the_half_sentence_at_its_end(
+    tiny_tokenizer: PreTrainedTokenizerFast,
+) -> None:
+    released, streamer, whole = generated(tiny_tokenizer, 1.0)
+    assert streamer.result.text == released
+    *complete, cut = streamer.result.sentences
+    assert (released + cut.text).split() == whole.split()
+    assert {sentence.verdict for sentence in complete} == {Verdict.SUPPORTED}
+    assert cut.verdict is Verdict.ERROR
+    assert "max_new_tokens" in str(cut.reason)
+
+
+def test_an_answer_that_ends_by_itself_is_whole(tiny_tokenizer: PreTrainedTokenizerFast) -> None:
+    guard = Guard(scorer=ScaleScorer(FakeEntailment(lambda premise, claim: 1.0)))
+    streamer = GuardedTextIteratorStreamer(tiny_tokenizer, guard, "The rent is due.", skip_prompt=False)
+    for token in [*tiny_tokenizer("the rent is due", add_special_tokens=False)["input_ids"], 1]:
+        assert token != 1 or tiny_tokenizer.decode([token]) in tiny_tokenizer.all_special_tokens
+        streamer.put(torch.tensor([token]))
+    streamer.end()
+    assert "".join(streamer).split() == ["the", "rent", "is", "due"]
+
+
+def test_unsupported_text_does_not(tiny_tokenizer: PreTrainedTokenizerFast) -> None:
+    released, streamer, whole = generated(tiny_tokenizer, 0.0)
+    assert whole.strip()
+    assert released == ""
+    *complete, cut = streamer.result.sentences
+    assert {(s.verdict, s.reason) for s in complete} == {
+        (Verdict.UNSUPPORTED, "score 0.00 is under the threshold 0.50")
+    }
+    assert cut.verdict is Verdict.ERROR
+
+
+def test_result_before_the_end_is_an_error(tiny_tokenizer: PreTrainedTokenizerFast) -> None:
+    guard = Guard(scorer=ScaleScorer(FakeEntailment()))
+    with pytest.raises(InputError, match="not ended"):
+        _ = GuardedTextIteratorStreamer(tiny_tokenizer, guard, "text").result

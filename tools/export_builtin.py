@@ -1,0 +1,58 @@
+"""Writes a trained judge into the package: int8 matrices with a scale a row, the rest in 16 bit.
+
+python tools/export_builtin.py runs/builtin --temperature 1.4 --threshold 0.6
+"""
+
+import argparse
+import json
+import shutil
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file, save_file
+
+from groundrail.entailment.builtin import SCALE, folder
+
+
+def quantised(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    """Every matrix as int8 and one float16 scale a row, vectors as bfloat16."""
+    stored = {}
+    for name, weight in weights.items():
+        if weight.dim() == 2 and weight.numel() > 10_000:
+            scale = (weight.abs().amax(dim=1) / 127).clamp(min=1e-6).half()
+            stored[name] = (weight / scale.float()[:, None]).round().clamp(-127, 127).to(torch.int8)
+            stored[name + SCALE] = scale
+        else:
+            stored[name] = weight.to(torch.bfloat16)
+    return {name: tensor.contiguous() for name, tensor in stored.items()}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("trained", type=Path)
+    parser.add_argument("--temperature", type=float, default=1.0)
+    parser.add_argument("--threshold", type=float, default=0.5)
+    parser.add_argument("--chunk-tokens", type=int, default=128, help="premise length at which it judges best")
+    parser.add_argument("--out", type=Path, default=folder())
+    args = parser.parse_args()
+    args.out.mkdir(parents=True, exist_ok=True)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(args.trained / name, args.out / name)
+    config = json.loads((args.trained / "config.json").read_text())
+    config |= {
+        "entailment_temperature": args.temperature,
+        "entailment_threshold": args.threshold,
+        "entailment_chunk_tokens": args.chunk_tokens,
+        "dtype": "bfloat16",
+    }
+    config.pop("_name_or_path", None)
+    (args.out / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
+    save_file(
+        quantised(load_file(args.trained / "model.safetensors")), args.out / "model.safetensors", {"format": "pt"}
+    )
+    size = sum(f.stat().st_size for f in args.out.iterdir() if f.is_file()) / 1e6
+    print(f"{size:.1f} MB in {args.out.name}")
+
+
+if __name__ == "__main__":
+    main()
