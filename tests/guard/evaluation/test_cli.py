@@ -156,11 +156,11 @@ def test_a_sample_keeps_order_and_groups_and_repeats(limit):
 
 
 def test_unknown_names_are_refused_with_the_known_ones():
-    with pytest.raises(InputError, match="'magic'; there are scale, pairs"):
+    with pytest.raises(InputError, match="'magic'; there are scale, nearest, pairs"):
         load_scorer("magic")
     with pytest.raises(InputError, match="sentences"):
         load_units("magic")
-    assert {"scale", "pairs", "topk", "full", "sentli", "infuse", "q2", "overlap"} <= set(SCORERS)
+    assert {"scale", "nearest", "pairs", "topk", "full", "sentli", "infuse", "q2", "overlap"} <= set(SCORERS)
 
 
 @pytest.mark.parametrize("name", ["pairs", "topk", "full", "sentli", "infuse"])
