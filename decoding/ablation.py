@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -58,26 +58,31 @@ def load_examples(path: str | Path) -> list[AblationExample]:
 
     A line is a record, or an object of records by id. `InputError` if there is none or a field is missing.
     """
-    records: list[dict[str, Any]] = []
-    for line in Path(path).read_text(encoding="utf-8").splitlines():
-        if line.strip():
-            found = json.loads(line)
-            records += [found] if "target" in found else found.values()
-    if not records:
+    try:
+        lines = Path(path).read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read as UTF-8 text: {error}") from error
+    examples = [e for n, line in enumerate(lines, start=1) if line.strip() for e in _read(line, f"{path}, line {n}")]
+    if not examples:
         raise InputError(f"no examples in {path}")
-    return [example for record in records for example in _both(record, path)]
+    return examples
 
 
-def _both(record: dict[str, Any], path: str | Path) -> list[AblationExample]:
-    fields = ("context", "target", "new_target", "source", "new_source")
-    missing = [field for field in fields if field not in record]
-    if missing:
-        raise InputError(f"a record in {path} has no {missing}: it needs {', '.join(fields)}")
-    context, target, new_target, source, new_source = (record[field] for field in fields)
-    return [
-        AblationExample(context, target, source, new_source),
-        AblationExample(context, new_target, new_source, source),
-    ]
+def _read(line: str, place: str) -> Iterator[AblationExample]:
+    try:
+        found = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{place}: expected a JSON object: {error}") from error
+    if not isinstance(found, dict):
+        raise InputError(f"{place}: expected a JSON object, not {type(found).__name__}")
+    for record in [found] if "target" in found else found.values():
+        fields = ("context", "target", "new_target", "source", "new_source")
+        wrong = [field for field in fields if not isinstance(record, dict) or not isinstance(record.get(field), str)]
+        if wrong:
+            raise InputError(f"{place}: a record has no text under {wrong}: it needs {', '.join(fields)}")
+        context, target, new_target, source, new_source = (record[field] for field in fields)
+        yield AblationExample(context, target, source, new_source)
+        yield AblationExample(context, new_target, new_source, source)
 
 
 def factual_ablation(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+from transformers.cache_utils import Cache, DynamicLayer, EncoderDecoderCache
 
 from groundrail.decoding.prompts import require_fit
 
@@ -57,12 +58,16 @@ class CachedContext:
         if count <= 0:
             return
         self._held = self._held[:-count]
-        layers = getattr(self._cache, "layers", [])
-        sliding = any(getattr(layer, "is_sliding", False) for layer in layers)
-        if self._held and layers and not sliding:
-            self._cache.crop(-count)  # type: ignore[attr-defined]
+        if self._held and isinstance(self._cache, Cache) and can_be_cut(self._cache):
+            self._cache.crop(-count)
         else:  # a cache that has already let go of early tokens cannot go back: read the prompt again
             self._cache, self._held = None, []
+
+
+def can_be_cut(cache: Cache) -> bool:
+    """Whether the last tokens can be taken back: only plain layers keep all that came before them."""
+    own = cache.self_attention_cache if isinstance(cache, EncoderDecoderCache) else cache
+    return bool(own.layers) and all(type(layer) is DynamicLayer for layer in own.layers)
 
 
 def _common_length(first: Sequence[int], second: Sequence[int]) -> int:

@@ -203,7 +203,9 @@ class _JointContexts:
             arguments["position_ids"] = positions(prompt.mask)
         if not self._takes_positions or not bool(prompt.mask.all()):
             arguments["attention_mask"] = prompt.mask
-        output = self._model(input_ids=prompt.ids, past_key_values=DynamicCache(), use_cache=True, **arguments)
+        output = self._model(
+            input_ids=prompt.ids, past_key_values=DynamicCache(config=self._model.config), use_cache=True, **arguments
+        )
         if not isinstance(output.past_key_values, DynamicCache):
             raise ModelError("PMIDecoding needs a model with a key-value cache: use the logits processor")
         return output

@@ -7,6 +7,7 @@ and the refused tokens are ruled out. Whether a sentence is good enough is the g
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,7 @@ import torch
 from torch import Tensor
 
 from groundrail.decoding.contexts import CachedContext
+from groundrail.decoding.prompts import takes
 from groundrail.decoding.steering import PMI, combine
 from groundrail.errors import GenerationError, InputError, ModelError
 from groundrail.sentences import STOPS
@@ -54,8 +56,14 @@ class Sampling:
     retry_temperature: float = 0.7
 
     def __post_init__(self) -> None:
-        if self.max_new_tokens < 1 or self.temperature < 0 or not 0 < self.top_p <= 1 or self.top_k < 0:
-            raise InputError(f"{self}: max_new_tokens >= 1, temperature >= 0, 0 < top_p <= 1 and top_k >= 0 are needed")
+        warmth = (self.temperature, self.retry_temperature, self.retry_alpha)
+        if not all(0 <= value < math.inf for value in warmth) or not 0 < self.repetition_penalty < math.inf:
+            raise InputError(
+                f"{self}: temperature, retry_temperature and retry_alpha are finite numbers from 0, "
+                f"repetition_penalty is one above 0"
+            )
+        if self.max_new_tokens < 1 or not 0 < self.top_p <= 1 or self.top_k < 0:
+            raise InputError(f"{self}: max_new_tokens >= 1, 0 < top_p <= 1 and top_k >= 0 are needed")
 
 
 class HFGenerator:
@@ -78,6 +86,8 @@ class HFGenerator:
     ) -> None:
         if getattr(model.config, "is_encoder_decoder", False):
             raise ModelError("HFGenerator continues from its own text and needs a decoder-only model")
+        if not takes(model, "past_key_values"):
+            raise ModelError(f"{type(model).__name__} has no key-value cache, which HFGenerator rewinds")
         if "{source}" not in instruction or "{prompt}" not in instruction:
             raise InputError("instruction must contain {source} and {prompt}")
         self.model, self.tokenizer = model, tokenizer
@@ -96,11 +106,20 @@ class HFGenerator:
         sampling: Sampling | None = None,
         **hub: Any,
     ) -> Self:
-        """Load model and tokenizer by hub id or folder; `hub` goes to transformers as it is."""
+        """Load model and tokenizer by hub id or folder; `hub` goes to transformers as it is.
+
+        Raises: ModelError where there is no causal language model by that name.
+        """
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        tokenizer = AutoTokenizer.from_pretrained(name_or_path, **hub)
-        model = AutoModelForCausalLM.from_pretrained(name_or_path, dtype=dtype, **hub)
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(name_or_path, **hub)
+            model = AutoModelForCausalLM.from_pretrained(name_or_path, dtype=dtype, **hub)
+        except (OSError, ValueError) as error:
+            raise ModelError(
+                f"cannot load {name_or_path!r}: {' '.join(str(error).split())}. Pass a folder with a causal "
+                f"language model, or a hub id that can be reached from here"
+            ) from error
         model.requires_grad_(False).train(False)
         if device is not None:
             model.to(torch.device(device))  # type: ignore[arg-type]

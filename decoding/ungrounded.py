@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import torch
 from torch import Tensor
-from transformers.cache_utils import Cache, DynamicLayer, EncoderDecoderCache
+from transformers.cache_utils import Cache
 
+from groundrail.decoding.contexts import can_be_cut
 from groundrail.decoding.prompts import (
     TokenInputs,
     as_prompt,
@@ -91,7 +92,7 @@ class UngroundedContext:
         lengths, order = common.max(dim=1)
         kept = int(lengths.min())
         surplus = self._cached_tokens.shape[1] - kept
-        if kept < 0 or (surplus and not _can_be_cut(self._cache)):
+        if kept < 0 or (surplus and not can_be_cut(self._cache)):
             return None
         if not torch.equal(order, torch.arange(len(self._cached_rows), device=order.device)):
             self._cache.reorder_cache(cast("torch.LongTensor", order))
@@ -137,9 +138,3 @@ class UngroundedContext:
             past_key_values=cache,
             use_cache=True,
         )
-
-
-def _can_be_cut(cache: Cache) -> bool:
-    """Whether the last tokens can be taken back: only plain layers keep all that came before them."""
-    own = cache.self_attention_cache if isinstance(cache, EncoderDecoderCache) else cache
-    return all(type(layer) is DynamicLayer for layer in own.layers)

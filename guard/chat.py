@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
+from groundrail.claims import is_refusal
 from groundrail.errors import InputError, UnsupportedError
 from groundrail.guard import Guard
 from groundrail.loop import ClaimOf
@@ -20,8 +21,8 @@ from groundrail.types import CheckedSentence, Document, GuardResult, Source, Ver
 class Turn(BaseModel):
     """What the user said, what was released in reply, and how it was checked.
 
-    `discarded` are whole answers that were written anew. `abstained` says that nothing was worth releasing
-    and the reply is the policy's abstention.
+    `discarded` are whole answers that were written anew. `abstained` says that the reply answers nothing: it
+    is the policy's abstention, or the model's own "I don't know".
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -75,7 +76,8 @@ class ChatGuard:
         sentences is the reply. A stream has no second answer: what it has shown stays.
     source: what every turn may draw on, beside its own source.
     user_as_source, answers_as_source: also draw on what the user said, and on earlier supported sentences.
-    pronouns: score a claim that opens with a pronoun or a bare "the ..." together with the sentence before.
+    pronouns: score a claim that opens with a pronoun or a bare "the ..." together with the sentence before,
+        where the scorer takes context (`Scorer`): one that averages would let it borrow that sentence's score.
     prompt: makes the generator's prompt of the turns so far and the message.
 
     Where nothing of an answer is released, the reply is the policy's `abstention`.
@@ -94,7 +96,7 @@ class ChatGuard:
         if guard.generator is None:
             raise InputError("a chat needs a guard with a generator: ChatGuard(Guard(generator))")
         self.guard = copy.copy(guard)
-        if pronouns:
+        if pronouns and guard.takes_context:
             self.guard.claim_of = in_context(guard.claim_of)
         self.source = source
         self.user_as_source, self.answers_as_source = user_as_source, answers_as_source
@@ -137,14 +139,19 @@ class ChatGuard:
         stream = self.guard.stream(prompt, documents)
         shown: list[CheckedSentence] = []
         result: GuardResult | None = None
+        held = ""  # white space waits for text, since a blank answer becomes an abstention
         try:
             for sentence in stream.sentences():
                 shown.append(sentence)
-                if sentence.released_text:
-                    yield sentence.released_text
+                held += sentence.released_text
+                if held.strip():
+                    yield held
+                    held = ""
             result = stream.result
             if not result.text.strip():
                 yield self.guard.policy.abstention
+            elif held:
+                yield held
         finally:
             if result is not None or any(s.released_text for s in shown):
                 self._remember(message, result or self._partial(shown))
@@ -155,14 +162,19 @@ class ChatGuard:
         stream = await self.guard.astream(prompt, documents)
         shown: list[CheckedSentence] = []
         result: GuardResult | None = None
+        held = ""  # white space waits for text, since a blank answer becomes an abstention
         try:
             async for sentence in stream.sentences():
                 shown.append(sentence)
-                if sentence.released_text:
-                    yield sentence.released_text
+                held += sentence.released_text
+                if held.strip():
+                    yield held
+                    held = ""
             result = stream.result
             if not result.text.strip():
                 yield self.guard.policy.abstention
+            elif held:
+                yield held
         finally:
             if result is not None or any(s.released_text for s in shown):
                 self._remember(message, result or self._partial(shown))
@@ -183,13 +195,13 @@ class ChatGuard:
         return self._prompt(self.turns, message), as_documents(documents)
 
     def _remember(self, message: str, result: GuardResult, discarded: Sequence[GuardResult] = ()) -> Turn:
-        abstained = not result.text.strip()
+        reply = result.text if result.text.strip() else self.guard.policy.abstention
         turn = Turn(
             message=message,
-            reply=self.guard.policy.abstention if abstained else result.text,
+            reply=reply,
             result=result,
             discarded=tuple(discarded),
-            abstained=abstained,
+            abstained=reply.strip() == self.guard.policy.abstention.strip() or is_refusal(reply),
         )
         self._turns.append(turn)
         return turn
@@ -234,14 +246,14 @@ class _Tries:
         self._failures.append(error)
 
     def best(self) -> tuple[GuardResult, tuple[GuardResult, ...]]:
-        """A wholly supported answer, else the one with the most supported sentences; then the others.
+        """The answer with the most supported sentences, a wholly supported one before others; then the rest.
 
         Raises: UnsupportedError where all failed.
         """
         standing = [n for n, failure in enumerate(self._failures) if failure is None]
         if not standing:
             raise next(failure for failure in reversed(self._failures) if failure is not None)
-        chosen = max(standing, key=lambda n: (self._results[n].supported, _count(self._results[n])))
+        chosen = max(standing, key=lambda n: (_count(self._results[n]), self._results[n].supported))
         return self._results[chosen], tuple(r for n, r in enumerate(self._results) if n != chosen)
 
 

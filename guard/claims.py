@@ -6,10 +6,20 @@ so is a bare "Yes", which answers something.
 """
 
 import re
+import unicodedata
 
-_MARKUP = re.compile(r"^\s*(?:(?:[-+*•‣◦▪·–>]|#{1,6}|\(?\d{1,3}[.)]|\(?[a-zA-Z][.)])\s+)+")
+_LONGEST_PHRASE = 200
+"""Characters; a longer text is a claim without a look."""
+
+_BULLETS = re.compile(r"\s*(?:(?:[-+–](?!\s*\d)|[*•‣◦▪·>]|#{1,6})\s+)*")
+_ENUMERATOR = re.compile(r"(?:\(?\d{1,2}[.)]|\(?[a-zA-Z]\))\s+")
 _EMPHASIS = re.compile(r"(\*\*|__|`)(.+?)\1")
-_FOOTNOTE = re.compile(r"\s*\[\d{1,3}\](?=[\s.,;:!?]|$)")
+_FOOTNOTES = re.compile(r"(?:\s?\[\d{1,2}\])++(?=\s*+(?:[.,;:!?]|$|(?:and|but|or|while)\b))")
+_BEFORE_A_VALUE = frozenset(
+    "a an the is are was were be of for to by at in on from about around only exactly than or and = :".split()
+)
+_RULES = frozenset("|=~^`<>+")
+"""Symbols, beside punctuation, that rules and table borders are made of."""
 
 _YOU_NEED = r"(?: you)?(?: (?:need|want|like|have))?"
 _TOPIC = r"(?: (?:with|about|on|for) (?:that|this|it|anything else|something else|your question))?"
@@ -17,7 +27,7 @@ _GREETING = (
     r"(?:hi|hello|hey|welcome|good (?:morning|afternoon|evening|day))(?: there| again| everyone)?",
     r"(?:many )?thanks?(?: you)?(?: (?:so|very) much)?(?: for (?:asking|your question|reaching out|waiting))?",
     r"you(?:'re| are) (?:very |most )?welcome",
-    r"(?:okay|ok|great|good question|got it|i see|understood)",
+    r"(?:great|good question|got it|i see|understood)",
     r"(?:that's|that is|what) a (?:great|good|fair) question",
     r"(?:i'?d|i would|i will|i'?ll)(?: be)? (?:happy|glad)? ?(?:to )?help(?: you)?" + _TOPIC,
     r"(?:i hope|hope) (?:this|that|it) helps",
@@ -26,7 +36,6 @@ _GREETING = (
     r"(?: (?:questions?|help|anything else|information|assistance|details))?",
     r"(?:goodbye|bye|take care|have a (?:nice|great|good) (?:day|evening|weekend))",
 )
-_AFFIRMATION = r"(?:yes|no|sure|certainly|of course|absolutely|not at all)[\s,;:.!…-]+"
 _REFUSAL = (
     r"(?:i'?m |i am )?(?:very )?sorry",
     r"(?:unfortunately |i'?m afraid )?(?:i )?(?:don't|do not) (?:know|have (?:that|this|enough) information)"
@@ -53,21 +62,46 @@ _LEAD_IN = (
     r"(?:in )?(?:short|summary|brief|conclusion)",
     r"(?:the )?(?:answer|summary|key points|note|sources?)",
 )
+_SEPARATED = r"(?:[\s,;:.!?…]|\b(?:and|but|so)\b)*"
 _CLAIMLESS = re.compile(
-    rf"(?:{_AFFIRMATION})?(?:(?:{'|'.join((*_GREETING, *_REFUSAL, *_LEAD_IN, *_QUESTION))})(?:[\s,;:.!?…]|\b(?:and|but|so)\b)*)+",
-    re.IGNORECASE,
+    rf"(?:(?:{'|'.join((*_GREETING, *_REFUSAL, *_LEAD_IN, *_QUESTION))}){_SEPARATED})+", re.IGNORECASE
 )
+_REFUSED = re.compile(rf"(?:(?:{'|'.join(_REFUSAL)}){_SEPARATED})+", re.IGNORECASE)
 
 
-def claim_of(sentence: str) -> str | None:
-    """The text to check, list marks and emphasis removed; None where nothing is claimed.
+def claim_of(sentence: str, previous: str = "") -> str | None:
+    """The text to check, list marks, emphasis and footnote marks removed; None where nothing is claimed.
 
     None for white space, rules and bare list marks, and for greetings, thanks, refusals, lead-ins and
-    questions back to the reader that consist of known phrases alone.
+    questions back to the reader that consist of known phrases alone. A number counts as a list mark where
+    `previous`, the text shown before, ended its line.
     """
-    text = _MARKUP.sub("", sentence.strip())
-    text = _FOOTNOTE.sub("", _EMPHASIS.sub(r"\2", text)).strip()
-    if not any(character.isalnum() for character in text):
-        return None
+    text = sentence.strip()
+    bare = text[_BULLETS.match(text).end() :]  # type: ignore[union-attr]  # it matches the empty text too
+    mark = _ENUMERATOR.match(bare) if not previous.strip() or previous.rstrip(" ").endswith("\n") else None
+    if mark:
+        bare = bare[mark.end() :]
+    bare = _FOOTNOTES.sub(_without_marks, _EMPHASIS.sub(r"\2", bare)).strip()
+    if all(
+        character in _RULES or unicodedata.category(character)[0] in "PZ" or character.isspace() for character in bare
+    ):
+        return None if not mark else text
+    if _fully(_CLAIMLESS, bare):
+        return None if not mark else text
+    return bare
+
+
+def is_refusal(text: str) -> bool:
+    """Whether a text says that it does not know, and nothing else."""
+    return _fully(_REFUSED, text)
+
+
+def _fully(pattern: re.Pattern[str], text: str) -> bool:
     plain = " ".join(text.replace("’", "'").split()).strip("\"'“”‘’()*_ ")
-    return None if _CLAIMLESS.fullmatch(plain) else text
+    return len(plain) <= _LONGEST_PHRASE and pattern.fullmatch(plain) is not None
+
+
+def _without_marks(match: re.Match[str]) -> str:
+    """Footnote marks go, but not what stands in brackets where a value is due: "the rent is [900]."."""
+    words = match.string[max(0, match.start() - 20) : match.start()].lower().split()
+    return match[0] if words and words[-1] in _BEFORE_A_VALUE else ""

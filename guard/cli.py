@@ -4,6 +4,7 @@ Exit codes: 0 when everything is supported, 1 when something is not, 2 when the 
 """
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from groundrail import __version__
 from groundrail.errors import GroundrailError, InputError, MissingExtraError
-from groundrail.types import Document
+from groundrail.types import Document, as_documents
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -76,11 +77,22 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", nargs="+", required=True, metavar="FILE", help="text files, - for standard input")
     parser.add_argument("--json", action="store_true", help="print the whole result as JSON")
     parser.add_argument("--entailment", metavar="ID", help="model id or folder of the judge (the built-in one)")
-    parser.add_argument("--threshold", type=float, help="score from which a sentence is supported (the judge's own)")
+    parser.add_argument(
+        "--threshold", type=_threshold, help="score from which a sentence is supported (the judge's own)"
+    )
+
+
+def _threshold(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value):
+        raise argparse.ArgumentTypeError(f"{text} is no threshold; pass a number")
+    return value
 
 
 def _check(options: argparse.Namespace) -> int:
-    answer, documents = _read(options.answer), _documents(options.source)
+    if [options.answer, *options.source].count("-") > 1:
+        raise InputError("standard input can be read once: name a file for the answer or for the source")
+    answer, documents = _read(options.answer), as_documents(_documents(options.source))
     guard = _guard(options)
     with _status("checking"):
         result = guard.check(answer, documents)
@@ -106,7 +118,7 @@ def _ask(options: argparse.Namespace) -> int:
 
     if options.attempts < 1:
         raise InputError(f"--attempts is {options.attempts}; at least one try is needed")
-    documents = _documents(options.source)
+    documents = as_documents(_documents(options.source))
     steering = PMI(options.alpha) if options.alpha else None
     with _status("loading the language model"):
         if options.model:

@@ -30,7 +30,14 @@ class ScoringError(GroundrailError):
 
 
 class GenerationError(GroundrailError):
-    """The generator failed; what was released before stays released."""
+    """The generator failed; what was released before stays released.
+
+    `result` holds what was checked before, where a guard raised it under `Policy(fallback="raise")`.
+    """
+
+    def __init__(self, message: str, result: object = None) -> None:
+        super().__init__(message)
+        self.result = result
 
 
 class UnsupportedError(GroundrailError):

@@ -48,15 +48,21 @@ class Generator(Protocol):
 class CallableGenerator:
     """Makes a generator of a callable.
 
-    It is called as `function(prompt)`, `function(prompt, documents)` or, if it has a parameter named
-    `prefix`, with the accepted text to continue from. It returns text, or yields it in pieces; both may be
+    It is called as `function(prompt)`; with the documents too where it has a second parameter without a
+    default, or one named `documents`; and, if it has a parameter named `prefix`, with the accepted text to
+    continue from. It returns text, or yields it in pieces; both may be
     async. Without `prefix` only the first sentence of an answer can be retried.
     """
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
         parameters = inspect.signature(function).parameters.values()
-        positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        positional = [
+            p
+            for p in parameters
+            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+            and (p.default is p.empty or p.name == "documents")
+        ]
         self.takes_prefix = any(p.name == "prefix" for p in parameters)
         self._takes_documents = any(p.kind is p.VAR_POSITIONAL for p in parameters) or (
             len([p for p in positional if p.name != "prefix"]) > 1

@@ -9,7 +9,8 @@ import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
-from groundrail.deadline import within
+from groundrail.claims import claim_of
+from groundrail.deadline import awithin, within
 from groundrail.errors import InputError
 from groundrail.generators import Generator, Session, as_generator
 from groundrail.loop import (
@@ -24,10 +25,10 @@ from groundrail.loop import (
     Steps,
     checked_text,
     guarded_generation,
-    plain_claim,
 )
 from groundrail.policy import Policy
 from groundrail.scoring.base import Scorer
+from groundrail.sentences import is_unicode
 from groundrail.types import CheckedSentence, Document, GuardResult, Source, as_documents
 
 if TYPE_CHECKING:
@@ -56,8 +57,7 @@ class Guard:
     ) -> None:
         self.generator = None if generator is None else as_generator(generator)
         self.policy = policy or Policy()
-        self._scorer = scorer
-        self._loading = threading.Lock()
+        self._scorer = _Loaded(scorer)
 
     @classmethod
     def from_pretrained(
@@ -82,12 +82,12 @@ class Guard:
     @property
     def scorer(self) -> Scorer:
         """The scorer, its model loaded when first asked for."""
-        with self._loading:
-            if not isinstance(self._scorer, Scorer):
-                from groundrail.scoring import NearestScorer, ScaleScorer
+        return self._scorer.get()
 
-                self._scorer = NearestScorer() if self._scorer is None else ScaleScorer(self._scorer)
-        return self._scorer
+    @property
+    def takes_context(self) -> bool:
+        """Whether its scorer can judge a claim together with the sentence before it."""
+        return self._scorer.takes_context
 
     @property
     def threshold(self) -> float:
@@ -122,7 +122,8 @@ class Guard:
     async def acheck(self, answer: str, source: Source) -> GuardResult:
         """`check` without blocking the event loop."""
         steps, documents = await asyncio.to_thread(self._check_steps, answer, source)
-        stream = AsyncGuardedStream(_async_driven(steps, self.scorer, documents, None), None)
+        scorer = await asyncio.to_thread(self._scorer.get)
+        stream = AsyncGuardedStream(_async_driven(steps, scorer, documents, None), None)
         async for _ in stream:
             pass
         return stream.result
@@ -137,14 +138,14 @@ class Guard:
     async def astream(self, prompt: str, source: Source) -> "AsyncGuardedStream":
         """`stream` without blocking the event loop: `async for text in await guard.astream(...)`."""
         generator, documents = self._generator(), as_documents(source)
-        threshold = await asyncio.to_thread(lambda: self.threshold)
+        scorer = await asyncio.to_thread(self._scorer.get)
         astart = getattr(generator, "astart", None)
         if astart is not None:
             session = await astart(prompt, documents)
         else:
             session = await asyncio.to_thread(generator.start, prompt, documents)
-        steps = guarded_generation(documents, self.policy, threshold, self.claim_of)
-        return AsyncGuardedStream(_async_driven(steps, self.scorer, documents, session), session)
+        steps = guarded_generation(documents, self.policy, self.threshold, self.claim_of)
+        return AsyncGuardedStream(_async_driven(steps, scorer, documents, session), session)
 
     def as_runnable(self, runnable: "Runnable[Any, Any] | None" = None, **options: Any) -> "GuardedRunnable":
         """This guard around a LangChain chain or model, or around its own generator, as a `Runnable`.
@@ -155,12 +156,14 @@ class Guard:
 
         return GuardedRunnable(runnable, guard=self, **options)
 
-    claim_of: ClaimOf = staticmethod(plain_claim)
+    claim_of: ClaimOf = staticmethod(claim_of)
     """What of a sentence is checked; a subclass may join it with the sentence before."""
 
     def _check_steps(self, answer: str, source: Source) -> tuple[Steps, Sequence[Document]]:
         if not isinstance(answer, str):
             raise InputError(f"an answer is text, not {type(answer).__name__}")
+        if not is_unicode(answer):
+            raise InputError("the answer holds half a surrogate pair, which is no text; decode it as UTF-8 first")
         documents = as_documents(source)
         return checked_text(answer, documents, self.policy, self.threshold, self.claim_of), documents
 
@@ -174,6 +177,25 @@ class Guard:
         for _ in stream:
             pass
         return stream.result
+
+
+class _Loaded:
+    """A scorer, made of whatever the guard was given when first asked for; copies of a guard share it."""
+
+    def __init__(self, given: "Scorer | EntailmentModel | str | None") -> None:
+        self._given, self._lock = given, threading.Lock()
+
+    def get(self) -> Scorer:
+        with self._lock:
+            if not isinstance(self._given, Scorer):
+                from groundrail.scoring import NearestScorer, ScaleScorer
+
+                self._given = NearestScorer() if self._given is None else ScaleScorer(self._given)
+            return self._given
+
+    @property
+    def takes_context(self) -> bool:
+        return bool(getattr(self._given, "takes_context", False)) if isinstance(self._given, Scorer) else True
 
 
 class _Outcome:
@@ -240,7 +262,7 @@ def _driven(
     steps: Steps, scorer: Scorer, documents: Sequence[Document], session: Session | None
 ) -> Iterator[CheckedSentence | GuardResult]:
     """Do what the steps ask for; yield the sentences they release, and the result last."""
-    pieces: Any = None
+    pieces = _Pieces(session)
     outcome: Any = None
     error: Exception | None = None
     while True:
@@ -257,11 +279,7 @@ def _driven(
                 case Judge():
                     outcome = within(step.timeout, scorer.score, step.claims, documents)
                 case Read():
-                    if step.anew:
-                        pieces = _session(session).propose()
-                        if hasattr(pieces, "__anext__"):
-                            raise InputError("this generator is async; use agenerate or astream")
-                    outcome = within(step.timeout, next, pieces, None)
+                    outcome = within(step.timeout, pieces.read, step.anew)
                 case _:
                     outcome = _tell(step, _session(session))
         except GeneratorExit:
@@ -276,7 +294,7 @@ async def _async_driven(
 ) -> AsyncIterator[CheckedSentence | GuardResult]:
     """`_driven` for an event loop: what has no async form runs in a thread."""
     ascore = getattr(scorer, "ascore", None)
-    pieces: Any = None
+    pieces = _Pieces(session)
     outcome: Any = None
     error: Exception | None = None
     while True:
@@ -291,20 +309,12 @@ async def _async_driven(
                 case Release():
                     yield step.sentence
                 case Judge():
-                    work = (
-                        ascore(step.claims, documents)
-                        if ascore
-                        else asyncio.to_thread(scorer.score, step.claims, documents)
-                    )
-                    outcome = await asyncio.wait_for(work, step.timeout)
-                case Read():
-                    if step.anew:
-                        pieces = await asyncio.to_thread(_session(session).propose)
-                    if hasattr(pieces, "__anext__"):
-                        work = anext(pieces, None)
+                    if ascore:
+                        outcome = await asyncio.wait_for(ascore(step.claims, documents), step.timeout)
                     else:
-                        work = asyncio.to_thread(next, pieces, None)
-                    outcome = await asyncio.wait_for(work, step.timeout)
+                        outcome = await awithin(step.timeout, scorer.score, step.claims, documents)
+                case Read():
+                    outcome = await pieces.aread(step.anew, step.timeout)
                 case _:
                     outcome = _tell(step, _session(session))
         except GeneratorExit:
@@ -312,6 +322,33 @@ async def _async_driven(
             raise
         except Exception as raised:
             error = raised
+
+
+class _Pieces:
+    """What a session writes, read piece by piece; None at the end of what it proposes."""
+
+    def __init__(self, session: Session | None) -> None:
+        self._session = session
+        self._proposed: Any = iter(())
+
+    def read(self, anew: bool) -> str | None:
+        if anew:
+            self._propose()
+        if hasattr(self._proposed, "__anext__"):
+            raise InputError("this generator is async; use agenerate or astream")
+        return next(self._proposed, None)
+
+    async def aread(self, anew: bool, timeout: float | None) -> str | None:
+        """Raises: TimeoutError where the next piece, a new proposal included, takes longer."""
+        async with asyncio.timeout(timeout):
+            if anew:
+                await awithin(timeout, self._propose)
+            if hasattr(self._proposed, "__anext__"):
+                return await anext(self._proposed, None)
+            return await awithin(timeout, next, self._proposed, None)
+
+    def _propose(self) -> None:
+        self._proposed = _session(self._session).propose()
 
 
 def _tell(step: Accept | Reject | CanRetry | CutOff, session: Session) -> Any:

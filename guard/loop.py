@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from groundrail.claims import claim_of
-from groundrail.errors import GenerationError, GroundrailError, InputError, UnsupportedError
+from groundrail.errors import GenerationError, GroundrailError, InputError, ScoringError, UnsupportedError
 from groundrail.policy import Attempts, Policy
 from groundrail.scoring.base import Score
-from groundrail.sentences import Sentence, Stream, is_finished, split
+from groundrail.sentences import Sentence, Stream, is_finished, is_unicode, split
 from groundrail.types import Attempt, CheckedSentence, Document, GuardResult, Verdict
 
 
@@ -73,10 +73,6 @@ ClaimOf: TypeAlias = Callable[[str, str], str | None]
 """(sentence, the one before it) -> the claim to check, None where there is none."""
 
 
-def plain_claim(sentence: str, previous: str) -> str | None:
-    return claim_of(sentence)
-
-
 class _Answer:
     """What is known of one answer, and the rules that need no I/O."""
 
@@ -108,13 +104,11 @@ class _Answer:
         }
         if score is None:
             return CheckedSentence(**fields, verdict=Verdict.NO_CLAIM)
-        value = (
-            self.policy.calibration(score.value)
-            if self.policy.calibration and not math.isnan(score.value)
-            else score.value
-        )
-        if math.isnan(value):
-            return CheckedSentence(**fields, verdict=Verdict.ERROR, reason="the model gave no score (NaN)")
+        value = score.value
+        if self.policy.calibration and math.isfinite(value):
+            value = self.policy.calibration(value)
+        if not math.isfinite(value):
+            return CheckedSentence(**fields, verdict=Verdict.ERROR, reason=f"the model gave no score ({value})")
         if value >= self.threshold:
             return CheckedSentence(**fields, verdict=Verdict.SUPPORTED, score=value, citations=score.citations)
         reason = f"score {value:.2f} is under the threshold {self.threshold:.2f}"
@@ -162,6 +156,9 @@ class _Answer:
             return checked.model_copy(update={"replacement": self.policy.abstention})
         if callable(self.policy.fallback):
             replacement = self.policy.fallback(checked)
+            if not isinstance(replacement, str | None):
+                given = type(replacement).__name__
+                raise InputError(f"a fallback returns the text to release, or None, not {given}")
             if replacement is not None:
                 return checked.model_copy(update={"replacement": replacement})
         return checked
@@ -187,7 +184,7 @@ class _Answer:
         asked = [claim for claim in claims if claim is not None] if self.has_source else []
         started = time.monotonic()
         try:
-            scores = iter((yield Judge(asked, self.time_left(since)))) if asked else iter(())
+            scores = iter(_one_each(asked, (yield Judge(asked, self.time_left(since)))) if asked else ())
         except TimeoutError:
             late = f"no verdict within {self.policy.deadline or self.policy.answer_deadline:g} seconds"
             return [
@@ -219,7 +216,7 @@ def checked_text(
     documents: Sequence[Document],
     policy: Policy,
     threshold: float,
-    claim_of: ClaimOf = plain_claim,
+    claim_of: ClaimOf = claim_of,
 ) -> Steps:
     """Check a text that is already written: every claim in one call, no retries."""
     answer = _Answer(documents, policy, threshold, claim_of)
@@ -231,7 +228,7 @@ def checked_text(
 
 
 def guarded_generation(
-    documents: Sequence[Document], policy: Policy, threshold: float, claim_of: ClaimOf = plain_claim
+    documents: Sequence[Document], policy: Policy, threshold: float, claim_of: ClaimOf = claim_of
 ) -> Steps:
     """Check an answer while it is written: a sentence is judged, then released, retried or replaced."""
     answer = _Answer(documents, policy, threshold, claim_of)
@@ -246,6 +243,8 @@ def guarded_generation(
         if not ready:
             try:
                 piece = yield Read(anew, answer.time_left(since))
+                if piece is not None and not is_unicode(piece):
+                    raise GenerationError("the generator wrote half a surrogate pair, which is no text")
                 if piece is None and not is_finished(stream.pending) and (cut_off := (yield CutOff())):
                     raise GenerationError(cut_off)
             except InputError:  # the call itself was wrong: no answer has failed
@@ -254,7 +253,8 @@ def guarded_generation(
                 rest = Sentence(stream.pending, len(answer.raw), len(answer.raw) + len(stream.pending))
                 interrupted = _interrupted(answer, rest, error)
                 if policy.fallback == "raise":
-                    raise GenerationError(f"{interrupted.reason}; released before: {answer.result().text!r}") from error
+                    before = answer.result()
+                    raise GenerationError(f"{interrupted.reason}; released before: {before.text!r}", before) from error
                 yield Release(answer.settle(interrupted, earlier))
                 return answer.result()
             anew, ended = False, piece is None
@@ -290,6 +290,13 @@ def guarded_generation(
     if refused is not None:  # the generator had nothing else to say in its place
         yield Release(answer.settle(refused, earlier[:-1]))
     return answer.result()
+
+
+def _one_each(claims: Sequence[str], scores: Sequence[Score]) -> Sequence[Score]:
+    """The scores as they are. Raises: ScoringError if they are not one number for each claim."""
+    if len(scores) != len(claims) or not all(isinstance(getattr(s, "value", None), int | float) for s in scores):
+        raise ScoringError(f"the scorer gave {scores!r:.100} for {len(claims)} claims; it must give one Score each")
+    return scores
 
 
 def _interrupted(answer: _Answer, rest: Sentence, error: Exception) -> CheckedSentence:

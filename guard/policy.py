@@ -56,6 +56,11 @@ class Policy(BaseModel):
             raise ValueError(f"stop is {stop!r}; pass a tenacity stop such as tenacity.stop_after_attempt(3)")
         return values
 
+    @property
+    def nearest_deadline(self) -> float | None:
+        """Seconds until the first sentence must be decided, None without a deadline."""
+        return min((d for d in (self.deadline, self.answer_deadline) if d is not None), default=None)
+
     def replacing(self, **changes: Any) -> Self:
         """The same policy with some choices changed, validated again."""
         return self.model_validate({name: getattr(self, name) for name in type(self).model_fields} | changes)

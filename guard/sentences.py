@@ -51,6 +51,8 @@ _CANDIDATE = re.compile(
 _NEWLINE = re.compile(rf"\r\n|[{_NL}]")
 _FENCE = re.compile(r"`+|~+")
 _SPACE = re.compile(r"\s*")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_UNSETTLED = re.compile(rf"[\s{re.escape(_STOPS + _WIDE + _CLOSING)}{_EMOJI}\[\d]")
 _WORD_AHEAD = re.compile(rf"\S{{0,{_WORD}}}")
 _LINE_MARK = re.compile(
     rf"{_BLANK}*(?:"
@@ -63,6 +65,9 @@ _ONLY_EMOJI = re.compile(rf"[{_EMOJI}]+")
 _MARKUP = str.maketrans({"*": "", "`": "", "…": "..."})
 
 _NEVER_LAST = frozenset({"e.g.", "i.e.", "vs.", "cf.", "approx.", "incl.", "resp."})
+_ORDINARY = frozenset({"May.", "no.", "art.", "fig."})
+"""Words, written like this, that sentencex takes for abbreviations whatever follows."""
+
 _BEFORE_NUMBER = frozenset({"figs.", "eq.", "eqs.", "vol.", "para.", "max.", "tel.", "est."})
 
 
@@ -101,6 +106,11 @@ def is_finished(text: str) -> bool:
     """Whether `text` is blank or ends as a sentence does: with a stop, closing quotes and brackets aside."""
     bare = text.rstrip().rstrip(_CLOSING).rstrip()
     return not bare or bare[-1] in STOPS
+
+
+def is_unicode(text: str) -> bool:
+    """Whether `text` can be encoded: half a surrogate pair, as from a broken stream, cannot."""
+    return not _SURROGATE.search(text)
 
 
 class Stream:
@@ -193,7 +203,15 @@ class Stream:
             self._scan = match.end()
             if ends:
                 return match.end()
+        self._scan = self._settled()
         return None
+
+    def _settled(self) -> int:
+        """Up to where no later text can make a candidate, so that a long sentence is searched once."""
+        end = len(self._text)
+        while end > self._scan and _UNSETTLED.match(self._text, end - 1):
+            end -= 1
+        return end
 
     def _enter(self, final: bool) -> bool:
         """Go to the sentence's first word and learn what line it is in; False if that is not known yet."""
@@ -297,7 +315,10 @@ def _is_full_stop(text: str, start: int, stop: int, closers: str, word: str) -> 
     if _ONLY_EMOJI.fullmatch(bare) or (closers and bare[0].islower()):
         return False
     head = " ".join(head.translate(_MARKUP).split())
-    last = head.rsplit(" ", 1)[-1].lstrip(_OPENING).lower()
+    written = head.rsplit(" ", 1)[-1].lstrip(_OPENING)
+    if written in _ORDINARY and bare[0].isupper():
+        return True
+    last = written.lower()
     if last in _NEVER_LAST or (last in _BEFORE_NUMBER and bare[0].isdigit()):
         return False
     return any(found["start_index"] == len(head) + 1 for found in get_sentence_boundaries("en", f"{head} {bare}"))

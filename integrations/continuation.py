@@ -4,9 +4,12 @@ Keeps what was accepted and refused, words the request to go on, and removes an 
 what already stands. How a model is asked belongs to the adapters beside this module.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from itertools import chain
-from typing import TypeAlias
+from typing import Any, TypeAlias
+
+from groundrail.deadline import within
 
 Pieces: TypeAlias = Iterator[str] | AsyncIterator[str]
 Write: TypeAlias = Callable[[str, Sequence[str]], Pieces]
@@ -42,17 +45,31 @@ class AskedSession:
     def can_retry(self) -> bool:
         return self._continues or not self._accepted
 
-    def open(self) -> None:
-        """Ask now and wait for the first text, so that a call that fails outright raises here."""
-        pieces = self._ask()
-        first = next(pieces, None)  # type: ignore[arg-type]
-        self._opened = chain([] if first is None else [first], pieces)  # type: ignore[arg-type]
+    def open(self, timeout: float | None = None) -> None:
+        """Ask now and wait for the first text, so that a call that fails outright raises here.
 
-    async def aopen(self) -> None:
+        One that takes longer than `timeout` seconds is left behind; the session then proposes a TimeoutError.
+        """
+        try:
+            first, pieces = within(timeout, self._first)
+        except TimeoutError as late:
+            self._opened = _late(late)
+            return
+        self._opened = chain([] if first is None else [first], pieces)
+
+    async def aopen(self, timeout: float | None = None) -> None:
         """`open` for a `write` that is async."""
-        pieces = self._ask()
-        first = await anext(pieces, None)  # type: ignore[arg-type]
-        self._opened = _led_by(first, pieces)  # type: ignore[arg-type]
+        pieces: Any = self._ask()
+        try:
+            first = await asyncio.wait_for(anext(pieces, None), timeout)
+        except TimeoutError as late:
+            self._opened = _late(late)
+            return
+        self._opened = _led_by(first, pieces)
+
+    def _first(self) -> tuple[str | None, Iterator[str]]:
+        pieces: Any = self._ask()
+        return next(pieces, None), pieces
 
     def propose(self) -> Pieces:
         pieces, self._opened = self._opened or self._ask(), None
@@ -124,6 +141,11 @@ class Fresh:
             text = text.lstrip()
             self._at_seam = not text
         return text
+
+
+def _late(error: TimeoutError) -> Iterator[str]:
+    yield from ()
+    raise error
 
 
 async def _led_by(first: str | None, rest: AsyncIterator[str]) -> AsyncIterator[str]:

@@ -7,6 +7,7 @@ import json
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
+from langchain_core.caches import BaseCache
 from langchain_core.callbacks import (
     AsyncCallbackManagerForLLMRun,
     CallbackManagerForLLMRun,
@@ -27,7 +28,7 @@ from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from groundrail.guard import Guard
 from groundrail.integrations.continuation import AskedSession, request_to_continue
@@ -36,6 +37,12 @@ from groundrail.integrations.langchain_documents import SourceDocuments, Sourced
 from groundrail.types import CheckedSentence
 
 LOOKED_AT = "the tool results among the messages, documents= of the call, its metadata's 'documents', and sources_of"
+
+
+PASSED_ON = frozenset(
+    "finish_reason stop_reason model model_id model_name model_provider service_tier system_fingerprint token_usage".split()
+)
+"""What of the wrapped model's `response_metadata` goes out; logprobs, say, spell unreleased text."""
 
 
 class GuardedChatModel(BaseChatModel):
@@ -53,6 +60,15 @@ class GuardedChatModel(BaseChatModel):
     guard: Guard = Field(default_factory=Guard)
     sources_of: Callable[[Sequence[BaseMessage]], Any] | None = None
     annotate: bool = True
+    cache: BaseCache | bool | None = Field(default=False, exclude=True)
+    """Off, also where LangChain's global cache is set: its key knows neither documents nor policy."""
+
+    @field_validator("cache")
+    @classmethod
+    def _never_caches(cls, value: Any) -> Any:
+        if value is not None and value is not False:
+            raise ValueError("a guarded answer cannot be cached: cache the wrapped model instead")
+        return False
 
     @property
     def _llm_type(self) -> str:
@@ -143,7 +159,7 @@ class GuardedChatModel(BaseChatModel):
             call.complete()
 
         session = AskedSession(write)
-        session.open()
+        session.open(self.guard.policy.nearest_deadline)
         for event in answer(self.guard, session, "", call.sources, LOOKED_AT):
             if (chunk := call.chunk(event)) is not None:
                 yield chunk
@@ -166,7 +182,7 @@ class GuardedChatModel(BaseChatModel):
             call.complete()
 
         session = AskedSession(write)
-        await session.aopen()
+        await session.aopen(self.guard.policy.nearest_deadline)
         async for event in aanswer(self.guard, session, "", call.sources, LOOKED_AT):
             if (chunk := call.chunk(event)) is not None:
                 yield chunk
@@ -251,12 +267,13 @@ class _Call:
 
     def _last(self, result: SourcedResult) -> AIMessageChunk:
         said = self._said
+        raw = {} if said is None else said.response_metadata
         citations = [c.model_dump(mode="json") | {"metadata": self.sources.metadata(c)} for c in result.citations]
         calls = [] if said is None else [*said.tool_calls, *said.invalid_tool_calls]
         return AIMessageChunk(
             content=[] if self._annotate else "",
             response_metadata={
-                **(said.response_metadata if said is not None else {}),
+                **{key: value for key, value in raw.items() if key in PASSED_ON},
                 "groundrail": result.model_dump(mode="json", exclude={"documents"}),
                 "citations": citations,
             },

@@ -111,7 +111,9 @@ class SourceCollector(BaseCallbackHandler):
 
 
 def tool_source(output: Any) -> Any:
-    """What a tool's output offers as source: the documents of its artifact, else its text."""
+    """What a tool's output offers as source: the documents of its artifact, else its text; an error nothing."""
+    if getattr(output, "status", None) == "error":  # it may repeat what the model made up
+        return None
     artifact = getattr(output, "artifact", None)
     if documents := documents_in(artifact):
         return documents

@@ -155,7 +155,7 @@ class GuardedRunnable(Runnable[Any, Any]):
                 chunks.finish()
 
             session = AskedSession(write, continues=self._model is not None)
-            session.open()
+            session.open(self.guard.policy.nearest_deadline)
         for event in answer(self.guard, session, prompt, sources, self._looked_at()):
             dispatch_custom_event(*_announced(event, sources), config=child)
             yield event
@@ -182,7 +182,7 @@ class GuardedRunnable(Runnable[Any, Any]):
                 chunks.finish()
 
             session = AskedSession(write, continues=self._model is not None)
-            await session.aopen()
+            await session.aopen(self.guard.policy.nearest_deadline)
         async for event in aanswer(self.guard, session, prompt, sources, self._looked_at()):
             await adispatch_custom_event(*_announced(event, sources), config=child)
             yield event

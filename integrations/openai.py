@@ -73,9 +73,12 @@ class OpenAIGenerator:
         asked = self._asked(prompt, documents)
 
         def write(accepted: str, refused: Sequence[str]) -> Iterator[str]:
+            whole = _WholeCharacters()
             for event in self.client.stream(self._body(asked, accepted, refused)):
-                if text := _text(event, session):
+                if text := whole.feed(_text(event, session)):
                     yield text
+            if whole.half:
+                yield whole.half
 
         session = AskedSession(write)
         return session
@@ -85,9 +88,12 @@ class OpenAIGenerator:
         asked = self._asked(prompt, documents)
 
         async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
+            whole = _WholeCharacters()
             async for event in self.client.astream(self._body(asked, accepted, refused)):
-                if text := _text(event, session):
+                if text := whole.feed(_text(event, session)):
                     yield text
+            if whole.half:
+                yield whole.half
 
         session = AskedSession(write)
         return session
@@ -126,3 +132,16 @@ def _text(event: Mapping[str, Any], session: AskedSession) -> str:
             session.cut_off = f"the server cut the answer off ({choice['finish_reason']})"
         pieces.append((choice.get("delta") or {}).get("content") or "")
     return "".join(pieces)
+
+
+class _WholeCharacters:
+    """Joins surrogate pairs that a server sent in two events; `half` is one that waits for the other."""
+
+    def __init__(self) -> None:
+        self.half = ""
+
+    def feed(self, text: str) -> str:
+        text, self.half = self.half + text, ""
+        if "\ud800" <= text[-1:] <= "\udbff":
+            text, self.half = text[:-1], text[-1]
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")

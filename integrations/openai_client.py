@@ -10,7 +10,7 @@ import threading
 import time
 import weakref
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -86,8 +86,8 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
 
     @property
     def server(self) -> str:
-        """The address, without any user name or password in it."""
-        return str(self._url.copy_with(userinfo=b""))
+        """The address, without any user name, password or query in it."""
+        return str(self._url.copy_with(userinfo=b"", query=None))
 
     def close(self) -> None:
         self._client.close()
@@ -100,7 +100,7 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
 
     def complete(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The server's whole answer. Raises: `failure`."""
-        with self._free:
+        with self._slot():
             response = self._retried(body, stream=False)
             try:
                 answer = json.loads(response.content)
@@ -114,7 +114,7 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
         """The events of a streamed answer. Raises: `failure`, also if the stream ends before its end."""
         import httpx
 
-        with self._free:
+        with self._slot():
             response = self._retried({**body, "stream": True}, stream=True)
             events = _Events()
             try:
@@ -144,6 +144,19 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
             finally:
                 await response.aclose()
             self._require_end(events)
+
+    @contextmanager
+    def _slot(self) -> Iterator[None]:
+        """One of the requests allowed at a time; streams that nobody reads on or closes would hold all forever."""
+        if not self._free.acquire(timeout=self._timeout):
+            raise self._failure(
+                f"{self.max_concurrency} requests to {self.server} are still open after {self._timeout:g} seconds; "
+                f"read their streams to the end, close them, or raise max_concurrency"
+            )
+        try:
+            yield
+        finally:
+            self._free.release()
 
     def _retried(self, body: Mapping[str, Any], *, stream: bool) -> "httpx.Response":
         import httpx

@@ -4,6 +4,7 @@ One line changes in code that iterates a streamer. There is no retry here, since
 own thread; for retries use `Guard` with `HFGenerator`.
 """
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,9 @@ class GuardedTextIteratorStreamer(TextIteratorStreamer):
     def __init__(self, tokenizer: "PreTrainedTokenizerBase", guard: Guard, source: Source, **options: Any) -> None:
         super().__init__(tokenizer, **{"skip_prompt": True, "skip_special_tokens": True, **options})
         self._last: int | None = None
-        self._stream: GuardedStream = Guard(_Once(self), scorer=guard.scorer, policy=guard.policy).stream("", source)
+        twin = copy.copy(guard)
+        twin.generator = _Once(self)
+        self._stream: GuardedStream = twin.stream("", source)
         self._released = iter(self._stream)
 
     @property

@@ -174,7 +174,8 @@ class LossTruncationTrainer(Trainer):
         targets: which tokens are targets, the same shape.
         """
         count = targets.sum(dim=1)
-        mean = losses.sum(dim=1) / count.clamp(min=1)
+        nothing = torch.full_like(losses[:, 0], torch.nan)  # no target: kept, and no part of the histogram
+        mean = torch.where(count > 0, losses.sum(dim=1) / count.clamp(min=1), nothing)
         keep = self._by_loss.keep(mean)
         if self._by_gain is None or self._ungrounded_model is None:
             return keep

@@ -6,107 +6,122 @@ meaning: whether a detail belongs where the claim puts it is left to the model.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair
-from groundrail.entailment.quantities import DAYS, MONTHS, SCALES, UNITS, VALUES
+from groundrail.entailment.mentions import MONTH_STEMS, Meaning, Mention, mentions
+from groundrail.entailment.quantities import DAYS, MONTHS, UNITS
 from groundrail.entailment.spelling import respelled
 from groundrail.errors import InputError, ModelError
 
-_TOKEN = re.compile(r"\d+(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?|[^\W\d_]+(?:['’-][^\W\d_]+)*|[€$£%]")
 _WORD = re.compile(r"[^\W\d_]+")
-_UNREMARKABLE = frozenset("i mr mrs ms dr the a an if in on at it he she they this that".split())
+_COMPOUND = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
+_CODE = re.compile(r"\b(?:[^\W\d_]+\d\w*|\d+[A-Z]\b)")
+_ARTICLE_UNIT = re.compile(rf"\b(?:an?|per|each|every) ({'|'.join(unit for unit in UNITS if unit.isalpha())})\b")
+_SHORT_MONTH = re.compile(rf"\b({'|'.join(stem.capitalize() for stem in MONTH_STEMS)})(?:t?\b|[a-z]+)")
+_IN_MAY = re.compile(r"\b(?:in|of|since|until|till|from|by|before|after|early|late|mid|next|last)[ -]May\b")
+_UNREMARKABLE = frozenset("i mr mrs ms dr the a an if in on at it he she they this that may".split())
+_CALENDAR = {*MONTHS, *DAYS} - {"may"}
+_DEGREES = {UNITS[unit][0] for unit in ("°", "°c", "°f")}
 
 
-class Details(NamedTuple):
-    """Numbers by value, those of them without a unit, quantities as (kind of unit, value in its smallest unit),
-    months and weekdays, and names: the capitalised words inside a sentence, in lower case.
+class Given(NamedTuple):
+    """What a premise gives: meanings of its figures, its numbers, those of them without a unit, months and
+    weekdays, words without a final s, and codes such as B12; text in lower case.
     """
 
+    meanings: frozenset[Meaning]
     numbers: frozenset[float]
     bare: frozenset[float]
-    quantities: frozenset[tuple[int, float]]
     calendar: frozenset[str]
-    names: frozenset[str]
+    words: frozenset[str]
+    codes: frozenset[str]
 
 
 @lru_cache(maxsize=4096)
-def details(text: str) -> Details:
-    """What of a text can be compared literally."""
-    text = text.replace("per cent", "percent")
-    tokens = list(_TOKEN.finditer(text))
-    numbers, quantities, calendar, names = set[float](), set[tuple[int, float]](), set[str](), set[str]()
-    measured = set[float]()
-    value: float | None = None
-    for position, token in enumerate(tokens):
-        word = token.group()
-        lower = word.lower()
-        number = float(word.replace(",", "")) if word[0].isdigit() else VALUES.get(lower)
-        if number is not None:
-            value = number
-            numbers.add(value)
-            if position and tokens[position - 1].group() in UNITS:  # a currency sign comes first
-                quantities.add(_quantity(tokens[position - 1].group(), value))
-                measured.add(value)
-            continue
-        if value is not None and lower in SCALES:
-            numbers.discard(value)
-            value *= SCALES[lower]
-            numbers.add(value)
-            continue
-        unit = lower if lower in UNITS else lower.removesuffix("s")
-        if value is not None and unit in UNITS:
-            quantities.add(_quantity(unit, value))
-            measured.add(value)
-        elif (lower in MONTHS and (word[0].isupper() and (lower != "may" or value is not None))) or lower in DAYS:
-            calendar.add(lower)
-        elif (
-            len(word) > 1
-            and word[0].isupper()
-            and lower not in _UNREMARKABLE
-            and not _starts_sentence(text, token.start())
-        ):
-            names.add(lower)
-        if lower not in ("to", "and", "or", "per", "of", "degrees", "full"):
-            value = None
-    for iso in re.finditer(r"\b(\d{4})-(\d{2})-(\d{2})\b", text):
-        if 1 <= int(iso[2]) <= 12:
-            calendar.add(MONTHS[int(iso[2]) - 1])
-            numbers |= {float(iso[1]), float(iso[3])}
-            numbers.discard(float(iso[2]))
-    return Details(
-        frozenset(numbers), frozenset(numbers - measured), frozenset(quantities), frozenset(calendar), frozenset(names)
+def given(premise: str) -> Given:
+    """What of a premise a claim can be compared with literally."""
+    found = mentions(premise)
+    meanings = {mention.meaning for mention in found}
+    for unit in _ARTICLE_UNIT.findall(premise.lower()):  # a week is one week
+        meanings.add(_quantity(*UNITS[unit]))
+    words = {word.lower() for word in _WORD.findall(premise)}
+    months = {stem.lower() for stem in _SHORT_MONTH.findall(premise)}
+    months |= {MONTH_STEMS[int(m.meaning[2] or 1) - 1] for m in found if m.meaning[0] == "date"}
+    return Given(
+        frozenset(meanings),
+        frozenset(number for mention in found for number in mention.numbers),
+        frozenset(mention.numbers[0] for mention in found if mention.meaning[0] == "number"),
+        frozenset({*(m for m in MONTHS if m[:3] in months), *(d for d in DAYS if {d, d + "s"} & words)}),
+        frozenset(word.removesuffix("s") for word in words),
+        frozenset(code.lower() for code in _CODE.findall(premise)),
     )
 
 
 def missing(premise: str, claim: str) -> int:
     """How many of the claim's details the premise gives in no spelling."""
-    wanted, given = details(claim), details(premise)
-    words = {word.lower().removesuffix("s") for word in _WORD.findall(premise)}
-    count = sum(not _gives_quantity(given, quantity) for quantity in wanted.quantities)
-    for number in wanted.bare - {1.0, 0.5}:  # "one" is as often a pronoun, "half" a manner of speaking
-        clock = number < 12 and number + 12 in given.numbers
-        count += number not in given.numbers and not clock
-    count += len(wanted.calendar - given.calendar)
-    return count + sum(name.removesuffix("s") not in words for name in wanted.names)
+    source, figures = given(premise), mentions(claim)
+    count = sum(_missing_figure(source, figure.meaning) for figure in figures)
+    count += sum(code[0].lower() not in source.codes for code in _outside(figures, _CODE.finditer(claim)))
+    count += bool(_IN_MAY.search(claim)) and "may" not in source.calendar
+    for word in _outside(figures, _COMPOUND.finditer(claim)):
+        parts = [part.lower() for part in _WORD.findall(word[0]) if len(part) > 1]
+        dated = [day for part in parts for day in (part, part.removesuffix("s")) if day in _CALENDAR]
+        if not word[0][0].isupper() or _UNREMARKABLE.intersection(parts):
+            continue
+        if dated:
+            count += not source.calendar.issuperset(dated)
+        elif len(word[0]) > 1 and not _starts_sentence(claim, word.start()):
+            count += any(part.removesuffix("s") not in source.words for part in parts)
+    return count
 
 
-def _quantity(unit: str, value: float) -> tuple[int, float]:
-    family, size = UNITS[unit]
-    return family, round(value * size, 6)
+def _missing_figure(source: Given, meaning: Meaning) -> int:
+    if meaning in source.meanings:
+        return 0
+    match meaning:
+        case ("number", float(value)):
+            return int(value not in source.numbers)
+        case ("ordinal", float(value)):
+            return int(value not in source.numbers)
+        case ("time", float(minutes)):  # "from 9 to 17" gives 9 am
+            hours = {minutes // 60, minutes // 60 % 12 or 12.0}
+            return int(bool(minutes % 60) or not hours & source.bare)
+        case ("date", float(day), float(month), year):
+            return _missing_date(source, day, month, year if isinstance(year, float) else None)
+        case ("quantity", float(family), float(value)):
+            kinds = _DEGREES if family in _DEGREES else {family}
+            sizes = {size for kind, size in UNITS.values() if kind in kinds}
+            as_bare = any(round(number * size, 6) == value for number in source.bare for size in sizes)
+            plain = float(UNITS["°"][0])
+            same = {("quantity", plain, value)} if family != plain else {("quantity", float(k), value) for k in kinds}
+            return int(not (as_bare or (family in _DEGREES and same & source.meanings)))
+        case _:
+            return 1
 
 
-def _gives_quantity(given: Details, quantity: tuple[int, float]) -> bool:
-    """Whether the quantity is given, in any unit of its kind, or as a number that stands without a unit."""
-    family, value = quantity
-    sizes = {size for kind, size in UNITS.values() if kind == family}
-    return quantity in given.quantities or any(
-        round(number * size, 6) == value for number in given.bare for size in sizes
-    )
+def _missing_date(source: Given, day: float, month: float, year: float | None) -> int:
+    dates = {meaning[1:] for meaning in source.meanings if meaning[0] == "date"}
+    same_day = {found[2] for found in dates if found[:2] == (day, month)}
+    if same_day and (year is None or year in same_day or (None in same_day and year in source.numbers)):
+        return 0
+    parts = (day not in source.numbers) + (MONTHS[int(month) - 1] not in source.calendar)
+    parts += year is not None and year not in source.numbers
+    ranged = day in source.bare  # from 5 to 10 March
+    return parts if ranged else max(1, parts)
+
+
+def _quantity(family: int, size: float) -> Meaning:
+    return ("quantity", float(family), size)
+
+
+def _outside(figures: Sequence[Mention], matches: Iterator[re.Match[str]]) -> Iterator[re.Match[str]]:
+    """The matches that no figure holds."""
+    return (m for m in matches if not any(f.start <= m.start() and m.end() <= f.end for f in figures))
 
 
 def _starts_sentence(text: str, start: int) -> bool:

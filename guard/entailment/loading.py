@@ -47,7 +47,7 @@ def _load_named(name_or_path: str, options: dict[str, Any]) -> EntailmentModel:
         config = AutoConfig.from_pretrained(name_or_path, **hub)
     except (OSError, ValueError) as error:
         raise ModelError(
-            f"cannot load {name_or_path!r}: {error}. Pass a folder with a model, or a hub id that can be "
+            f"cannot load {name_or_path!r}: {' '.join(str(error).split())}. Pass a folder with a model, or a hub id that can be "
             f"reached from here"
         ) from error
     architectures = config.architectures or []

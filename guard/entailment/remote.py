@@ -6,7 +6,7 @@ SCALE's prompt (section 3.1), answered by the first token. Chunking and maxima b
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -28,8 +28,9 @@ _TOP = 20
 class RemoteEntailment:
     """P(premise entails claim) = P(Yes) / (P(Yes) + P(No)) at the first token of the model's answer.
 
-    Yes and No count in every casing and with whatever space the server returns, among its 20 likeliest tokens;
-    one that is not among them counts as 0. The server must return logprobs: nothing is read from text.
+    Yes and No count in every casing and with whatever space the server returns, among its 20 likeliest tokens.
+    Where only Yes is among them, No counts as much as the least of them, the most it can be; where only No is,
+    Yes counts 0. The server must return `top_logprobs`: nothing is read from text.
 
     template: holds `{premise}` and `{claim}` once each.
     max_tokens: premise and claim together. Without the server's tokenizer, four letters, or any other
@@ -112,11 +113,13 @@ class RemoteEntailment:
             raise InputError(f"premise and claim have {total} tokens together, more than {self.max_tokens}")
 
 
-def _first_token(answer: Mapping[str, Any], server: str) -> Iterable[tuple[str, float]]:
+def _first_token(answer: Mapping[str, Any], server: str) -> Collection[tuple[str, float]]:
     """(token, logprob) of the candidates for the answer's first token."""
     try:
         first = answer["choices"][0]["logprobs"]["content"][0]
-        found = {str(c["token"]): float(c["logprob"]) for c in (*(first.get("top_logprobs") or ()), first)}
+        found = {str(c["token"]): float(c["logprob"]) for c in (*first["top_logprobs"], first)}
+        if not first["top_logprobs"]:
+            raise KeyError("top_logprobs")
     except (KeyError, IndexError, TypeError, ValueError) as error:
         raise ModelError(
             f"{server} returned no logprobs for its first token; judging needs a server and a model that do"
@@ -124,7 +127,7 @@ def _first_token(answer: Mapping[str, Any], server: str) -> Iterable[tuple[str, 
     return found.items()
 
 
-def _probability(candidates: Iterable[tuple[str, float]], server: str) -> float:
+def _probability(candidates: Collection[tuple[str, float]], server: str) -> float:
     mass = {"yes": 0.0, "no": 0.0}
     seen = []
     for token, logprob in candidates:
@@ -132,6 +135,8 @@ def _probability(candidates: Iterable[tuple[str, float]], server: str) -> float:
         seen.append(token)
         if word in mass:
             mass[word] += math.exp(logprob)
+    if mass["yes"] > 0 and mass["no"] == 0:
+        mass["no"] = min(math.exp(logprob) for _, logprob in candidates)
     total = mass["yes"] + mass["no"]
     if total <= 0 or not math.isfinite(total):
         raise ModelError(

@@ -7,6 +7,7 @@ sentences belongs to `groundrail.evaluation.run`.
 import itertools
 import json
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
@@ -168,26 +169,35 @@ def choose_threshold(
     *,
     false_release: float | None = None,
     false_block: float | None = None,
+    method: Method | None = None,
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Threshold:
     """The threshold that keeps one error rate to what is asked and the other as low as it can.
 
     Exactly one of `false_release` and `false_block` is given, a share of the unsupported or of the supported
-    sentences. It lies halfway between the scores it separates.
+    sentences. It lies halfway between the scores it separates. With a `method` the scores are mapped first, and
+    the threshold is one of mapped scores; a held-out fifth is mapped by what the others fitted.
     Raises: InputError where one class is missing or no threshold does.
     """
     supported, s = two_classes(labels, scores, "Choosing a threshold")
     asked = [target for target in (false_release, false_block) if target is not None]
     if len(asked) != 1 or not 0 <= asked[0] <= 1:
         raise InputError("ask for one of false_release and false_block, a share from 0 to 1")
-    value = _choose(supported, s, false_release, false_block)
-    released = s >= value
+
+    def chosen(known: Bools, by: Floats) -> tuple[float, Calibration | None]:
+        fitted = None if method is None else fit_calibration(known, by, method)
+        return _choose(known, _mapped(fitted, by), false_release, false_block), fitted
+
+    value, fitted = chosen(supported, s)
+    released = _mapped(fitted, s) >= value
     return Threshold(
-        value,
-        *_rates(supported, released, confidence),
-        *_held_out(supported, s, false_release, false_block, confidence, seed),
+        value, *_rates(supported, released, confidence), *_held_out(supported, s, chosen, confidence, seed)
     )
+
+
+def _mapped(calibration: Calibration | None, scores: Floats) -> Floats:
+    return scores if calibration is None else np.array([calibration(score) for score in scores])
 
 
 def _rates(supported: Bools, released: np.ndarray, confidence: float) -> tuple[Rate, Rate]:
@@ -200,8 +210,7 @@ def _rates(supported: Bools, released: np.ndarray, confidence: float) -> tuple[R
 def _held_out(
     supported: Bools,
     s: Floats,
-    false_release: float | None,
-    false_block: float | None,
+    chosen: Callable[[Bools, Floats], tuple[float, Calibration | None]],
     confidence: float,
     seed: int,
 ) -> tuple[Rate, Rate] | tuple[None, None]:
@@ -214,7 +223,8 @@ def _held_out(
     released = np.zeros(s.size, dtype=bool)
     for rest, fold in StratifiedKFold(5, shuffle=True, random_state=seed).split(s[:, None], supported):
         try:
-            released[fold] = s[fold] >= _choose(supported[rest], s[rest], false_release, false_block)
+            value, fitted = chosen(supported[rest], s[rest])
         except InputError:
             return None, None
+        released[fold] = _mapped(fitted, s[fold]) >= value
     return _rates(supported, released, confidence)

@@ -7,6 +7,7 @@ its own and turns errors into messages.
 import argparse
 import json
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import isfinite
@@ -90,13 +91,15 @@ def sample(examples: Sequence[Example], limit: int | None, seed: int) -> list[Ex
     groups = [example.group or f"\0{number}" for number, example in enumerate(examples)]
     names = list(dict.fromkeys(groups))
     random.Random(seed).shuffle(names)
-    sizes = {name: groups.count(name) for name in names}
+    sizes = Counter(groups)
     chosen: set[str] = set()
     taken = 0
     for name in names:
         if taken + sizes[name] <= limit:
             chosen.add(name)
             taken += sizes[name]
+    if examples and not chosen:
+        raise InputError(f"a limit of {limit} takes no group whole; the smallest has {min(sizes.values())} claims")
     return [example for example, group in zip(examples, groups, strict=True) if group in chosen]
 
 
@@ -124,6 +127,8 @@ def _run(args: argparse.Namespace) -> _Run:
         for name in dict.fromkeys(example.dataset for example in loaded):
             of_set = [example for example in loaded if example.dataset == name]
             examples += sample(of_set, args.limit, args.seed)
+    if not examples:
+        raise InputError(f"there are no claims in {', '.join(map(str, args.data))}")
     settings = _settings(args.set)
     counter: CountingEntailment | None = None
     if needs_entailment(args.scorer):
@@ -218,11 +223,15 @@ def run_calibrate(args: argparse.Namespace) -> int:
     calibration: Calibration | None = None
     if args.map is not None:
         calibration = fit_calibration(labels, scores, args.map)
-        scores = [calibration(score) for score in scores]
         if args.save_map is not None:
             calibration.save(args.save_map)
     found = choose_threshold(
-        labels, scores, false_release=args.false_release, false_block=args.false_block, seed=args.seed
+        labels,
+        scores,
+        false_release=args.false_release,
+        false_block=args.false_block,
+        method=args.map,
+        seed=args.seed,
     )
     left_out = len(run.examples) - len(labels)
     if args.json:

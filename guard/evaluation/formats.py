@@ -152,6 +152,8 @@ def _q2(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
         label = 0.0 if "inconsistent" in name else 1.0 if "consistent" in name else None
         yield Example(str(number), name, source, str(row["response"] or ""), label)
         return
+    if not any(column.endswith("_response") for column in row):
+        raise place.error("response", "missing; format 'q2' has response, or columns that end in _response")
     for column in row:
         system, found, rest = column.rpartition("_response")
         if found and not rest:
@@ -199,6 +201,9 @@ def _qmsum(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]
     parsed = place.parse(_QmsumRow, row)
     document, spans = _lines([f"{turn.speaker}: {turn.content}" for turn in parsed.meeting_transcripts])
     for number, query in enumerate(parsed.specific_query_list + parsed.general_query_list):
+        for first, last in query.relevant_text_span:
+            if not 0 <= first <= last < len(spans):
+                raise place.error("relevant_text_span", f"expected turns 0 to {len(spans) - 1}, not {first}-{last}")
         turns = [span for first, last in query.relevant_text_span for span in spans[first : last + 1]]
         evidence = (tuple(turns),) if turns else None
         yield Example(f"{place.line}/{number}", name, (document,), query.answer, 1.0, evidence)

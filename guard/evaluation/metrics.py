@@ -203,10 +203,12 @@ def bootstrap(
     confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
+    biased: bool = False,
 ) -> Interval:
-    """`measure` with its percentile bootstrap interval, resampling claims within each class.
+    """`measure` with its bootstrap interval, resampling claims within each class.
 
-    Claims are taken as independent: where many share a source, the true interval is wider.
+    The interval is that of percentiles; with `biased`, for a measure that resampling itself raises, such as the
+    calibration error, it is mirrored at the value ("basic") and cut off at 0. Claims are taken as independent: where many share a source, the true interval is wider.
     """
     y, s = checked(labels, scores)
     value = measure(y, s)
@@ -221,5 +223,7 @@ def bootstrap(
         index = resample(chosen, stratify=y >= 1, random_state=random)
         drawn.append(measure(y[index], s[index]))
     tail = (1 - confidence) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Interval(value, float(low), float(high))
+    low, high = map(float, np.quantile(drawn, [tail, 1 - tail]))
+    if biased:
+        low, high = max(0.0, 2 * value - high), max(0.0, 2 * value - low)
+    return Interval(value, min(low, value), max(high, value))

@@ -155,7 +155,9 @@ def _summarise(
         best_threshold=best[1] if best else None,
         balanced_accuracy=attempt(lambda: metrics.balanced_accuracy(y, s, threshold)),
         ece=attempt(
-            lambda: metrics.bootstrap(lambda a, b: metrics.ece(a, b, bins), y, s, resamples=resamples, seed=seed)
+            lambda: metrics.bootstrap(
+                lambda a, b: metrics.ece(a, b, bins), y, s, resamples=resamples, seed=seed, biased=True
+            )
         ),
         bins=tuple(attempt(lambda: metrics.reliability(y, s, bins)) or ()),
         best_of_group=attempt(lambda: metrics.best_of_group(y, s, groups)) if grouped else None,

@@ -31,7 +31,7 @@ def render(result: GuardResult) -> str:
     answer = "".join(_shown(sentence, numbers) for sentence in result.sentences)
     rows = "\n".join(_row(sentence) for sentence in result.sentences)
     sources = "\n".join(
-        f'<li id="c{n}"><blockquote>{escape(" ".join(c.text.split()))}</blockquote>'
+        f'<li id="c{n}"><blockquote><bdi>{escape(" ".join(c.text.split()))}</bdi></blockquote>'
         f'<span class="where">{escape(c.document_id)}, characters {c.start}–{c.end}</span></li>'
         for n, c in enumerate(result.citations, start=1)
     )
@@ -48,22 +48,23 @@ def render(result: GuardResult) -> str:
 
 def _shown(sentence: CheckedSentence, numbers: dict[tuple[str, int, int], int]) -> str:
     bare = sentence.text.rstrip()
+    written = f"<bdi>{escape(bare)}</bdi>"  # so that it cannot turn the direction of what follows
     gap = escape(sentence.text[len(bare) :])
     if sentence.replacement is not None:
-        return f'<del>{escape(bare)}</del> <span class="replaced">{escape(sentence.replacement)}</span>{gap}'
+        return f'<del>{written}</del> <span class="replaced">{escape(sentence.replacement)}</span>{gap}'
     if not sentence.released:
-        return f'<del title="{escape(sentence.reason or "")}">{escape(bare)}</del>{gap}'
+        return f'<del title="{escape(sentence.reason or "")}">{written}</del>{gap}'
     links = "".join(
         f'<a href="#c{n}">[{n}]</a>' for c in sentence.citations if (n := numbers[(c.document_id, c.start, c.end)])
     )
     kind = {Verdict.SUPPORTED: "supported", Verdict.NO_CLAIM: "quiet"}.get(sentence.verdict, "flagged")
-    return f'<span class="{kind}">{escape(bare)}</span>{f"<sup>{links}</sup>" if links else ""}{gap}'
+    return f'<span class="{kind}">{written}</span>{f"<sup>{links}</sup>" if links else ""}{gap}'
 
 
 def _row(sentence: CheckedSentence) -> str:
     score = "" if sentence.score is None else f"{sentence.score:.2f}"
-    tried = [f"<del>{escape(a.text.strip())}</del>" for a in sentence.attempts[:-1]]
-    text = "<br>".join([*tried, escape(sentence.text.strip())])
+    tried = [f"<del><bdi>{escape(a.text.strip())}</bdi></del>" for a in sentence.attempts[:-1]]
+    text = "<br>".join([*tried, f"<bdi>{escape(sentence.text.strip())}</bdi>"])
     why = f'<div class="why">{escape(sentence.reason)}</div>' if sentence.reason else ""
     verdict = sentence.verdict.value
     return f'<tr><td class="v v-{verdict}">{verdict.replace("_", " ")}</td><td>{score}</td><td>{text}{why}</td></tr>'

@@ -4,6 +4,7 @@ import re
 
 from groundrail.types import GuardResult
 
+_MARK = re.compile(r"\[\^")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
@@ -13,11 +14,12 @@ def render(result: GuardResult) -> str:
     numbers = {(c.document_id, c.start, c.end): n for n, c in enumerate(citations, start=1)}
     body = []
     for sentence in result.sentences:
-        text = sentence.released_text
+        text = _MARK.sub(r"\\[^", sentence.released_text)
         cited = sentence.citations if sentence.released else ()
         marks = "".join(f"[^{numbers[(c.document_id, c.start, c.end)]}]" for c in cited)
         bare = text.rstrip()
-        body.append(bare + (marks if bare else "") + text[len(bare) :])
+        apart = "\n\n" if marks and bare.endswith(("```", "~~~")) else ""  # a fence ends its line
+        body.append(bare + apart + (marks if bare else "") + text[len(bare) :])
     notes = [
         f"[^{n}]: {_escaped(c.text)} ({_escaped(c.document_id)}, characters {c.start}-{c.end})"
         for n, c in enumerate(citations, start=1)

@@ -1,11 +1,14 @@
 """A result in the terminal: a rich table, one row a sentence."""
 
+import re
+
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from groundrail.types import CheckedSentence, GuardResult, Verdict
 
+_UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 _STYLES = {Verdict.SUPPORTED: "green", Verdict.NO_CLAIM: "dim"}
 
 
@@ -17,7 +20,7 @@ def print_result(result: GuardResult, console: Console) -> None:
     for sentence in result.sentences:
         for attempt in sentence.attempts[:-1]:
             table.add_row(
-                Text("retried", "yellow"), _score(attempt.score), Text(attempt.text.strip(), "strike dim"), ""
+                Text("retried", "yellow"), _score(attempt.score), Text(_plain(attempt.text), "strike dim"), ""
             )
         table.add_row(*_row(sentence))
     console.print(table)
@@ -29,27 +32,40 @@ def print_sentence(sentence: CheckedSentence, console: Console) -> None:
     """One sentence as it is decided on, rejected attempts struck out above it."""
     for attempt in sentence.attempts[:-1]:
         console.print(
-            Text.assemble(("  ✗ ", "red"), (attempt.text.strip(), "strike dim"), (f"  {attempt.reason}", "dim"))
+            Text.assemble(
+                ("  ✗ ", "red"), (_plain(attempt.text), "strike dim"), (f"  {_plain(attempt.reason or '')}", "dim")
+            )
         )
     if sentence.released:
         mark = ("  ✓ ", "green") if sentence.verdict is Verdict.SUPPORTED else ("  · ", "dim")
-        console.print(Text.assemble(mark, sentence.text.strip()))
+        console.print(Text.assemble(mark, _plain(sentence.text)))
         for citation in sentence.citations:
-            console.print(Text.assemble(("      ↳ ", "dim"), (" ".join(citation.text.split()), "italic dim")))
+            console.print(Text.assemble(("      ↳ ", "dim"), (_line(citation.text), "italic dim")))
         return
-    console.print(Text.assemble(("  ✗ ", "red"), (sentence.text.strip(), "strike"), (f"  {sentence.reason}", "dim")))
+    console.print(
+        Text.assemble(("  ✗ ", "red"), (_plain(sentence.text), "strike"), (f"  {_plain(sentence.reason or '')}", "dim"))
+    )
     if sentence.replacement:
-        console.print(Text.assemble(("  → ", "yellow"), sentence.replacement.strip()))
+        console.print(Text.assemble(("  → ", "yellow"), _plain(sentence.replacement)))
 
 
 def _row(sentence: CheckedSentence) -> tuple[Text | str, ...]:
     verdict = Text(sentence.verdict.value.replace("_", " "), _STYLES.get(sentence.verdict, "bold red"))
-    text = Text(sentence.text.strip(), "" if sentence.released else "strike")
+    text = Text(_plain(sentence.text), "" if sentence.released else "strike")
     if sentence.citations and sentence.released:
-        where: Text | str = Text(" ".join(sentence.citations[0].text.split()), "italic")
+        where: Text | str = Text(_line(sentence.citations[0].text), "italic")
     else:
-        where = Text(sentence.reason or "", "dim")
+        where = Text(_plain(sentence.reason or ""), "dim")
     return verdict, _score(sentence.score), text, where
+
+
+def _plain(text: str) -> str:
+    """Text without what moves the cursor, changes the terminal or turns the writing direction."""
+    return _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", text.strip().replace("\r\n", "\n"))
+
+
+def _line(text: str) -> str:
+    return _plain(" ".join(text.split()))
 
 
 def _score(score: float | None) -> str:

@@ -19,8 +19,9 @@ class Score:
 class Scorer(Protocol):
     """Anything that scores claims against documents.
 
-    A scorer may also carry `threshold: float` (0.5 where it does not) and an async twin
-    `ascore` with the same signature.
+    A scorer may also carry `threshold: float` (0.5 where it does not), an async twin `ascore` with the same
+    signature, and `takes_context = True`: a claim joined with the sentence before it scores no higher than
+    either. Scorers that average over a claim's words or parts cannot say so.
     """
 
     def score(self, claims: Sequence[str], source: Source) -> list[Score]:

@@ -18,6 +18,8 @@ _OPENING, _CLOSING = "([{“«", ")]}”»"
 _JOINING = frozenset({"and", "but", "so", "yet"})
 _CONTRASTING = frozenset({"while", "whereas", "although", "though"})
 _NO_SUBJECT = words.PREPOSITIONS | words.DETERMINERS | {"be", "been", "being", "having"}
+_RELATIVES = frozenset({"who", "which", "that", "whose"})
+_SUBORDINATING = frozenset({"because", "since", "when", "where", "after", "before", "until", "as", "than"}) | _RELATIVES
 _REACH = 8
 """Tokens in which a new clause must show its verb."""
 
@@ -160,6 +162,8 @@ def _joined_clauses(clause: _Clause, place: int) -> list[_Clause] | None:
     recent = said[len(said) - said[::-1].index(";") :] if ";" in said else said
     if before in words.SUBJECT_PRONOUNS or not any(map(words.is_finite, recent[1:])):
         return None  # "she and Daz would ...", "the novel and its author were ..."
+    if before == "," and _RELATIVES.intersection(recent):
+        return None  # "Anna, who lives in Paris, and Bob met"
     if not _asserted(left) or not _starts_clause(right):
         return None
     if word in _CONTRASTING and any(
@@ -181,8 +185,10 @@ def _joined_verbs(clause: _Clause, place: int) -> list[_Clause] | None:
     if words.is_finite(said[-1]) or words.is_participle(said[-1]) or not _is_verb_phrase(right):
         return None  # "owns and runs a shop"
     subject = _subject(tokens[:verb])
-    if not subject or said[0] in words.MODALS | words.DO:
+    if not subject or said[0] in words.MODALS | words.DO or tokens[0].word == "only":
         return None
+    if _SUBORDINATING.intersection(said) or _RELATIVES.intersection(token.word for token in subject):
+        return None  # "Bob bought it because it was new and ran well", "who broke it and left paid"
     if _shares_auxiliary(said, [token.word for token in right if not words.is_adverb(token.word)]):
         subject += (tokens[verb],)
     return [replace(clause, tokens=_trimmed(left)), _Clause(subject + right, carried=len(subject))]

@@ -55,6 +55,8 @@ def load_nli(entailment: EntailmentModel | str | None, wanted_by: str) -> NLIMod
 class _Decomposed(ABC):
     """Judges every claim against every document: one model call for the passages, at most one more."""
 
+    takes_context = True
+
     def __init__(self, entailment: EntailmentModel | str | None = None) -> None:
         self.entailment = load(entailment)
         self.threshold: float = getattr(self.entailment, "threshold", 0.5)
@@ -195,6 +197,6 @@ class FullDocumentScorer(_Decomposed):
 
 
 def _checked(k: int) -> int:
-    if k < 1:
-        raise InputError(f"k is a number of sentences, at least 1, not {k}")
+    if not isinstance(k, int) or k < 1:
+        raise InputError(f"k is a number of sentences, at least 1, not {k!r}")
     return k

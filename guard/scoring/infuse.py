@@ -64,6 +64,8 @@ class InfuseScorer:
     sentences of best forward entailment at step k; Algorithm 1, and this, among all.
     """
 
+    takes_context = True
+
     def __init__(
         self,
         entailment: EntailmentModel | str | None = None,

@@ -44,6 +44,8 @@ class NearestScorer:
     none is truncated.
     """
 
+    takes_context = True
+
     def __init__(self, entailment: EntailmentModel | str | None = None, *, k: int = 3) -> None:
         if k < 1:
             raise InputError(f"k is {k}; at least one sentence must be read")

@@ -64,6 +64,9 @@ def load_scorer(name: str, entailment: EntailmentModel | str | None = None, **se
     for setting in settings:
         if setting not in known:
             raise InputError(f"scorer {name!r} has no setting {setting!r}; it has {', '.join(known)}")
+    needed = [name for name, each in known.items() if each.default is each.empty and name not in settings]
+    if needed:
+        raise InputError(f"scorer {name!r} needs {' and '.join(needed)}: --set {needed[0]}=...")
     if "entailment" in known:
         settings["entailment"] = entailment
     scorer: Scorer = factory(**settings)

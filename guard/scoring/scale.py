@@ -56,6 +56,8 @@ class ScaleScorer:
     `entailment` is a model, a hub id or folder, or None for the built-in judge.
     """
 
+    takes_context = True
+
     def __init__(
         self,
         entailment: EntailmentModel | str | None = None,

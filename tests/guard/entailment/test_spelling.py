@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groundrail.entailment.mentions import mentions
 from groundrail.entailment.quantities import MONTHS
-from groundrail.entailment.spelling import mentions, respelled
+from groundrail.entailment.spelling import respelled
 
 
 @pytest.mark.parametrize(
