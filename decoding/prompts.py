@@ -105,8 +105,7 @@ def require_one_each(different: Tensor, ungrounded: Prompt, rows: Tensor) -> Non
     ids = ungrounded.ids[rows].to(different.device)
     rows = rows.to(different.device)
     shared = different & (rows[1:] == rows[:-1])
-    one_a_row = ungrounded.ids.shape[0] == rows.shape[0]  # equal prompts in a batch may have different twins
-    split = ~different & (ids[1:] != ids[:-1]).any(dim=1) & (not one_a_row)
+    split = ~different & (ids[1:] != ids[:-1]).any(dim=1)
     if bool((shared | split).any()):
         raise InputError(
             f"the ungrounded prompt has {ungrounded.ids.shape[0]} rows but generate was called with "

@@ -104,4 +104,4 @@ def _fully(pattern: re.Pattern[str], text: str) -> bool:
 def _without_marks(match: re.Match[str]) -> str:
     """Footnote marks go, but not what stands in brackets where a value is due: "the rent is [900]."."""
     words = match.string[max(0, match.start() - 20) : match.start()].lower().split()
-    return match[0] if words and words[-1] in _BEFORE_A_VALUE else ""
+    return match[0] if not words or words[-1] in _BEFORE_A_VALUE else ""

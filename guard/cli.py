@@ -77,16 +77,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", nargs="+", required=True, metavar="FILE", help="text files, - for standard input")
     parser.add_argument("--json", action="store_true", help="print the whole result as JSON")
     parser.add_argument("--entailment", metavar="ID", help="model id or folder of the judge (the built-in one)")
-    parser.add_argument(
-        "--threshold", type=_threshold, help="score from which a sentence is supported (the judge's own)"
-    )
-
-
-def _threshold(text: str) -> float:
-    value = float(text)
-    if not math.isfinite(value):
-        raise argparse.ArgumentTypeError(f"{text} is no threshold; pass a number")
-    return value
+    parser.add_argument("--threshold", type=float, help="score from which a sentence is supported (the judge's own)")
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -151,6 +142,8 @@ def _guard(options: argparse.Namespace, generator: object = None) -> "Guard":
     from groundrail.guard import Guard
     from groundrail.policy import Policy
 
+    if options.threshold is not None and not math.isfinite(options.threshold):
+        raise InputError(f"--threshold is {options.threshold}; pass a number")
     guard = Guard(generator, scorer=options.entailment, policy=Policy(threshold=options.threshold))  # type: ignore[arg-type]
     with _status("loading the judge"):
         _ = guard.scorer

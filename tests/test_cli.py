@@ -89,7 +89,7 @@ def test_bad_options_are_exit_code_2(answer: Path, capsys: pytest.CaptureFixture
         main(["check", str(answer)])
     assert caught.value.code == 2
     assert main(["check", str(answer), "--source", str(LEASE), "--threshold", "nan"]) == 2
-    assert "NaN" in capsys.readouterr().err
+    assert "--threshold is nan" in capsys.readouterr().err
 
 
 def test_peak_memory_of_check_stays_under_1200_mb(answer: Path) -> None:
@@ -102,3 +102,23 @@ def test_peak_memory_of_check_stays_under_1200_mb(answer: Path) -> None:
     peak = re.search(r"VmHWM:\s*(\d+) kB", done.stderr)
     assert peak is not None
     assert int(peak[1]) < 1_200_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["check", "-", "--source", "-"], "once"),
+        (["check", "ANSWER", "--source", "LEASE", "LEASE"], "id"),
+        (["ask", "?", "--source", "LEASE", "--model", "./no-such-model"], "no-such-model"),
+        (["check", "ANSWER", "--source", "LEASE", "--entailment", "./no-such-model"], "no-such-model"),
+    ],
+)
+def test_bad_use_is_one_line_and_exit_code_2(
+    answer: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    given = {"ANSWER": str(answer), "LEASE": str(LEASE)}
+    assert main([given.get(argument, argument) for argument in arguments]) == 2
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert printed.err.startswith("groundrail: ")
+    assert printed.err.count("\n") == 1

@@ -1,8 +1,12 @@
 """What people see: every text escaped, every citation numbered, struck-out sentences recognisable."""
 
 import html.parser
+import io
+
+from rich.console import Console
 
 from groundrail import Citation, Guard, Policy, Verdict
+from groundrail.report.terminal import print_result, print_sentence
 from groundrail.scoring.scale import ScaleScorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
 from groundrail.types import GuardResult
@@ -68,7 +72,7 @@ def test_a_retry_is_shown_struck_out() -> None:
     script = [["The rent is 1 euro.", "The rent is 950 euros."]]
     retried = Guard(ScriptedGenerator(script), scorer=ScaleScorer(FakeEntailment())).generate("?", SOURCE)
     assert retried.sentences[0].verdict is Verdict.SUPPORTED
-    assert "<del>The rent is 1 euro.</del>" in retried.to_html()
+    assert "<del><bdi>The rent is 1 euro.</bdi></del>" in retried.to_html()
 
 
 def test_json_goes_round() -> None:
@@ -76,3 +80,23 @@ def test_json_goes_round() -> None:
     again = GuardResult.model_validate_json(whole.model_dump_json())
     assert again == whole
     assert isinstance(again.sentences[0].citations[0], Citation)
+
+
+def test_a_terminal_is_sent_no_commands() -> None:
+    answer = "The rent is 950 euros\x1b[2J\x1b]52;c;aGk=\x07. Pets \u202eowe\u202c \x9b2J rent."
+    checked = Guard(scorer=ScaleScorer(FakeEntailment())).check(answer, SOURCE + "\x1b[31m")
+    console = Console(file=io.StringIO(), force_terminal=False, width=200)
+    print_result(checked, console)
+    for sentence in checked.sentences:
+        print_sentence(sentence, console)
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "rent" in shown
+    assert not {"\x1b", "\x9b", "\u202e"} & set(shown)
+
+
+def test_markdown_keeps_marks_apart_from_fences_and_from_the_models_own() -> None:
+    source = "```\nx = 1\n```\nThe rent is 950 euros."
+    page = Guard(scorer=ScaleScorer(FakeEntailment())).check("```\nx = 1\n```", source).to_markdown()
+    assert "```\n\n[^1]" in page
+    marked = Guard(scorer=ScaleScorer(FakeEntailment())).check("The rent is 950 euros [^1].", source + " [^1]")
+    assert "\\[^1]" in marked.to_markdown()

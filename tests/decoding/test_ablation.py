@@ -79,3 +79,21 @@ def test_bad_input_is_an_error(tmp_path: Path, models: dict[str, PreTrainedModel
     long = AblationExample("c", "t", "s" * 200, "r")
     with pytest.raises(SourceTooLongError, match="205 tokens"):
         factual_ablation(models["llama"], letters(), [long])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{\n", "line 1: expected a JSON object"),
+        ("\n[1, 2]", "line 2: expected a JSON object, not list"),
+        ('{"0": 3}', "line 1: a record has no text"),
+        ('{"context": 1, "target": "t", "new_target": "n", "source": null, "new_source": "r"}', "context.*source"),
+    ],
+)
+def test_a_file_in_the_wrong_format_is_named_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "examples.jsonl"
+    path.write_text(text)
+    with pytest.raises(InputError, match=said):
+        load_examples(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        load_examples(tmp_path / "none.jsonl")

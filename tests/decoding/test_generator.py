@@ -1,5 +1,7 @@
 """Sentence sessions: the text never changes behind an accepted character, and caches equal fresh runs."""
 
+import math
+
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
@@ -225,6 +227,9 @@ def test_bad_options_say_so(model: LlamaForCausalLM, tokenizer: PreTrainedTokeni
         HFGenerator(model, tokenizer, instruction="Answer {prompt}")
     with pytest.raises(InputError, match="top_p"):
         Sampling(top_p=0)
+    for wrong in ({"temperature": math.nan}, {"retry_alpha": -1.0}, {"repetition_penalty": 0.0}):
+        with pytest.raises(InputError, match=next(iter(wrong))):
+            Sampling(**wrong)
     t5 = T5ForConditionalGeneration(T5Config(vocab_size=300, d_model=16, d_kv=4, d_ff=16, num_layers=1, num_heads=2))
     with pytest.raises(ModelError, match="decoder-only"):
         HFGenerator(t5, tokenizer)

@@ -9,6 +9,7 @@ from tenacity import stop_after_attempt
 
 from groundrail import Document, Guard, InputError, Policy, UnsupportedError, Verdict
 from groundrail.chat import ChatGuard, leans_on_previous
+from groundrail.scoring.overlap import OverlapScorer
 from groundrail.testing import FakeEntailment
 
 SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
@@ -108,7 +109,7 @@ def test_greetings_questions_and_refusals_pass_without_a_source(answer: str) -> 
     model = Model(answer)
     turn = chat(model, source="").ask("Hi")
     assert turn.reply == answer
-    assert not turn.abstained
+    assert turn.abstained == ("know" in answer or "cannot" in answer)
     assert all(s.verdict is Verdict.NO_CLAIM for s in turn.result.sentences)
 
 
@@ -289,3 +290,27 @@ def test_the_prompt_is_replaceable() -> None:
     subject.ask("a")
     subject.ask("b")
     assert model.prompts == ["0: a", "1: b"]
+
+
+def test_a_scorer_that_averages_never_sees_a_claim_joined() -> None:
+    claims = ("The rent is 950 euros. ", "It bans cats.")
+    turn = ChatGuard(Guard(Model("".join(claims)), scorer=OverlapScorer()), source=SOURCE).ask("?")
+    assert [s.verdict for s in turn.result.sentences] == [Verdict.SUPPORTED, Verdict.UNSUPPORTED]
+
+
+def test_supported_sentences_count_for_more_than_an_empty_clean_answer() -> None:
+    good = TRUE + "Pets are not allowed. "
+    turn = chat(Model(good + FALSE, "Hello!"), policy={"stop": stop_after_attempt(2)}).ask("?")
+    assert turn.reply == good
+
+
+@pytest.mark.parametrize("written", ["\n ", "\n " + TRUE + "\n"])
+def test_a_streamed_turn_is_what_was_streamed(written: str) -> None:
+    subject = chat(Model(written))
+    assert "".join(subject.stream("?")) == subject.turns[-1].reply
+    assert subject.turns[-1].abstained == (not written.strip())
+
+
+def test_abstaining_is_told() -> None:
+    policy = {"fallback": "abstain", "stop": stop_after_attempt(1)}
+    assert chat(Model(FALSE), policy=policy).ask("?").abstained

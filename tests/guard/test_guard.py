@@ -1,6 +1,7 @@
 """The guard's loop: nothing out before its verdict, retries, fallbacks, deadlines, failures, async twins."""
 
 import asyncio
+import copy
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -347,3 +348,65 @@ def test_cancelling_an_async_answer_stops_it() -> None:
         return task.cancelled()
 
     assert asyncio.run(cancelled())
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_the_time_until_the_first_text_counts(is_async: bool) -> None:
+    release = threading.Event()
+
+    def slow(prompt: str) -> str:
+        release.wait(20)
+        return TRUE
+
+    subject = Guard(slow, scorer=WordScorer(), policy=Policy(deadline=0.2))
+    result = asyncio.run(subject.agenerate("?", SOURCE)) if is_async else subject.generate("?", SOURCE)
+    assert not release.is_set()  # nothing waited for the thread that was left behind
+    release.set()
+    assert [s.verdict for s in result.sentences] == [Verdict.TIMEOUT]
+    assert result.text == ""
+
+
+@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
+def test_a_score_that_is_no_number_supports_nothing(value: float) -> None:
+    class Broken(WordScorer):
+        def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+            return [Score(value) for _ in claims]
+
+    (sentence,) = Guard(scorer=Broken()).check(TRUE, SOURCE).sentences
+    assert sentence.verdict is Verdict.ERROR
+
+
+@pytest.mark.parametrize("scores", [[], [Score(0.9)] * 3, [None], [Score(None)]])  # type: ignore[arg-type]
+def test_a_scorer_must_give_one_score_a_claim(scores: list[Score]) -> None:
+    class Broken(WordScorer):
+        def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+            return scores
+
+    (sentence,) = Guard(scorer=Broken()).check(TRUE, SOURCE).sentences
+    assert sentence.verdict is Verdict.ERROR
+    assert "one Score" in (sentence.reason or "")
+
+
+def test_a_fallback_must_return_text() -> None:
+    with pytest.raises(InputError, match="int"):
+        guard(fallback=lambda sentence: 3).check(FALSE, SOURCE)
+
+
+def test_half_a_surrogate_pair_is_no_text() -> None:
+    with pytest.raises(InputError, match="surrogate"):
+        guard().check("The rent \ud83d is due.", SOURCE)
+    result = guard([TRUE + "It is \ud83d due."]).generate("?", SOURCE)
+    assert result.sentences[-1].verdict is Verdict.ERROR
+    assert result.text in ("", TRUE)
+
+
+def test_copies_of_a_guard_load_one_scorer() -> None:
+    subject = Guard(scorer=FakeEntailment())
+    assert copy.copy(subject).scorer is subject.scorer
+
+
+def test_a_parameter_with_a_default_is_no_place_for_documents() -> None:
+    def write(prompt: str, max_tokens: int = 100) -> str:
+        return TRUE if max_tokens == 100 else FALSE
+
+    assert Guard(write, scorer=WordScorer()).generate("?", SOURCE).text == TRUE

@@ -86,6 +86,9 @@ WHOLE = [
     "The new frame brought better handling and reduced weight.",
     "The novel and its characters are liked.",
     "She lives in Cambridge, Massachusetts, which is cold.",
+    "Bob bought the car because he was told it was new and ran well.",
+    "The tenant who broke the window and left paid.",
+    "Only Bob paid the rent and kept the keys.",
 ]
 
 

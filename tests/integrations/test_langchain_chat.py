@@ -5,7 +5,9 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
 import pytest
+from langchain_core.caches import InMemoryCache
 from langchain_core.documents import Document as LangChainDocument
+from langchain_core.globals import set_llm_cache
 from langchain_core.language_models import FakeListChatModel, GenericFakeChatModel
 from langchain_core.messages import (
     AIMessage,
@@ -244,3 +246,28 @@ def test_fifty_concurrent_calls_keep_their_own_sources() -> None:
 
     for number, message in enumerate(asyncio.run(many())):
         assert message.text == f"Flat {number} costs {number} euros. "
+
+
+def test_no_answer_comes_from_a_cache() -> None:
+    set_llm_cache(InMemoryCache())
+    try:
+        subject = guarded(scripted(TRUE, FALSE))
+        assert subject.invoke("?", documents=[LEASE]).text == TRUE
+        assert subject.invoke("?", documents=[LangChainDocument("Cats fly.")]).text == ""
+    finally:
+        set_llm_cache(None)
+    with pytest.raises(ValueError, match="cached"):
+        guarded(scripted(TRUE), cache=True)
+
+
+def test_what_a_failed_tool_says_is_no_source() -> None:
+    said = ToolMessage("The rent is 990 euros.", tool_call_id="1", status="error")
+    assert guarded(scripted(FALSE)).invoke([HumanMessage("?"), said], documents=[LEASE]).text == ""
+
+
+def test_logprobs_of_refused_text_stay_inside() -> None:
+    chunk = AIMessageChunk(FALSE, response_metadata={"logprobs": {"content": [{"token": FALSE}]}, "model_name": "m"})
+    message = guarded(scripted(chunk)).invoke("?", documents=[LEASE])
+    assert message.text == ""
+    assert message.response_metadata["model_name"] == "m"
+    assert "logprobs" not in message.response_metadata

@@ -1,6 +1,7 @@
 """GuardedRunnable around langchain-core's fakes: what it releases, where its sources come from, Runnable manners."""
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
@@ -407,3 +408,28 @@ def test_events_show_sentences_and_no_unreleased_text() -> None:
 def test_groundrail_documents_and_text_are_documents_too() -> None:
     for documents in (SOURCE, [SOURCE], Document(text=SOURCE), [Document(text=SOURCE, id="a")]):
         assert GuardedRunnable(chain(TRUE, FALSE), guard=guard()).invoke({"documents": documents}) == TRUE
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_the_time_until_the_first_text_has_a_deadline(is_async: bool) -> None:
+    release = threading.Event()
+
+    def slow(inputs: Any) -> str:
+        release.wait(20)
+        return TRUE
+
+    subject = GuardedRunnable(RunnableLambda(slow), guard=guard(deadline=0.2), return_result=True)
+    if is_async:
+        task = subject.ainvoke(INPUT)
+
+        async def run() -> SourcedResult:
+            result: SourcedResult = await task
+            release.set()  # the chain's own thread, which is not ours to leave behind
+            return result
+
+        result = asyncio.run(run())
+    else:
+        result = subject.invoke(INPUT)
+        release.set()
+    assert [s.verdict for s in result.sentences] == [Verdict.TIMEOUT]
+    assert result.text == ""

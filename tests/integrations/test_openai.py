@@ -265,6 +265,8 @@ def test_yes_and_no_count_in_all_casings(
         {"message": {"content": "Yes"}, "logprobs": None},
         {"message": {"content": "Yes"}, "logprobs": {"content": []}},
         {"message": {"content": "Yes"}, "logprobs": {"content": [{"token": "Yes"}]}},
+        {"message": {"content": "Yes"}, "logprobs": {"content": [{"token": "Yes", "logprob": -0.1}]}},
+        {"message": {"content": "Yes"}, "logprobs": {"content": [{"token": "Y", "logprob": -1, "top_logprobs": []}]}},
     ],
 )
 def test_without_logprobs_it_does_not_guess_from_text(server: Server, choice: dict[str, Any]) -> None:
@@ -438,3 +440,28 @@ def test_a_repetition_of_what_stands_is_left_out(written: str, new: str, size: i
     if written and written[-1].isspace():
         expected = expected.lstrip()
     assert passed == expected
+
+
+def test_a_no_that_is_not_listed_counts_as_the_least_that_is(server: Server) -> None:
+    server.replies = [answering({"Yes": 0.2, "Maybe": 0.6, "Perhaps": 0.1})]
+    np.testing.assert_allclose(judge(server).entailment([("a", "b")]), [2 / 3])
+
+
+def test_a_character_sent_in_two_halves_is_whole(server: Server) -> None:
+    server.replies = [streaming("The rent is 950 euros \ud83d", "\ude00. ")]
+    assert guarded(server).generate("?", SOURCE).answer == "The rent is 950 euros \U0001f600. "
+
+
+def test_streams_that_nobody_reads_on_are_told_of(server: Server) -> None:
+    server.usual = streaming(*[TRUE] * 3)
+    subject = generator(server, max_concurrency=1, timeout=0.5)
+    open_stream = iter(subject.client.stream({"messages": []}))
+    next(open_stream)
+    with pytest.raises(GenerationError, match="max_concurrency"):
+        next(iter(subject.client.stream({"messages": []})))
+    open_stream.close()  # type: ignore[attr-defined]
+    assert list(subject.client.stream({"messages": []}))
+
+
+def test_no_query_is_told() -> None:
+    assert "secret" not in repr(RemoteEntailment("http://localhost:1/v1?api-key=secret", "m"))

@@ -328,3 +328,10 @@ def test_without_accelerate_the_extra_is_named():
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "groundrail[train]" in done.stderr
+
+
+def test_an_example_without_target_is_no_part_of_the_histogram(tmp_path):
+    trainer = LossTruncationTrainer(llama(), arguments(tmp_path), c=0.5, hot_start=0, data_collator=collator())
+    losses = torch.tensor([[2.0, 2.0], [2.1, 2.1], *[[0.0, 0.0]] * 18])
+    targets = losses > 0
+    assert trainer.kept({}, losses, targets).tolist() == [True, False, *[True] * 18]

@@ -66,3 +66,17 @@ def test_a_number_means_its_value_with_or_without_commas(number: int, unit: str)
     assert respelled(f"It is {number:,} {unit}.", f"It is {number} {unit}.") == f"It is {number:,} {unit}."
     other = f"It is {number + 1} {unit}."
     assert respelled(f"It is {number:,} {unit}.", other) == other
+
+
+@pytest.mark.parametrize(
+    ("premise", "claim"),
+    [
+        ("It is 20 °C.", "It is 20 °F."),
+        ("20 degrees Celsius", "at 20°F"),
+        ("The line does 5 Gbps.", "It costs £5."),
+        ("10.20.2024 is a version", "10 November 2024"),
+        ("The fee is $1.5 million.", "The fee is $1.5."),
+    ],
+)
+def test_different_units_are_left_alone(premise: str, claim: str) -> None:
+    assert respelled(premise, claim) == claim

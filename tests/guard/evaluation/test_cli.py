@@ -44,7 +44,7 @@ def data(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("scorer", ["scale", "pairs", "topk", "full", "sentli", "infuse", "overlap"])
+@pytest.mark.parametrize("scorer", ["scale", "nearest", "pairs", "topk", "full", "sentli", "infuse", "q2", "overlap"])
 def test_every_scorer_runs_on_a_slice_of_a_true_file(groundrail, tmp_path, tiny_nli_folder, scorer, capsys):
     path = tmp_path / "q2.csv"
     sentences = ["The rent is 500.", "Cats are not allowed.", "The deposit was lost."]
@@ -54,7 +54,7 @@ def test_every_scorer_runs_on_a_slice_of_a_true_file(groundrail, tmp_path, tiny_
     assert groundrail(*arguments, "--limit", 5) == 0
     (report,) = json.loads(capsys.readouterr().out)
     assert report["measured"] == 5
-    assert (report["pairs"] > 0) == (scorer != "overlap")
+    assert report["pairs"] > 0 or scorer in ("overlap", "q2")  # Q2 asks a model only where answers differ
     assert 0 <= report["auc"]["low"] <= report["auc"]["value"] <= report["auc"]["high"] <= 1
 
 
@@ -191,3 +191,14 @@ def test_importing_the_evaluation_loads_no_optional_library():
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
+
+
+def test_a_scorer_that_needs_a_model_says_so(groundrail, data):
+    with pytest.raises(InputError, match="--set model="):
+        groundrail("eval", "--scorer", "gain", "--data", data)
+
+
+def test_a_limit_under_every_group_says_so():
+    examples = [Example(str(n), "d", (Document(text="a"),), "b", 1.0, group=f"g{n // 3}") for n in range(6)]
+    with pytest.raises(InputError, match="3 claims"):
+        sample(examples, 2, seed=1)

@@ -138,3 +138,14 @@ def test_citations_against_evidence():
     assert evidence.recall((), marked) == 0.0
     assert evidence.precision(spans((0, 20)), marked) == 0.5
     assert evidence.precision((), marked) == 0.0
+
+
+def test_the_interval_of_a_calibration_error_holds_it():
+    for seed in range(5):
+        random = np.random.default_rng(seed)
+        scores = random.random(500)
+        labels = random.random(500) < scores  # calibrated: resampling alone raises the error
+        found = metrics.bootstrap(lambda a, b: metrics.ece(a, b, 10), labels, scores, resamples=200, biased=True)
+        assert 0 <= found.low <= found.value <= found.high
+        plain = metrics.bootstrap(lambda a, b: metrics.ece(a, b, 10), labels, scores, resamples=200)
+        assert found.low < plain.low

@@ -1,0 +1,106 @@
+"""What counts as a claim: known phrases alone do not, and nothing that could carry a fact hides as one."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundrail import Guard, Verdict
+from groundrail.claims import claim_of, is_refusal
+from groundrail.testing import FakeEntailment
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  \n",
+        "---",
+        "| --- | :-: |",
+        "* * *",
+        "Hello!",
+        "**Hello there!** How can I help you today?",
+        "I'm sorry, I cannot answer that from the document.",
+        "I don't know.",
+        "Thank you for asking. Would you like to know more?",
+        "Here is a short summary:",
+        "- Let me know if you have any other questions.",
+    ],
+)
+def test_known_phrases_claim_nothing(text: str) -> None:
+    assert claim_of(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "900. I hope this helps.",
+        "B. I hope this helps.",
+        "100) 200) 300) great",
+        "12) I hope this helps.",
+        "No, I'm sorry.",
+        "Yes.",
+        "OK.",
+        "Certainly, have a nice day!",
+        "Absolutely, I see.",
+        "\u281e\u2813\u2811",  # Braille
+        "\U0001f188\U0001f174\U0001f182",  # squared letters
+        "\u2705",  # a check mark says yes
+        "\U000e0059\U000e0045\U000e0053",  # invisible tags
+        "Is the rent 900 euros?",
+        "Would you like to know that the rent is 900 euros?",
+        "Hello! The rent is 900 euros.",
+        "I cannot answer that because the rent is 900 euros.",
+        "I hope this helps you find the rent of 900.",
+        "2)",
+        "900.",
+        "\u00bd",
+    ],
+)
+def test_what_could_carry_a_fact_is_a_claim(text: str) -> None:
+    assert claim_of(text) is not None
+    result = Guard(scorer=FakeEntailment(lambda premise, claim: 0.0)).check(text, "Pets are not allowed.")
+    assert [s.verdict for s in result.sentences if s.verdict is not Verdict.NO_CLAIM]
+    assert not any(character.isdigit() for character in result.text)
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("- The rent is due. ", "The rent is due."),
+        ("1. The rent is due.", "The rent is due."),
+        ("## The **rent** is due", "The rent is due"),
+        ("The rent is 900 euros [1].", "The rent is 900 euros."),
+        ("The rent is 900 euros[1] and the deposit 50 [2][3].", "The rent is 900 euros and the deposit 50."),
+        ("The deposit is [900] months.", "The deposit is [900] months."),
+        ("The deposit is [12] months.", "The deposit is [12] months."),
+        ("The deposit is [12].", "The deposit is [12]."),
+        ("- 5 degrees is too cold.", "- 5 degrees is too cold."),
+        ("X. Smith signed the lease.", "X. Smith signed the lease."),
+    ],
+)
+def test_marks_go_and_values_stay(text: str, claim: str) -> None:
+    assert claim_of(text) == claim
+
+
+def test_a_number_is_a_list_mark_only_where_a_line_begins() -> None:
+    assert claim_of("12. The rent is due.", "How many months? ") == "12. The rent is due."
+    assert claim_of("2. The rent is due.", "1. Pets are allowed.\n") == "The rent is due."
+
+
+def test_refusals() -> None:
+    assert is_refusal("I'm sorry, I don't know.")
+    assert not is_refusal("I don't know, but the rent is 900 euros.")
+    assert not is_refusal("Hello!")
+
+
+@pytest.mark.parametrize(
+    "text", ["how can i help " * 400, "would you " + "help " * 3000, "yes" + " " * 50_000 + "x", "[1]" * 20_000]
+)
+def test_long_texts_are_read_once(text: str) -> None:
+    assert claim_of(text) is not None  # by patterns that backtrack, this would take hours
+
+
+@given(st.text(max_size=60))
+def test_letters_are_never_passed_over_unless_they_are_known_phrases(text: str) -> None:
+    if claim_of(f"zzz {text}") is None:
+        raise AssertionError(f"an unknown word was passed over: {text!r}")
