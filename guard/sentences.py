@@ -103,9 +103,12 @@ def split(text: str) -> list[Sentence]:
 
 
 def is_finished(text: str) -> bool:
-    """Whether `text` is blank or ends as a sentence does: with a stop, closing quotes and brackets aside."""
+    """Whether `text` is blank or ends as a sentence does: with a stop, closing quotes and brackets aside.
+
+    A full stop after a digit may be half of a decimal.
+    """
     bare = text.rstrip().rstrip(_CLOSING).rstrip()
-    return not bare or bare[-1] in STOPS
+    return not bare or (bare[-1] in STOPS and not (bare[-1] == "." and bare[-2:-1].isdigit()))
 
 
 def is_unicode(text: str) -> bool:

@@ -26,7 +26,9 @@ _SHORT_MONTH = re.compile(rf"\b({'|'.join(stem.capitalize() for stem in MONTH_ST
 _IN_MAY = re.compile(r"\b(?:in|of|since|until|till|from|by|before|after|early|late|mid|next|last)[ -]May\b")
 _UNREMARKABLE = frozenset("i mr mrs ms dr the a an if in on at it he she they this that may".split())
 _CALENDAR = {*MONTHS, *DAYS} - {"may"}
-_DEGREES = {UNITS[unit][0] for unit in ("°", "°c", "°f")}
+_PLAIN, _CELSIUS, _FAHRENHEIT = (float(UNITS[unit][0]) for unit in ("°", "°c", "°f"))
+_SAME_IF_UNNAMED = {_PLAIN: (_CELSIUS, _FAHRENHEIT), _CELSIUS: (_PLAIN,), _FAHRENHEIT: (_PLAIN,)}
+"""Degrees of either scale may be called degrees."""
 
 
 class Given(NamedTuple):
@@ -48,7 +50,8 @@ def given(premise: str) -> Given:
     found = mentions(premise)
     meanings = {mention.meaning for mention in found}
     for unit in _ARTICLE_UNIT.findall(premise.lower()):  # a week is one week
-        meanings.add(_quantity(*UNITS[unit]))
+        family, size = UNITS[unit]
+        meanings.add(("quantity", float(family), size))
     words = {word.lower() for word in _WORD.findall(premise)}
     months = {stem.lower() for stem in _SHORT_MONTH.findall(premise)}
     months |= {MONTH_STEMS[int(m.meaning[2] or 1) - 1] for m in found if m.meaning[0] == "date"}
@@ -84,9 +87,7 @@ def _missing_figure(source: Given, meaning: Meaning) -> int:
     if meaning in source.meanings:
         return 0
     match meaning:
-        case ("number", float(value)):
-            return int(value not in source.numbers)
-        case ("ordinal", float(value)):
+        case ("number" | "ordinal", float(value)):
             return int(value not in source.numbers)
         case ("time", float(minutes)):  # "from 9 to 17" gives 9 am
             hours = {minutes // 60, minutes // 60 % 12 or 12.0}
@@ -94,12 +95,10 @@ def _missing_figure(source: Given, meaning: Meaning) -> int:
         case ("date", float(day), float(month), year):
             return _missing_date(source, day, month, year if isinstance(year, float) else None)
         case ("quantity", float(family), float(value)):
-            kinds = _DEGREES if family in _DEGREES else {family}
-            sizes = {size for kind, size in UNITS.values() if kind in kinds}
-            as_bare = any(round(number * size, 6) == value for number in source.bare for size in sizes)
-            plain = float(UNITS["°"][0])
-            same = {("quantity", plain, value)} if family != plain else {("quantity", float(k), value) for k in kinds}
-            return int(not (as_bare or (family in _DEGREES and same & source.meanings)))
+            sizes = {size for kind, size in UNITS.values() if kind == family}
+            bare = any(round(number * size, 6) == value for number in source.bare for size in sizes)
+            unnamed = {("quantity", other, value) for other in _SAME_IF_UNNAMED.get(family, ())}
+            return int(not (bare or unnamed & source.meanings))
         case _:
             return 1
 
@@ -113,10 +112,6 @@ def _missing_date(source: Given, day: float, month: float, year: float | None) -
     parts += year is not None and year not in source.numbers
     ranged = day in source.bare  # from 5 to 10 March
     return parts if ranged else max(1, parts)
-
-
-def _quantity(family: int, size: float) -> Meaning:
-    return ("quantity", float(family), size)
 
 
 def _outside(figures: Sequence[Mention], matches: Iterator[re.Match[str]]) -> Iterator[re.Match[str]]:

@@ -8,7 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from groundrail.errors import InputError
-from groundrail.sentences import Sentence, Stream, split
+from groundrail.sentences import Sentence, Stream, is_finished, split
 
 FRAGMENTS = [
     *"abzAZ19 .!?…,:;-*#|`~()[]\"'”“\n\r\t。！」।é😀\u200d\u3000\u2028",
@@ -230,3 +230,11 @@ def test_a_text_without_stops_is_searched_once() -> None:
     for _ in range(50_000):  # takes minutes if every word looks at all before it again
         assert stream.feed("word ") == []
     assert len(stream.flush()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "finished"),
+    [("", True), ("It ends. ", True), ('He said "yes."', True), ("It ends", False), ("It costs 1.", False)],
+)
+def test_a_decimal_may_have_been_cut_in_half(text: str, finished: bool) -> None:
+    assert is_finished(text) == finished
