@@ -103,12 +103,9 @@ def split(text: str) -> list[Sentence]:
 
 
 def is_finished(text: str) -> bool:
-    """Whether `text` is blank or ends as a sentence does: with a stop, closing quotes and brackets aside.
-
-    A full stop after a digit may be half of a decimal.
-    """
+    """Whether `text` is blank or ends as a sentence does: with a stop, closing quotes and brackets aside."""
     bare = text.rstrip().rstrip(_CLOSING).rstrip()
-    return not bare or (bare[-1] in STOPS and not (bare[-1] == "." and bare[-2:-1].isdigit()))
+    return not bare or bare[-1] in STOPS
 
 
 def is_unicode(text: str) -> bool:
