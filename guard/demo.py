@@ -16,6 +16,7 @@ QUESTIONS = (
     ("lease.txt", "How large is the deposit?"),
     ("lease.txt", "What happens if the rent is late?"),
     ("manual.txt", "At what temperature does the machine brew?"),
+    ("manual.txt", "How long is the guarantee?"),
 )
 
 
