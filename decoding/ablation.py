@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -75,6 +75,11 @@ def _read(line: str, place: str) -> Iterator[AblationExample]:
         raise InputError(f"{place}: expected a JSON object: {error}") from error
     if not isinstance(found, dict):
         raise InputError(f"{place}: expected a JSON object, not {type(found).__name__}")
+    yield from examples_of(found, place)
+
+
+def examples_of(found: Mapping[str, Any], place: str) -> Iterator[AblationExample]:
+    """Two examples a record; `found` is a record or holds records by id, `place` is named in complaints."""
     for record in [found] if "target" in found else found.values():
         fields = ("context", "target", "new_target", "source", "new_source")
         wrong = [field for field in fields if not isinstance(record, dict) or not isinstance(record.get(field), str)]

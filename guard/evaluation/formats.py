@@ -251,6 +251,16 @@ def _screeneval(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Exa
         yield Example(id, name, (document,), columns.inferred_summary[id], columns.agg_label[id], evidence)
 
 
+def _ablation(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    """Each target of West et al.'s factual ablation is a claim twice: of the source it is true of, and of the other."""
+    from groundrail.decoding.ablation import examples_of
+
+    for number, found in enumerate(examples_of(row, f"{place.path}, line {place.line}")):
+        group = f"{place.line}/{number}"
+        yield Example(f"{group}/own", name, _one(found.source), found.target, 1.0, None, group)
+        yield Example(f"{group}/other", name, _one(found.other_source), found.target, 0.0, None, group)
+
+
 Reader = Callable[[Place, Mapping[str, Any], str], Iterator[Example]]
 
 FORMATS: dict[str, tuple[frozenset[str], Reader]] = {
@@ -261,5 +271,6 @@ FORMATS: dict[str, tuple[frozenset[str], Reader]] = {
     "qmsum": (frozenset({"meeting_transcripts"}), _qmsum),
     "challenge": (frozenset({"document", "claim"}), _challenge),
     "screeneval": (frozenset({"original_convo", "inferred_summary"}), _screeneval),
+    "ablation": (frozenset({"target", "new_target", "new_source"}), _ablation),
     "pairs": (frozenset({"premise", "hypothesis"}), _pairs),
 }

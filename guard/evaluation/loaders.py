@@ -1,8 +1,7 @@
 """Benchmark files in, `Example`s out, the format guessed from the content.
 
-What a row of each format holds is said in `groundrail.evaluation.formats`; factual-ablation files belong to
-`groundrail.decoding.ablation`. Nothing is scored here, and rows with an empty claim are handed on for
-`groundrail.evaluation.run` to count.
+What a row of each format holds is said in `groundrail.evaluation.formats`. Nothing is scored here, and rows with
+an empty claim are handed on for `groundrail.evaluation.run` to count.
 """
 
 import csv
@@ -34,7 +33,7 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     except json.JSONDecodeError:
         whole = None
     if isinstance(whole, dict):
-        yield 1, whole
+        yield from enumerate(_records(whole), start=1)
         return
     if isinstance(whole, list):
         raise InputError(f"{path}: expected one JSON object a line, not one JSON list")
@@ -48,6 +47,13 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         if not isinstance(row, dict):
             raise InputError(f"{path}, line {number}: expected a JSON object, not {type(row).__name__}")
         yield number, row
+
+
+def _records(whole: dict[str, Any]) -> list[dict[str, Any]]:
+    """The records of West et al.'s file, which holds them by id in one object; of any other, the object itself."""
+    records = list(whole.values())
+    nested = all(isinstance(record, dict) and "new_source" in record for record in records)
+    return records if records and nested else [whole]
 
 
 def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -135,6 +135,21 @@ def test_screeneval(tmp_path):
     assert (second.label, second.evidence) == (0.0, None)
 
 
+@pytest.mark.parametrize("by_id", [False, True])
+def test_factual_ablation_gives_every_target_both_sources(tmp_path, by_id):
+    record = {"context": "On", "target": "T.", "new_target": "U.", "source": "S", "new_source": "V"}
+    path = tmp_path / "ablation.jsonl"
+    path.write_text(json.dumps({"7": record} if by_id else record))
+    examples = load(path)
+    read = [(example.source[0].text, example.claim, example.label) for example in examples]
+    assert read == [("S", "T.", 1.0), ("V", "T.", 0.0), ("V", "U.", 1.0), ("S", "U.", 0.0)]
+    first, second, third, fourth = (example.group for example in examples)
+    assert first == second != third == fourth
+    path.write_text(json.dumps({**record, "new_target": 3}))
+    with pytest.raises(InputError, match=r"line 1: .*new_target"):
+        load(path)
+
+
 def test_challenge_finds_its_documents(jsonl, tmp_path):
     (tmp_path / "docs").mkdir()
     (tmp_path / "docs" / "lease.txt").write_text("The rent is 900. The pets stay out.")
