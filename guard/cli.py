@@ -6,7 +6,8 @@ Exit codes: 0 when everything is supported, 1 when something is not, 2 when the 
 import argparse
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,9 +85,8 @@ def _check(options: argparse.Namespace) -> int:
     if [options.answer, *options.source].count("-") > 1:
         raise InputError("standard input can be read once: name a file for the answer or for the source")
     answer, documents = _read(options.answer), as_documents(_documents(options.source))
-    guard = _guard(options)
-    with _status("checking"):
-        result = guard.check(answer, documents)
+    with _progress("checking") as report:
+        result = _guard(options, report=report).check(answer, documents)
     if options.html is not None:
         try:
             options.html.write_text(result.to_html(), encoding="utf-8")
@@ -111,14 +111,14 @@ def _ask(options: argparse.Namespace) -> int:
         raise InputError(f"--attempts is {options.attempts}; at least one try is needed")
     documents = as_documents(_documents(options.source))
     steering = PMI(options.alpha) if options.alpha else None
-    with _status("loading the language model"):
+    with _status("loading the language model and the judge"):
         if options.model:
             generator = HFGenerator.from_pretrained(options.model, steering=steering)
         else:
             from groundrail.testing import smollm2
 
             generator = HFGenerator(*smollm2(), steering=steering)
-    guard = _guard(options, generator)
+        guard = _guard(options, generator)
     guard.policy = guard.policy.replacing(stop=stop_after_attempt(options.attempts))
     stream = guard.stream(options.question, documents)
     console = _console()
@@ -138,16 +138,23 @@ def _demo(options: argparse.Namespace) -> int:
     return run(_console())
 
 
-def _guard(options: argparse.Namespace, generator: object = None) -> "Guard":
+def _guard(
+    options: argparse.Namespace, generator: object = None, report: Callable[[int, int], None] | None = None
+) -> "Guard":
+    from groundrail.entailment import load
+    from groundrail.entailment.base import EntailmentModel
+    from groundrail.entailment.reporting import Reporting
     from groundrail.guard import Guard
     from groundrail.policy import Policy
+    from groundrail.scoring import NearestScorer
 
     if options.threshold is not None and not math.isfinite(options.threshold):
         raise InputError(f"--threshold is {options.threshold}; pass a number")
-    guard = Guard(generator, scorer=options.entailment, policy=Policy(threshold=options.threshold))  # type: ignore[arg-type]
-    with _status("loading the judge"):
-        _ = guard.scorer
-    return guard
+    judge: EntailmentModel = load(options.entailment)
+    if report is not None:
+        judge = Reporting(judge, report)
+    scorer = NearestScorer(judge) if options.entailment is None else judge
+    return Guard(generator, scorer=scorer, policy=Policy(threshold=options.threshold))  # type: ignore[arg-type]
 
 
 def _console() -> "Console":
@@ -161,6 +168,18 @@ def _status(doing: str):  # type: ignore[no-untyped-def]
     from rich.console import Console
 
     return Console(stderr=True).status(f"{doing} ...")
+
+
+@contextmanager
+def _progress(doing: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error, shown on terminals only: call it with the steps done and the steps in all."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    screen = Console(stderr=True)
+    with Progress(console=screen, transient=True, disable=not screen.is_terminal) as bar:
+        task = bar.add_task(doing, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def _documents(names: Sequence[str]) -> list[Document]:

@@ -234,7 +234,7 @@ def guarded_generation(
     answer = _Answer(documents, policy, threshold, claim_of)
     stream = Stream()
     ready: deque[Sentence] = deque()
-    anew, ended = True, False
+    anew, ended, cut_off = True, False, ""
     attempts, earlier, since = Attempts(policy), list[Attempt](), time.monotonic()
     refused: CheckedSentence | None = None
     while not answer.over:
@@ -245,22 +245,21 @@ def guarded_generation(
                 piece = yield Read(anew, answer.time_left(since))
                 if piece is not None and not is_unicode(piece):
                     raise GenerationError("the generator wrote half a surrogate pair, which is no text")
-                if piece is None and not is_finished(stream.pending) and (cut_off := (yield CutOff())):
-                    raise GenerationError(cut_off)
+                if piece is None and not is_finished(stream.pending):
+                    cut_off = yield CutOff()
             except InputError:  # the call itself was wrong: no answer has failed
                 raise
             except Exception as error:
                 rest = Sentence(stream.pending, len(answer.raw), len(answer.raw) + len(stream.pending))
-                interrupted = _interrupted(answer, rest, error)
-                if policy.fallback == "raise":
-                    before = answer.result()
-                    raise GenerationError(f"{interrupted.reason}; released before: {before.text!r}", before) from error
-                yield Release(answer.settle(interrupted, earlier))
+                yield Release(_interrupted(answer, rest, error, earlier))
                 return answer.result()
             anew, ended = False, piece is None
             ready.extend(stream.flush() if piece is None else stream.feed(piece))
             continue
         sentence = ready.popleft()
+        if cut_off and not ready:  # the sentences before the half one are whole, and were judged
+            yield Release(_interrupted(answer, sentence, GenerationError(cut_off), earlier))
+            return answer.result()
         (checked,) = yield from answer.judged([sentence], since)
         left = answer.time_left(since)
         if (
@@ -282,7 +281,7 @@ def guarded_generation(
             yield Reject(len(sentence.text))
             stream.truncate(sentence.start)
             ready.clear()
-            anew, ended = True, False
+            anew, ended, cut_off = True, False, ""
             continue
         yield Accept(len(sentence.text))
         yield Release(answer.settle(checked, earlier))
@@ -299,10 +298,17 @@ def _one_each(claims: Sequence[str], scores: Sequence[Score]) -> Sequence[Score]
     return scores
 
 
-def _interrupted(answer: _Answer, rest: Sentence, error: Exception) -> CheckedSentence:
+def _interrupted(
+    answer: _Answer, rest: Sentence, error: Exception, earlier: Sequence[Attempt]
+) -> CheckedSentence:
+    """What the generator left unfinished, settled. Raises: GenerationError under the fallback "raise"."""
     if isinstance(error, TimeoutError):
-        return answer.failed(rest, Verdict.TIMEOUT, "the generator did not write on in time")
-    cause = (
-        str(error) if isinstance(error, GenerationError) else f"the generator failed: {type(error).__name__}: {error}"
-    )
-    return answer.failed(rest, Verdict.ERROR, cause)
+        checked = answer.failed(rest, Verdict.TIMEOUT, "the generator did not write on in time")
+    elif isinstance(error, GenerationError):
+        checked = answer.failed(rest, Verdict.ERROR, str(error))
+    else:
+        checked = answer.failed(rest, Verdict.ERROR, f"the generator failed: {type(error).__name__}: {error}")
+    if answer.policy.fallback == "raise":
+        before = answer.result()
+        raise GenerationError(f"{checked.reason}; released before: {before.text!r}", before) from error
+    return answer.settle(checked, earlier)

@@ -6,13 +6,11 @@ enough belongs to the policy.
 
 import math
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from groundrail.entailment import load
-from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
 from groundrail.scoring.base import Score
 from groundrail.scoring.chunks import Windows
@@ -26,9 +24,6 @@ _WIDEST = 4
 
 _STEP = 32
 """Chunks beside long claims get sizes in steps, so that claims of similar length share them."""
-
-_REPORTED = 64
-"""Pairs between two reports of progress."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,21 +83,15 @@ class ScaleScorer:
         """The entailment model's own, 0.5 where it has none."""
         return float(getattr(self.entailment, "threshold", 0.5))
 
-    def score(
-        self,
-        claims: Sequence[str],
-        source: Source,
-        progress: Callable[[int, int], None] | None = None,
-    ) -> list[Score]:
+    def score(self, claims: Sequence[str], source: Source) -> list[Score]:
         """One score a claim, with the citation the search tree finds in the winning chunk.
 
         The citation is the best there is, whether the claim is supported or not. NaN from the model for any
-        chunk makes the claim's value NaN, without a citation; other claims keep theirs. `progress` is called
-        with the pairs of chunk and claim done so far, and all of them.
+        chunk makes the claim's value NaN, without a citation; other claims keep theirs.
 
         Raises: InputError for a blank claim or source, ClaimTooLongError for a claim that leaves no room.
         """
-        winners = self._winners(claims, source, progress)
+        winners = self._winners(claims, source)
         citations = self._citations([winner for winner in winners if not math.isnan(winner.score)])
         return [Score(winner.score, () if math.isnan(winner.score) else next(citations)) for winner in winners]
 
@@ -116,12 +105,10 @@ class ScaleScorer:
                 text=winner.document.text[winner.start : winner.end],
                 score=winner.score,
             )
-            for winner in self._winners(claims, source, None)
+            for winner in self._winners(claims, source)
         ]
 
-    def _winners(
-        self, claims: Sequence[str], source: Source, progress: Callable[[int, int], None] | None
-    ) -> list[_Winner]:
+    def _winners(self, claims: Sequence[str], source: Source) -> list[_Winner]:
         if isinstance(claims, str):
             raise InputError("claims is one text; pass a list of claims")
         sizes = [self._size(claim) for claim in claims]
@@ -137,7 +124,7 @@ class ScaleScorer:
                     places += [(index, document, start, end) for index in sharing]
         pairs = [(document.text[start:end], claims[index]) for index, document, start, end in places]
         best: list[_Winner | None] = [None] * len(claims)
-        for (index, document, start, end), score in zip(places, self._entailment(pairs, progress), strict=True):
+        for (index, document, start, end), score in zip(places, self.entailment.entailment(pairs), strict=True):
             known = best[index]
             if known is None or score > known.score or (math.isnan(score) and not math.isnan(known.score)):
                 best[index] = _Winner(claims[index], sizes[index], document, start, end, float(score))
@@ -151,17 +138,6 @@ class ScaleScorer:
         if free >= self.chunk_tokens:
             return self.chunk_tokens
         return free - free % _STEP if free > 4 * _STEP else free
-
-    def _entailment(self, pairs: Sequence[Pair], progress: Callable[[int, int], None] | None) -> FloatArray:
-        """The model's scores, in one call, or in as many as progress is to be reported after."""
-        if progress is None:
-            return self.entailment.entailment(pairs)
-        scores = np.empty(len(pairs))
-        for start in range(0, len(pairs), _REPORTED):
-            part = pairs[start : start + _REPORTED]
-            scores[start : start + len(part)] = self.entailment.entailment(part)
-            progress(start + len(part), len(pairs))
-        return scores
 
     def _citations(self, winners: Sequence[_Winner]) -> Iterator[tuple[Citation, ...]]:
         """What to cite for each winner, in order; nothing where the model gave no number."""
