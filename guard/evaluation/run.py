@@ -1,7 +1,7 @@
 """Score a benchmark's claims, writing every result as it comes, so that a second run continues.
 
-A result is found again by a hash of everything it depends on: the scorer with its settings, how it answers
-two fixed probes (so that other weights under the same name are noticed), the claim and its source. What the
+A result is found again by a hash of everything it depends on: the scorer with its settings, the code that scores,
+how it answers two fixed probes (so that other weights under the same name are noticed), the claim and its source. What the
 results amount to is worked out in `groundrail.evaluation.summary`.
 """
 
@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -57,19 +57,29 @@ def describe(thing: object, depth: int = 3) -> Any:
     described: dict[str, Any] = {"class": f"{type(thing).__module__}.{type(thing).__qualname__}"}
     if depth and hasattr(thing, "__dict__") and not type(thing).__module__.startswith(("torch", "transf")):
         for name, value in sorted(vars(thing).items()):
-            if not callable(value) and not isinstance(value, Mapping | set | list):
+            if isinstance(value, Mapping | Set | list | tuple):  # what is remembered between calls is no setting
+                if not name.startswith("_"):
+                    described[name] = repr(sorted(value, key=str) if isinstance(value, Set) else value)
+            elif not callable(value):
                 described[name] = describe(value, depth - 1)
     return described
 
 
-def fingerprint(scorer: Scorer, settings: Mapping[str, Any] | None = None) -> str:
-    """A hash that changes with the scorer's class, settings, weights or the version of groundrail."""
+def code() -> str:
+    """A hash of the modules that scores depend on."""
     import groundrail
 
+    root = Path(groundrail.__file__).parent
+    files = [root / "sentences.py", *(root / "scoring").glob("*.py"), *(root / "entailment").glob("*.py")]
+    return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()
+
+
+def fingerprint(scorer: Scorer, settings: Mapping[str, Any] | None = None) -> str:
+    """A hash that changes with the scorer's class, settings or weights, or with groundrail's scoring code."""
     described = describe(scorer)
     probes = scorer.score(_PROBE_CLAIMS, _PROBE_SOURCE)
     facts = {
-        "version": getattr(groundrail, "__version__", ""),
+        "code": code(),
         "scorer": described,
         "settings": dict(settings or {}),
         "probes": [None if math.isnan(probe.value) else round(probe.value, 4) for probe in probes],
