@@ -15,6 +15,7 @@ from torch import Tensor
 from transformers.cache_utils import Cache, DynamicCache
 from transformers.generation.utils import GenerateDecoderOnlyOutput
 
+from groundrail.decoding.few_rows import FewRows
 from groundrail.decoding.joint_cache import joined, top_rows
 from groundrail.decoding.prompts import (
     Prompt,
@@ -181,7 +182,10 @@ class _JointContexts:
             arguments["attention_mask"] = self._mask
         if self._takes_positions:
             arguments["position_ids"] = self._places
-        output = self._model(input_ids=tokens.repeat(2, 1), past_key_values=self._cache, use_cache=True, **arguments)
+        with FewRows():
+            output = self._model(
+                input_ids=tokens.repeat(2, 1), past_key_values=self._cache, use_cache=True, **arguments
+            )
         self._places = self._places + 1
         logits: Tensor = output.logits[:, -1].float()
         return logits

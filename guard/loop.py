@@ -298,9 +298,7 @@ def _one_each(claims: Sequence[str], scores: Sequence[Score]) -> Sequence[Score]
     return scores
 
 
-def _interrupted(
-    answer: _Answer, rest: Sentence, error: Exception, earlier: Sequence[Attempt]
-) -> CheckedSentence:
+def _interrupted(answer: _Answer, rest: Sentence, error: Exception, earlier: Sequence[Attempt]) -> CheckedSentence:
     """What the generator left unfinished, settled. Raises: GenerationError under the fallback "raise"."""
     if isinstance(error, TimeoutError):
         checked = answer.failed(rest, Verdict.TIMEOUT, "the generator did not write on in time")

@@ -56,9 +56,10 @@ def describe(thing: object, depth: int = 3) -> Any:
         return describe(thing.model, depth)
     described: dict[str, Any] = {"class": f"{type(thing).__module__}.{type(thing).__qualname__}"}
     if depth and hasattr(thing, "__dict__") and not type(thing).__module__.startswith(("torch", "transf")):
+        asked = getattr(getattr(type(thing).__init__, "__code__", None), "co_varnames", ())
         for name, value in sorted(vars(thing).items()):
-            if isinstance(value, Mapping | Set | list | tuple):  # what is remembered between calls is no setting
-                if not name.startswith("_"):
+            if isinstance(value, Mapping | Set | list | tuple):
+                if name in asked:  # else it is what the object remembers, and no setting
                     described[name] = repr(sorted(value, key=str) if isinstance(value, Set) else value)
             elif not callable(value):
                 described[name] = describe(value, depth - 1)

@@ -5,7 +5,7 @@ import pytest
 from groundrail.errors import InputError, ScoringError
 from groundrail.evaluation.counting import CountingEntailment, counted
 from groundrail.evaluation.examples import Example
-from groundrail.evaluation.run import evaluate, read_results
+from groundrail.evaluation.run import evaluate, fingerprint, read_results
 from groundrail.evaluation.summary import match, summarise
 from groundrail.scoring.base import Score
 from groundrail.scoring.decomposed import SentencePairScorer, SentliScorer, TopKScorer
@@ -207,3 +207,17 @@ def test_evidence_and_kinds_are_summarised():
 
 def span(start, end):
     return Span(document_id="source", start=start, end=end)
+
+
+@pytest.mark.parametrize(("one", "other"), [([1, 2], [1, 3]), ({"a": 1}, {"a": 2}), ({"a", "b"}, {"a"})])
+def test_settings_that_are_collections_tell_scorers_apart(one, other):
+    class Weighted(OverlapScorer):
+        def __init__(self, weights):
+            super().__init__()
+            self.weights = weights
+            self.seen = []
+
+    first, second = Weighted(one), Weighted(other)
+    assert fingerprint(first) != fingerprint(second)
+    first.seen.append("a claim")
+    assert fingerprint(first) == fingerprint(Weighted(one))
