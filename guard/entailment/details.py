@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair
+from groundrail.entailment.conflicts import conflicts
 from groundrail.entailment.mentions import MONTH_STEMS, Meaning, Mention, mentions
 from groundrail.entailment.quantities import DAYS, MONTHS, UNITS
 from groundrail.entailment.spelling import respelled
@@ -173,5 +174,5 @@ class DetailCheck:
         return sum(len(self.offsets(text)) for text in pair)
 
     def _factors(self, pairs: Sequence[Pair]) -> FloatArray:
-        counts = [missing(premise, claim) for premise, claim in pairs]
+        counts = [missing(premise, claim) + conflicts(premise, claim) for premise, claim in pairs]
         return np.array([self.discount**count for count in counts], dtype=np.float64)

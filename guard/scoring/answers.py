@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from groundrail import words
 from groundrail.errors import InputError
-from groundrail.scoring import words
 from groundrail.scoring.candidates import Candidate, Kind, candidates
 
 _TOKEN = re.compile(r"\w+(?:['’.\-/,]\w+)*")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from groundrail.scoring import words
+from groundrail import words
 
 
 class Kind(StrEnum):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from groundrail.scoring import words
+from groundrail import words
 
 _TOKEN = re.compile(r"\w+(?:['’.,\-/]\w+)*|\S")
 _OPENING, _CLOSING = "([{“«", ")]}”»"

@@ -8,8 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
+from groundrail import words
 from groundrail.errors import ClaimTooLongError, InputError
-from groundrail.scoring import words
 from groundrail.scoring.candidates import Candidate, Kind
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
 """Closed classes of English words and common verb forms: what rules can know of grammar without a parser.
 
-Lists and nothing else. `groundrail.scoring.clauses` cuts sentences with them, `groundrail.scoring.candidates`
-finds phrases.
+Lists and little else; cutting sentences, finding phrases and comparing details are done elsewhere.
 """
 
 import re
