@@ -22,7 +22,7 @@ def _pairs(table: str) -> list[tuple[frozenset[str], frozenset[str]]]:
     return [(frozenset(one.split()), frozenset(other.split())) for one, other in sides]
 
 
-_SIDES = _pairs("""
+_KINDS = _pairs("""
 landlord/tenant tenants
 seller sellers/buyer buyers
 employer/employee employees
@@ -31,44 +31,39 @@ left/right
 upper/lower ground
 north northern/south southern
 east eastern/west western
-higher/lower
-highest/lowest
-larger bigger greater/smaller
-largest biggest/smallest
-longer/shorter
-longest/shortest
-faster/slower
 hot warm/cold cool
 morning/afternoon evening
 maximum most/minimum least
+highest/lowest
+largest biggest/smallest
+longest/shortest
 """)
-"""Opposites that tell two things of a kind apart, as figures do: the left light, the right light."""
+"""Opposites that tell two things of a kind apart: the left light, the right light."""
 
-_OPPOSITES = [*_SIDES, *_pairs("""
+_OPPOSITES = [*_KINDS, *_pairs("""
 increase increases increased rise rises rose/decrease decreases decreased fall falls fell drop drops dropped
-before prior/after following
-more/less fewer
-earlier/later
 always/never
 all/none
-with/without
-above/below behind
 inside indoors/outside outdoors
-open opens opened/closed closes close shut
-start starts started begin begins began beginning/end ends ended finish finishes expires
 accept accepts accepted approve approved/reject rejects rejected
 allowed permitted tolerated/forbidden prohibited banned
 include includes included including/exclude excludes excluded excluding
 agree agrees agreed/disagree disagrees disagreed
 support supports supported/oppose opposes opposed
 required mandatory compulsory/optional voluntary
-win won/lose lost
-buy buys bought/sell sells sold
-better/worse
 best/worst
 full/empty
 temporary/permanent
 """)]  # fmt: skip
+"""Not among them: what the same fact can be told by from its other end, as `before` and `after`, `buy` and `sell`."""
+
+_SIDES = [*_KINDS, *_pairs("""
+higher/lower
+larger bigger greater/smaller
+longer/shorter
+faster/slower
+""")]  # fmt: skip
+"""What can be said of the wrong one of two things, as figures can."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _NEGATION = re.compile(

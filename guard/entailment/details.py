@@ -1,8 +1,8 @@
 """A check that small models need: the numbers, dates, units and names of a claim must be in the premise.
 
 `DetailCheck` wraps any entailment model: it asks it about the claim in the premise's spelling (`spelling.py`)
-and lowers P(entailment) for each detail that the premise does not give in any spelling. It reads no
-meaning: whether a detail belongs where the claim puts it is left to the model.
+and lowers P(entailment) for each detail that the premise does not give in any spelling, or gives otherwise
+(`conflicts.py`). It reads no meaning; what is not explicit in both texts is left to the model.
 """
 
 import re
@@ -127,7 +127,7 @@ def _starts_sentence(text: str, start: int) -> bool:
 
 class DetailCheck:
     """An entailment model that reads claims in the premise's spelling, its P(entailment) multiplied by `discount`
-    for every missing detail.
+    for every detail that is missing or in conflict.
 
     `discount` is in (0, 1]; 1 leaves the probability as it is. Everything else is the model's own.
     """
