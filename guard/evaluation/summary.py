@@ -46,6 +46,7 @@ class Summary:
     unscored: int
     measured: int
     with_evidence: int
+    mean_score: float | None
     threshold: float
     auc: Interval | None
     pearson: float | None
@@ -146,6 +147,7 @@ def _summarise(
         unscored=sum(row.value is None for row in scored),
         measured=len(y),
         with_evidence=len(marked),
+        mean_score=fmean(s) if s else None,
         threshold=threshold,
         auc=attempt(lambda: metrics.bootstrap(metrics.roc_auc, y, s, resamples=resamples, seed=seed)),
         pearson=attempt(lambda: metrics.pearson(y, s)),

@@ -49,6 +49,7 @@ def print_summaries(summaries: Sequence[Summary], scorer: str) -> None:
     row("claims measured", [f"{s.measured} of {s.claims}" for s in summaries])
     if any(s.empty or s.failed or s.unscored for s in summaries):
         row("empty / failed / no score", [f"{s.empty} / {s.failed} / {s.unscored}" for s in summaries])
+    row("mean score", [_number(s.mean_score) for s in summaries])
     row("ROC-AUC x 100", [_interval(s.auc, 100, 1) for s in summaries])
     row("Pearson r", [_number(s.pearson) for s in summaries])
     row("Kendall tau", [_number(s.kendall) for s in summaries])

@@ -139,6 +139,7 @@ def test_a_claim_that_fails_is_reported_alone_and_tried_again(lines):
     assert [result.value for result in results] == [0.5, None, 0.5, 0.5, None]
     (summary,) = summarise(EXAMPLES, results, resamples=20)
     assert summary.failed == 2
+    assert summary.mean_score == 0.5
     scorer.failing = False
     again = Refusing()
     again.failing = False
