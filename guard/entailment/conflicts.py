@@ -11,7 +11,7 @@ from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
 from groundrail.entailment.mentions import Mention, mentions
-from groundrail.words import FUNCTION, is_adverb
+from groundrail.words import FUNCTION, is_adverb, is_finite
 
 Kind: TypeAlias = tuple[str | float | None, ...]
 """What competes: quantities of one family, dates, ..., or the words of one pair of opposites."""
@@ -103,10 +103,14 @@ class _Item(NamedTuple):
 
 
 class _Placed(NamedTuple):
-    """An item with the content words of its part of the sentence, as stems."""
+    """An item with the content words of its part of the sentence, as stems.
+
+    `shared`: those of a subject before its rivals, where it has none of its own: A begins in May and ends in June.
+    """
 
     item: _Item
     words: frozenset[str]
+    shared: frozenset[str]
 
 
 def conflicts(premise: str, claim: str) -> int:
@@ -118,10 +122,11 @@ def conflicts(premise: str, claim: str) -> int:
 def misplaced(premise: str, claim: str) -> bool:
     """Whether a detail is beside words that the premise has beside a rival of it, and beside none of its own."""
     of_premise = _placed(premise)
-    for item, words in _placed(claim):
-        own = _union(words for other, words in of_premise if _same(other, item))
-        rival = _union(words for other, words in of_premise if _rivals(other, item) and not _same(other, item))
-        if own and words & rival - own and not words & own - rival:
+    for item, words, _ in _placed(claim):
+        same = [placed for placed in of_premise if _same(placed.item, item)]
+        own, shared = _union(placed.words for placed in same), _union(placed.shared for placed in same)
+        rival = _union(p.words for p in of_premise if _rivals(p.item, item) and not _same(p.item, item))
+        if own and words & rival - own - shared and not words & own - rival:
             return True
     return False
 
@@ -196,17 +201,20 @@ def _placed(text: str) -> tuple[_Placed, ...]:
     ends = [end for end in ends if not any(item.start <= end.start() < item.end for item in items)]
     placed = []
     for item in items:
-        first = max((end.end() for end in ends if end.end() <= item.start), default=0)
-        last = min((end.start() for end in ends if end.start() >= item.end), default=len(text))
-        for other in items:
-            if _rivals(item, other) and other.start != item.start:
-                before, after = sorted((item, other), key=lambda each: each.start)
-                apart = _apart(text, before.end, after.start)
-                if apart is not None and other is before:
-                    first = max(first, apart[1])
-                elif apart is not None:
-                    last = min(last, apart[0])
-        placed.append(_Placed(item, _stems(text[first : item.start]) | _stems(text[item.end : last])))
+        clause = max((end.end() for end in ends if end.end() <= item.start), default=0)
+        first, last = clause, min((end.start() for end in ends if end.start() >= item.end), default=len(text))
+        rivals = [other for other in items if _rivals(item, other) and other.start != item.start]
+        for other in rivals:
+            before, after = sorted((item, other), key=lambda each: each.start)
+            apart = _apart(text, before.end, after.start)
+            if apart is not None and other is before:
+                first = max(first, apart[1])
+            elif apart is not None:
+                last = min(last, apart[0])
+        words = _stems(text[first : item.start]) | _stems(text[item.end : last])
+        shares = first > clause and all(is_finite(word[0].lower()) for word in _content(text[first : item.start]))
+        shared = _stems(text[clause : min(other.start for other in rivals)]) if shares else frozenset()
+        placed.append(_Placed(item, words, shared))
     return tuple(placed)
 
 

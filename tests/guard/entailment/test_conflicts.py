@@ -39,6 +39,8 @@ def test_a_detail_beside_its_rivals_words_is_misplaced(premise: str, claim: str)
             "No fee is due if the Tenants find somebody whom the Landlord accepts.",
             "The landlord accepts the tenants' friend.",
         ),
+        ("The lease begins on 1 March 2025 and ends on 28 February 2026.", "The lease runs until 28 February 2026."),
+        ("A ticket costs 5 euros in May and 6 euros in June.", "Tickets are 6 euros."),
         (TWO, "The tenants pay 900 euros every month."),
         ("Fourteen of the 32 frames came in the wrong size.", "Of the 32 frames, 14 came in the wrong size."),
         ("1. Rent\n1.1 The rent is 900 euros. 2. Deposit", "The deposit of 900 euros is the rent."),
