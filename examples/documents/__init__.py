@@ -1,0 +1,1 @@
+"""The example documents, for `groundrail demo` to find; see README.md."""
