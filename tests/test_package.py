@@ -13,7 +13,12 @@ import pytest
 import groundrail
 
 ROOT = Path(__file__).parent.parent
-FOLDERS = {"groundrail": "guard", "groundrail.decoding": "decoding", "groundrail.integrations": "integrations"}
+FOLDERS = {
+    "groundrail": "guard",
+    "groundrail.decoding": "decoding",
+    "groundrail.integrations": "integrations",
+    "groundrail.documents": "examples/documents",
+}
 
 
 def modules_of_the_tree() -> set[str]:
