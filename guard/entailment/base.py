@@ -42,3 +42,29 @@ class NLIModel(EntailmentModel, Protocol):
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         """Probabilities of entailment, neutral, contradiction, in this order, shape (n, 3)."""
         ...
+
+
+class Wrapped:
+    """An entailment model around another; what a subclass leaves alone is the other's."""
+
+    def __init__(self, model: EntailmentModel) -> None:
+        self.model = model
+
+    @property
+    def threshold(self) -> float:
+        """The model's, 0.5 where it has none."""
+        return float(getattr(self.model, "threshold", 0.5))
+
+    @property
+    def chunk_tokens(self) -> int | None:
+        """The premise's length that the model likes best, None where it does not say."""
+        return getattr(self.model, "chunk_tokens", None)
+
+    @property
+    def max_tokens(self) -> int:
+        """The model's."""
+        return self.model.max_tokens
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """The model's."""
+        return self.model.offsets(text)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair, Wrapped
 from groundrail.entailment.conflicts import conflicts
 from groundrail.entailment.mentions import MONTH_STEMS, Meaning, Mention, mentions
 from groundrail.entailment.quantities import DAYS, MONTHS, UNITS
@@ -125,7 +125,7 @@ def _starts_sentence(text: str, start: int) -> bool:
     return not before or before[-1] in ".!?:;\n" or text[:start].rstrip(" ").endswith("\n")
 
 
-class DetailCheck:
+class DetailCheck(Wrapped):
     """An entailment model that reads claims in the premise's spelling, its P(entailment) multiplied by `discount`
     for every detail that is missing or in conflict.
 
@@ -135,18 +135,8 @@ class DetailCheck:
     def __init__(self, model: EntailmentModel, discount: float = 0.1) -> None:
         if not 0 < discount <= 1:
             raise InputError(f"discount is {discount}; it multiplies a probability and lies above 0, up to 1")
-        self.model, self.discount = model, discount
-        self.threshold = float(getattr(model, "threshold", 0.5))
-        self.chunk_tokens: int | None = getattr(model, "chunk_tokens", None)
-
-    @property
-    def max_tokens(self) -> int:
-        """The model's."""
-        return self.model.max_tokens
-
-    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        """The model's."""
-        return self.model.offsets(text)
+        super().__init__(model)
+        self.discount = discount
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim), discounted, shape (n,)."""

@@ -4,28 +4,18 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, Wrapped
 
 _PART = 64
 """Pairs between two reports."""
 
 
-class Reporting:
+class Reporting(Wrapped):
     """Answers as `model` does, in parts, with a call of `report(pairs done, pairs in all)` before and after each."""
 
     def __init__(self, model: EntailmentModel, report: Callable[[int, int], None]) -> None:
-        self.model, self.report = model, report
-        self.threshold = float(getattr(model, "threshold", 0.5))
-        self.chunk_tokens: int | None = getattr(model, "chunk_tokens", None)
-
-    @property
-    def max_tokens(self) -> int:
-        """The model's."""
-        return self.model.max_tokens
-
-    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        """The model's."""
-        return self.model.offsets(text)
+        super().__init__(model)
+        self.report = report
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim), shape (n,)."""

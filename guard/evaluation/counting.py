@@ -6,14 +6,14 @@ It changes no answer. Timing belongs to `groundrail.evaluation.run`.
 from collections.abc import Sequence
 from typing import Any
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair, Wrapped
 
 
-class CountingEntailment:
+class CountingEntailment(Wrapped):
     """An entailment model that counts its calls and the premise-claim pairs in them."""
 
     def __init__(self, model: EntailmentModel) -> None:
-        self.model = model
+        super().__init__(model)
         self.calls = 0
         self.pairs = 0
 
@@ -21,15 +21,6 @@ class CountingEntailment:
         if name == "model":
             raise AttributeError(name)
         return getattr(self.model, name)
-
-    @property
-    def max_tokens(self) -> int:
-        """The wrapped model's."""
-        return self.model.max_tokens
-
-    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        """The wrapped model's; not counted, it is only the tokenizer."""
-        return self.model.offsets(text)
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """The wrapped model's, counted."""
