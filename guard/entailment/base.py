@@ -1,6 +1,6 @@
 """The seam to entailment models: P(claim | premise).
 
-Two protocols and nothing else. Chunking, maxima and citations belong to `groundrail.scoring`.
+Two protocols, and what models around other models share. Chunking, maxima and citations belong to `groundrail.scoring`.
 """
 
 from collections.abc import Sequence
