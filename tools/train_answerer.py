@@ -28,7 +28,7 @@ from groundrail import sentences
 from groundrail.scoring.candidates import Kind, candidates
 from groundrail.scoring.questions import TemplateQuestions
 
-MAX_WORDS = 200
+MAX_WORDS = 160
 TWO_CLASS_TEMPLATES = {"hans_ketm", "help", "med", "breaking_nli", "dnc_factuality", "joci", "conjnli"}
 FIGURES = (
     (re.compile(r"\bhow (?:much|many)\b", re.IGNORECASE), {Kind.AMOUNT, Kind.NUMBER}),
@@ -146,10 +146,17 @@ def examples(data: Path, limit: int | None, rng: random.Random) -> list[Asked]:
     return rows
 
 
-def batches(rows: Sequence[Asked], tokenizer: Any, size: int) -> Iterator[dict[str, torch.Tensor]]:
-    """Padded inputs with `start_positions` and `end_positions`; an answer that was cut off is left out."""
-    for begin in range(0, len(rows), size):
-        batch = rows[begin : begin + size]
+def batches(rows: Sequence[Asked], tokenizer: Any, size: int, rng: random.Random) -> Iterator[dict[str, torch.Tensor]]:
+    """Padded inputs with `start_positions` and `end_positions`; an answer that was cut off is left out.
+
+    Texts of like length go together, and batches of like length apart.
+    """
+    grouped = []
+    for begin in range(0, len(rows), 32 * size):
+        block = sorted(rows[begin : begin + 32 * size], key=lambda row: len(row.text))
+        starts = range(0, len(block), size)
+        grouped += [block[start : start + size] for start in rng.sample(starts, len(starts))]
+    for batch in grouped:
         encoded = tokenizer(
             [row.question for row in batch],
             [row.text for row in batch],
@@ -202,7 +209,7 @@ def main() -> None:
     rows = examples(args.data, args.limit, rng)
     total = args.epochs * -(-len(rows) // args.batch)
     started, step, losses = time.monotonic(), 0, []
-    for inputs in (inputs for _ in range(args.epochs) for inputs in batches(rows, tokenizer, args.batch)):
+    for inputs in (inputs for _ in range(args.epochs) for inputs in batches(rows, tokenizer, args.batch, rng)):
         minutes = (time.monotonic() - started) / 60
         progress = max(step / total, minutes / args.minutes)
         if progress >= 1:

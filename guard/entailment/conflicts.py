@@ -33,7 +33,7 @@ north northern/south southern
 east eastern/west western
 hot warm/cold cool
 morning/afternoon evening
-maximum most/minimum least
+maximum/minimum
 highest/lowest
 largest biggest/smallest
 longest/shortest
