@@ -32,8 +32,8 @@ class FewRows(TorchFunctionMode):
 
 def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     rows = input.numel() // input.shape[-1]
-    plain = input.device.type == "cpu" and input.dtype is weight.dtype is torch.float32
-    if not plain or not 1 < rows <= MOST:
+    plain = type(weight) in (Tensor, torch.nn.Parameter) and input.dtype is weight.dtype is torch.float32
+    if not plain or input.device.type != "cpu" or not 1 < rows <= MOST:
         return linear(input, weight, bias)
     product = (weight @ input.reshape(rows, -1).t()).t().contiguous()
     if bias is not None:
