@@ -52,7 +52,7 @@ def test_planted_errors_are_caught_and_true_sentences_pass(
                 wrong += 1
                 caught += not sentence.released
     assert caught / wrong >= 0.8
-    assert passed / true >= 0.7
+    assert passed / true >= 0.75
 
 
 def test_a_supported_sentence_cites_the_sentence_that_says_so(
