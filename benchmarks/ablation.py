@@ -8,8 +8,8 @@ import sys
 import time
 from pathlib import Path
 
-from groundrail.decoding import PMI, ablation_table, load_examples
-from groundrail.decoding.ablation import MARGINS
+from groundrail.decoding import PMI
+from groundrail.evaluation.ablation import MARGINS, ablation_table, load_examples
 
 
 def main() -> None:

@@ -16,7 +16,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from groundrail.scoring.answers import Answerer, LexicalAnswerer
+from groundrail.scoring.q2.answers import Answerer, LexicalAnswerer
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -71,7 +71,7 @@ def main() -> None:
     rows = rows[:: max(1, len(rows) // args.limit)] if args.limit else rows
     answerers: dict[str, Answerer] = {"LexicalAnswerer": LexicalAnswerer()}
     if args.model:
-        from groundrail.scoring.extractive import ExtractiveAnswerer
+        from groundrail.scoring.q2.extractive import ExtractiveAnswerer
 
         answerers[args.model] = ExtractiveAnswerer.from_pretrained(args.model)
     print(f"{len(rows)} questions of {args.data.name}\n")

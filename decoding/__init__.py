@@ -7,15 +7,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from groundrail.decoding.ablation import (
-        AblationExample,
-        AblationResult,
-        ablation_table,
-        factual_ablation,
-        load_examples,
-    )
-    from groundrail.decoding.dual import PMIDecoding
     from groundrail.decoding.generator import HFGenerator, Sampling
+    from groundrail.decoding.joint import PMIDecoding
     from groundrail.decoding.likelihood import continuation_log_probs, token_gains
     from groundrail.decoding.pmi import (
         PMIAdditionLogitsProcessor,
@@ -25,26 +18,19 @@ if TYPE_CHECKING:
     from groundrail.decoding.steering import PMI, combine
 
 _HOME = {
-    "AblationExample": "ablation",
-    "AblationResult": "ablation",
     "HFGenerator": "generator",
     "PMI": "steering",
     "PMIAdditionLogitsProcessor": "pmi",
-    "PMIDecoding": "dual",
+    "PMIDecoding": "joint",
     "PMIInterpolationLogitsProcessor": "pmi",
     "PMILogitsProcessor": "pmi",
     "Sampling": "generator",
-    "ablation_table": "ablation",
     "combine": "steering",
     "continuation_log_probs": "likelihood",
-    "factual_ablation": "ablation",
-    "load_examples": "ablation",
     "token_gains": "likelihood",
 }
 
 __all__ = [
-    "AblationExample",
-    "AblationResult",
     "HFGenerator",
     "PMI",
     "PMIAdditionLogitsProcessor",
@@ -52,11 +38,8 @@ __all__ = [
     "PMIInterpolationLogitsProcessor",
     "PMILogitsProcessor",
     "Sampling",
-    "ablation_table",
     "combine",
     "continuation_log_probs",
-    "factual_ablation",
-    "load_examples",
     "token_gains",
 ]
 

@@ -3,7 +3,7 @@
 West et al. (ACL 2022), section 3.3.2. Exact under greedy search, sampling, beams, several returned
 sequences, padded batches, encoder-decoder models and assisted decoding. The ungrounded distribution comes
 from `groundrail.decoding.ungrounded`, the equations from `groundrail.decoding.steering`; running both
-contexts in one forward pass is `groundrail.decoding.dual`.
+contexts in one forward pass is `groundrail.decoding.joint`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`OpenAIGenerator`: writes through the chat completions of any OpenAI-compatible server, under a guard.
 
 vLLM, TGI, llama.cpp and hosted APIs speak this protocol. Requests are made by
-`groundrail.integrations.openai_client`; judging through such a server is `groundrail.entailment.remote`.
+`groundrail.completions`; judging through such a server is `groundrail.entailment.remote`.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
@@ -9,9 +9,9 @@ from typing import Any
 
 from tenacity.stop import stop_base
 
+from groundrail.completions import ChatCompletions
 from groundrail.errors import GenerationError, InputError
-from groundrail.integrations.continuation import AskedSession, request_to_continue
-from groundrail.integrations.openai_client import ChatCompletions
+from groundrail.generators.asked import AskedSession, request_to_continue
 from groundrail.types import Document
 
 INSTRUCTION = """Answer from the source below and from nothing else.

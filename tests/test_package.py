@@ -80,7 +80,9 @@ def test_public_names_are_enumerated() -> None:
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("package", ["groundrail.entailment", "groundrail.scoring", "groundrail.decoding"])
+@pytest.mark.parametrize(
+    "package", ["groundrail.entailment", "groundrail.scoring", "groundrail.decoding", "groundrail.generators"]
+)
 def test_subpackages_resolve_what_they_export(package: str) -> None:
     module = importlib.import_module(package)
     assert module.__all__

@@ -25,8 +25,8 @@ from pairs import Pair, load_pool
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from groundrail import sentences
-from groundrail.scoring.candidates import Kind, candidates
-from groundrail.scoring.questions import TemplateQuestions
+from groundrail.scoring.q2.candidates import Kind, candidates
+from groundrail.scoring.q2.questions import TemplateQuestions
 
 MAX_WORDS = 160
 TWO_CLASS_TEMPLATES = {"hans_ketm", "help", "med", "breaking_nli", "dnc_factuality", "joci", "conjnli"}

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from groundrail.entailment.base import EntailmentModel, NLIModel
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
-    from groundrail.entailment.details import DetailCheck
     from groundrail.entailment.loading import load
     from groundrail.entailment.remote import RemoteEntailment
+    from groundrail.entailment.rules.details import DetailCheck
     from groundrail.entailment.seq2seq import Seq2SeqEntailment
 
 __all__ = [
@@ -26,7 +26,7 @@ __all__ = [
 
 _HOMES = {
     "CrossEncoderEntailment": "cross_encoder",
-    "DetailCheck": "details",
+    "DetailCheck": "rules.details",
     "EntailmentModel": "base",
     "NLIModel": "base",
     "RemoteEntailment": "remote",

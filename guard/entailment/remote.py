@@ -1,7 +1,7 @@
 """`RemoteEntailment`: a language model on an OpenAI-compatible server as a judge, read from its logprobs.
 
 SCALE's prompt (section 3.1), answered by the first token. Chunking and maxima belong to
-`groundrail.scoring`, requests to `groundrail.integrations.openai_client`.
+`groundrail.scoring`, requests to `groundrail.completions`.
 """
 
 import math
@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from tenacity.stop import stop_base
 
+from groundrail.completions import ChatCompletions
 from groundrail.entailment.base import FloatArray, Pair
 from groundrail.errors import ClaimTooLongError, InputError, ModelError, ScoringError
-from groundrail.integrations.openai_client import ChatCompletions
 
 TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
 """The wording of the authors' package."""

@@ -253,7 +253,7 @@ def _screeneval(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Exa
 
 def _ablation(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
     """Each target of West et al.'s factual ablation is a claim twice: of the source it is true of, and of the other."""
-    from groundrail.decoding.ablation import examples_of
+    from groundrail.evaluation.ablation import examples_of
 
     for number, found in enumerate(examples_of(row, f"{place.path}, line {place.line}")):
         group = f"{place.line}/{number}"

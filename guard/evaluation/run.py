@@ -20,7 +20,7 @@ from groundrail.errors import InputError, ScoringError
 from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
 from groundrail.scoring.base import Score, Scorer
-from groundrail.scoring.units import Aggregate, SentenceUnits, Units, UnitScorer
+from groundrail.scoring.units.base import Aggregate, SentenceUnits, Units, UnitScorer
 from groundrail.types import Document, Span
 
 _PROBE_SOURCE = "The museum opens at nine on weekdays. Children under twelve enter free of charge."

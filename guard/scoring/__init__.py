@@ -8,35 +8,35 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from groundrail.scoring.base import Score, Scorer
-    from groundrail.scoring.clauses import ClauseSplitter
     from groundrail.scoring.decomposed import FullDocumentScorer, SentencePairScorer, SentliScorer, TopKScorer
-    from groundrail.scoring.extractive import ExtractiveAnswerer
     from groundrail.scoring.gain import GainScorer
     from groundrail.scoring.infuse import InfuseScorer
     from groundrail.scoring.nearest import NearestScorer
     from groundrail.scoring.overlap import OverlapScorer
-    from groundrail.scoring.q2 import Q2Scorer
-    from groundrail.scoring.scale import ScaleScorer
-    from groundrail.scoring.subsentences import Seq2SeqSplitter, SubSentenceUnits
-    from groundrail.scoring.units import SentenceUnits
+    from groundrail.scoring.q2.extractive import ExtractiveAnswerer
+    from groundrail.scoring.q2.scorer import Q2Scorer
+    from groundrail.scoring.scale.scorer import ScaleScorer
+    from groundrail.scoring.units.base import SentenceUnits
+    from groundrail.scoring.units.clauses import ClauseSplitter
+    from groundrail.scoring.units.subsentences import Seq2SeqSplitter, SubSentenceUnits
 
 _HOME = {
-    "ClauseSplitter": "clauses",
-    "ExtractiveAnswerer": "extractive",
+    "ClauseSplitter": "units.clauses",
+    "ExtractiveAnswerer": "q2.extractive",
     "FullDocumentScorer": "decomposed",
     "GainScorer": "gain",
     "InfuseScorer": "infuse",
     "NearestScorer": "nearest",
     "OverlapScorer": "overlap",
-    "Q2Scorer": "q2",
-    "ScaleScorer": "scale",
+    "Q2Scorer": "q2.scorer",
+    "ScaleScorer": "scale.scorer",
     "Score": "base",
     "Scorer": "base",
     "SentencePairScorer": "decomposed",
-    "SentenceUnits": "units",
+    "SentenceUnits": "units.base",
     "SentliScorer": "decomposed",
-    "Seq2SeqSplitter": "subsentences",
-    "SubSentenceUnits": "subsentences",
+    "Seq2SeqSplitter": "units.subsentences",
+    "SubSentenceUnits": "units.subsentences",
     "TopKScorer": "decomposed",
 }
 

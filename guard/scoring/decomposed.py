@@ -1,7 +1,7 @@
 """Scorers that cut the source into sentences: Falke et al.'s and SummaC-ZS's sentence pairs, Glover et al.'s
 top-k premise and full document, Schuster et al.'s SeNtLI.
 
-Each scores a claim as it is; cutting claims is `groundrail.scoring.units`, InFusE's growing premise is
+Each scores a claim as it is; cutting claims is `groundrail.scoring.units.base`, InFusE's growing premise is
 `groundrail.scoring.infuse`. Documents are scored apart and the best one counts, as everywhere.
 """
 

@@ -1,6 +1,6 @@
 """InFusE (Zhang et al., EACL 2024): a premise that grows sentence by sentence until it stops helping.
 
-One claim (a sentence, or a sub-sentence: wrap the scorer in `groundrail.scoring.units.UnitScorer` with the
+One claim (a sentence, or a sub-sentence: wrap the scorer in `groundrail.scoring.units.base.UnitScorer` with the
 minimum) against sentences of the source. Cutting claims and fitting sentences are done elsewhere.
 """
 

@@ -11,25 +11,25 @@ from typing import Any
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.units import Units
+from groundrail.scoring.units.base import Units
 
 SCORERS: dict[str, str] = {
-    "scale": "groundrail.scoring.scale:ScaleScorer",
+    "scale": "groundrail.scoring.scale.scorer:ScaleScorer",
     "nearest": "groundrail.scoring.nearest:NearestScorer",
     "pairs": "groundrail.scoring.decomposed:SentencePairScorer",
     "topk": "groundrail.scoring.decomposed:TopKScorer",
     "full": "groundrail.scoring.decomposed:FullDocumentScorer",
     "sentli": "groundrail.scoring.decomposed:SentliScorer",
     "infuse": "groundrail.scoring.infuse:InfuseScorer",
-    "q2": "groundrail.scoring.q2:Q2Scorer",
+    "q2": "groundrail.scoring.q2.scorer:Q2Scorer",
     "gain": "groundrail.scoring.gain:GainScorer",
     "overlap": "groundrail.scoring.overlap:OverlapScorer",
 }
 
 UNITS: dict[str, str] = {
-    "sentences": "groundrail.scoring.units:SentenceUnits",
-    "subsentences": "groundrail.scoring.subsentences:SubSentenceUnits",
-    "whole": "groundrail.scoring.units:WholeClaim",
+    "sentences": "groundrail.scoring.units.base:SentenceUnits",
+    "subsentences": "groundrail.scoring.units.subsentences:SubSentenceUnits",
+    "whole": "groundrail.scoring.units.base:WholeClaim",
 }
 
 

@@ -22,7 +22,7 @@ from groundrail import Guard, InputError, Policy, Verdict
 from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.remote import RemoteEntailment
 from groundrail.errors import ClaimTooLongError, GenerationError, ModelError, ScoringError
-from groundrail.integrations.continuation import Fresh
+from groundrail.generators.asked import Fresh
 from groundrail.integrations.openai import OpenAIGenerator
 from groundrail.testing import FakeEntailment, shares_all_words
 

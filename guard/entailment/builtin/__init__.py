@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from groundrail.entailment.details import DetailCheck
+    from groundrail.entailment.rules.details import DetailCheck
 
 SCALE = ".scale"
 
@@ -43,7 +43,7 @@ def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
     from transformers import AutoTokenizer, MPNetConfig, MPNetForSequenceClassification
 
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
-    from groundrail.entailment.details import DetailCheck
+    from groundrail.entailment.rules.details import DetailCheck
 
     with as_file(files(__name__)) as folder:
         if not (folder / "model.safetensors").is_file():

@@ -10,7 +10,7 @@ from groundrail.evaluation.summary import match, summarise
 from groundrail.scoring.base import Score
 from groundrail.scoring.decomposed import SentencePairScorer, SentliScorer, TopKScorer
 from groundrail.scoring.overlap import OverlapScorer
-from groundrail.scoring.units import WholeClaim
+from groundrail.scoring.units.base import WholeClaim
 from groundrail.types import Document, Span
 
 LEASE = Document(text="The rent is 900 euros. Pets are not allowed. The keys are returned in June.")

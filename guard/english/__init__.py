@@ -1,0 +1,1 @@
+"""What knows English: closed word classes, stems, figures and dates in any spelling. Nothing here judges."""

@@ -1,0 +1,220 @@
+"""Q² (Honovich et al., EMNLP 2021): ask about a claim, answer from the claim and from the source, compare.
+
+Candidates, questions and answers are made elsewhere and pluggable; here is what is asked of whom, and what an
+answer is worth.
+"""
+
+import math
+import re
+import string
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from groundrail.entailment.base import EntailmentModel, Pair
+from groundrail.scoring.base import Score, Scorer
+from groundrail.scoring.decomposed import SentencePairScorer, load_nli
+from groundrail.scoring.passages import best
+from groundrail.scoring.q2.answers import Answer, Answerer, LexicalAnswerer
+from groundrail.scoring.q2.candidates import candidates
+from groundrail.scoring.q2.questions import QuestionGenerator, Seq2SeqQuestions, TemplateQuestions
+from groundrail.types import Citation, Document, Source, as_documents
+
+Label: TypeAlias = Literal["entailment", "neutral", "contradiction"]
+
+_LABELS: tuple[Label, Label, Label] = ("entailment", "neutral", "contradiction")
+_LEFT_OUT = re.compile(r"\b(?:a|an|the|in|our)\b")
+_PERSONAL = re.compile(r"\b(?:i|you|my|your)\b", re.IGNORECASE)
+_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """One question, what the claim and what the source answer, and what that is worth.
+
+    f1: token F1 of the two answers, 0 where the source has none.
+    label: what NLI made of differing answers; None where it was not asked.
+    score: 1 for entailment, 0 for contradiction, else `f1`.
+    citation: the source sentence with the answer; None without one.
+    """
+
+    question: str
+    claim_answer: str
+    source_answer: str | None
+    f1: float
+    label: Label | None
+    score: float
+    citation: Citation | None
+
+
+def normalised(text: str) -> list[str]:
+    """Words in lower case without punctuation and without a, an, the, in, our, as the paper compares them."""
+    return _LEFT_OUT.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
+
+
+def token_f1(one: str, other: str) -> float:
+    """F1 over normalised tokens with multiplicity; 0 where nothing is shared."""
+    ours, theirs = Counter(normalised(one)), Counter(normalised(other))
+    shared = (ours & theirs).total()
+    return 2 * shared / (ours.total() + theirs.total()) if shared else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    text: str
+    answer: str
+
+
+class Q2Scorer:
+    """The mean score of the questions that a claim answers itself; every document apart, the best counts.
+
+    entailment: a model of three classes, for answers that differ.
+    questions: a generator, a hub id or folder of an encoder-decoder, or None for templates.
+    answerer: an answerer, a hub id or folder of an extractive model, or None for word overlap, which is weak.
+    fallback: scores claims about which no valid question could be asked. By default the claim's entailment
+        from its best source sentence, as a probability; the authors take 1, 0.5 or 0 by the label instead.
+    one_each: at most one question a candidate, the first valid one (the paper's main setting).
+    personal: keep questions that say I, you, my or your.
+
+    A question is valid when its answer from the claim is, normalised, the span it was asked for.
+    """
+
+    def __init__(
+        self,
+        entailment: EntailmentModel | str | None = None,
+        *,
+        questions: QuestionGenerator | str | None = None,
+        answerer: Answerer | str | None = None,
+        fallback: Scorer | None = None,
+        one_each: bool = True,
+        personal: bool = False,
+    ) -> None:
+        self.entailment = load_nli(entailment, "Q²")
+        self.questions = _generator(questions)
+        self.answerer = _answerer(answerer)
+        self.fallback: Scorer = SentencePairScorer(self.entailment) if fallback is None else fallback
+        self.one_each = one_each
+        self.personal = personal
+        self.threshold = 0.5
+
+    def score(self, claims: Sequence[str], source: Source) -> list[Score]:
+        """One score a claim, with the sentences that answered as citations; NaN for a blank claim or source."""
+        documents = [document for document in as_documents(source) if document.text.strip()]
+        asked = [self._valid(claim) for claim in claims]
+        exchanges = self._exchanges(asked, documents)
+        scores = [best([_mean(of_one) for of_one in of_claim if of_one]) for of_claim in exchanges]
+        bare = [i for i, claim in enumerate(claims) if documents and claim.strip() and not asked[i]]
+        if bare:
+            for i, score in zip(bare, self.fallback.score([claims[i] for i in bare], documents), strict=True):
+                scores[i] = score
+        return scores
+
+    def explain(self, claim: str, source: Source) -> list[Exchange]:
+        """The exchanges behind a claim's score, from the best document; none where the fallback scores it."""
+        documents = [document for document in as_documents(source) if document.text.strip()]
+        (of_claim,) = self._exchanges([self._valid(claim)], documents)
+        return max(of_claim, key=lambda exchanges: _mean(exchanges).value, default=[])
+
+    def _valid(self, claim: str) -> list[_Question]:
+        """Questions about the claim that it answers with the span they were asked for."""
+        spans = candidates(claim)
+        asked = self.questions.questions(claim, spans) if spans else []
+        if not self.personal:
+            asked = [[q for q in questions if not _PERSONAL.search(q)] for questions in asked]
+        found = iter(self.answerer.answer([(q, claim) for questions in asked for q in questions]))
+        valid: dict[str, _Question] = {}
+        for span, questions in zip(spans, asked, strict=True):
+            answers = [next(found) for _ in questions]
+            returned = [
+                question
+                for question, answer in zip(questions, answers, strict=True)
+                if answer is not None and normalised(span.text) and normalised(answer.text) == normalised(span.text)
+            ]
+            for question in returned[: 1 if self.one_each else None]:
+                valid.setdefault(question, _Question(question, span.text))
+        return list(valid.values())
+
+    def _exchanges(
+        self, asked: Sequence[Sequence[_Question]], documents: Sequence[Document]
+    ) -> list[list[list[Exchange]]]:
+        """Per claim and document, one exchange a question: one call to the answerer, one to the judge."""
+        pairs = [(q.text, document.text) for of_claim in asked for document in documents for q in of_claim]
+        answers = iter(self.answerer.answer(pairs) if pairs else [])
+        drafts = [
+            [[_compared(q, next(answers), document) for q in of_claim] for document in documents] for of_claim in asked
+        ]
+        flat = [exchange for of_claim in drafts for of_document in of_claim for exchange in of_document]
+        judged = self._judged(flat)
+        return [[[next(judged) for _ in of_document] for of_document in of_claim] for of_claim in drafts]
+
+    def _judged(self, exchanges: Sequence[Exchange]) -> Iterator[Exchange]:
+        """The same, with NLI on question and answer where the source's differs from the claim's."""
+        pairs: list[Pair] = [
+            (f"{e.question} {e.source_answer}.", f"{e.question} {e.claim_answer}.") for e in exchanges if _differs(e)
+        ]
+        rows = iter(self.entailment.classify(pairs) if pairs else np.empty((0, 3)))
+        for exchange in exchanges:
+            if not _differs(exchange):
+                yield exchange
+                continue
+            row = next(rows)
+            if np.isnan(row).any():
+                yield replace(exchange, score=math.nan)
+                continue
+            label = _LABELS[int(row.argmax())]
+            score = {"entailment": 1.0, "neutral": exchange.f1, "contradiction": 0.0}[label]
+            citation = exchange.citation and exchange.citation.model_copy(update={"score": score})
+            yield replace(exchange, label=label, score=score, citation=citation)
+
+
+def _generator(questions: QuestionGenerator | str | None) -> QuestionGenerator:
+    if isinstance(questions, str):
+        return Seq2SeqQuestions.from_pretrained(questions)
+    return TemplateQuestions() if questions is None else questions
+
+
+def _answerer(answerer: Answerer | str | None) -> Answerer:
+    if isinstance(answerer, str):
+        from groundrail.scoring.q2.extractive import ExtractiveAnswerer
+
+        return ExtractiveAnswerer.from_pretrained(answerer)
+    return LexicalAnswerer() if answerer is None else answerer
+
+
+def _differs(exchange: Exchange) -> bool:
+    return exchange.source_answer is not None and exchange.f1 < 1
+
+
+def _compared(question: _Question, answer: Answer | None, document: Document) -> Exchange:
+    if answer is None:
+        return Exchange(question.text, question.answer, None, 0.0, None, 0.0, None)
+    f1 = token_f1(question.answer, answer.text)
+    citation = _sentence_of(answer, document, f1)
+    return Exchange(question.text, question.answer, answer.text, f1, None, f1, citation)
+
+
+def _sentence_of(answer: Answer, document: Document, score: float) -> Citation:
+    """The sentences of the document that the answer touches, usually one."""
+    from groundrail.sentences import split
+
+    touched = [s for s in split(document.text) if s.start < answer.end and answer.start < s.end]
+    start, end = touched[0].start, touched[-1].start + len(document.text[touched[-1].start : touched[-1].end].rstrip())
+    start += len(document.text[start:end]) - len(document.text[start:end].lstrip())
+    return Citation(document_id=document.id, start=start, end=end, text=document.text[start:end], score=score)
+
+
+def _mean(exchanges: Sequence[Exchange]) -> Score:
+    """The mean score, and each cited sentence once, with the best score it has, best first."""
+    if not exchanges:
+        return Score(math.nan)
+    cited: dict[tuple[int, int], Citation] = {}
+    for citation in (exchange.citation for exchange in exchanges):
+        if citation is not None:
+            place = (citation.start, citation.end)
+            if place not in cited or cited[place].score < citation.score:
+                cited[place] = citation
+    value = math.fsum(exchange.score for exchange in exchanges) / len(exchanges)
+    return Score(value, tuple(sorted(cited.values(), key=lambda citation: -citation.score)))

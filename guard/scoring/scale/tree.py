@@ -1,0 +1,134 @@
+"""SCALE's greedy search tree (section 3.2): from many sentences down to the one that speaks for a claim.
+
+All claims go down together, one model call a level. Where a search starts, and which node of its path is
+cited, belongs to `groundrail.scoring.scale.scorer`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from groundrail.entailment.base import EntailmentModel
+from groundrail.scoring.passages import Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """A claim, the neighbouring sentences to search in, and the tokens of premise that fit beside the claim.
+
+    Each sentence fits; together they need not.
+    """
+
+    claim: str
+    sentences: tuple[Passage, ...]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Neighbouring sentences of one document, and P(entailment) of the claim from them alone."""
+
+    sentences: tuple[Passage, ...]
+    score: float
+
+    @property
+    def passage(self) -> Passage:
+        """The sentences as one slice of the document."""
+        return _run(self.sentences)
+
+
+def descend(model: EntailmentModel, searches: Sequence[Search], branches: int) -> list[list[Node]]:
+    """The best child at every level, from the first split down to one sentence.
+
+    A search in a single sentence has just that node. A path stops early where the model gives no number for
+    any child; it is empty where that is the first level.
+    """
+    paths: list[list[Node]] = [[] for _ in searches]
+    below = {index: search.sentences for index, search in enumerate(searches)}
+    while below:
+        children = {
+            index: fitting_children(model, sentences, branches, searches[index].size)
+            for index, sentences in below.items()
+        }
+        scores = iter(
+            model.entailment(
+                [(_run(child).text, searches[index].claim) for index in children for child in children[index]]
+            )
+        )
+        for index, runs in children.items():
+            nodes = [Node(run, float(next(scores))) for run in runs]
+            best = max(nodes, key=lambda node: -math.inf if math.isnan(node.score) else node.score)
+            del below[index]
+            if math.isnan(best.score):
+                continue
+            paths[index].append(best)
+            if len(best.sentences) > 1:
+                below[index] = best.sentences
+    return paths
+
+
+def fitting_children(
+    model: EntailmentModel, sentences: tuple[Passage, ...], branches: int, size: int
+) -> list[tuple[Passage, ...]]:
+    """The children of a node; one that is too long for the model gives way to its own children."""
+    fitting = []
+    waiting = children(sentences, branches)[::-1]
+    while waiting:
+        run = waiting.pop()
+        if len(run) == 1 or fits(model, run, size):
+            fitting.append(run)
+        else:
+            waiting += children(run, branches)[::-1]
+    return fitting
+
+
+def children(sentences: tuple[Passage, ...], branches: int) -> list[tuple[Passage, ...]]:
+    """Runs of `len(sentences) // branches` sentences; what is left over makes one more, as in the authors' code."""
+    width = max(1, len(sentences) // branches)
+    return [sentences[start : start + width] for start in range(0, len(sentences), width)]
+
+
+def fits(model: EntailmentModel, run: tuple[Passage, ...], size: int) -> bool:
+    """Whether a run of sentences, read as one slice of the document, has at most `size` tokens."""
+    return len(model.offsets(_run(run).text)) <= size
+
+
+def _run(sentences: tuple[Passage, ...]) -> Passage:
+    tokens = sum(sentence.tokens for sentence in sentences)
+    return Passage(sentences[0].document, sentences[0].start, sentences[-1].end, tokens)
+
+
+def widened(
+    model: EntailmentModel,
+    searches: Sequence[Search],
+    paths: Sequence[list[Node]],
+    lowest: Sequence[float],
+    most: int,
+) -> list[list[Node]]:
+    """Paths that end where several sentences carry a claim and none does alone.
+
+    Each path is cut back to its smallest node of at least `lowest`, among those of at most `most` sentences,
+    the root of the search included. Where there is none, it stays as it is.
+    """
+    ends = [_cut_back(path, bound, most) for path, bound in zip(paths, lowest, strict=True)]
+    roots = [
+        index
+        for index, search in enumerate(searches)
+        if paths[index]
+        and not ends[index]
+        and 1 < len(search.sentences) <= most
+        and fits(model, search.sentences, search.size)
+    ]
+    scores = model.entailment([(_run(searches[index].sentences).text, searches[index].claim) for index in roots])
+    for index, score in zip(roots, scores, strict=True):
+        if score >= lowest[index]:
+            ends[index] = [Node(searches[index].sentences, float(score))]
+    return [end or path for end, path in zip(ends, paths, strict=True)]
+
+
+def _cut_back(path: list[Node], lowest: float, most: int) -> list[Node]:
+    """The path up to its smallest node that is good enough; empty where none is."""
+    for length in range(len(path), 0, -1):
+        if path[length - 1].score >= lowest and len(path[length - 1].sentences) <= most:
+            return path[:length]
+    return []

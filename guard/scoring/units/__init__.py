@@ -1,0 +1,1 @@
+"""What a claim is cut into before it is scored: sentences, sub-sentences, clauses."""

@@ -1,0 +1,93 @@
+"""One guarded answer of a LangChain runnable: its sentences as they are decided on, then the result.
+
+Shared by the runnable and the chat model, in plain and async code, with the config that the wrapped
+runnable is called with. What it is asked and what its chunks mean is up to those two.
+"""
+
+import asyncio
+import copy
+from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import TypeAlias
+
+from langchain_core.callbacks import AsyncCallbackManager, BaseCallbackManager, CallbackManager
+from langchain_core.callbacks.manager import BaseRunManager
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config, patch_config
+from langchain_core.tracers._streaming import _StreamingCallbackHandler, _V2StreamingCallbackHandler
+
+from groundrail.errors import UnsupportedError
+from groundrail.generators.asked import AskedSession
+from groundrail.guard import Guard
+from groundrail.integrations.langchain.documents import SourceCollector, SourceDocuments, SourcedResult
+from groundrail.types import CheckedSentence, Document
+
+Event: TypeAlias = CheckedSentence | SourcedResult
+
+
+def answer(
+    guard: Guard, session: AskedSession | None, prompt: str, sources: SourceDocuments, looked_at: str
+) -> Iterator[Event]:
+    """Drive `session`, or the guard's own generator where there is none, against `sources`."""
+    stream = _around(guard, session).stream(prompt, sources.documents)
+    try:
+        for sentence in stream.sentences():
+            yield sources.explained(sentence, looked_at)
+    except UnsupportedError as error:
+        raise sources.raised(error, looked_at) from error
+    yield sources.result(stream.result, looked_at)
+
+
+async def aanswer(
+    guard: Guard, session: AskedSession | None, prompt: str, sources: SourceDocuments, looked_at: str
+) -> AsyncIterator[Event]:
+    """`answer` for an event loop."""
+    twin = await asyncio.to_thread(_around, guard, session)
+    stream = await twin.astream(prompt, sources.documents)
+    try:
+        async for sentence in stream.sentences():
+            yield sources.explained(sentence, looked_at)
+    except UnsupportedError as error:
+        raise sources.raised(error, looked_at) from error
+    yield sources.result(stream.result, looked_at)
+
+
+def inner_config(
+    config: RunnableConfig | None, run_manager: BaseRunManager | None, sources: SourceDocuments, *, is_async: bool
+) -> RunnableConfig:
+    """A config for the wrapped runnable: its run is a child, its retrievers and tools report to `sources`.
+
+    Without a run manager (a chat model gets none while it streams) the chain around is the parent. Handlers
+    that forward raw tokens to a consumer (`astream_events`, `astream_log`, LangGraph's streams) are left out:
+    through them unreleased text would reach whoever listens. Tracers stay.
+    """
+    around = run_manager or ensure_config().get("callbacks")
+    parent = getattr(around, "run_id", None) or getattr(around, "parent_run_id", None)
+    manager = (AsyncCallbackManager if is_async else CallbackManager)([], parent_run_id=parent)
+    if isinstance(around, BaseRunManager | BaseCallbackManager):
+        for handler in around.inheritable_handlers:
+            if not isinstance(handler, (_StreamingCallbackHandler, _V2StreamingCallbackHandler)):
+                manager.add_handler(handler)
+        manager.add_tags(around.inheritable_tags)
+        manager.add_metadata(around.inheritable_metadata)
+    manager.add_handler(SourceCollector(sources))
+    return patch_config(config, callbacks=manager)
+
+
+class _Started:
+    """A generator that is asked once and has its session already."""
+
+    def __init__(self, session: AskedSession) -> None:
+        self._session = session
+
+    def start(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+        return self._session
+
+
+def _around(guard: Guard, session: AskedSession | None) -> Guard:
+    """The guard with `session` for a generator; its scorer is loaded once, in the guard itself."""
+    _ = guard.scorer
+    if session is None:
+        return guard
+    twin = copy.copy(guard)
+    twin.generator = _Started(session)
+    return twin

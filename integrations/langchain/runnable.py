@@ -1,0 +1,270 @@
+"""`GuardedRunnable`: a LangChain chain or model whose sentences go out only after their verdict.
+
+Finds the sources, turns what the wrapped runnable streams into text, and behaves as a `Runnable`.
+What is released is decided by the guard.
+"""
+
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
+from langchain_core.callbacks.manager import adispatch_custom_event, dispatch_custom_event
+from langchain_core.language_models import BaseChatModel, BaseLanguageModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.prompt_values import PromptValue, StringPromptValue
+from langchain_core.prompts import BasePromptTemplate, PromptTemplate
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import patch_config
+
+from groundrail.errors import GenerationError, InputError
+from groundrail.generators.asked import AskedSession, request_to_continue
+from groundrail.guard import Guard
+from groundrail.integrations.langchain.answer import Event, aanswer, answer, inner_config
+from groundrail.integrations.langchain.documents import SourceDocuments, SourcedResult
+
+TEMPLATE = """Answer from the source below and from nothing else.
+
+Source:
+{documents}
+
+{prompt}"""
+
+SENTENCE_EVENT, RESULT_EVENT = "groundrail_sentence", "groundrail_result"
+
+
+class GuardedRunnable(Runnable[Any, Any]):
+    """Releases what a chain, a chat model or an LLM writes, sentence by sentence, once it is supported.
+
+    A chain gets its input as it is. A model gets `template`, filled with the documents' text and the
+    prompt. Sources are the input's `documents_key`, the same key of what the chain returns, and what
+    retrievers and tools inside the chain find before its first text. A chain that returns dicts writes its
+    answer under `answer_key`.
+
+    runnable: None guards the guard's own generator.
+    return_result: return the `SourcedResult` instead of its text; a stream then yields it once, at the end.
+
+    A call that fails before its first text raises its own exception, for `with_retry` and
+    `with_fallbacks`; what happens later is the policy's choice. A model can rewrite any refused sentence; a
+    chain is run again for its first sentence only, so `Policy(stop=stop_after_attempt(1))` suits a chain
+    that must not run twice.
+
+    Every sentence is also a custom event `groundrail_sentence`, and the result `groundrail_result`.
+    """
+
+    def __init__(
+        self,
+        runnable: Runnable[Any, Any] | None = None,
+        *,
+        guard: Guard | None = None,
+        documents_key: str = "documents",
+        prompt_key: str = "prompt",
+        answer_key: str = "answer",
+        template: str | BasePromptTemplate[Any] = TEMPLATE,
+        return_result: bool = False,
+        name: str | None = None,
+    ) -> None:
+        self.guard = guard or Guard()
+        if runnable is None and self.guard.generator is None:
+            raise InputError("there is nothing to guard: pass a runnable, or a guard that has a generator")
+        self.runnable = runnable
+        self.documents_key, self.prompt_key, self.answer_key = documents_key, prompt_key, answer_key
+        self.template = PromptTemplate.from_template(template) if isinstance(template, str) else template
+        self.return_result = return_result
+        self.name = name
+        self._model = _innermost(runnable)
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        return self._call_with_config(self._invoke, input, config, **kwargs)
+
+    async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        return await self._acall_with_config(self._ainvoke, input, config, **kwargs)
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
+        yield from self._transform_stream_with_config(iter([input]), self._stream, config, **kwargs)
+
+    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
+        async def inputs() -> AsyncIterator[Any]:
+            yield input
+
+        async for piece in self._atransform_stream_with_config(inputs(), self._astream, config, **kwargs):
+            yield piece
+
+    def _invoke(
+        self, input: Any, run_manager: CallbackManagerForChainRun, config: RunnableConfig, **kwargs: Any
+    ) -> Any:
+        for event in self._events(input, run_manager, config, kwargs):
+            if isinstance(event, SourcedResult):
+                return event if self.return_result else event.text
+        raise GenerationError("the guarded answer ended without a result")
+
+    async def _ainvoke(
+        self, input: Any, run_manager: AsyncCallbackManagerForChainRun, config: RunnableConfig, **kwargs: Any
+    ) -> Any:
+        async for event in self._aevents(input, run_manager, config, kwargs):
+            if isinstance(event, SourcedResult):
+                return event if self.return_result else event.text
+        raise GenerationError("the guarded answer ended without a result")
+
+    def _stream(
+        self,
+        inputs: Iterator[Any],
+        run_manager: CallbackManagerForChainRun,
+        config: RunnableConfig,
+        **kwargs: Any,
+    ) -> Iterator[Any]:
+        for input in inputs:
+            for event in self._events(input, run_manager, config, kwargs):
+                if (shown := self._shown(event)) is not None:
+                    yield shown
+
+    async def _astream(
+        self,
+        inputs: AsyncIterator[Any],
+        run_manager: AsyncCallbackManagerForChainRun,
+        config: RunnableConfig,
+        **kwargs: Any,
+    ) -> AsyncIterator[Any]:
+        async for input in inputs:
+            async for event in self._aevents(input, run_manager, config, kwargs):
+                if (shown := self._shown(event)) is not None:
+                    yield shown
+
+    def _shown(self, event: Event) -> str | SourcedResult | None:
+        if isinstance(event, SourcedResult):
+            return event if self.return_result else None
+        return None if self.return_result else event.released_text or None
+
+    def _events(
+        self,
+        input: Any,
+        run_manager: CallbackManagerForChainRun,
+        config: RunnableConfig,
+        kwargs: dict[str, Any],
+    ) -> Iterator[Event]:
+        sources, prompt, asked = self._read(input)
+        child = patch_config(config, callbacks=run_manager.get_child())
+        session = None
+        if self.runnable is not None:
+            runnable, inner = self.runnable, inner_config(config, run_manager, sources, is_async=False)
+
+            def write(accepted: str, refused: Sequence[str]) -> Iterator[str]:
+                chunks = _Chunks(self.answer_key, self.documents_key, sources)
+                for chunk in runnable.stream(self._request(asked, sources, accepted, refused), inner, **kwargs):
+                    if text := chunks.text(chunk):
+                        yield text
+                chunks.finish()
+
+            session = AskedSession(write, continues=self._model is not None)
+            session.open(self.guard.policy.nearest_deadline)
+        for event in answer(self.guard, session, prompt, sources, self._looked_at()):
+            dispatch_custom_event(*_announced(event, sources), config=child)
+            yield event
+
+    async def _aevents(
+        self,
+        input: Any,
+        run_manager: AsyncCallbackManagerForChainRun,
+        config: RunnableConfig,
+        kwargs: dict[str, Any],
+    ) -> AsyncIterator[Event]:
+        sources, prompt, asked = self._read(input)
+        child = patch_config(config, callbacks=run_manager.get_child())
+        session = None
+        if self.runnable is not None:
+            runnable, inner = self.runnable, inner_config(config, run_manager, sources, is_async=True)
+
+            async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
+                chunks = _Chunks(self.answer_key, self.documents_key, sources)
+                request = self._request(asked, sources, accepted, refused)
+                async for chunk in runnable.astream(request, inner, **kwargs):
+                    if text := chunks.text(chunk):
+                        yield text
+                chunks.finish()
+
+            session = AskedSession(write, continues=self._model is not None)
+            await session.aopen(self.guard.policy.nearest_deadline)
+        async for event in aanswer(self.guard, session, prompt, sources, self._looked_at()):
+            await adispatch_custom_event(*_announced(event, sources), config=child)
+            yield event
+
+    def _read(self, input: Any) -> tuple[SourceDocuments, str, Any]:
+        """The sources and the prompt of an input, and what to ask the wrapped runnable."""
+        if not isinstance(input, Mapping):
+            prompt = input if isinstance(input, str) else ""
+            if self.runnable is None and not prompt:
+                raise InputError(f"the input must be a dict with {self.prompt_key!r} and {self.documents_key!r}")
+            return SourceDocuments(), prompt, input
+        sources = SourceDocuments(input.get(self.documents_key))
+        prompt = input.get(self.prompt_key, "")
+        if self._model is None and self.runnable is not None:
+            return sources, prompt if isinstance(prompt, str) else "", input
+        if not isinstance(prompt, str) or self.prompt_key not in input:
+            raise InputError(
+                f"a model's prompt must be text under {self.prompt_key!r}; the input has the keys {sorted(input)}"
+            )
+        if self._model is None:
+            return sources, prompt, prompt
+        texts = "\n\n".join(document.text for document in sources.documents)
+        return sources, prompt, self.template.invoke({"documents": texts, "prompt": prompt})
+
+    def _request(self, asked: Any, sources: SourceDocuments, accepted: str, refused: Sequence[str]) -> Any:
+        """The first request as it is; later ones with what stands and what was refused."""
+        if self._model is None or not (accepted or refused):
+            return asked
+        value = StringPromptValue(text=asked) if isinstance(asked, str) else asked
+        if not isinstance(self._model, BaseChatModel):
+            return (value.to_string() if isinstance(value, PromptValue) else str(value)) + accepted
+        messages: list[Any] = value.to_messages() if isinstance(value, PromptValue) else list(value)
+        stands = [AIMessage(accepted)] if accepted else []
+        return [*messages, *stands, HumanMessage(request_to_continue(accepted, refused))]
+
+    def _looked_at(self) -> str:
+        inside = "" if self.runnable is None else ", the retrievers and tools that ran before the first text"
+        return f"the input's key {self.documents_key!r}{inside}"
+
+
+class _Chunks:
+    """Reads what one call of a runnable streams: its text, and documents that come along in dicts."""
+
+    def __init__(self, answer_key: str, documents_key: str, sources: SourceDocuments) -> None:
+        self._answer_key, self._documents_key, self._sources = answer_key, documents_key, sources
+        self._other_keys: set[str] = set()
+        self._answered = False
+
+    def text(self, chunk: Any) -> str:
+        """Raises: InputError for what is neither text, a message nor a dict."""
+        if isinstance(chunk, Mapping):
+            self._sources.add(chunk.get(self._documents_key))
+            if self._answer_key not in chunk:
+                self._other_keys.update(chunk)
+                return ""
+            chunk = chunk[self._answer_key]
+        self._answered = True
+        if isinstance(chunk, BaseMessage):
+            return str(chunk.text)
+        if isinstance(chunk, str):
+            return chunk
+        raise InputError(
+            f"the runnable gave {type(chunk).__name__}; it must give text, a message, "
+            f"or a dict with one of these under {self._answer_key!r} (answer_key)"
+        )
+
+    def finish(self) -> None:
+        """Raises: InputError if dicts came and none had the answer's key."""
+        if self._other_keys and not self._answered:
+            keys = sorted(self._other_keys)
+            raise InputError(f"no answer under {self._answer_key!r}: the runnable gave {keys}; set answer_key to one")
+
+
+def _announced(event: Event, sources: SourceDocuments) -> tuple[str, Any]:
+    """A custom event's name and data."""
+    if isinstance(event, SourcedResult):
+        return RESULT_EVENT, event
+    return SENTENCE_EVENT, sources.event(event)
+
+
+def _innermost(runnable: Any) -> BaseLanguageModel[Any] | None:
+    """The model inside `bind`, `with_config`, `with_retry` and `with_fallbacks`, None for a chain."""
+    while runnable is not None and not isinstance(runnable, BaseLanguageModel):
+        runnable = getattr(runnable, "bound", None) or getattr(runnable, "runnable", None)
+    return runnable

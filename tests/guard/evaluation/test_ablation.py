@@ -1,0 +1,100 @@
+"""Factual ablation equals its definition, computed token by token."""
+
+import json
+import math
+from pathlib import Path
+
+import pytest
+from tests.decoding.conftest import full_pass, letters, steered
+from transformers import PreTrainedModel
+
+from groundrail.decoding import PMI
+from groundrail.errors import InputError, SourceTooLongError
+from groundrail.evaluation.ablation import AblationExample, AblationResult, factual_ablation, load_examples
+
+EXAMPLES = [
+    AblationExample("He won", " seven", "a seven b", "a two b"),
+    AblationExample("He won", " two", "a two b", "a seven b"),
+    AblationExample("in", " 1990.", "it was 1990", "it was 1891"),
+]
+
+
+def slow_log_p(model: PreTrainedModel, example: AblationExample, source: str, pmi: PMI | None) -> float:
+    """Sum over the target's tokens, each from its own full passes."""
+
+    def ids(text: str) -> list[int]:
+        return letters()(text)["input_ids"]
+
+    target, context = ids(example.target), ids(example.context)
+    total = 0.0
+    for place, token in enumerate(target):
+        log_p = full_pass(model, [2, *ids(source + "\n\n"), *context], target[:place])
+        if pmi is not None:
+            log_p = steered(log_p, full_pass(model, [2, *context], target[:place]), pmi)
+        total += float(log_p[token])
+    return total
+
+
+@pytest.mark.parametrize("pmi", [None, PMI(0.5), PMI(0.3, "interpolation")])
+def test_log_ratios_equal_the_definition(decoder: PreTrainedModel, pmi: PMI | None) -> None:
+    result = factual_ablation(decoder, letters(), EXAMPLES, steering=pmi)
+    for example, found in zip(EXAMPLES, result.log_ratios, strict=True):
+        expected = slow_log_p(decoder, example, example.source, pmi)
+        expected -= slow_log_p(decoder, example, example.other_source, pmi)
+        assert found == pytest.approx(expected, abs=1e-3)
+
+
+def test_accuracies_count_what_is_above_each_margin() -> None:
+    result = AblationResult((0.5, -1.0, 5.0, 7.0), (0.0, math.log(100), math.log(1000)))
+    assert result.accuracies == (0.75, 0.5, 0.25)
+
+
+RECORD = {"context": "c", "target": "t", "new_target": "n", "source": "s", "new_source": "r", "extra": 1}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        json.dumps({"2": RECORD, "11": RECORD}),
+        json.dumps(RECORD) + "\n\n" + json.dumps(RECORD) + "\n",
+        json.dumps({"2": RECORD}) + "\n" + json.dumps({"11": RECORD}),
+    ],
+)
+def test_every_record_gives_two_examples(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "synthetic.jsonl"
+    path.write_text(text)
+    expected = [AblationExample("c", "t", "s", "r"), AblationExample("c", "n", "r", "s")]
+    assert load_examples(path) == expected * 2
+
+
+def test_bad_input_is_an_error(tmp_path: Path, models: dict[str, PreTrainedModel]) -> None:
+    path = tmp_path / "examples.jsonl"
+    path.write_text("\n")
+    with pytest.raises(InputError, match="no examples"):
+        load_examples(path)
+    path.write_text(json.dumps({"target": "t", "source": "s"}))
+    with pytest.raises(InputError, match=r"context.*new_target.*new_source"):
+        load_examples(path)
+    with pytest.raises(InputError, match="at least one example"):
+        factual_ablation(models["llama"], letters(), [])
+    long = AblationExample("c", "t", "s" * 200, "r")
+    with pytest.raises(SourceTooLongError, match="205 tokens"):
+        factual_ablation(models["llama"], letters(), [long])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{\n", "line 1: expected a JSON object"),
+        ("\n[1, 2]", "line 2: expected a JSON object, not list"),
+        ('{"0": 3}', "line 1: a record has no text"),
+        ('{"context": 1, "target": "t", "new_target": "n", "source": null, "new_source": "r"}', "context.*source"),
+    ],
+)
+def test_a_file_in_the_wrong_format_is_named_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "examples.jsonl"
+    path.write_text(text)
+    with pytest.raises(InputError, match=said):
+        load_examples(path)
+    with pytest.raises(InputError, match="cannot be read"):
+        load_examples(tmp_path / "none.jsonl")

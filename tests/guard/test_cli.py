@@ -1,0 +1,124 @@
+"""The command line with the built-in judge: exit codes, one-line errors, output that is safe to pipe."""
+
+import io
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from groundrail.cli import main
+
+ROOT = Path(__file__).parents[2]
+LEASE = ROOT / "examples" / "documents" / "lease.txt"
+TRUE = "The lease ends on 28 February 2026."
+FALSE = "The lease ends on 28 March 2027."
+
+
+@pytest.fixture
+def answer(tmp_path: Path) -> Path:
+    path = tmp_path / "answer.txt"
+    path.write_text(f"{TRUE} {FALSE}\n", encoding="utf-8")
+    return path
+
+
+def test_check_finds_the_wrong_date(answer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(answer), "--source", str(LEASE)]) == 1
+    shown = capsys.readouterr().out
+    assert "unsupported" in shown
+    assert "\x1b" not in shown
+
+
+def test_check_json_is_the_result(answer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(answer), "--source", str(LEASE), "--json"]) == 1
+    result = json.loads(capsys.readouterr().out)
+    assert result["text"] == TRUE + " "
+    assert [sentence["verdict"] for sentence in result["sentences"]] == ["supported", "unsupported"]
+    (citation,) = result["sentences"][0]["citations"]
+    assert "28 February 2026" in citation["text"]
+    assert LEASE.read_text()[citation["start"] : citation["end"]] == citation["text"]
+
+
+def test_standard_input_and_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TRUE.encode())))
+    page = tmp_path / "report.html"
+    assert main(["check", "-", "--source", str(LEASE), "--html", str(page)]) == 0
+    assert "28 February 2026" in page.read_text(encoding="utf-8")
+
+
+def test_several_sources_are_named_in_citations(answer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    manual = LEASE.with_name("manual.txt")
+    main(["check", str(answer), "--source", str(manual), str(LEASE), "--json"])
+    result = json.loads(capsys.readouterr().out)
+    assert result["sentences"][0]["citations"][0]["document_id"] == str(LEASE)
+
+
+def test_an_empty_source_supports_nothing(tmp_path: Path, answer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    blank = tmp_path / "blank.txt"
+    blank.write_text(" \n")
+    assert main(["check", str(answer), "--source", str(blank), "--json"]) == 1
+    assert {s["verdict"] for s in json.loads(capsys.readouterr().out)["sentences"]} == {"no_source"}
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda folder: folder / "missing.txt", "there is no such file"),
+        (lambda folder: folder, "is a folder"),
+        (lambda folder: _written(folder / "latin.txt", b"caf\xe9 co\xfbte"), "not UTF-8"),
+    ],
+)
+def test_unreadable_input_is_one_line_and_exit_code_2(
+    make: object, message: str, tmp_path: Path, answer: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["check", str(answer), "--source", str(make(tmp_path))]) == 2  # type: ignore[operator]
+    error = capsys.readouterr().err
+    assert message in error
+    assert error.count("\n") == 1
+
+
+def _written(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+def test_bad_options_are_exit_code_2(answer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        main(["check", str(answer)])
+    assert caught.value.code == 2
+    assert main(["check", str(answer), "--source", str(LEASE), "--threshold", "nan"]) == 2
+    assert "--threshold is nan" in capsys.readouterr().err
+
+
+def test_peak_memory_of_check_stays_under_1200_mb(answer: Path) -> None:
+    program = (
+        "import sys; from groundrail.cli import main; "
+        f"main(['check', {str(answer)!r}, '--source', {str(LEASE)!r}]); "
+        "print(next(line for line in open('/proc/self/status') if 'VmHWM' in line), file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    peak = re.search(r"VmHWM:\s*(\d+) kB", done.stderr)
+    assert peak is not None
+    assert int(peak[1]) < 1_200_000
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["check", "-", "--source", "-"], "once"),
+        (["check", "ANSWER", "--source", "LEASE", "LEASE"], "id"),
+        (["ask", "?", "--source", "LEASE", "--model", "./no-such-model"], "no-such-model"),
+        (["check", "ANSWER", "--source", "LEASE", "--entailment", "./no-such-model"], "no-such-model"),
+    ],
+)
+def test_bad_use_is_one_line_and_exit_code_2(
+    answer: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    given = {"ANSWER": str(answer), "LEASE": str(LEASE)}
+    assert main([given.get(argument, argument) for argument in arguments]) == 2
+    printed = capsys.readouterr()
+    assert said in printed.err
+    assert printed.err.startswith("groundrail: ")
+    assert printed.err.count("\n") == 1
