@@ -1,7 +1,7 @@
 """The guard's one loop, free of I/O: sentences in, verdicts, retries and releases out.
 
 `checked_text` and `guarded_generation` are coroutines of steps: they yield what they need done (read a
-piece, judge claims, rewind the session) and are sent the outcome. `groundrail.guard` drives them, in
+piece, judge claims, rewind the session) and are sent the outcome. `groundrail.drivers` drives them, in
 plain and in async code, so that both run the same logic.
 """
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from groundrail.claims import claim_of
+from groundrail.deadline import OverdueError
 from groundrail.errors import GenerationError, GroundrailError, InputError, ScoringError, UnsupportedError
 from groundrail.policy import Attempts, Policy
 from groundrail.scoring.base import Score
@@ -77,7 +78,8 @@ class _Answer:
     """What is known of one answer, and the rules that need no I/O."""
 
     def __init__(self, documents: Sequence[Document], policy: Policy, threshold: float, claim_of: ClaimOf) -> None:
-        self.policy, self.threshold, self.claim_of = policy, threshold, claim_of
+        self.policy, self.claim_of = policy, claim_of
+        self.threshold = threshold if policy.threshold is None else policy.threshold
         self.has_source = any(document.text.strip() for document in documents)
         self.sentences: list[CheckedSentence] = []
         self.raw = ""
@@ -185,8 +187,8 @@ class _Answer:
         started = time.monotonic()
         try:
             scores = iter(_one_each(asked, (yield Judge(asked, self.time_left(since)))) if asked else ())
-        except TimeoutError:
-            late = f"no verdict within {self.policy.deadline or self.policy.answer_deadline:g} seconds"
+        except OverdueError as overdue:
+            late = f"no verdict: {overdue}"
             return [
                 self.failed(s, Verdict.TIMEOUT, late) if claim is not None else self.verdict(s, None, 0.0)
                 for s, claim in zip(sentences, claims, strict=True)

@@ -13,26 +13,27 @@ from tenacity import stop_after_attempt, stop_after_delay
 
 from groundrail import CheckedSentence, Document, Guard, InputError, Policy, UnsupportedError, Verdict
 from groundrail.errors import GenerationError
-from groundrail.scoring.base import Score
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
-from groundrail.types import Citation
+from groundrail.types import Citation, Source, as_documents
 
 SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
 TRUE = "The rent is 950 euros. "
 FALSE = "The rent is 990 euros. "
 
 
-class WordScorer:
+class WordScorer(Scorer):
     """Scores a claim by whether all its words are in the source; counts claims and calls."""
-
-    threshold = 0.5
 
     def __init__(self) -> None:
         self.entailment = FakeEntailment()
         self.claims: list[str] = []
         self.calls = 0
 
-    def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+    def read(self, source: Source) -> Reader:
+        return Prepared(self.judge, as_documents(source))
+
+    def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
         self.calls += 1
         self.claims.extend(claims)
         values = self.entailment.entailment([(source[0].text, claim) for claim in claims])
@@ -84,10 +85,10 @@ def test_nothing_is_shown_before_its_verdict() -> None:
     shown: list[str] = []
 
     class Watching(WordScorer):
-        def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+        def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
             assert not any(claim in "".join(shown) for claim in claims)
             seen.extend(claims)
-            return super().score(claims, source)
+            return super().judge(claims, source)
 
     script = [TRUE, FALSE, "Pets are not allowed."]
     for text in Guard(ScriptedGenerator(script), scorer=Watching(), policy=Policy()).stream("?", SOURCE):
@@ -167,12 +168,12 @@ def test_not_text_is_refused() -> None:
 
 
 class FailingScorer(WordScorer):
-    def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+    def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
         if any("boom" in claim for claim in claims):
             raise RuntimeError("the model fell over")
         return [
             Score(float("nan")) if "Pets" in c else s
-            for c, s in zip(claims, super().score(claims, source), strict=True)
+            for c, s in zip(claims, super().judge(claims, source), strict=True)
         ]
 
 
@@ -235,10 +236,10 @@ def test_half_a_sentence_is_not_released(written: str, released: str) -> None:
 
 def test_slow_scorer_times_out_closed() -> None:
     class Slow(WordScorer):
-        def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+        def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
             if "990" in claims[0]:
                 time.sleep(2)
-            return super().score(claims, source)
+            return super().judge(claims, source)
 
     result = Guard(ScriptedGenerator([FALSE, TRUE]), scorer=Slow(), policy=Policy(deadline=0.3)).generate("?", SOURCE)
     assert [s.verdict for s in result.sentences] == [Verdict.TIMEOUT, Verdict.SUPPORTED]
@@ -370,7 +371,7 @@ def test_the_time_until_the_first_text_counts(is_async: bool) -> None:
 @pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
 def test_a_score_that_is_no_number_supports_nothing(value: float) -> None:
     class Broken(WordScorer):
-        def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+        def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
             return [Score(value) for _ in claims]
 
     (sentence,) = Guard(scorer=Broken()).check(TRUE, SOURCE).sentences
@@ -380,7 +381,7 @@ def test_a_score_that_is_no_number_supports_nothing(value: float) -> None:
 @pytest.mark.parametrize("scores", [[], [Score(0.9)] * 3, [None], [Score(None)]])  # type: ignore[arg-type]
 def test_a_scorer_must_give_one_score_a_claim(scores: list[Score]) -> None:
     class Broken(WordScorer):
-        def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+        def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
             return scores
 
     (sentence,) = Guard(scorer=Broken()).check(TRUE, SOURCE).sentences
