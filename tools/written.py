@@ -103,7 +103,9 @@ class Forms:
             if window:
                 return Pair(_read(text, window), claim.text, "not_entailment", "removed")
         other = self.rng.choice([each for each in self.texts if each is not text])
-        return Pair(other.index.window(other.index.ranked(claim.text), size).text, claim.text, "neutral", "other text")
+        ranked = other.index.ranked(claim.text) or [0]
+        window = self._taken(other, ranked, size) or ranked[:1]
+        return Pair(_read(other, window), claim.text, "neutral", "other text")
 
     def _places(self, text: Text, claim: Claim) -> set[int]:
         return {

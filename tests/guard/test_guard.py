@@ -13,6 +13,7 @@ from tenacity import stop_after_attempt, stop_after_delay
 
 from groundrail import CheckedSentence, Document, Guard, InputError, Policy, UnsupportedError, Verdict
 from groundrail.errors import GenerationError
+from groundrail.generators import Generator, Session
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
 from groundrail.types import Citation, Source, as_documents
@@ -212,7 +213,7 @@ def test_a_generator_that_dies_keeps_what_was_released() -> None:
 
 @pytest.mark.parametrize(("written", "released"), [("The lease ends in", ""), (TRUE, TRUE), (TRUE + "Th", TRUE)])
 def test_half_a_sentence_is_not_released(written: str, released: str) -> None:
-    class Cut:
+    class Cut(Session):
         cut_off = "no room for more"
 
         def propose(self) -> Iterator[str]:
@@ -222,7 +223,7 @@ def test_half_a_sentence_is_not_released(written: str, released: str) -> None:
 
         def reject(self, n_chars: int) -> None: ...
 
-    class Short:
+    class Short(Generator):
         def start(self, prompt: str, documents: Sequence[Document]) -> Cut:
             return Cut()
 

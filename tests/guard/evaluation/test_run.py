@@ -7,7 +7,7 @@ from groundrail.evaluation.counting import CountingEntailment, counted
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.run import evaluate, fingerprint, read_results
 from groundrail.evaluation.summary import match, summarise
-from groundrail.scoring.base import Score
+from groundrail.scoring.base import Prepared, Score, Scorer
 from groundrail.scoring.decomposed import SentencePairScorer, SentliScorer, TopKScorer
 from groundrail.scoring.overlap import OverlapScorer
 from groundrail.scoring.units.base import WholeClaim
@@ -119,13 +119,16 @@ def test_weights_that_change_under_one_name_are_noticed(hashed_yes_no, lines):
         assert count() == expected
 
 
-class Refusing:
+class Refusing(Scorer):
     """Fails on any batch that holds a claim about pets, as often as it is told to."""
 
     def __init__(self):
         self.failing = True
 
-    def score(self, claims, source):
+    def read(self, source):
+        return Prepared(self.judge, source)
+
+    def judge(self, claims, source):
         if self.failing and any("Pets" in claim for claim in claims):
             raise ScoringError("no pets here")
         return [Score(0.5) for _ in claims]
