@@ -32,6 +32,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (GroundrailError, ValueError) as error:
         print(f"groundrail: {error}", file=sys.stderr)
         return BAD_USE
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "rich":
+            raise
+        print(f"groundrail: {MissingExtraError('The command line', 'cli')}", file=sys.stderr)
+        return BAD_USE
     except KeyboardInterrupt:
         print("groundrail: interrupted", file=sys.stderr)
         return 130

@@ -10,6 +10,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any, TypeAlias
 
 from groundrail.claims import claim_of
@@ -113,9 +114,13 @@ class _Answer:
             return CheckedSentence(**fields, verdict=Verdict.ERROR, reason=f"the model gave no score ({value})")
         if value >= self.threshold:
             return CheckedSentence(**fields, verdict=Verdict.SUPPORTED, score=value, citations=score.citations)
-        reason = f"score {value:.2f} is under the threshold {self.threshold:.2f}"
         return CheckedSentence(
-            **fields, verdict=Verdict.UNSUPPORTED, score=value, citations=score.citations, reason=reason
+            **fields,
+            verdict=Verdict.UNSUPPORTED,
+            score=value,
+            citations=score.citations,
+            conflict=score.conflict,
+            reason=_why(score),
         )
 
     def failed(self, sentence: Sentence, verdict: Verdict, reason: str, seconds: float = 0.0) -> CheckedSentence:
@@ -291,6 +296,19 @@ def guarded_generation(
     if refused is not None:  # the generator had nothing else to say in its place
         yield Release(answer.settle(refused, earlier[:-1]))
     return answer.result()
+
+
+def _why(score: Score) -> str:
+    """What a reader is told of a sentence that is not supported."""
+    if score.conflict is not None:
+        return f"the source says otherwise: “{_shortened(score.conflict.text)}”"
+    if score.citations:
+        return f"the source does not say this; nearest: “{_shortened(score.citations[0].text)}”"
+    return "the source does not say this"
+
+
+def _shortened(text: str) -> str:
+    return shorten(text, 200, placeholder=" …")
 
 
 def _one_each(claims: Sequence[str], scores: Sequence[Score]) -> Sequence[Score]:

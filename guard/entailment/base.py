@@ -9,6 +9,8 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from groundrail.errors import ModelError
+
 FloatArray: TypeAlias = NDArray[np.float64]
 Pair: TypeAlias = tuple[str, str]
 
@@ -42,6 +44,17 @@ class NLIModel(EntailmentModel, Protocol):
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         """Probabilities of entailment, neutral, contradiction, in this order, shape (n, 3)."""
         ...
+
+
+def three_way(model: EntailmentModel) -> NLIModel | None:
+    """The model, where it tells neutral from contradiction; None where it only says how far a claim is entailed."""
+    if not isinstance(model, NLIModel):
+        return None
+    try:
+        model.classify([])
+    except ModelError:
+        return None
+    return model
 
 
 class Wrapped(EntailmentModel):

@@ -15,10 +15,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """`value` in [0, 1] for entailment scorers, NaN where the model gave none; best citation first."""
+    """`value` in [0, 1] for entailment scorers, NaN where the model gave none; best citation first.
+
+    conflict: the place that says otherwise, where the model tells contradiction from silence.
+    """
 
     value: float
     citations: tuple[Citation, ...] = ()
+    conflict: Citation | None = None
 
 
 @runtime_checkable

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair, three_way
 from groundrail.entailment.loading import load
 from groundrail.errors import InputError, ModelError
 from groundrail.scoring import passages as source_passages
@@ -40,16 +40,13 @@ class _Task:
 def load_nli(entailment: EntailmentModel | str | None, wanted_by: str) -> NLIModel:
     """A model of three classes, loaded as everywhere. Raises: ModelError for one that only says yes or no."""
     model = load(entailment)
-    needs = f"{wanted_by} needs a model of three classes (entailment, neutral, contradiction)"
-    if not isinstance(model, NLIModel):
+    nli = three_way(model)
+    if nli is None:
         raise ModelError(
-            f"{needs}, and {type(model).__name__} only tells entailment; pass a CrossEncoderEntailment of an NLI model"
+            f"{wanted_by} needs a model of three classes (entailment, neutral, contradiction), and this "
+            f"{type(model).__name__} only tells entailment; pass a CrossEncoderEntailment of an NLI model"
         )
-    try:
-        model.classify([])
-    except ModelError as error:
-        raise ModelError(f"{needs}: {error}") from error
-    return model
+    return nli
 
 
 class _Decomposed(Scorer, ABC):

@@ -8,13 +8,15 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from groundrail.entailment.base import EntailmentModel
+import numpy as np
+
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, three_way
 from groundrail.entailment.loading import load
 from groundrail.errors import InputError
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.scoring.index import SentenceIndex, Window
 from groundrail.scoring.passages import Passage, best, room
-from groundrail.types import Source, as_documents
+from groundrail.types import Citation, Source, as_documents
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,7 @@ class NearestScorer(Scorer):
         self.entailment = load(entailment)
         self.tokens, self.k, self.documents = tokens, k, documents
         self.threshold = self.entailment.threshold
+        self._nli = three_way(self.entailment)
 
     def read(self, source: Source) -> Reader:
         """Index the source's sentences."""
@@ -69,11 +72,18 @@ class NearestScorer(Scorer):
             for reading in of_claim
             for premise in (reading.window.text, *(passage.text for passage in reading.cited))
         ]
-        values = iter(self.entailment.entailment(pairs).tolist())
+        judged = iter(self._judge(pairs))
         return [
-            best([_scored(reading, next(values), [next(values) for _ in reading.cited]) for reading in of_claim])
+            best([_scored(reading, next(judged), [next(judged) for _ in reading.cited]) for reading in of_claim])
             for of_claim in read
         ]
+
+    def _judge(self, pairs: Sequence[Pair]) -> FloatArray:
+        """Entailment, neutral, contradiction, shape (n, 3); all that is not entailed is neutral to a model of two classes."""
+        if self._nli is not None:
+            return self._nli.classify(pairs)
+        entailed = self.entailment.entailment(pairs)
+        return np.stack([entailed, 1 - entailed, np.zeros_like(entailed)], axis=1)
 
     def _readings(self, claim: str, index: SentenceIndex) -> list[_Reading]:
         size = min(self.tokens, room(claim, self.entailment))
@@ -88,8 +98,17 @@ class NearestScorer(Scorer):
         return readings
 
 
-def _scored(reading: _Reading, value: float, alone: Sequence[float]) -> Score:
+def _scored(reading: _Reading, window: FloatArray, alone: Sequence[FloatArray]) -> Score:
+    """`window` and each row of `alone`: entailment, neutral, contradiction, shape (3,)."""
+    value, silent, contrary = map(float, window)
     if math.isnan(value):
         return Score(math.nan)
-    place = max(range(len(alone)), key=lambda number: -1.0 if math.isnan(alone[number]) else alone[number])
-    return Score(value, (reading.cited[place].cite(alone[place]),))
+    conflict = _place(reading, alone, 2) if contrary > max(value, silent) else None
+    return Score(value, (_place(reading, alone, 0),), conflict)
+
+
+def _place(reading: _Reading, alone: Sequence[FloatArray], column: int) -> Citation:
+    """The sentence that says it, or the contrary, best alone."""
+    scores = [-1.0 if math.isnan(row[column]) else float(row[column]) for row in alone]
+    best_of = max(range(len(scores)), key=scores.__getitem__)
+    return reading.cited[best_of].cite(scores[best_of])

@@ -247,6 +247,75 @@ def test_slow_scorer_times_out_closed() -> None:
     assert result.text == TRUE
 
 
+@pytest.mark.parametrize("deadline", [None, 5.0])
+def test_a_timeout_of_the_scorers_own_is_an_error(deadline: float | None) -> None:
+    class TimingOut(WordScorer):
+        def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+            raise TimeoutError("the server is slow")
+
+    subject = Guard(lambda prompt: TRUE, scorer=TimingOut(), policy=Policy(deadline=deadline))
+    streamed = subject.generate("?", SOURCE)
+    awaited = asyncio.run(subject.agenerate("?", SOURCE))
+    for result in (subject.check(TRUE, SOURCE), streamed, awaited):
+        (sentence,) = result.sentences
+        assert sentence.verdict is Verdict.ERROR
+        assert "the server is slow" in str(sentence.reason)
+        assert result.text == ""
+
+
+def test_a_source_is_read_once_an_answer() -> None:
+    class Reading(WordScorer):
+        reads = 0
+
+        def read(self, source: Source) -> Reader:
+            self.reads += 1
+            return super().read(source)
+
+    scorer = Reading()
+    subject = Guard(ScriptedGenerator([TRUE, [FALSE, TRUE], "Pets are not allowed."]), scorer=scorer)
+    subject.generate("?", SOURCE)
+    assert scorer.reads == 1
+    subject.check(TRUE + FALSE, SOURCE)
+    assert scorer.reads == 2
+
+
+def test_a_stream_left_early_frees_its_generator() -> None:
+    closed: list[bool] = []
+
+    class Holding(Session):
+        def propose(self) -> Iterator[str]:
+            yield TRUE + TRUE + TRUE
+
+        def accept(self, n_chars: int) -> None: ...
+
+        def reject(self, n_chars: int) -> None: ...
+
+        def close(self) -> None:
+            closed.append(True)
+
+    class Holder(Generator):
+        def start(self, prompt: str, documents: Sequence[Document]) -> Session:
+            return Holding()
+
+    subject = Guard(Holder(), scorer=WordScorer())
+    with subject.stream("?", SOURCE) as stream:
+        assert next(iter(stream)) == TRUE
+        assert not closed
+    assert closed
+
+    async def leave() -> None:
+        closed.clear()
+        async with await subject.astream("?", SOURCE) as stream:
+            async for _ in stream:
+                break
+        assert closed
+
+    asyncio.run(leave())
+    closed.clear()
+    subject.generate("?", SOURCE)
+    assert closed
+
+
 def test_slow_generator_times_out() -> None:
     release = threading.Event()
 

@@ -3,6 +3,7 @@
 import math
 import random
 
+import numpy as np
 import pytest
 
 from groundrail import Document, InputError
@@ -74,3 +75,25 @@ def test_a_blank_source_has_no_score_and_settings_must_be_positive() -> None:
     for setting in ({"k": 0}, {"tokens": 0}, {"documents": 0}):
         with pytest.raises(InputError, match="at least one"):
             NearestScorer(FakeEntailment(), **setting)
+
+
+class ThreeWay(FakeEntailment):
+    """Euros that differ contradict, words that are missing are not stated."""
+
+    def classify(self, pairs):
+        self.calls.append(list(pairs))
+        rows = [
+            (float(f"{claim[12]} euros" in p), 0.2, 0.7 * ("euros" in p and claim[12] not in p)) for p, claim in pairs
+        ]
+        return np.array([np.array(row) / sum(row) for row in rows])
+
+
+def test_what_says_otherwise_is_told_from_what_says_nothing() -> None:
+    text = "Pets are fine. The rent is 5 euros a month."
+    supported, contrary = NearestScorer(ThreeWay()).score(["The rent is 5 euros.", "The rent is 6 euros."], text)
+    assert supported.conflict is None
+    assert contrary.conflict is not None
+    assert contrary.conflict.text == "The rent is 5 euros a month."
+    (silent,) = NearestScorer(ThreeWay()).score(["The rent is 7 euros."], "The rent is due.")
+    assert silent.conflict is None
+    assert NearestScorer(FakeEntailment()).score(["The rent is 6 euros."], text)[0].conflict is None
