@@ -25,7 +25,7 @@ from groundrail.evaluation.run import Result, evaluate
 from groundrail.evaluation.summary import Summary, labelled, match, summarise
 from groundrail.evaluation.tables import console, print_summaries, print_threshold
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.registry import DEFAULT, SCORERS, UNITS, load_scorer, load_units, needs_entailment
+from groundrail.scoring.registry import DEFAULT, SCORERS, UNITS, load_scorer, needs_entailment
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -66,7 +66,12 @@ def _add_scoring(parser: argparse.ArgumentParser) -> None:
         help="a setting of the scorer, such as k=3; may be repeated",
     )
     parser.add_argument("--units", choices=tuple(UNITS), default="sentences", help="what a claim is cut into")
-    parser.add_argument("--aggregate", choices=("mean", "minimum"), default="mean")
+    parser.add_argument(
+        "--aggregate",
+        choices=("mean", "minimum"),
+        default="mean",
+        help="over a claim's sentences; over the sub-sentences of a sentence it is the minimum",
+    )
     parser.add_argument("--format", choices=tuple(FORMATS), help="file format (guessed from the content)")
     parser.add_argument("--documents", type=Path, metavar="DIR", help="folder of a challenge file's documents")
     parser.add_argument("--limit", type=int, metavar="N", help="measure on N claims of each data set")
@@ -141,7 +146,7 @@ def _run(args: argparse.Namespace) -> _Run:
             examples,
             results=None if args.out is None else args.out / "results.jsonl",
             settings=named,
-            units=load_units(args.units),
+            units=args.units,
             aggregate=args.aggregate,
             counter=counter,
             progress=progress,

@@ -11,7 +11,7 @@ from typing import Any
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.units.base import Units
+from groundrail.scoring.units.base import Aggregate, Units, UnitScorer
 
 SCORERS: dict[str, str] = {
     "scale": "groundrail.scoring.scale.scorer:ScaleScorer",
@@ -79,6 +79,17 @@ def load_units(name: str) -> Units:
         raise InputError(f"no units are called {name!r}; there are {', '.join(UNITS)}")
     units: Units = _find(UNITS[name])()
     return units
+
+
+def in_units(scorer: Scorer, name: str, aggregate: Aggregate = "mean") -> UnitScorer:
+    """`scorer` on claims cut into the units called `name`, their scores joined by `aggregate`.
+
+    Sub-sentences are nested: the minimum over those of a sentence, then `aggregate` over sentences (InFusE,
+    sections 3 and 4). Raises: InputError for an unknown name.
+    """
+    if name == "subsentences":
+        scorer, name = UnitScorer(scorer, load_units(name), "minimum"), "sentences"
+    return UnitScorer(scorer, load_units(name), aggregate)
 
 
 DEFAULT = "nearest"
