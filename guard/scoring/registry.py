@@ -51,7 +51,12 @@ def needs_entailment(name: str) -> bool:
 
     Raises: InputError for an unknown name.
     """
-    return "entailment" in inspect.signature(_factory(name)).parameters
+    return "entailment" in settings_of(name)
+
+
+def settings_of(name: str) -> frozenset[str]:
+    """What the scorer's constructor takes. Raises: InputError for an unknown name."""
+    return frozenset(inspect.signature(_factory(name)).parameters)
 
 
 def load_scorer(name: str, entailment: EntailmentModel | str | None = None, **settings: Any) -> Scorer:
