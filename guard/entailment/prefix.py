@@ -4,6 +4,7 @@ Premise tokens see each other; a claim's tokens see the premise and the claim (t
 So a premise costs its tokens once, whatever number of claims is asked about it, and a claim costs only its own.
 """
 
+import threading
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from transformers import MPNetForSequenceClassification, PreTrainedTokenizerBase
 
 from groundrail.entailment import pretrained
 from groundrail.entailment.base import FloatArray, NLIModel, Pair
+from groundrail.errors import InputError
 
 States: TypeAlias = list[tuple[Tensor, Tensor]]
 """Keys and values of every layer, each (heads, tokens, head size)."""
@@ -52,6 +54,7 @@ def read(
     x = embeddings.LayerNorm(embeddings.word_embeddings(ids) + embeddings.position_embeddings(positions + _FIRST))
     before = torch.arange(past[0][0].shape[1], device=ids.device) if past else positions[:0]
     places = torch.cat([before, positions])
+    blocks = [replace(b, keys=b.keys.to(ids.device), visible=b.visible.to(ids.device)) for b in blocks]
     biases = [_bias(encoder, positions[b.start : b.end], places[b.keys], b.visible) for b in blocks]
     states: States = []
     for number, layer in enumerate(encoder.layer):
@@ -148,6 +151,7 @@ class PrefixEntailment(NLIModel):
         self.cache_bytes, self.batch_tokens = cache_bytes, batch_tokens
         self.max_tokens = int(model.config.max_position_embeddings) - _FIRST - 4
         self._cache: OrderedDict[str, _Kept] = OrderedDict()
+        self._lock = threading.Lock()
         names = {str(name).lower(): index for index, name in model.config.id2label.items()}
         self._order = [names[name] for name in ("entailment", "neutral", "contradiction")]
 
@@ -183,6 +187,11 @@ class PrefixEntailment(NLIModel):
         return ids
 
     def _premise(self, premise: str, longest: int) -> _Kept:
+        """The states of a premise beside which a claim of `longest` tokens fits, read now or before."""
+        with self._lock:
+            return self._kept(premise, longest)
+
+    def _kept(self, premise: str, longest: int) -> _Kept:
         kept = self._cache.get(premise)
         if kept is None:
             ids = self._encoded(premise)
@@ -213,8 +222,6 @@ class PrefixEntailment(NLIModel):
 
 def _refuse_long(tokens: int, limit: int) -> None:
     if tokens > limit:
-        from groundrail.errors import InputError
-
         raise InputError(
             f"premise and claim have {tokens} tokens, and the model reads {limit}; cut the premise into chunks, as "
             f"groundrail.scoring does"
