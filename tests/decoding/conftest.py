@@ -12,6 +12,8 @@ from transformers import (
     LlamaConfig,
     LlamaForCausalLM,
     LogitsProcessor,
+    MistralConfig,
+    MistralForCausalLM,
     PreTrainedModel,
     PreTrainedTokenizerFast,
     T5Config,
@@ -53,6 +55,24 @@ def llama(vocabulary: int = VOCABULARY, attention: str = "sdpa") -> PreTrainedMo
         attn_implementation=attention,
     )
     return _ready(LlamaForCausalLM(config))
+
+
+def sliding() -> PreTrainedModel:
+    """Attention to the last four tokens only, so that its cache forgets and cannot be joined or cut."""
+    config = MistralConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=CONTEXT,
+        sliding_window=4,
+        pad_token_id=PAD,
+        bos_token_id=2,
+        eos_token_id=EOS,
+    )
+    return _ready(MistralForCausalLM(config))
 
 
 def gpt2() -> PreTrainedModel:

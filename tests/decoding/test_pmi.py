@@ -195,20 +195,6 @@ def test_prompt_length_says_where_the_answer_starts(decoder: PreTrainedModel) ->
         processor(torch.tensor([[2, 3]]), torch.zeros(1, decoder.config.vocab_size))
 
 
-def test_rows_in_any_order_number_and_length_are_exact(decoder: PreTrainedModel) -> None:
-    """What no mode of `generate` does: rows dropped, doubled, cut back, replaced."""
-    from groundrail.decoding.ungrounded import UngroundedContext
-
-    context = UngroundedContext(decoder, padded(THREE.ungrounded))
-    generator = torch.Generator().manual_seed(5)
-    for length, each in [(3, 2), (4, 2), (6, 4), (2, 4), (2, 1), (5, 1), (1, 3), (0, 2), (3, 2)]:
-        continuation = torch.randint(2, 4, (3 * each, length), generator=generator)
-        found = context.log_probs(continuation)
-        for row, decoded in enumerate(continuation.tolist()):
-            expected = full_pass(decoder, THREE.ungrounded[row // each], decoded)
-            assert torch.allclose(found[row], expected, atol=1e-4)
-
-
 def test_gains_are_the_log_ratios_of_the_chosen_tokens(model: PreTrainedModel) -> None:
     for options in (MODES["greedy"], MODES["several sequences"]):
         side = "right" if model.config.is_encoder_decoder else "left"
