@@ -110,27 +110,24 @@ class HFGenerator(Generator):
         device: str | torch.device | None = None,
         dtype: str | torch.dtype = "auto",
         steering: PMI | None = None,
+        ungrounded_model: PreTrainedModel | None = None,
         sampling: Sampling | None = None,
         **hub: Any,
     ) -> Self:
-        """Load model and tokenizer by hub id or folder; `hub` goes to transformers as it is.
+        """Load model and tokenizer by hub id or folder, see `groundrail.pretrained.load_pretrained`.
 
-        Raises: ModelError where there is no causal language model by that name.
+            HFGenerator.from_pretrained("HuggingFaceTB/SmolLM2-1.7B-Instruct", dtype="bfloat16", revision="main")
+
+        `device` None takes the accelerator if there is one. Raises: ModelError where there is no causal language
+        model by that name; InputError for `trust_remote_code`.
         """
-        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers import AutoModelForCausalLM
 
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(name_or_path, **hub)
-            model = AutoModelForCausalLM.from_pretrained(name_or_path, dtype=dtype, **hub)
-        except (OSError, ValueError) as error:
-            raise ModelError(
-                f"cannot load {name_or_path!r}: {' '.join(str(error).split())}. Pass a folder with a causal "
-                f"language model, or a hub id that can be reached from here"
-            ) from error
-        model.requires_grad_(False).train(False)
-        if device is not None:
-            model.to(torch.device(device))  # type: ignore[arg-type]
-        return cls(model, tokenizer, steering=steering, sampling=sampling)
+        from groundrail.pretrained import load_pretrained
+
+        model, tokenizer = load_pretrained(AutoModelForCausalLM, name_or_path, device=device, dtype=dtype, hub=hub)
+        model.requires_grad_(False)
+        return cls(model, tokenizer, steering=steering, ungrounded_model=ungrounded_model, sampling=sampling)
 
     def start(self, prompt: str, documents: Sequence[Document]) -> HFSession:
         """Begin an answer; nothing is read before it is asked for.

@@ -9,16 +9,17 @@ the same number is `groundrail.decoding`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.scoring.base import Score
 from groundrail.types import Citation, Document, Source, as_documents
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
-    from transformers import PreTrainedModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 _SLACK = 8
 """Tokens by which a chunk, tokenized apart from what surrounds it, may come out longer than counted."""
@@ -27,7 +28,7 @@ _SLACK = 8
 class GainScorer:
     """Scores claims by grounding gain under a causal language model.
 
-    `model`: a decoder-only model with its `tokenizer` (a fast one), or a model id for both. `chunk_tokens`:
+    `model`: a decoder-only model with its `tokenizer` (a fast one), or a hub id or folder for both. `chunk_tokens`:
     most tokens of source read at once; by default all that fits beside the longest claim. A longer document
     is read in chunks and the best one counts; nothing is cut off. `separator` stands between source and
     claim, and before the claim alone. The citation is the chunk. `threshold` is the gain from which a claim
@@ -43,13 +44,7 @@ class GainScorer:
         separator: str = "\n\n",
         threshold: float = 0.5,
     ) -> None:
-        if isinstance(model, str):
-            from transformers import AutoModelForCausalLM, AutoTokenizer
-
-            tokenizer = tokenizer or AutoTokenizer.from_pretrained(model)
-            loaded: PreTrainedModel = AutoModelForCausalLM.from_pretrained(model)
-        else:
-            loaded = model
+        loaded, tokenizer = _loaded(model, tokenizer) if isinstance(model, str) else (model, tokenizer)
         if tokenizer is None or not getattr(tokenizer, "is_fast", False):
             raise InputError("GainScorer needs the model's fast tokenizer: pass it beside the model")
         if loaded.config.is_encoder_decoder:
@@ -65,6 +60,22 @@ class GainScorer:
             raise ModelError("GainScorer needs a tokenizer with a beginning- or end-of-sequence token")
         self._start = [int(start)]
         self._separator = self._encode(separator)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name_or_path: str,
+        *,
+        device: str | torch.device | None = None,
+        dtype: str | torch.dtype = "auto",
+        hub: Mapping[str, Any] | None = None,
+        **settings: Any,
+    ) -> Self:
+        """Load by hub id or folder; `hub` goes to transformers (`revision`, ...), `settings` to the constructor.
+
+        Raises: ModelError where there is no causal language model by that name; InputError for `trust_remote_code`.
+        """
+        return cls(*_loaded(name_or_path, None, device, dtype, hub), **settings)
 
     def score(self, claims: Sequence[str], source: Source) -> list[Score]:
         """One `Score` a claim, in nats a token; NaN for a blank claim or where there is no source.
@@ -135,6 +146,22 @@ class GainScorer:
     def _encode(self, text: str) -> list[int]:
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
+
+
+def _loaded(
+    name_or_path: str,
+    tokenizer: PreTrainedTokenizerBase | None,
+    device: str | torch.device | None = None,
+    dtype: str | torch.dtype = "auto",
+    hub: Mapping[str, Any] | None = None,
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    from transformers import AutoModelForCausalLM
+
+    from groundrail.pretrained import load_pretrained
+
+    return load_pretrained(
+        AutoModelForCausalLM, name_or_path, device=device, dtype=dtype, hub=hub or {}, tokenizer=tokenizer
+    )
 
 
 def _citation(document: Document, start: int, end: int, gain: float) -> Citation:
