@@ -203,7 +203,7 @@ def _certain_tokens(prompt: Tensor) -> int:
 
 
 class PMIAdditionLogitsProcessor(PMILogitsProcessor):
-    """Equation 5: softmax(log P_g + alpha * s_pmi), alpha >= 0.
+    """Equation 6: softmax(log P_g + alpha * s_pmi), alpha in [0, 1] in the paper, any from 0 here.
 
     Other arguments: see `PMILogitsProcessor`.
 
@@ -232,7 +232,7 @@ class PMIAdditionLogitsProcessor(PMILogitsProcessor):
 
 
 class PMIInterpolationLogitsProcessor(PMILogitsProcessor):
-    """Equation 6: softmax((1 - alpha) * log P_g + alpha * s_pmi), 0 <= alpha <= 1.
+    """Equation 5: softmax((1 - alpha) * log P_g + alpha * s_pmi), 0 <= alpha <= 1.
 
     Other arguments: see `PMILogitsProcessor`.
     """

@@ -1,5 +1,6 @@
 """The PMI processors equal both prompts run in full at every step, in every mode of `generate`."""
 
+import re
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from groundrail.decoding import (
     PMIAdditionLogitsProcessor,
     PMIInterpolationLogitsProcessor,
     PMILogitsProcessor,
+    combine,
 )
 from groundrail.errors import InputError, ModelError, SourceTooLongError
 
@@ -248,6 +250,15 @@ def test_gains_are_refused_where_they_are_not_known(decoder: PreTrainedModel) ->
 def test_alpha_and_method_out_of_range_are_errors(kind: Any, alpha: float) -> None:
     with pytest.raises(InputError, match=r"alpha is|method is"):
         PMI(alpha, kind)
+
+
+def test_equations_have_the_papers_numbers_and_alpha_its_range() -> None:
+    """West et al. print interpolation as equation 5, addition as equation 6, both with alpha in [0, 1]."""
+    assert str(PMIInterpolationLogitsProcessor.__doc__).startswith("Equation 5")
+    assert str(PMIAdditionLogitsProcessor.__doc__).startswith("Equation 6")
+    assert re.findall(r"(\w+) \(equation (\d)\)", str(combine.__doc__)) == [("Interpolation", "5"), ("Addition", "6")]
+    assert "[0, 1]" in str(PMI.__doc__)
+    assert PMI(1.5).alpha == 1.5
 
 
 @pytest.mark.parametrize("floor", [0.0, 1.5, -1.0])
