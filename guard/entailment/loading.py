@@ -35,21 +35,11 @@ def load(entailment: EntailmentModel | str | None = None, **options: Any) -> Ent
 
 
 def _load_named(name_or_path: str, options: dict[str, Any]) -> EntailmentModel:
-    from transformers import AutoConfig
-
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
-    from groundrail.entailment.pretrained import refuse_remote_code
     from groundrail.entailment.seq2seq import Seq2SeqEntailment
+    from groundrail.pretrained import load_config
 
-    refuse_remote_code(options)
-    hub = {key: options[key] for key in ("revision", "cache_dir", "local_files_only", "token") if key in options}
-    try:
-        config = AutoConfig.from_pretrained(name_or_path, **hub)
-    except (OSError, ValueError) as error:
-        raise ModelError(
-            f"cannot load {name_or_path!r}: {' '.join(str(error).split())}. Pass a folder with a model, or a hub id that can be "
-            f"reached from here"
-        ) from error
+    config = load_config(name_or_path, options)
     architectures = config.architectures or []
     if any(name.endswith("ForSequenceClassification") for name in architectures):
         return CrossEncoderEntailment.from_pretrained(name_or_path, **options)

@@ -14,6 +14,7 @@ from groundrail.entailment import pretrained
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
 from groundrail.entailment.batching import Encoding, in_batches
 from groundrail.errors import InputError, ModelError
+from groundrail.pretrained import load_pretrained
 
 TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
 """The wording of the authors' package."""
@@ -79,9 +80,7 @@ class Seq2SeqEntailment(EntailmentModel):
 
         `device` None takes the accelerator if there is one, `dtype` None takes float32.
         """
-        model, tokenizer = pretrained.load_pretrained(
-            AutoModelForSeq2SeqLM, name_or_path, device=device, dtype=dtype, hub=hub
-        )
+        model, tokenizer = load_pretrained(AutoModelForSeq2SeqLM, name_or_path, device=device, dtype=dtype, hub=hub)
         return cls(
             model,
             tokenizer,
