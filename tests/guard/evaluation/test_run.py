@@ -13,7 +13,6 @@ from groundrail.evaluation.summary import match, summarise
 from groundrail.scoring.base import Prepared, Score, Scorer
 from groundrail.scoring.decomposed import SentencePairScorer, SentliScorer, TopKScorer
 from groundrail.scoring.overlap import OverlapScorer
-from groundrail.scoring.units.base import WholeClaim
 from groundrail.types import Document, Span
 
 LEASE = Document(text="The rent is 900 euros. Pets are not allowed. The keys are returned in June.")
@@ -51,7 +50,7 @@ def test_values_are_the_mean_over_sentences_in_order_and_empty_claims_are_left_o
     first, second = scorer.score(["The rent is 700 euros.", "Pets are allowed."], LEASE)
     assert results[1].value == pytest.approx((first.value + second.value) / 2)
     assert results[3].value is None
-    (whole,) = evaluate(scorer, EXAMPLES[1:2], units=WholeClaim())
+    (whole,) = evaluate(scorer, EXAMPLES[1:2], units="whole")
     assert whole.value == scorer.score([EXAMPLES[1].claim], LEASE)[0].value
     (least,) = evaluate(scorer, EXAMPLES[1:2], aggregate="minimum")
     assert least.value == min(first.value, second.value)
@@ -92,7 +91,7 @@ def test_another_model_setting_claim_or_source_is_scored_anew(hashed_yes_no, lin
         lambda: evaluate(TopKScorer(hashed_yes_no(1)), one, results=path),
         lambda: evaluate(TopKScorer(hashed_yes_no(1), k=6), one, results=path),
         lambda: evaluate(SentencePairScorer(hashed_yes_no(1)), one, results=path, aggregate="minimum"),
-        lambda: evaluate(SentencePairScorer(hashed_yes_no(1)), one, results=path, units=WholeClaim()),
+        lambda: evaluate(SentencePairScorer(hashed_yes_no(1)), one, results=path, units="whole"),
         lambda: evaluate(SentencePairScorer(hashed_yes_no(1)), one, results=path, settings={"note": 1}),
         lambda: evaluate(SentencePairScorer(hashed_yes_no(1)), [example(1, "The rent is 9.")], results=path),
         lambda: evaluate(
