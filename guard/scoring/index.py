@@ -1,4 +1,4 @@
-"""The sentences of a source, searchable by their words (BM25, by bm25s), and windows made of the nearest ones.
+"""The sentences of a source, searchable by their words, and windows made of the nearest ones.
 
 What a window says about a claim belongs to the scorers.
 """
@@ -7,13 +7,10 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import bm25s  # type: ignore[import-untyped]
-import numpy as np
-
-from groundrail.english.stems import stems
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import ClaimTooLongError
 from groundrail.scoring.passages import Passage, fitted
+from groundrail.scoring.word_index import WordIndex
 from groundrail.sentences import split
 from groundrail.types import Document
 
@@ -36,22 +33,11 @@ class SentenceIndex:
         self.passages: list[Passage] = []
         for document in documents:
             self.passages += fitted(_sentences(document, model), longest, model)
-        words = [stems(passage.text) for passage in self.passages]
-        self._bm25: bm25s.BM25 | None = None
-        if any(words):
-            self._bm25 = bm25s.BM25()
-            self._bm25.index(words, show_progress=False)
+        self._words = WordIndex([passage.text for passage in self.passages])
 
     def ranked(self, claim: str) -> list[int]:
         """Sentences that share a word with the claim, the most alike first; equals in document order."""
-        if self._bm25 is None:
-            return []
-        words = [word for word in dict.fromkeys(stems(claim)) if word in self._bm25.vocab_dict]
-        if not words:
-            return []
-        likeness = np.asarray(self._bm25.get_scores(words), dtype=np.float64)
-        order = np.argsort(-likeness, kind="stable")
-        return [int(place) for place in order[: int((likeness > 0).sum())]]
+        return self._words.ranked(claim)
 
     def window(self, ranked: Sequence[int], tokens: int) -> Window:
         """The best sentences of the first one's document, each with its neighbours, as many as `tokens` hold.
