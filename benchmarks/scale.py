@@ -12,7 +12,6 @@ import contextlib
 import io
 import random
 import statistics
-import sys
 import time
 from collections.abc import Callable
 
@@ -20,7 +19,7 @@ import torch
 from scale_score.score import score as authors_score
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import Punctuation, Sequence, WhitespaceSplit
+from tokenizers.pre_tokenizers import WhitespaceSplit
 from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
 
@@ -29,7 +28,9 @@ from groundrail.evaluation.counting import CountingEntailment
 from groundrail.scoring.scale.scorer import ScaleScorer
 
 CHUNK = 512
+CLAIM = 15
 WORDS = [f"word{number}" for number in range(900)]
+PROMPT = f' Question: Does this imply that "{" ".join(WORDS[:CLAIM])}"? Yes or No?'
 
 
 def main() -> None:
@@ -41,10 +42,10 @@ def main() -> None:
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     tokenizer, draw = word_tokenizer(), random.Random(0)
-    source = " ".join(" ".join(draw.choices(WORDS, k=19)).capitalize() + "." for _ in range(options.tokens // 20))
-    claims = [" ".join(draw.choices(WORDS, k=15)) + "." for _ in range(options.claims)]
+    prompt = len(tokenizer(PROMPT).input_ids)
+    source = " ".join(some_words(draw, options.tokens, CHUNK - prompt))
+    claims = [" ".join(draw.choices(WORDS, k=CLAIM)) for _ in range(options.claims)]
     exact, rounded = t5(len(tokenizer)), t5(len(tokenizer)).to(torch.bfloat16)
-    prompt = len(tokenizer(f' Question: Does this imply that "{claims[0]}"? Yes or No?').input_ids)
     judges = {name: counting(model, tokenizer) for name, model in (("float32", exact), ("bfloat16", rounded))}
     scorers = {name: ScaleScorer(judge, chunk_tokens=CHUNK - prompt) for name, judge in judges.items()}
     results: dict[str, list[float]] = {}
@@ -106,6 +107,17 @@ def main() -> None:
         )
 
 
+def some_words(draw: random.Random, wanted: int, size: int) -> list[str]:
+    """Sentences of 20 words; as many words as end where both packages begin no further window."""
+    stride = int(size * 0.75)
+    words = draw.choices(WORDS, k=round(wanted / stride) * stride)
+    for start in range(0, len(words), 20):
+        words[start] = words[start].capitalize()
+    for end in range(19, len(words), 20):
+        words[end] += "."
+    return words
+
+
 def nearest(scorer: ScaleScorer, claims: list[str], source: str) -> list[float]:
     """What the chunk whose words are most like each claim scores: a threshold that it just reaches."""
     reader = scorer.read(source)
@@ -145,11 +157,11 @@ def timed(run: Callable[[], object]) -> float:
 
 
 def word_tokenizer() -> PreTrainedTokenizerFast:
-    """One token a word or mark, so that both packages cut the same chunks."""
-    words = ["<pad>", "</s>", "<unk>", *WORDS, *map(str.capitalize, WORDS)]
-    words += ["Yes", "No", "Question", "Does", "this", "imply", "that", "or", *'.?:"']
+    """One token a word, so that both packages cut the same chunks."""
+    words = ["<pad>", "</s>", "<unk>", *WORDS, *map(str.capitalize, WORDS), *(f"{word}." for word in WORDS)]
+    words += "Yes No Question: Does this imply that or No?".split()
     tokenizer = Tokenizer(WordLevel({word: index for index, word in enumerate(words)}, unk_token="<unk>"))
-    tokenizer.pre_tokenizer = Sequence([WhitespaceSplit(), Punctuation()])
+    tokenizer.pre_tokenizer = WhitespaceSplit()
     tokenizer.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>", model_max_length=CHUNK
@@ -157,4 +169,4 @@ def word_tokenizer() -> PreTrainedTokenizerFast:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()
