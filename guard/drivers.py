@@ -34,7 +34,7 @@ def drive(steps: Steps, judged: "Reading", session: Session | None) -> Iterator[
                 case Release():
                     yield step.sentence
                 case Judge():
-                    outcome = within(step.timeout, judged.score, step.claims)
+                    outcome = within(step.timeout, judged.score, step.claims, step.threshold)
                 case Read():
                     outcome = within(step.timeout, pieces.read, step.anew)
                 case _:
@@ -65,7 +65,7 @@ async def adrive(
                 case Release():
                     yield step.sentence
                 case Judge():
-                    outcome = await judged.ascore(step.claims, step.timeout)
+                    outcome = await judged.ascore(step.claims, step.timeout, step.threshold)
                 case Read():
                     outcome = await pieces.aread(step.anew, step.timeout)
                 case _:
@@ -130,7 +130,7 @@ class PushedAnswer:
                     outcome = False
                 case Judge():
                     try:
-                        outcome = within(step.timeout, self._judged.score, step.claims)
+                        outcome = within(step.timeout, self._judged.score, step.claims, step.threshold)
                     except Exception as raised:  # the loop gives it a verdict
                         error = raised
         self._told += len(decided)
@@ -145,16 +145,17 @@ class Reading:
         self._reader: Reader | None = None
         self._lock = threading.Lock()
 
-    def score(self, claims: Sequence[str]) -> list[Score]:
-        """One score a claim."""
-        return self._read().score(claims)
+    def score(self, claims: Sequence[str], threshold: float | None) -> list[Score]:
+        """One score a claim, exact without a threshold, else good enough to tell which claims reach it."""
+        reader = self._read()
+        return reader.score(claims) if threshold is None else reader.decide(claims, threshold)
 
-    async def ascore(self, claims: Sequence[str], timeout: float | None) -> list[Score]:
+    async def ascore(self, claims: Sequence[str], timeout: float | None, threshold: float | None) -> list[Score]:
         """`score`. Raises: OverdueError where reading and scoring take longer than `timeout` seconds."""
         try:
             async with asyncio.timeout(timeout) as limit:
                 reader = self._reader or await awithin(None, self._read)
-                return await reader.ascore(claims)
+                return await (reader.ascore(claims) if threshold is None else reader.adecide(claims, threshold))
         except TimeoutError as error:
             if limit.expired():
                 raise OverdueError(timeout) from error

@@ -33,7 +33,8 @@ class Guard:
 
     generator: a callable `(prompt, documents) -> text or pieces`, a `Generator`, or None to only check.
     scorer: how claims are scored. An entailment model or a hub id is SCALE around that. None is the built-in
-        judge on one source sentence at a time, which it judges better than chunks (docs/benchmarks.md).
+        judge on one source sentence at a time, which it judges better than chunks (docs/benchmarks.md). "self" asks
+        the generator, where it is an `HFGenerator`: no second model, and no second opinion either.
     policy: what counts as supported and what happens to the rest.
     claim_of: (sentence, the one before it) -> what of it is checked, None where it claims nothing.
     """
@@ -49,7 +50,7 @@ class Guard:
         self.generator = None if generator is None else as_generator(generator)
         self.policy = policy or Policy()
         self.claim_of = claim_of
-        self._scorer = _Loaded(scorer)
+        self._scorer = _Loaded(_own_judge(self.generator) if scorer == "self" else scorer)
 
     @classmethod
     def from_pretrained(
@@ -172,6 +173,16 @@ class Guard:
         twin = copy.copy(self)
         vars(twin).update(changes)
         return twin
+
+
+def _own_judge(generator: Generator | None) -> "EntailmentModel":
+    """The generator's model as judge. Raises: InputError where there is none to ask."""
+    from groundrail.decoding.generator import HFGenerator
+    from groundrail.entailment.causal import CausalEntailment
+
+    if not isinstance(generator, HFGenerator):
+        raise InputError('scorer="self" asks the model that writes, which takes an HFGenerator; pass a judge instead')
+    return CausalEntailment(generator.model, generator.tokenizer)
 
 
 class _Loaded:

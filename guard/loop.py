@@ -32,10 +32,11 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Send one `Score` a claim."""
+    """Send one `Score` a claim: exact, or good enough to tell which claims reach `threshold`."""
 
     claims: Sequence[str]
     timeout: float | None
+    threshold: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,9 @@ class _Answer:
     def __init__(self, documents: Sequence[Document], policy: Policy, threshold: float, claim_of: ClaimOf) -> None:
         self.policy, self.claim_of = policy, claim_of
         self.threshold = threshold if policy.threshold is None else policy.threshold
+        self.asked_threshold = (
+            None if policy.calibration else self.threshold
+        )  # a calibrated value needs its exact score
         self.has_source = any(document.text.strip() for document in documents)
         self.sentences: list[CheckedSentence] = []
         self.raw = ""
@@ -113,11 +117,14 @@ class _Answer:
         if not math.isfinite(value):
             return CheckedSentence(**fields, verdict=Verdict.ERROR, reason=f"the model gave no score ({value})")
         if value >= self.threshold:
-            return CheckedSentence(**fields, verdict=Verdict.SUPPORTED, score=value, citations=score.citations)
+            return CheckedSentence(
+                **fields, verdict=Verdict.SUPPORTED, score=value, exact=score.exact, citations=score.citations
+            )
         return CheckedSentence(
             **fields,
             verdict=Verdict.UNSUPPORTED,
             score=value,
+            exact=score.exact,
             citations=score.citations,
             conflict=score.conflict,
             reason=_why(score),
@@ -191,7 +198,8 @@ class _Answer:
         asked = [claim for claim in claims if claim is not None] if self.has_source else []
         started = time.monotonic()
         try:
-            scores = iter(_one_each(asked, (yield Judge(asked, self.time_left(since)))) if asked else ())
+            judge = Judge(asked, self.time_left(since), self.asked_threshold)
+            scores = iter(_one_each(asked, (yield judge)) if asked else ())
         except OverdueError as overdue:
             late = f"no verdict: {overdue}"
             return [
@@ -301,10 +309,12 @@ def guarded_generation(
 def _why(score: Score) -> str:
     """What a reader is told of a sentence that is not supported."""
     if score.conflict is not None:
-        return f"the source says otherwise: “{_shortened(score.conflict.text)}”"
-    if score.citations:
-        return f"the source does not say this; nearest: “{_shortened(score.citations[0].text)}”"
-    return "the source does not say this"
+        reason = f"the source says otherwise: “{_shortened(score.conflict.text)}”"
+    elif score.citations:
+        reason = f"the source does not say this; nearest: “{_shortened(score.citations[0].text)}”"
+    else:
+        reason = "the source does not say this"
+    return reason if score.note is None else f"{reason} ({score.note})"
 
 
 def _shortened(text: str) -> str:

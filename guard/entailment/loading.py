@@ -13,7 +13,7 @@ def load(entailment: EntailmentModel | str | None = None, **options: Any) -> Ent
     """The built-in judge for None, a pretrained model for a hub id or folder, an object as it is.
 
     A sequence-classification model becomes a `CrossEncoderEntailment`, an encoder-decoder a
-    `Seq2SeqEntailment`; `options` go to their `from_pretrained`, or to the built-in judge
+    `Seq2SeqEntailment`, a decoder-only model a `CausalEntailment`; `options` go to their `from_pretrained`, or to the built-in judge
     (`device`, `dtype`).
 
     Raises: ModelError for a model of another kind, InputError for what is no model, or for options to one
@@ -35,6 +35,7 @@ def load(entailment: EntailmentModel | str | None = None, **options: Any) -> Ent
 
 
 def _load_named(name_or_path: str, options: dict[str, Any]) -> EntailmentModel:
+    from groundrail.entailment.causal import CausalEntailment
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
     from groundrail.entailment.seq2seq import Seq2SeqEntailment
     from groundrail.pretrained import load_config
@@ -45,7 +46,9 @@ def _load_named(name_or_path: str, options: dict[str, Any]) -> EntailmentModel:
         return CrossEncoderEntailment.from_pretrained(name_or_path, **options)
     if config.is_encoder_decoder:
         return Seq2SeqEntailment.from_pretrained(name_or_path, **options)
+    if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in architectures):
+        return CausalEntailment.from_pretrained(name_or_path, **options)
     raise ModelError(
         f"{name_or_path!r} is {', '.join(architectures) or 'of unknown architecture'}; pass a "
-        f"sequence-classification model (NLI), an encoder-decoder (Flan-T5), or an object with entailment()"
+        f"sequence-classification model (NLI), an encoder-decoder (Flan-T5), a causal model, or an object with entailment()"
     )

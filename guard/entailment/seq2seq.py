@@ -12,7 +12,8 @@ from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedToken
 
 from groundrail.entailment import pretrained
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
-from groundrail.entailment.batching import Encoding, in_batches
+from groundrail.entailment.batching import Encoding, in_batches, in_packed_batches
+from groundrail.entailment.packed_t5 import PackedT5
 from groundrail.errors import InputError, ModelError
 from groundrail.pretrained import load_pretrained
 
@@ -105,6 +106,9 @@ class Seq2SeqEntailment(EntailmentModel):
         Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
         """
         pretrained.refuse_long_claims(self.tokenizer, pairs, self.max_tokens)
+        if PackedT5.reads(self.model):
+            packed = PackedT5(self.model, self._answers, self._decoder_start)
+            return in_packed_batches(pairs, self._encode, packed.probability, batch_tokens=self.batch_tokens)
         return in_batches(
             pairs,
             self._encode,

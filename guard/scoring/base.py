@@ -18,11 +18,15 @@ class Score:
     """`value` in [0, 1] for entailment scorers, NaN where the model gave none; best citation first.
 
     conflict: the place that says otherwise, where the model tells contradiction from silence.
+    exact: False where the source was not read to its end, so that `value` is a lower bound.
+    note: what whoever reads the verdict should know of how it came about.
     """
 
     value: float
     citations: tuple[Citation, ...] = ()
     conflict: Citation | None = None
+    exact: bool = True
+    note: str | None = None
 
 
 @runtime_checkable
@@ -36,6 +40,17 @@ class Reader(Protocol):
     async def ascore(self, claims: Sequence[str]) -> list[Score]:
         """`score` without blocking the event loop: in a thread, where a reader has nothing better."""
         return await awithin(None, self.score, claims)
+
+    def decide(self, claims: Sequence[str], threshold: float) -> list[Score]:
+        """Scores that fall on the same side of `threshold` as those of `score`, with less work where there is a way.
+
+        A value of at least `threshold` may be a lower bound of the full one (`Score.exact`).
+        """
+        return self.score(claims)
+
+    async def adecide(self, claims: Sequence[str], threshold: float) -> list[Score]:
+        """`decide` without blocking the event loop; a reader with a `decide` of its own has one of its own."""
+        return await self.ascore(claims)
 
 
 @runtime_checkable
