@@ -153,14 +153,23 @@ class GuardResult(_Frozen):
                 places.setdefault((citation.document_id, citation.start, citation.end), citation)
         return tuple(places.values())
 
-    def to_html(self) -> str:
-        """A self-contained page; every text in it is escaped."""
+    def to_html(self, source: Source | None = None, *, question: str = "") -> str:
+        """One self-contained page: the answer beside the source it was checked against, or with its citations.
+
+        Every text in it is escaped, and it loads nothing. Raises: InputError if `source` is not what was checked.
+        """
         from groundrail.report.html import render
 
-        return render(self)
+        return render(self, source, question)
 
-    def to_markdown(self) -> str:
-        """The released text with its citations as footnotes."""
+    def to_markdown(self, *, held_back: bool = False) -> str:
+        """The released text with its citations as footnotes; on request, what was held back and why."""
         from groundrail.report.markdown import render
 
-        return render(self)
+        return render(self, held_back=held_back)
+
+    def _repr_html_(self) -> str:
+        """A short form for notebooks."""
+        from groundrail.report.html import short
+
+        return short(self)
