@@ -93,6 +93,11 @@ class CheckedSentence(_Frozen):
     replacement: str | None = None
 
     @property
+    def supporting(self) -> tuple[Citation, ...]:
+        """The citations of a sentence that was released because they support it; others are only the nearest."""
+        return self.citations if self.released and self.verdict is Verdict.SUPPORTED else ()
+
+    @property
     def released_text(self) -> str:
         """What the reader sees of this sentence: its text, its replacement, or nothing."""
         if self.replacement is not None:
@@ -146,10 +151,10 @@ class GuardResult(_Frozen):
 
     @property
     def citations(self) -> tuple[Citation, ...]:
-        """Citations of the released sentences in order, each place once."""
+        """What supports the released sentences, in order, each place once."""
         places: dict[tuple[str, int, int], Citation] = {}
         for sentence in self.sentences:
-            for citation in sentence.citations if sentence.released else ():
+            for citation in sentence.supporting:
                 places.setdefault((citation.document_id, citation.start, citation.end), citation)
         return tuple(places.values())
 
