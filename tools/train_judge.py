@@ -1,11 +1,11 @@
-"""Trains the built-in judge on written and real claims, from an earlier judge or a fresh encoder.
+"""Trains the built-in judge on written and real claims, with the prefix mask of `groundrail.entailment.prefix`.
 
     python tools/train_judge.py --base runs/start --written tools/written/train --pool DATA/train --out runs/judge --minutes 90
 
 `--base` is a folder with a three-class sequence classifier: what `train_builtin.py` wrote, or the shipped judge
-(`export_builtin.py --unpack`). `--written` holds JSON-lines files of texts with claims (`written.py` says how
-they are read); the folder is read again before every pass, so that files may be added meanwhile. What is saved
-is the running mean of the weights.
+unpacked. `--written` holds JSON-lines files of texts with claims (`written.py` says how they are read); the folder
+is read again before every pass, so that files may be added meanwhile. What is saved is the running mean of the
+weights.
 """
 
 import argparse
@@ -20,10 +20,9 @@ from typing import Any
 import torch
 from torch.nn import functional as F
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
-from written import Forms, Pair, load_texts
+from written import LONGEST, Asked, Pack, Packs, Text, load_texts
 
-from groundrail.entailment import CrossEncoderEntailment
-from groundrail.evaluation.metrics import roc_auc
+from groundrail.entailment.prefix import classified, read
 
 NUMBER = {"entailment": 0, "neutral": 1, "contradiction": 2, "not_entailment": 3}
 
@@ -35,31 +34,61 @@ def loss_of(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return torch.where(labels == 3, -torch.logsumexp(log_p[:, 1:], dim=-1), three_way)
 
 
-def batches(pairs: list[Pair], tokenizer: Any, tokens: int, rng: random.Random) -> Iterator[tuple[list[Pair], Any]]:
-    """Batches of about `tokens` padded tokens, pairs of like length together, in random order."""
-    encoded = tokenizer([p.premise for p in pairs], [p.claim for p in pairs], truncation="only_first", max_length=512)
-    lengths = [len(ids) for ids in encoded["input_ids"]]
-    groups: list[list[int]] = [[]]
-    for i in sorted(range(len(pairs)), key=lambda i: (lengths[i] // 16, rng.random())):
-        if groups[-1] and (len(groups[-1]) + 1) * lengths[i] > tokens:
-            groups.append([])
-        groups[-1].append(i)
-    rng.shuffle(groups)
-    for group in groups:
-        rows = {name: [values[i] for i in group] for name, values in encoded.items()}
-        yield [pairs[i] for i in group], tokenizer.pad(rows, return_tensors="pt", pad_to_multiple_of=8)
+def logits_of(model: Any, tokenizer: Any, packs: list[Pack]) -> torch.Tensor:
+    """Logits of everything that is asked in the packs, (claims, 3), read side by side in one pass."""
+    start, end = tokenizer.cls_token_id, tokenizer.sep_token_id
+    ids: list[int] = []
+    positions: list[int] = []
+    pack_of: list[int] = []  # per token: its pack
+    sentence_of: list[int] = []  # the premise's sentence it belongs to, -1 for claims and special tokens
+    claim_of: list[int] = []  # the claim it belongs to, -1 for the premise
+    firsts: list[int] = []
+    narrow: list[tuple[int, frozenset[int]]] = []
+    for number, pack in enumerate(packs):
+        premise = [(start, -1), *((t, n) for n, s in enumerate(pack.sentences) for t in s), (end, -1)]
+        ids += [token for token, _ in premise]
+        sentence_of += [place for _, place in premise]
+        positions += range(len(premise))
+        claim_of += [-1] * len(premise)
+        pack_of += [number] * len(premise)
+        for asked in pack.asked:
+            if asked.sees is not None:
+                narrow.append((len(firsts), asked.sees))
+            claim = [start, *asked.ids, end]
+            claim_of += [len(firsts)] * len(claim)
+            firsts.append(len(ids))
+            ids += claim
+            sentence_of += [-1] * len(claim)
+            positions += range(len(premise), len(premise) + len(claim))
+            pack_of += [number] * len(claim)
+    packed, claims, places = torch.tensor(pack_of), torch.tensor(claim_of), torch.tensor(sentence_of)
+    visible = (packed[:, None] == packed[None, :]) & ((claims[None, :] < 0) | (claims[:, None] == claims[None, :]))
+    for claim, sees in narrow:
+        hidden = (places >= 0) & ~torch.isin(places, torch.tensor(sorted(sees)))
+        visible[claims == claim] &= ~hidden
+    x, _ = read(model, torch.tensor(ids), torch.tensor(positions), visible)
+    return classified(model, x[torch.tensor(firsts)])
 
 
-def development(model: Any, tokenizer: Any, texts: list[Any], rng: random.Random, most: int) -> dict[str, float]:
-    """ROC-AUC x 100 on claims beside their window of 320 tokens, and beside their deciding sentences."""
-    claims = [(text, claim) for text in texts for claim in text.claims]
-    claims = rng.sample(claims, min(most, len(claims)))
-    judge = CrossEncoderEntailment(model, tokenizer, batch_tokens=4096)
-    pairs = [(text.index.window(text.index.ranked(claim.text), 320).text, claim.text) for text, claim in claims]
-    with torch.autocast("cpu", torch.bfloat16):
-        scores = judge.entailment(pairs)
-    labels = [float(claim.label == "entailment") for _, claim in claims]
-    return {"auc": round(100 * roc_auc(labels, scores.tolist()), 1)}
+def development(model: Any, tokenizer: Any, texts: list[Text]) -> dict[str, float]:
+    """ROC-AUC x 100 of P(entailment), and of P(contradiction) among what is not entailed; whole texts that fit."""
+    from sklearn.metrics import roc_auc_score
+
+    scores, labels = [], []
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+        for text in texts:
+            if sum(map(len, text.sentences)) <= 460 and text.claims:
+                asked = [Asked(claim.ids, claim.label, claim.kind) for claim in text.claims]
+                scores.append(torch.softmax(logits_of(model, tokenizer, [Pack(text.sentences, asked)]).float(), -1))
+                labels += [claim.label for claim in text.claims]
+    found = torch.cat(scores)
+    entailed = [label == "entailment" for label in labels]
+    rest = [n for n, label in enumerate(labels) if label != "entailment"]
+    return {
+        "n": len(labels),
+        "auc": round(100 * roc_auc_score(entailed, found[:, 0]), 1),
+        "conflict": round(100 * roc_auc_score([labels[n] == "contradiction" for n in rest], found[rest, 2]), 1),
+    }
 
 
 def main() -> None:
@@ -67,90 +96,118 @@ def main() -> None:
     parser.add_argument("--base", type=Path, required=True)
     parser.add_argument("--written", type=Path, required=True)
     parser.add_argument("--pool", type=Path, help="folder with nli_pool.jsonl.gz; a dose of it goes into every pass")
-    parser.add_argument("--pool-share", type=float, default=0.2, help="pool pairs for each written one")
+    parser.add_argument("--pool-share", type=float, default=0.1, help="pool tokens for each written one, about")
     parser.add_argument(
-        "--dev", type=Path, nargs="*", default=[], help="files in the same format, measured while training"
+        "--dev", type=Path, nargs="*", default=[], help="files in the same format, measured now and then"
     )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, required=True, help="the learning rate reaches zero by then")
-    parser.add_argument("--lr", type=float, default=5e-5)
-    parser.add_argument("--batch-tokens", type=int, default=3072)
-    parser.add_argument("--shortest", type=float, default=0.35, help="length of premises in the beginning, of LONGEST")
-    parser.add_argument("--every", type=float, default=12, help="minutes between measurements")
+    parser.add_argument("--lr", type=float, default=6e-5)
+    parser.add_argument("--packs", type=int, default=3, help="packs a step")
+    parser.add_argument("--every", type=float, default=8, help="minutes between measurements")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
 
     torch.manual_seed(args.seed)
     rng = random.Random(args.seed)
-    device = "cuda" if torch.cuda.is_available() else "cpu"
     tokenizer = AutoTokenizer.from_pretrained(args.base)
-    model: Any = AutoModelForSequenceClassification.from_pretrained(args.base, dtype=torch.float32).to(device).train()
-    model.base_model.embeddings.requires_grad_(False)
+    model: Any = AutoModelForSequenceClassification.from_pretrained(args.base, dtype=torch.float32).train()
+    model.mpnet.embeddings.requires_grad_(False)
+    model.mpnet.encoder.relative_attention_bias.requires_grad_(False)
     trained = [p for p in model.parameters() if p.requires_grad]
     mean = [p.detach().clone() for p in trained]
     optimizer = torch.optim.AdamW(trained, lr=args.lr, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
-    counter = CrossEncoderEntailment(model, tokenizer)
-    dev = {path.stem: load_texts(path, counter) for path in args.dev}
-    model.train()
-    pool = _pool(args.pool) if args.pool else []
+    dev = {path.stem: load_texts(path, tokenizer) for path in args.dev}
+    pool = _pool(args.pool, tokenizer) if args.pool else []
     rng.shuffle(pool)
     args.out.mkdir(parents=True, exist_ok=True)
     log = (args.out / "log.jsonl").open("a", encoding="utf-8")
+    started, saved, step, tokens, progress = time.monotonic(), 0.0, 0, 0, 0.0
+    losses: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=400))
 
     def report(**fields: Any) -> None:
         line = json.dumps({"minutes": round((time.monotonic() - started) / 60, 1), **fields})
         print(line, flush=True)
         print(line, file=log, flush=True)
 
-    def measured(step: int, tokens: int) -> None:
+    def measured() -> None:
         with _Swapped(trained, mean):
-            model.eval()
-            scores = {name: development(model, tokenizer, texts, random.Random(1), 300) for name, texts in dev.items()}
+            scores = {name: development(model, tokenizer, texts) for name, texts in dev.items()}
             model.save_pretrained(args.out)
             tokenizer.save_pretrained(args.out)
-            model.train()
         recent = {kind: round(sum(v) / len(v), 3) for kind, v in sorted(losses.items()) if len(v) > 20}
         report(step=step, tokens=tokens, dev=scores, loss=recent)
 
-    started, saved, step, tokens, progress = time.monotonic(), 0.0, 0, 0, 0.0
-    losses: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=300))
     while progress < 1:
-        texts = [text for path in sorted(args.written.glob("*.jsonl")) for text in load_texts(path, counter)]
-        forms = Forms(texts, rng)
-        pairs = list(forms.one_pass(args.shortest + (1 - args.shortest) * progress))
-        dose = int(len(pairs) * args.pool_share)
-        pairs += pool[:dose]
-        pool = pool[dose:] + pool[:dose]
-        rng.shuffle(pairs)
-        report(texts=len(texts), pairs=len(pairs))
-        for block in range(0, len(pairs), 4096):
-            for group, encoded in batches(pairs[block : block + 4096], tokenizer, args.batch_tokens, rng):
-                minutes = (time.monotonic() - started) / 60
-                progress = minutes / args.minutes
-                if progress >= 1:
-                    break
-                for param_group in optimizer.param_groups:
-                    param_group["lr"] = args.lr * min(1.0, (step + 1) / 60) * (1 - progress)
-                labels = torch.tensor([NUMBER[p.label] for p in group], device=device)
-                with torch.autocast(device, torch.bfloat16):
-                    logits = model(**{k: v.to(device) for k, v in encoded.items()}).logits
-                each = loss_of(logits, labels)
-                each.mean().backward()
-                torch.nn.utils.clip_grad_norm_(trained, 1.0)
-                optimizer.step()
-                optimizer.zero_grad(set_to_none=True)
-                step += 1
-                tokens += encoded["input_ids"].numel()
-                torch._foreach_lerp_(mean, [p.detach() for p in trained], max(0.01, 1 / step))
-                for pair, value in zip(group, each.tolist(), strict=True):
-                    losses[pair.kind].append(value)
-                    losses["all"].append(value)
-                if minutes - saved >= args.every:
-                    saved = minutes
-                    measured(step, tokens)
+        texts = [text for path in sorted(args.written.glob("*.jsonl")) for text in load_texts(path, tokenizer)]
+        report(texts=len(texts), claims=sum(len(text.claims) for text in texts))
+        for packs in _steps(Packs(texts, rng).one_pass(), pool, args.packs, args.pool_share, rng):
+            minutes = (time.monotonic() - started) / 60
+            progress = minutes / args.minutes
             if progress >= 1:
                 break
-    measured(step, tokens)
+            for group in optimizer.param_groups:
+                group["lr"] = args.lr * min(1.0, (step + 1) / 40) * (1 - progress)
+            asked = [claim for pack in packs for claim in pack.asked]
+            for part in _parts(packs):
+                labels = torch.tensor([NUMBER[claim.label] for pack in part for claim in pack.asked])
+                with torch.autocast("cpu", torch.bfloat16):
+                    logits = logits_of(model, tokenizer, part)
+                each = loss_of(logits, labels)
+                (each.sum() / len(asked)).backward()
+                for claim, value in zip((c for pack in part for c in pack.asked), each.tolist(), strict=True):
+                    losses[claim.kind].append(value)
+                    losses["all"].append(value)
+                tokens += sum(map(_size, part))
+            torch.nn.utils.clip_grad_norm_(trained, 1.0)
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+            step += 1
+            torch._foreach_lerp_(mean, [p.detach() for p in trained], max(0.02, 1 / step))
+            if step % 25 == 0:
+                print(step, round(minutes, 1), tokens, round(sum(losses["all"]) / len(losses["all"]), 3), flush=True)
+            if minutes - saved >= args.every:
+                saved = minutes
+                measured()
+    measured()
+
+
+def _size(pack: Pack) -> int:
+    return sum(map(len, pack.sentences)) + sum(len(claim.ids) + 2 for claim in pack.asked) + 2
+
+
+def _parts(packs: list[Pack]) -> Iterator[list[Pack]]:
+    """Long packs alone, short ones together: what is read in one pass."""
+    small: list[Pack] = []
+    for pack in packs:
+        if _size(pack) > 250:
+            yield [pack]
+        else:
+            small.append(pack)
+    while small:
+        part, size = [], 0
+        while small and (not part or size + _size(small[-1]) <= 800):
+            size += _size(small[-1])
+            part.append(small.pop())
+        yield part
+
+
+def _steps(
+    written: Iterator[Pack], pool: list[Pack], packs: int, share: float, rng: random.Random
+) -> Iterator[list[Pack]]:
+    """Some packs of written claims a step, with a dose of the pool."""
+    step: list[Pack] = []
+    for pack in written:
+        step.append(pack)
+        if len(step) == packs:
+            owed = share * sum(map(_size, step))
+            while pool and owed > 0:
+                taken = pool.pop()
+                pool.insert(rng.randrange(max(1, len(pool) // 2)), taken)
+                step.append(taken)
+                owed -= _size(taken)
+            yield step
+            step = []
 
 
 class _Swapped:
@@ -171,15 +228,23 @@ class _Swapped:
         self._swap()
 
 
-def _pool(folder: Path) -> list[Pair]:
+def _pool(folder: Path, tokenizer: Any) -> list[Pack]:
+    """The public pairs in doses, each a pack of its own."""
     import pairs
 
-    chosen, taken = [], defaultdict(int)
+    taken: dict[str, int] = defaultdict(int)
+    chosen = []
     for pair in pairs.load_pool(folder / "nli_pool.jsonl.gz"):
-        if taken[pair.kind] < pairs.DOSES[pair.kind] and len(pair.premise.split()) <= 250:
+        if taken[pair.kind] < pairs.DOSES[pair.kind] // 3 and len(pair.premise.split()) <= 250:
             taken[pair.kind] += 1
-            chosen.append(Pair(pair.premise, pair.claim, pair.label, "pool"))
-    return chosen
+            chosen.append(pair)
+    premises = tokenizer([p.premise for p in chosen], add_special_tokens=False)["input_ids"]
+    claims = tokenizer([p.claim for p in chosen], add_special_tokens=False)["input_ids"]
+    return [
+        Pack([premise], [Asked(tuple(claim), pair.label, "pool")])
+        for pair, premise, claim in zip(chosen, premises, claims, strict=True)
+        if len(premise) <= LONGEST and len(claim) < 80
+    ]
 
 
 if __name__ == "__main__":

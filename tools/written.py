@@ -1,8 +1,9 @@
-"""Written and real claims as training pairs: each claim beside its text, read in one of several forms.
+"""Written and real claims as training packs: a text is read once, beside it all claims about it.
 
-The forms are those a judge meets: the deciding sentences alone, a window around them, the window that a
-`NearestScorer` would build, the whole text, the same among other texts; and, as what is not said, a window
-without the deciding sentences, or another text. Which form a claim takes is drawn anew for every pass.
+A pack is one premise and the claims asked about it. The premise is the whole text, a part of it, or a part among
+sentences of other texts; a claim whose deciding sentences are not in it is not entailed. Some claims see only the
+sentences that decide them, or one that does not, so that the judge can cite; true claims about other texts are
+asked too, so that no label can be guessed from a claim alone. What is drawn differs in every pass.
 """
 
 import json
@@ -10,10 +11,9 @@ import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
-from groundrail.entailment.base import EntailmentModel
-from groundrail.scoring.index import SentenceIndex
-from groundrail.types import Document
+from groundrail.sentences import split
 
 LONGEST = 400
 """Tokens of a premise."""
@@ -21,133 +21,135 @@ LONGEST = 400
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """`evidence` are the character spans that decide it; none where the text is silent."""
+    """`evidence` are the numbers of the sentences that decide it; none where the text is silent."""
 
-    text: str
+    ids: tuple[int, ...]
     label: str
     kind: str
-    evidence: tuple[tuple[int, int], ...]
+    evidence: frozenset[int]
 
 
 @dataclass(slots=True)
 class Text:
-    """A text with its claims, and its sentences as an index makes them."""
+    """A text as its sentences' token ids, and its claims."""
 
     id: str
-    document: Document
-    claims: list[Claim]
-    index: SentenceIndex = field(repr=False)
+    sentences: list[list[int]]
+    claims: list[Claim] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
-    """`label` is entailment, neutral, contradiction, or not_entailment where only that is known."""
+class Asked:
+    """A claim as it is asked: `sees` are the premise's sentences in sight, all of them where None."""
 
-    premise: str
-    claim: str
+    ids: tuple[int, ...]
     label: str
     kind: str
+    sees: frozenset[int] | None = None
 
 
-def load_texts(path: Path, model: EntailmentModel) -> list[Text]:
-    """Texts of a JSON-lines file in the format of `written.jsonl`; `model` says what a token is."""
-    texts = []
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """A premise as its sentences' token ids, and what is asked about it."""
+
+    sentences: list[list[int]]
+    asked: list[Asked]
+
+
+def load_texts(path: Path, tokenizer: Any) -> list[Text]:
+    """Texts of a JSON-lines file in the format of `written.jsonl`."""
     with path.open(encoding="utf-8") as lines:
-        for row in map(json.loads, lines):
-            document = Document(text=row["text"], id=row["id"])
-            claims = [
-                Claim(c["text"], c["label"], c["kind"], tuple((start, end) for start, end in c["evidence"]))
-                for c in row["claims"]
-            ]
-            texts.append(Text(row["id"], document, claims, SentenceIndex([document], model, LONGEST)))
-    return texts
+        rows = [json.loads(line) for line in lines]
+    return [_text(row, tokenizer) for row in rows]
 
 
-class Forms:
-    """Draws a form for every claim. `length` in (0, 1] scales how long premises are: short ones teach faster."""
+def _text(row: dict[str, Any], tokenizer: Any) -> Text:
+    parts = [part for part in split(row["text"]) if part.text.strip()]
+    text = Text(row["id"], tokenizer([part.text for part in parts], add_special_tokens=False)["input_ids"])
+    if row["claims"]:
+        ids = tokenizer([claim["text"] for claim in row["claims"]], add_special_tokens=False)["input_ids"]
+        for claim, tokens in zip(row["claims"], ids, strict=True):
+            spans = claim["evidence"]
+            places = {n for n, p in enumerate(parts) if any(p.start < end and start < p.end for start, end in spans)}
+            text.claims.append(Claim(tuple(tokens), claim["label"], claim["kind"], frozenset(places)))
+    return text
+
+
+class Packs:
+    """Draws one pack, or a few where a text is long, for every text."""
 
     def __init__(self, texts: Sequence[Text], rng: random.Random) -> None:
         self.texts, self.rng = texts, rng
+        self._true = [claim for text in texts for claim in text.claims if claim.label == "entailment"]
 
-    def one_pass(self, length: float) -> Iterator[Pair]:
-        """One pair a claim, and for every third true one a second: its text without what it says, or another."""
-        for text in self.texts:
-            for claim in text.claims:
-                yield self.pair(text, claim, length)
-                if claim.label == "entailment" and self.rng.random() < 0.3:
-                    yield self.unsaid(text, claim, length)
+    def one_pass(self) -> Iterator[Pack]:
+        for text in self.rng.sample(self.texts, len(self.texts)):
+            if text.claims:
+                yield self.pack(text)
 
-    def pair(self, text: Text, claim: Claim, length: float) -> Pair:
-        """The claim beside a premise that decides it as the whole text does."""
-        size = max(48, int(LONGEST * length * self.rng.choice((0.25, 0.5, 0.75, 1.0))))
-        places = self._places(text, claim)
+    def pack(self, text: Text) -> Pack:
+        first, last = self._run(text)
+        before, after = self._others(text, first, last)
+        premise = [*before, *text.sentences[first:last], *after]
+        whole = first == 0 and last == len(text.sentences)
+        inside = range(first, last)
+        shift = len(before) - first
+        asked = [
+            found
+            for claim in text.claims
+            if (found := self._asked(claim, inside, whole, shift, len(premise))) is not None
+        ]
+        for claim in self.rng.sample(self._true, min(len(self._true), 1 + len(asked) // 6)):
+            if claim not in text.claims:
+                asked.append(Asked(claim.ids, "neutral", "other text"))
+        self.rng.shuffle(asked)
+        return Pack(premise, asked)
+
+    def _run(self, text: Text) -> tuple[int, int]:
+        """The whole text where it fits, mostly; else some neighbouring sentences."""
+        lengths = [len(sentence) for sentence in text.sentences]
+        room = LONGEST
+        if self.rng.random() < 0.35:
+            room = max(40, int(self.rng.uniform(0.15, 0.8) * min(sum(lengths), LONGEST)))
+        if sum(lengths) <= room:
+            return 0, len(lengths)
+        first = last = self.rng.randrange(len(lengths))
+        while last < len(lengths) and sum(lengths[first : last + 1]) <= room:
+            last += 1
+        while first > 0 and sum(lengths[first - 1 : last]) <= room:
+            first -= 1
+        return first, max(last, first + 1)
+
+    def _others(self, text: Text, first: int, last: int) -> tuple[list[list[int]], list[list[int]]]:
+        """Sentences of another text before and after, at times."""
+        room = LONGEST - sum(map(len, text.sentences[first:last]))
+        sides: tuple[list[list[int]], list[list[int]]] = ([], [])
+        if self.rng.random() < 0.7:
+            return sides
+        for side in sides:
+            other = self.rng.choice(self.texts)
+            if other is not text:
+                start = self.rng.randrange(len(other.sentences))
+                for sentence in other.sentences[start : start + self.rng.randint(1, 8)]:
+                    if len(sentence) <= room:
+                        side.append(sentence)
+                        room -= len(sentence)
+        return sides
+
+    def _asked(self, claim: Claim, inside: range, whole: bool, shift: int, sentences: int) -> Asked | None:
+        here = {place + shift for place in claim.evidence if place in inside}
+        if claim.label == "neutral":
+            return Asked(claim.ids, "neutral", claim.kind)
+        if not claim.evidence:
+            return Asked(claim.ids, claim.label, claim.kind) if whole else None
+        if not here:
+            return Asked(claim.ids, "not_entailment", "elsewhere") if self.rng.random() < 0.4 else None
+        if len(here) < len(claim.evidence):
+            return None
         draw = self.rng.random()
-        if claim.label == "neutral" or not places:  # only the whole text can be silent
-            window = self._window(text, claim, places, max(size, 160))
-        elif draw < 0.25:
-            window = sorted(places)
-        elif draw < 0.45:
-            window = self._around(text, places, self.rng.choice((1, 1, 2, 3)))
-        else:
-            window = self._window(text, claim, places, size)
-        premise = self._padded(_read(text, window), size) if self.rng.random() < 0.25 else _read(text, window)
-        return Pair(premise, claim.text, claim.label, claim.kind)
-
-    def unsaid(self, text: Text, claim: Claim, length: float) -> Pair:
-        """A true claim whose premise does not say it."""
-        size = max(48, int(LONGEST * length * self.rng.choice((0.25, 0.5, 0.75))))
-        places = self._places(text, claim)
-        if self.rng.random() < 0.5 and places:
-            rest = [place for place in text.index.ranked(claim.text) if place not in places]
-            window = [place for place in self._taken(text, rest, size) if place not in places]
-            if window:
-                return Pair(_read(text, window), claim.text, "not_entailment", "removed")
-        other = self.rng.choice([each for each in self.texts if each is not text])
-        ranked = other.index.ranked(claim.text) or [0]
-        window = self._taken(other, ranked, size) or ranked[:1]
-        return Pair(_read(other, window), claim.text, "neutral", "other text")
-
-    def _places(self, text: Text, claim: Claim) -> set[int]:
-        return {
-            place
-            for place, passage in enumerate(text.index.passages)
-            if any(passage.start < end and start < passage.end for start, end in claim.evidence)
-        }
-
-    def _window(self, text: Text, claim: Claim, places: set[int], size: int) -> list[int]:
-        """What a scorer would read, the deciding sentences first so that the label holds."""
-        ranked = text.index.ranked(claim.text)
-        return self._taken(text, [*sorted(places), *(place for place in ranked if place not in places)], size, places)
-
-    def _taken(self, text: Text, ranked: Sequence[int], size: int, surely: set[int] = frozenset()) -> list[int]:  # type: ignore[assignment]
-        passages = text.index.passages
-        chosen = set(surely)
-        room = size - sum(passages[place].tokens + 2 for place in chosen)
-        wanted = [near for place in ranked for near in (place, place - 1, place + 1)]
-        for place in [*wanted, *range(len(passages))]:
-            if 0 <= place < len(passages) and place not in chosen and passages[place].tokens + 2 <= room:
-                chosen.add(place)
-                room -= passages[place].tokens + 2
-        return sorted(chosen)
-
-    def _around(self, text: Text, places: set[int], width: int) -> list[int]:
-        last = len(text.index.passages) - 1
-        before = self.rng.randint(0, width)
-        near = {min(max(0, p + d), last) for p in places for d in range(-before, width - before + 1)}
-        return sorted(near | places)
-
-    def _padded(self, premise: str, size: int) -> str:
-        """The premise among sentences of other texts."""
-        room = size - len(premise.split()) * 4 // 3
-        pieces = [premise]
-        while room > 20:
-            other = self.rng.choice(self.texts).index.passages
-            start = self.rng.randrange(len(other))
-            taken = other[start : start + self.rng.randint(1, 5)]
-            pieces.insert(self.rng.randint(0, len(pieces)), " ".join(passage.text for passage in taken))
-            room -= sum(passage.tokens for passage in taken)
-        return self.rng.choice(("\n\n", " ")).join(pieces)
-
-
-def _read(text: Text, places: Sequence[int]) -> str:
-    return text.index.joined(places).text
+        if draw < 0.12:
+            return Asked(claim.ids, claim.label, claim.kind, frozenset(here))
+        if draw < 0.18 and sentences > len(here):
+            other = self.rng.choice([place for place in range(sentences) if place not in here])
+            return Asked(claim.ids, "not_entailment", "unseen", frozenset({other}))
+        return Asked(claim.ids, claim.label, claim.kind)
