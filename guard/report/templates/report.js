@@ -94,7 +94,10 @@
     pinned = sentence;
     open(sentence);
     const number = sentence.dataset.places.trim().split(" ")[0];
-    if (number && !narrow.matches) show(number, sentence.dataset.stance);
+    if (narrow.matches) {
+      const box = sentence.getBoundingClientRect();
+      if (box.bottom > innerHeight / 2) scrollBy({ top: box.top - 96, behavior: still.matches ? "instant" : "smooth" });
+    } else if (number) show(number, sentence.dataset.stance);
   }
 
   function step(by, among = sentences) {
