@@ -93,10 +93,9 @@ def _check(options: argparse.Namespace) -> int:
     with _progress("checking") as report:
         result = _guard(options, report=report).check(answer, documents)
     if options.html is not None:
-        try:
-            options.html.write_text(result.to_html(), encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"cannot write {options.html}: {error.strerror}") from error
+        from groundrail.report.html import save
+
+        save(result.to_html(documents), options.html)
     if options.json:
         print(result.model_dump_json(indent=2))
     else:

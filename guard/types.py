@@ -95,6 +95,11 @@ class CheckedSentence(_Frozen):
     replacement: str | None = None
 
     @property
+    def supporting(self) -> tuple[Citation, ...]:
+        """The citations of a sentence that was released because they support it; others are only the nearest."""
+        return self.citations if self.released and self.verdict is Verdict.SUPPORTED else ()
+
+    @property
     def released_text(self) -> str:
         """What the reader sees of this sentence: its text, its replacement, or nothing."""
         if self.replacement is not None:
@@ -148,21 +153,30 @@ class GuardResult(_Frozen):
 
     @property
     def citations(self) -> tuple[Citation, ...]:
-        """Citations of the released sentences in order, each place once."""
+        """What supports the released sentences, in order, each place once."""
         places: dict[tuple[str, int, int], Citation] = {}
         for sentence in self.sentences:
-            for citation in sentence.citations if sentence.released else ():
+            for citation in sentence.supporting:
                 places.setdefault((citation.document_id, citation.start, citation.end), citation)
         return tuple(places.values())
 
-    def to_html(self) -> str:
-        """A self-contained page; every text in it is escaped."""
+    def to_html(self, source: Source | None = None, *, question: str = "") -> str:
+        """One self-contained page: the answer beside the source it was checked against, or with its citations.
+
+        Every text in it is escaped, and it loads nothing. Raises: InputError if `source` is not what was checked.
+        """
         from groundrail.report.html import render
 
-        return render(self)
+        return render(self, source, question)
 
-    def to_markdown(self) -> str:
-        """The released text with its citations as footnotes."""
+    def to_markdown(self, *, held_back: bool = False) -> str:
+        """The released text with its citations as footnotes; on request, what was held back and why."""
         from groundrail.report.markdown import render
 
-        return render(self)
+        return render(self, held_back=held_back)
+
+    def _repr_html_(self) -> str:
+        """A short form for notebooks."""
+        from groundrail.report.html import short
+
+        return short(self)

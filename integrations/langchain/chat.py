@@ -247,7 +247,7 @@ class _Call:
     def _block(self, sentence: CheckedSentence, text: str) -> dict[str, Any]:
         block: dict[str, Any] = {"type": "text", "text": text, "index": 0}
         end = self._position + len(text.rstrip())
-        for citation in sentence.citations if sentence.released else ():
+        for citation in sentence.supporting:
             metadata = self.sources.metadata(citation)
             block.setdefault("annotations", []).append(
                 create_citation(

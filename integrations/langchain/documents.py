@@ -11,7 +11,7 @@ from langchain_core.documents import Document as LangChainDocument
 from langchain_core.messages import BaseMessage, ToolMessage
 
 from groundrail.errors import InputError, UnsupportedError
-from groundrail.types import CheckedSentence, Citation, Document, GuardResult, Verdict
+from groundrail.types import CheckedSentence, Citation, Document, GuardResult, Source, Verdict
 
 
 class SourcedResult(GuardResult):
@@ -23,6 +23,10 @@ class SourcedResult(GuardResult):
     def document(self, citation: Citation) -> Document:
         """The document a citation points into, its metadata included."""
         return next(document for document in self.documents if document.id == citation.document_id)
+
+    def to_html(self, source: Source | None = None, *, question: str = "") -> str:
+        """`GuardResult.to_html`, beside its own documents unless told otherwise."""
+        return super().to_html(self.documents if source is None else source, question=question)
 
 
 class SourceDocuments:
@@ -86,12 +90,14 @@ class SourceDocuments:
         return UnsupportedError(f"a sentence has no source: {last.text.strip()!r} ({last.reason})", result)
 
     def event(self, sentence: CheckedSentence) -> dict[str, Any]:
-        """A sentence as the data of a custom event; its citations carry their document's metadata."""
-        data = sentence.model_dump(mode="json", exclude={"citations"})
-        data["citations"] = [
-            citation.model_dump(mode="json") | {"metadata": self.metadata(citation)} for citation in sentence.citations
-        ]
+        """A sentence as the data of a custom event; its citations and its conflict carry their document's metadata."""
+        data = sentence.model_dump(mode="json", exclude={"citations", "conflict"})
+        data["citations"] = [self._sourced(citation) for citation in sentence.citations]
+        data["conflict"] = sentence.conflict and self._sourced(sentence.conflict)
         return data
+
+    def _sourced(self, citation: Citation) -> dict[str, Any]:
+        return citation.model_dump(mode="json") | {"metadata": self.metadata(citation)}
 
 
 class SourceCollector(BaseCallbackHandler):
