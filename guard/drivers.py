@@ -14,6 +14,7 @@ from groundrail.errors import GenerationError, InputError, UnsupportedError
 from groundrail.generators import Session
 from groundrail.loop import Accept, CanRetry, CutOff, Judge, Read, Reject, Release, Steps
 from groundrail.scoring.base import Reader, Score, Scorer
+from groundrail.scoring.form import FormCheck
 from groundrail.types import CheckedSentence, Document, GuardResult
 
 
@@ -142,19 +143,24 @@ class Reading:
 
     def __init__(self, scorer: Scorer, documents: Sequence[Document]) -> None:
         self._scorer, self._documents = scorer, documents
+        self._form = FormCheck(scorer, documents)
         self._reader: Reader | None = None
         self._lock = threading.Lock()
 
     def score(self, claims: Sequence[str]) -> list[Score]:
-        """One score a claim."""
-        return self._read().score(claims)
+        """One score a claim; those that cannot be read are not asked about."""
+        asked, all_of = self._form.sorted(claims)
+        return all_of(self._read().score(asked) if asked else [])
 
     async def ascore(self, claims: Sequence[str], timeout: float | None) -> list[Score]:
         """`score`. Raises: OverdueError where reading and scoring take longer than `timeout` seconds."""
         try:
             async with asyncio.timeout(timeout) as limit:
+                asked, all_of = await awithin(None, self._form.sorted, claims)
+                if not asked:
+                    return all_of([])
                 reader = self._reader or await awithin(None, self._read)
-                return await reader.ascore(claims)
+                return all_of(await reader.ascore(asked))
         except TimeoutError as error:
             if limit.expired():
                 raise OverdueError(timeout) from error

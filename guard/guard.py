@@ -35,7 +35,7 @@ class Guard:
     scorer: how claims are scored. An entailment model or a hub id is SCALE around that. None is the built-in
         judge on one source sentence at a time, which it judges better than chunks (docs/benchmarks.md).
     policy: what counts as supported and what happens to the rest.
-    claim_of: (sentence, the one before it) -> what of it is checked, None where it claims nothing.
+    claim_of: (sentence, the one before it, the prompt) -> what of it is checked, None where it claims nothing.
     """
 
     def __init__(
@@ -89,9 +89,14 @@ class Guard:
         """This guard with another idea of what in a sentence is checked."""
         return self._copy(claim_of=claim_of)
 
-    def check(self, answer: str, source: Source) -> GuardResult:
-        """Check a text that is already written. Raises: InputError; UnsupportedError under `"raise"`."""
-        steps, reading = self._check_steps(answer, source)
+    def check(self, answer: str, source: Source, prompt: str = "") -> GuardResult:
+        """Check a text that is already written, as an answer to `prompt` where there was one.
+
+        "Until Friday." is supported only as an answer to a question.
+
+        Raises: InputError; UnsupportedError under `"raise"`.
+        """
+        steps, reading = self._check_steps(answer, source, prompt)
         stream = GuardedStream(drive(steps, reading, None), None)
         for _ in stream.sentences():
             pass
@@ -112,15 +117,15 @@ class Guard:
         """Like `generate`, but iterable: yields released text as soon as its verdict is known."""
         generator, documents = self._generator(), as_documents(source)
         session = generator.start(prompt, documents)
-        return GuardedStream(drive(*self._generation(documents), session), session)
+        return GuardedStream(drive(*self._generation(documents, prompt), session), session)
 
-    def pushed(self, source: Source) -> PushedAnswer:
+    def pushed(self, source: Source, prompt: str = "") -> PushedAnswer:
         """Check an answer that someone else writes and hands over piece by piece."""
-        return PushedAnswer(*self._generation(as_documents(source)))
+        return PushedAnswer(*self._generation(as_documents(source), prompt))
 
-    async def acheck(self, answer: str, source: Source) -> GuardResult:
+    async def acheck(self, answer: str, source: Source, prompt: str = "") -> GuardResult:
         """`check` without blocking the event loop."""
-        steps, reading = await asyncio.to_thread(self._check_steps, answer, source)
+        steps, reading = await asyncio.to_thread(self._check_steps, answer, source, prompt)
         stream = AsyncGuardedStream(adrive(steps, reading, None), None)
         async for _ in stream.sentences():
             pass
@@ -136,7 +141,7 @@ class Guard:
     async def astream(self, prompt: str, source: Source) -> "AsyncGuardedStream":
         """`stream` without blocking the event loop: `async for text in await guard.astream(...)`."""
         generator, documents = self._generator(), as_documents(source)
-        generation = await asyncio.to_thread(self._generation, documents)
+        generation = await asyncio.to_thread(self._generation, documents, prompt)
         session = await generator.astart(prompt, documents)
         return AsyncGuardedStream(adrive(*generation, session), session)
 
@@ -149,18 +154,18 @@ class Guard:
 
         return GuardedRunnable(runnable, guard=self, **options)
 
-    def _check_steps(self, answer: str, source: Source) -> tuple[Steps, Reading]:
+    def _check_steps(self, answer: str, source: Source, prompt: str) -> tuple[Steps, Reading]:
         if not isinstance(answer, str):
             raise InputError(f"an answer is text, not {type(answer).__name__}")
         if not is_unicode(answer):
             raise InputError("the answer holds half a surrogate pair, which is no text; decode it as UTF-8 first")
         documents, scorer = as_documents(source), self.scorer
-        steps = checked_text(answer, documents, self.policy, scorer.threshold, self.claim_of)
+        steps = checked_text(answer, documents, self.policy, scorer.threshold, self.claim_of, prompt)
         return steps, Reading(scorer, documents)
 
-    def _generation(self, documents: Sequence[Document]) -> tuple[Steps, Reading]:
+    def _generation(self, documents: Sequence[Document], prompt: str) -> tuple[Steps, Reading]:
         scorer = self.scorer
-        steps = guarded_generation(documents, self.policy, scorer.threshold, self.claim_of)
+        steps = guarded_generation(documents, self.policy, scorer.threshold, self.claim_of, prompt)
         return steps, Reading(scorer, documents)
 
     def _generator(self) -> Generator:

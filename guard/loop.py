@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 from groundrail.claims import claim_of
 from groundrail.deadline import OverdueError
-from groundrail.errors import GenerationError, GroundrailError, InputError, ScoringError, UnsupportedError
+from groundrail.errors import GenerationError, GroundrailError, InputError, ScoringError, UncheckableError, UnsupportedError
 from groundrail.policy import Attempts, Policy
 from groundrail.scoring.base import Score
 from groundrail.sentences import Sentence, Stream, is_finished, is_unicode, split
@@ -71,15 +71,20 @@ class Release:
 
 Step: TypeAlias = Read | Judge | Accept | Reject | CanRetry | CutOff | Release
 Steps: TypeAlias = Generator[Step, Any, GuardResult]
-ClaimOf: TypeAlias = Callable[[str, str], str | None]
-"""(sentence, the one before it) -> the claim to check, None where there is none."""
+ClaimOf: TypeAlias = Callable[[str, str, str], str | None]
+"""(sentence, the one before it, the prompt) -> the claim to check, None where there is none.
+
+Raises: UncheckableError for a sentence that cannot be checked, and is not supported therefore.
+"""
 
 
 class _Answer:
     """What is known of one answer, and the rules that need no I/O."""
 
-    def __init__(self, documents: Sequence[Document], policy: Policy, threshold: float, claim_of: ClaimOf) -> None:
-        self.policy, self.claim_of = policy, claim_of
+    def __init__(
+        self, documents: Sequence[Document], policy: Policy, threshold: float, claim_of: ClaimOf, prompt: str
+    ) -> None:
+        self.policy, self.claim_of, self.prompt = policy, claim_of, prompt
         self.threshold = threshold if policy.threshold is None else policy.threshold
         self.has_source = any(document.text.strip() for document in documents)
         self.sentences: list[CheckedSentence] = []
@@ -107,6 +112,8 @@ class _Answer:
         }
         if score is None:
             return CheckedSentence(**fields, verdict=Verdict.NO_CLAIM)
+        if score.refusal is not None:
+            return CheckedSentence(**fields, verdict=Verdict.UNSUPPORTED, reason=score.refusal)
         value = score.value
         if self.policy.calibration and math.isfinite(value):
             value = self.policy.calibration(value)
@@ -186,16 +193,18 @@ class _Answer:
         costs only itself.
         """
         shown = next((s.text for s in reversed(self.sentences) if s.released), "")
-        previous = [shown, *(s.text for s in sentences)]
-        claims = [self.claim_of(s.text, text) for s, text in zip(sentences, previous, strict=False)]
-        asked = [claim for claim in claims if claim is not None] if self.has_source else []
+        claims = [
+            self._claim(sentence, previous)
+            for sentence, previous in zip(sentences, [shown, *(s.text for s in sentences)], strict=False)
+        ]
+        asked = [claim for claim in claims if isinstance(claim, str)] if self.has_source else []
         started = time.monotonic()
         try:
             scores = iter(_one_each(asked, (yield Judge(asked, self.time_left(since)))) if asked else ())
         except OverdueError as overdue:
             late = f"no verdict: {overdue}"
             return [
-                self.failed(s, Verdict.TIMEOUT, late) if claim is not None else self.verdict(s, None, 0.0)
+                self.failed(s, Verdict.TIMEOUT, late) if isinstance(claim, str) else self._unasked(s, claim)
                 for s, claim in zip(sentences, claims, strict=True)
             ]
         except Exception as error:  # whatever a scorer throws, its claims were not checked
@@ -209,13 +218,25 @@ class _Answer:
         seconds = (time.monotonic() - started) / max(1, len(asked))
         checked = []
         for sentence, claim in zip(sentences, claims, strict=True):
-            if claim is None:
-                checked.append(self.verdict(sentence, None, 0.0))
+            if not isinstance(claim, str):
+                checked.append(self._unasked(sentence, claim))
             elif not self.has_source:
                 checked.append(self.failed(sentence, Verdict.NO_SOURCE, "there is no source text to check against"))
             else:
                 checked.append(self.verdict(sentence, next(scores), seconds))
         return checked
+
+    def _claim(self, sentence: Sentence, previous: str) -> str | UncheckableError | None:
+        try:
+            return self.claim_of(sentence.text, previous, self.prompt)
+        except UncheckableError as error:
+            return error
+
+    def _unasked(self, sentence: Sentence, claim: UncheckableError | None) -> CheckedSentence:
+        """A sentence that no scorer is asked about."""
+        if claim is None:
+            return self.verdict(sentence, None, 0.0)
+        return self.failed(sentence, Verdict.UNSUPPORTED, str(claim))
 
 
 def checked_text(
@@ -224,9 +245,10 @@ def checked_text(
     policy: Policy,
     threshold: float,
     claim_of: ClaimOf = claim_of,
+    prompt: str = "",
 ) -> Steps:
     """Check a text that is already written: every claim in one call, no retries."""
-    answer = _Answer(documents, policy, threshold, claim_of)
+    answer = _Answer(documents, policy, threshold, claim_of, prompt)
     for checked in (yield from answer.judged(split(text), answer.started)):
         yield Release(answer.settle(checked))
         if answer.over:
@@ -235,10 +257,14 @@ def checked_text(
 
 
 def guarded_generation(
-    documents: Sequence[Document], policy: Policy, threshold: float, claim_of: ClaimOf = claim_of
+    documents: Sequence[Document],
+    policy: Policy,
+    threshold: float,
+    claim_of: ClaimOf = claim_of,
+    prompt: str = "",
 ) -> Steps:
     """Check an answer while it is written: a sentence is judged, then released, retried or replaced."""
-    answer = _Answer(documents, policy, threshold, claim_of)
+    answer = _Answer(documents, policy, threshold, claim_of, prompt)
     stream = Stream()
     ready: deque[Sentence] = deque()
     anew, ended, cut_off = True, False, ""

@@ -18,11 +18,13 @@ class Score:
     """`value` in [0, 1] for entailment scorers, NaN where the model gave none; best citation first.
 
     conflict: the place that says otherwise, where the model tells contradiction from silence.
+    refusal: why the claim is not supported whatever its value, where no model had to be asked.
     """
 
     value: float
     citations: tuple[Citation, ...] = ()
     conflict: Citation | None = None
+    refusal: str | None = None
 
 
 @runtime_checkable
@@ -48,6 +50,10 @@ class Scorer(Protocol):
     takes_context: bool = False
     """Whether a claim joined with the sentence before it scores no higher than either. Scorers that average over
     a claim's words or parts cannot say so."""
+
+    def unread(self, claim: str) -> Sequence[str]:
+        """Words of a claim that its model has no token for: it would judge as if something else stood there."""
+        return ()
 
     def read(self, source: Source) -> Reader:
         """Read a source once. Documents are scored apart: a chunk never crosses two."""

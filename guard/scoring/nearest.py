@@ -19,6 +19,9 @@ from groundrail.scoring.passages import Passage, best, room
 from groundrail.types import Citation, Source, as_documents
 
 
+_ALIEN = "the source shares no word with it"
+
+
 @dataclass(frozen=True, slots=True)
 class _Reading:
     """What is asked for one claim in one document: its window, and the sentences that may be cited."""
@@ -52,6 +55,10 @@ class NearestScorer(Scorer):
         self.threshold = self.entailment.threshold
         self._nli = three_way(self.entailment)
 
+    def unread(self, claim: str) -> Sequence[str]:
+        """Its model's."""
+        return self.entailment.unread(claim)
+
     def read(self, source: Source) -> Reader:
         """Index the source's sentences."""
         documents = [document for document in as_documents(source) if document.text.strip()]
@@ -75,6 +82,8 @@ class NearestScorer(Scorer):
         judged = iter(self._judge(pairs))
         return [
             best([_scored(reading, next(judged), [next(judged) for _ in reading.cited]) for reading in of_claim])
+            if of_claim
+            else Score(0.0, refusal=_ALIEN)
             for of_claim in read
         ]
 
@@ -86,13 +95,16 @@ class NearestScorer(Scorer):
         return np.stack([entailed, 1 - entailed, np.zeros_like(entailed)], axis=1)
 
     def _readings(self, claim: str, index: SentenceIndex) -> list[_Reading]:
+        """None where no sentence shares a word with the claim, unless the source is read whole."""
         size = min(self.tokens, room(claim, self.entailment))
         ranked = index.ranked(claim)
         nearest = list(dict.fromkeys(index.passages[place].document.id for place in ranked))[: self.documents]
-        readings = []
+        readings: list[_Reading] = []
         for name in nearest or [None]:
             of_one = [place for place in ranked if name in (None, index.passages[place].document.id)]
             window = index.window(of_one, size)
+            if not ranked and len(window.passages) < len(index.passages):
+                return []
             within = [index.passages[place] for place in of_one if index.passages[place] in window.passages]
             readings.append(_Reading(window, tuple(within[: self.k] or window.passages[: self.k])))
         return readings

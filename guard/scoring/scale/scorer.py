@@ -78,6 +78,10 @@ class ScaleScorer(Scorer):
         self.branches = branches
         self.slack = slack
 
+    def unread(self, claim: str) -> Sequence[str]:
+        """Its model's."""
+        return self.entailment.unread(claim)
+
     def read(self, source: Source) -> Reader:
         """Tokenize every document once, to be cut into chunks beside the claims. Raises: InputError for a blank source."""
         return Prepared(self._score, self._documents(source))
