@@ -3,22 +3,24 @@
 The rules are in `groundrail.loop` and `groundrail.policy`; `groundrail.drivers` does what the loop asks for.
 """
 
-import asyncio
 import copy
-import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from groundrail.claims import claim_of
-from groundrail.drivers import PushedAnswer, Reading, adrive, drive
+from groundrail.deadline import Calls
+from groundrail.drivers import PushedAnswer, adrive, drive
 from groundrail.errors import InputError
 from groundrail.generators import Generator, as_generator
+from groundrail.locks import LOADING
 from groundrail.loop import ClaimOf, Steps, checked_text, guarded_generation
 from groundrail.policy import Policy
+from groundrail.reading import Reading
 from groundrail.scoring.base import Scorer
 from groundrail.sentences import is_unicode
 from groundrail.streams import AsyncGuardedStream, GuardedStream
 from groundrail.types import Document, GuardResult, Source, as_documents
+from groundrail.writing import Writing
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable
@@ -50,6 +52,7 @@ class Guard:
         self.policy = policy or Policy()
         self.claim_of = claim_of
         self._scorer = _Loaded(scorer)
+        self._calls = Calls()
 
     @classmethod
     def from_pretrained(
@@ -105,8 +108,9 @@ class Guard:
     def generate(self, prompt: str, source: Source) -> GuardResult:
         """Write an answer to `prompt`, releasing, retrying or replacing each sentence under the policy.
 
-        Raises: InputError without a generator; UnsupportedError, or the generator's own exception,
-        under `Policy(fallback="raise")`.
+        Raises: InputError for a wrong call, as without a generator; under `Policy(fallback="raise")` UnsupportedError
+        for a sentence, GenerationError where the generator failed, from its own exception. What a fallback or a
+        stop of the policy raises, and interrupts, pass through.
         """
         with self.stream(prompt, source) as stream:
             for _ in stream:
@@ -114,10 +118,13 @@ class Guard:
             return stream.result
 
     def stream(self, prompt: str, source: Source) -> "GuardedStream":
-        """Like `generate`, but iterable: yields released text as soon as its verdict is known."""
-        generator, documents = self._generator(), as_documents(source)
-        session = generator.start(prompt, documents)
-        return GuardedStream(drive(*self._generation(documents, prompt), session), session)
+        """Like `generate`, but iterable: yields released text as soon as its verdict is known.
+
+        Models are loaded here, before any deadline runs; the generator is asked for nothing before the first text is.
+        """
+        documents = as_documents(source)
+        writing = self._writing(prompt, documents)
+        return GuardedStream(drive(*self._generation(documents, prompt), writing), writing)
 
     def pushed(self, source: Source, prompt: str = "") -> PushedAnswer:
         """Check an answer that someone else writes and hands over piece by piece."""
@@ -125,7 +132,7 @@ class Guard:
 
     async def acheck(self, answer: str, source: Source, prompt: str = "") -> GuardResult:
         """`check` without blocking the event loop."""
-        steps, reading = await asyncio.to_thread(self._check_steps, answer, source, prompt)
+        steps, reading = await self._calls.awithin(None, self._check_steps, answer, source, prompt)
         stream = AsyncGuardedStream(adrive(steps, reading, None), None)
         async for _ in stream.sentences():
             pass
@@ -140,10 +147,10 @@ class Guard:
 
     async def astream(self, prompt: str, source: Source) -> "AsyncGuardedStream":
         """`stream` without blocking the event loop: `async for text in await guard.astream(...)`."""
-        generator, documents = self._generator(), as_documents(source)
-        generation = await asyncio.to_thread(self._generation, documents, prompt)
-        session = await generator.astart(prompt, documents)
-        return AsyncGuardedStream(adrive(*generation, session), session)
+        documents = as_documents(source)
+        writing = self._writing(prompt, documents)
+        generation = await self._calls.awithin(None, self._generation, documents, prompt)
+        return AsyncGuardedStream(adrive(*generation, writing), writing)
 
     def as_runnable(self, runnable: "Runnable[Any, Any] | None" = None, **options: Any) -> "GuardedRunnable":
         """This guard around a LangChain chain or model, or around its own generator, as a `Runnable`.
@@ -161,17 +168,17 @@ class Guard:
             raise InputError("the answer holds half a surrogate pair, which is no text; decode it as UTF-8 first")
         documents, scorer = as_documents(source), self.scorer
         steps = checked_text(answer, documents, self.policy, scorer.threshold, self.claim_of, prompt)
-        return steps, Reading(scorer, documents)
+        return steps, Reading(scorer, documents, self._calls)
 
     def _generation(self, documents: Sequence[Document], prompt: str) -> tuple[Steps, Reading]:
         scorer = self.scorer
         steps = guarded_generation(documents, self.policy, scorer.threshold, self.claim_of, prompt)
-        return steps, Reading(scorer, documents)
+        return steps, Reading(scorer, documents, self._calls)
 
-    def _generator(self) -> Generator:
+    def _writing(self, prompt: str, documents: Sequence[Document]) -> Writing:
         if self.generator is None:
             raise InputError("this guard has no generator; pass one: Guard(generator), or use check(answer, source)")
-        return self.generator
+        return Writing(self.generator, prompt, documents, self._calls)
 
     def _copy(self, **changes: Any) -> Self:
         twin = copy.copy(self)
@@ -183,10 +190,10 @@ class _Loaded:
     """A scorer, made of whatever the guard was given when first asked for; copies of a guard share it."""
 
     def __init__(self, given: "Scorer | EntailmentModel | str | None") -> None:
-        self._given, self._lock = given, threading.Lock()
+        self._given = given
 
     def get(self) -> Scorer:
-        with self._lock:
+        with LOADING:
             if not isinstance(self._given, Scorer):
                 from groundrail.scoring.registry import as_scorer
 

@@ -15,11 +15,19 @@ from typing import Any, TypeAlias
 
 from groundrail.claims import claim_of
 from groundrail.deadline import OverdueError
+from groundrail.english.visible import is_blank
 from groundrail.errors import GenerationError, GroundrailError, InputError, ScoringError, UncheckableError, UnsupportedError
 from groundrail.policy import Attempts, Policy
 from groundrail.scoring.base import Score
 from groundrail.sentences import Sentence, Stream, is_finished, is_unicode, split
 from groundrail.types import Attempt, CheckedSentence, Document, GuardResult, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Have the generator start its session; nothing is sent back."""
+
+    timeout: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +51,7 @@ class Accept:
     """Tell the session; nothing is sent back."""
 
     n_chars: int
+    timeout: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +59,7 @@ class Reject:
     """Tell the session; nothing is sent back."""
 
     n_chars: int
+    timeout: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +79,7 @@ class Release:
     sentence: CheckedSentence
 
 
-Step: TypeAlias = Read | Judge | Accept | Reject | CanRetry | CutOff | Release
+Step: TypeAlias = Start | Read | Judge | Accept | Reject | CanRetry | CutOff | Release
 Steps: TypeAlias = Generator[Step, Any, GuardResult]
 ClaimOf: TypeAlias = Callable[[str, str, str], str | None]
 """(sentence, the one before it, the prompt) -> the claim to check, None where there is none.
@@ -86,7 +96,7 @@ class _Answer:
     ) -> None:
         self.policy, self.claim_of, self.prompt = policy, claim_of, prompt
         self.threshold = threshold if policy.threshold is None else policy.threshold
-        self.has_source = any(document.text.strip() for document in documents)
+        self.has_source = not all(is_blank(document.text) for document in documents)
         self.sentences: list[CheckedSentence] = []
         self.raw = ""
         self.started = time.monotonic()
@@ -140,16 +150,19 @@ class _Answer:
             seconds=seconds,
         )
 
-    def settle(self, checked: CheckedSentence, earlier: Sequence[Attempt] = ()) -> CheckedSentence:
-        """Decide on release under the policy and write it down."""
-        last = Attempt(
+    def attempt(self, checked: CheckedSentence) -> Attempt:
+        """The sentence as one try among others."""
+        return Attempt(
             text=checked.text,
             verdict=checked.verdict,
             score=checked.score,
             reason=checked.reason,
             seconds=checked.seconds,
         )
-        attempts = (*earlier, last)
+
+    def settle(self, checked: CheckedSentence, earlier: Sequence[Attempt] = ()) -> CheckedSentence:
+        """Decide on release under the policy and write it down."""
+        attempts = (*earlier, self.attempt(checked))
         released = self.policy.releases(checked.verdict)
         checked = checked.model_copy(
             update={"attempts": attempts, "released": released, "seconds": sum(a.seconds for a in attempts)}
@@ -213,8 +226,7 @@ class _Answer:
                 for sentence in sentences:
                     alone += yield from self.judged([sentence], since)
                 return alone
-            reason = str(error) if isinstance(error, GroundrailError) else f"{type(error).__name__}: {error}"
-            return [self.failed(sentences[0], Verdict.ERROR, reason)]
+            return [self.failed(sentences[0], Verdict.ERROR, _told(error))]
         seconds = (time.monotonic() - started) / max(1, len(asked))
         checked = []
         for sentence, claim in zip(sentences, claims, strict=True):
@@ -223,20 +235,29 @@ class _Answer:
             elif not self.has_source:
                 checked.append(self.failed(sentence, Verdict.NO_SOURCE, "there is no source text to check against"))
             else:
-                checked.append(self.verdict(sentence, next(scores), seconds))
+                checked.append(self._decided(sentence, next(scores), seconds))
         return checked
 
-    def _claim(self, sentence: Sentence, previous: str) -> str | UncheckableError | None:
+    def _claim(self, sentence: Sentence, previous: str) -> str | Exception | None:
         try:
             return self.claim_of(sentence.text, previous, self.prompt)
-        except UncheckableError as error:
+        except Exception as error:  # what a caller's own function throws is no verdict either
             return error
 
-    def _unasked(self, sentence: Sentence, claim: UncheckableError | None) -> CheckedSentence:
+    def _unasked(self, sentence: Sentence, claim: Exception | None) -> CheckedSentence:
         """A sentence that no scorer is asked about."""
         if claim is None:
             return self.verdict(sentence, None, 0.0)
-        return self.failed(sentence, Verdict.UNSUPPORTED, str(claim))
+        if isinstance(claim, UncheckableError):
+            return self.failed(sentence, Verdict.UNSUPPORTED, str(claim))
+        return self.failed(sentence, Verdict.ERROR, _told(claim))
+
+    def _decided(self, sentence: Sentence, score: Score, seconds: float) -> CheckedSentence:
+        """The verdict, ERROR where a calibration raises or a scorer's citations are none."""
+        try:
+            return self.verdict(sentence, score, seconds)
+        except Exception as error:
+            return self.failed(sentence, Verdict.ERROR, _told(error), seconds)
 
 
 def checked_text(
@@ -249,7 +270,7 @@ def checked_text(
 ) -> Steps:
     """Check a text that is already written: every claim in one call, no retries."""
     answer = _Answer(documents, policy, threshold, claim_of, prompt)
-    for checked in (yield from answer.judged(split(text), answer.started)):
+    for checked in (yield from answer.judged(split(text, policy.longest_sentence), answer.started)):
         yield Release(answer.settle(checked))
         if answer.over:
             break
@@ -265,58 +286,61 @@ def guarded_generation(
 ) -> Steps:
     """Check an answer while it is written: a sentence is judged, then released, retried or replaced."""
     answer = _Answer(documents, policy, threshold, claim_of, prompt)
-    stream = Stream()
+    stream = Stream(policy.longest_sentence)
     ready: deque[Sentence] = deque()
-    anew, ended, cut_off = True, False, ""
+    started, anew, ended, cut_off = False, True, False, ""
     attempts, earlier, since = Attempts(policy), list[Attempt](), time.monotonic()
     refused: CheckedSentence | None = None
     while not answer.over:
         if not ready and ended:
             break
-        if not ready:
-            try:
+        try:
+            if not started:
+                yield Start(answer.time_left(since))
+                started = True
+            if not ready:
                 piece = yield Read(anew, answer.time_left(since))
                 if piece is not None and not is_unicode(piece):
                     raise GenerationError("the generator wrote half a surrogate pair, which is no text")
                 if piece is None and not is_finished(stream.pending):
                     cut_off = yield CutOff()
-            except InputError:  # the call itself was wrong: no answer has failed
-                raise
-            except Exception as error:
-                rest = Sentence(stream.pending, len(answer.raw), len(answer.raw) + len(stream.pending))
-                yield Release(_interrupted(answer, rest, error, earlier))
-                return answer.result()
-            anew, ended = False, piece is None
-            ready.extend(stream.flush() if piece is None else stream.feed(piece))
-            continue
+                anew, ended = False, piece is None
+                ready.extend(stream.flush() if piece is None else stream.feed(piece))
+                continue
+        except InputError:  # the call itself was wrong: no answer has failed
+            raise
+        except Exception as error:
+            yield Release(_interrupted(answer, stream.pending, error, earlier))
+            return answer.result()
         sentence = ready.popleft()
         if cut_off and not ready:  # the sentences before the half one are whole, and were judged
-            yield Release(_interrupted(answer, sentence, GenerationError(cut_off), earlier))
+            yield Release(_interrupted(answer, sentence.text, GenerationError(cut_off), earlier))
             return answer.result()
         (checked,) = yield from answer.judged([sentence], since)
         left = answer.time_left(since)
-        if (
-            checked.verdict is Verdict.UNSUPPORTED
-            and (left is None or left > 0)
-            and (yield CanRetry())
-            and attempts.another()
-        ):
-            refused = checked
-            earlier.append(
-                Attempt(
-                    text=checked.text,
-                    verdict=checked.verdict,
-                    score=checked.score,
-                    reason=checked.reason,
-                    seconds=checked.seconds,
-                )
-            )
-            yield Reject(len(sentence.text))
-            stream.truncate(sentence.start)
-            ready.clear()
-            anew, ended, cut_off = True, False, ""
-            continue
-        yield Accept(len(sentence.text))
+        try:
+            if (
+                checked.verdict is Verdict.UNSUPPORTED
+                and (left is None or left > 0)
+                and (yield CanRetry())
+                and attempts.another()
+            ):
+                refused = checked
+                earlier.append(answer.attempt(checked))
+                yield Reject(len(sentence.text), answer.time_left(time.monotonic()))
+                stream.truncate(sentence.start)
+                ready.clear()
+                anew, ended, cut_off = True, False, ""
+                continue
+            yield Accept(len(sentence.text), answer.time_left(time.monotonic()))
+        except InputError:
+            raise
+        except Exception as error:  # the sentence has its verdict, and nothing can follow it
+            yield Release(answer.settle(checked, earlier[:-1] if refused is checked else earlier))
+            rest = "".join(s.text for s in ready) + stream.pending
+            if not answer.over and (rest or not ended):
+                yield Release(_interrupted(answer, rest, error, ()))
+            return answer.result()
         yield Release(answer.settle(checked, earlier))
         attempts, earlier, since, refused = Attempts(policy), [], time.monotonic(), None
     if refused is not None:  # the generator had nothing else to say in its place
@@ -333,6 +357,10 @@ def _why(score: Score) -> str:
     return "the source does not say this"
 
 
+def _told(error: Exception) -> str:
+    return str(error) if isinstance(error, GroundrailError) else f"{type(error).__name__}: {error}"
+
+
 def _shortened(text: str) -> str:
     return shorten(text, 200, placeholder=" …")
 
@@ -344,9 +372,10 @@ def _one_each(claims: Sequence[str], scores: Sequence[Score]) -> Sequence[Score]
     return scores
 
 
-def _interrupted(answer: _Answer, rest: Sentence, error: Exception, earlier: Sequence[Attempt]) -> CheckedSentence:
+def _interrupted(answer: _Answer, text: str, error: Exception, earlier: Sequence[Attempt]) -> CheckedSentence:
     """What the generator left unfinished, settled. Raises: GenerationError under the fallback "raise"."""
-    if isinstance(error, TimeoutError):
+    rest = Sentence(text, len(answer.raw), len(answer.raw) + len(text))
+    if isinstance(error, OverdueError):
         checked = answer.failed(rest, Verdict.TIMEOUT, "the generator did not write on in time")
     elif isinstance(error, GenerationError):
         checked = answer.failed(rest, Verdict.ERROR, str(error))

@@ -45,6 +45,11 @@ def visible(text: str) -> Visible:
     return Visible("".join(letters), tuple(places))
 
 
+def is_blank(text: str) -> bool:
+    """Whether nothing of a text can be seen: white space, control and format characters, fillers."""
+    return all(letter.isspace() or _is_hidden(letter) for letter in text)
+
+
 @dataclass(slots=True)
 class _Mark:
     """A piece of the raw text and what is shown of it."""
@@ -214,19 +219,24 @@ def _folded(letter: str) -> str:
         raise UncheckableError(f"the control character U+{ord(letter):04X} changes what a terminal shows")
     if "\U000e0000" <= letter <= "\U000e007f":
         raise UncheckableError("invisible tag characters spell a text that no reader sees")
-    category = unicodedata.category(letter)
     if letter.isspace():
         return letter if letter in "\n\r\t\v\f\x85\u2028\u2029" else " "
-    if category in ("Cc", "Cf") or letter in _FILLERS or "\ufe00" <= letter <= "\ufe0f" or letter >= "\U000e0100":
+    if _is_hidden(letter):
         return ""
     if letter == "\u20e3":  # the frame of a keycap
         return ""
     kind = unicodedata.decomposition(letter).partition(" ")[0]
     if letter in _KEPT:
         return letter
-    if kind in _FOLDED or (kind in _FOLDED_LETTERS and category[0] == "L"):
+    if kind in _FOLDED or (kind in _FOLDED_LETTERS and letter.isalpha()):
         return unicodedata.normalize("NFKC", letter)
     return letter
+
+
+def _is_hidden(letter: str) -> bool:
+    if unicodedata.category(letter) in ("Cc", "Cf") or letter in _FILLERS:
+        return True
+    return "\ufe00" <= letter <= "\ufe0f" or "\U000e0100" <= letter <= "\U000e01ef"
 
 
 def _refuse_turning(text: str) -> None:
