@@ -1,13 +1,14 @@
 """Calling a function that must answer in time, from plain and from async code.
 
 A thread cannot be stopped. What is late is left behind: it runs to its end, its outcome goes to `late`, and only so
-many may be left behind at once. At the interpreter's end those still running get a moment to come back, since a
-thread that is cut off inside native code takes the process down with it.
+many may be left behind at once. At the interpreter's end those still running are told to stop and get a moment to
+come back, since a thread that is cut off inside native code takes the process down with it.
 """
 
 import asyncio
 import atexit
 import contextvars
+import ctypes
 import queue
 import threading
 import time
@@ -25,7 +26,9 @@ class OverdueError(TimeoutError):
     """A deadline of ours has passed; other TimeoutErrors are the callee's own failures."""
 
     def __init__(self, seconds: float | None, reason: str = "") -> None:
-        super().__init__(reason or (f"no answer within {seconds:g} seconds" if seconds is not None else "no answer in time"))
+        super().__init__(
+            reason or (f"no answer within {seconds:g} seconds" if seconds is not None else "no answer in time")
+        )
 
 
 class Calls:
@@ -127,7 +130,8 @@ class _Thread:
         self._free = free
         self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
         self.idle = threading.Event()
-        threading.Thread(target=self._work, daemon=True, name="groundrail-call").start()
+        self._thread = threading.Thread(target=self._work, daemon=True, name="groundrail-call")
+        self._thread.start()
 
     def call(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> "Future[T]":
         """Make a call in the caller's context."""
@@ -150,6 +154,11 @@ class _Thread:
         self._jobs.put(job)
         return outcome
 
+    def stop(self) -> None:
+        """Have the call end at its next step in Python; one that waits in native code goes on waiting."""
+        if self._thread.ident is not None:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), ctypes.py_object(_Exiting))
+
     def _end(self, settle: Callable[[Any], None], value: Any) -> None:
         _running.discard(self)
         self.idle.set()
@@ -161,10 +170,17 @@ class _Thread:
             self._jobs.get()()
 
 
+class _Exiting(BaseException):
+    """The interpreter ends."""
+
+
 @atexit.register
-def _wait_for_running() -> None:
+def _stop_running() -> None:
+    running = list(_running)
+    for thread in running:
+        thread.stop()
     end = time.monotonic() + MOMENT
-    for thread in list(_running):
+    for thread in running:
         thread.idle.wait(max(0.0, end - time.monotonic()))
 
 

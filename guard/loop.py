@@ -16,7 +16,14 @@ from typing import Any, TypeAlias
 from groundrail.claims import claim_of
 from groundrail.deadline import OverdueError
 from groundrail.english.visible import is_blank
-from groundrail.errors import GenerationError, GroundrailError, InputError, ScoringError, UncheckableError, UnsupportedError
+from groundrail.errors import (
+    GenerationError,
+    GroundrailError,
+    InputError,
+    ScoringError,
+    UncheckableError,
+    UnsupportedError,
+)
 from groundrail.policy import Attempts, Policy
 from groundrail.scoring.base import Score
 from groundrail.sentences import Sentence, Stream, is_finished, is_unicode, split
@@ -162,20 +169,28 @@ class _Answer:
 
     def settle(self, checked: CheckedSentence, earlier: Sequence[Attempt] = ()) -> CheckedSentence:
         """Decide on release under the policy and write it down."""
-        attempts = (*earlier, self.attempt(checked))
         released = self.policy.releases(checked.verdict)
+        attempts = (*earlier, self.attempt(checked if released else self.kept(checked)))
         checked = checked.model_copy(
             update={"attempts": attempts, "released": released, "seconds": sum(a.seconds for a in attempts)}
         )
         if not released:
             checked = self._fall_back(checked)
+            checked = self.kept(checked)
+        start = len(self.raw)
+        checked = checked.model_copy(update={"start": start, "end": start + len(checked.text)})
         self.sentences.append(checked)
         self.raw += checked.text
         if not released and self.policy.fallback == "raise":
-            raise UnsupportedError(
-                f"a sentence is {checked.verdict}: {checked.text.strip()!r} ({checked.reason})", self.result()
-            )
+            said = f": {checked.text.strip()!r}" if self.policy.keep_refused else ""
+            raise UnsupportedError(f"a sentence is {checked.verdict}{said} ({checked.reason})", self.result())
         return checked
+
+    def kept(self, refused: CheckedSentence) -> CheckedSentence:
+        """A refused sentence as results keep it: without what it says, where the policy asks for that."""
+        if self.policy.keep_refused:
+            return refused
+        return refused.model_copy(update={"text": "", "reason": "the text and the reason are not kept"})
 
     def _fall_back(self, checked: CheckedSentence) -> CheckedSentence:
         if self.policy.fallback == "abstain":
@@ -326,7 +341,7 @@ def guarded_generation(
                 and attempts.another()
             ):
                 refused = checked
-                earlier.append(answer.attempt(checked))
+                earlier.append(answer.attempt(answer.kept(checked)))
                 yield Reject(len(sentence.text), answer.time_left(time.monotonic()))
                 stream.truncate(sentence.start)
                 ready.clear()

@@ -189,7 +189,9 @@ class Stream:
             if end is None and final and self._begin < len(self._text):
                 end = len(self._text)
             size = len(self._text) if end is None else end
-            if size - self._begin > self._longest and (end is not None or size - self._begin >= self._longest + _MARGIN):
+            if size - self._begin > self._longest and (
+                end is not None or size - self._begin >= self._longest + _MARGIN
+            ):
                 end = self._forced_end()
             if end is None:
                 break

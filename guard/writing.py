@@ -37,7 +37,9 @@ class Writing:
         match step:
             case Start():
                 late = _close
-                self._session = self._within(step.timeout, self._generator.start, self._prompt, self._documents, late=late)
+                self._session = self._within(
+                    step.timeout, self._generator.start, self._prompt, self._documents, late=late
+                )
                 return None
             case Read():
                 return self._within(step.timeout, self._read, step.anew)

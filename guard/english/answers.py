@@ -7,7 +7,9 @@ from groundrail.english.quantities import CARDINALS, DAYS, MONTHS, ORDINALS, UNI
 from groundrail.sentences import split
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_POLAR = frozenset("yes no yeah yep yup nope nah sure certainly absolutely definitely indeed correct right true false wrong".split())
+_POLAR = frozenset(
+    "yes no yeah yep yup nope nah sure certainly absolutely definitely indeed correct right true false wrong".split()
+)
 _ANSWERING = (
     _POLAR
     | words.AUXILIARIES

@@ -14,9 +14,7 @@ _LINK = re.compile(
     re.IGNORECASE,
 )
 _UNWRITTEN = re.compile(r"^(?:https?://|mailto:|tel:)?(?:www\.)?", re.IGNORECASE)
-_FOOTNOTES = re.compile(
-    r"(?:\s?(?:\[\^?\d{1,3}\]|【[^【】]{1,40}】))++(?=\s*+(?:[.,;:!?]|$|(?:and|but|or|while)\b))"
-)
+_FOOTNOTES = re.compile(r"(?:\s?(?:\[\^?\d{1,3}\]|【[^【】]{1,40}】))++(?=\s*+(?:[.,;:!?]|$|(?:and|but|or|while)\b))")
 _NUMBER = re.compile(r"\d{1,3}")
 _ADDED = 9
 """Chats number their footnotes from 1 by themselves: up to here they say nothing."""
@@ -28,7 +26,10 @@ _BEFORE_A_VALUE = frozenset(
 
 def links(text: str) -> list[str]:
     """Links and e-mail addresses, without what may be left unwritten: `http://`, `www.`, a last slash."""
-    return [_UNWRITTEN.sub("", (match["target"] or match["plain"]).rstrip(".,;:!?)]}*_/")).lower() for match in _LINK.finditer(text)]
+    return [
+        _UNWRITTEN.sub("", (match["target"] or match["plain"]).rstrip(".,;:!?)]}*_/")).lower()
+        for match in _LINK.finditer(text)
+    ]
 
 
 def without_footnotes(text: str, documents: int = 0) -> str:

@@ -74,15 +74,15 @@ _PIECE = re.compile(
     r"|(?P<letter>.[\u0300-\u036f\u20d0-\u20f0]*)",
     re.DOTALL,
 )
-_PLAIN_TAGS = frozenset("b i em strong u mark small code kbd q cite abbr span ul ol table tbody thead tr font big".split())
+_PLAIN_TAGS = frozenset(
+    "b i em strong u mark small code kbd q cite abbr span ul ol table tbody thead tr font big".split()
+)
 _BREAKING_TAGS = frozenset("br p li div td th hr blockquote h1 h2 h3 h4 h5 h6 pre".split())
 _HREF = re.compile(r"""a\s+href\s*=\s*(?P<quote>["']?)(?P<target>[^"'\s<>]+)(?P=quote)\s*""", re.IGNORECASE)
 _DIRECTIONS = frozenset("\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2069")
 _MARKS_OF_DIRECTION = frozenset("\u200e\u200f\u061c")
 _ERASING = frozenset("\b\x1b\x7f\x9b")
-_FOLDED = frozenset(
-    "<font> <wide> <narrow> <circle> <square> <noBreak> <initial> <medial> <final> <isolated>".split()
-)
+_FOLDED = frozenset("<font> <wide> <narrow> <circle> <square> <noBreak> <initial> <medial> <final> <isolated>".split())
 _FOLDED_LETTERS = frozenset("<compat> <super> <sub>".split())
 _KEPT = frozenset("µ…")
 _FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")

@@ -18,7 +18,6 @@ from groundrail.scoring.index import SentenceIndex, Window
 from groundrail.scoring.passages import Passage, best, room
 from groundrail.types import Citation, Source, as_documents
 
-
 _ALIEN = "the source shares no word with it"
 
 

@@ -141,7 +141,14 @@ def test_a_bare_answer_is_checked_with_its_question_or_not_at_all(answer: str) -
 
 @pytest.mark.parametrize(
     "claim",
-    ["The rent is due.", "Pets are allowed.", "Rent: 950 euros", "Tenants pay rent.", "The lease ends in May.", "Anna signed."],
+    [
+        "The rent is due.",
+        "Pets are allowed.",
+        "Rent: 950 euros",
+        "Tenants pay rent.",
+        "The lease ends in May.",
+        "Anna signed.",
+    ],
 )
 def test_a_statement_needs_no_question(claim: str) -> None:
     assert claim_of(claim) == claim == claim_of(claim, "", _QUESTION)

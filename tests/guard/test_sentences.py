@@ -240,7 +240,25 @@ def test_a_text_is_finished_where_a_stop_ends_it(text: str, finished: bool) -> N
     assert is_finished(text) == finished
 
 
-_UNITS = ["1", "!", "😀", "word ", "(", '"', "a. b ", "\n", " ", "`", "[1]", "! [", "。", "-\n", "```\n", "e.g. ", "\u0301"]
+_UNITS = [
+    "1",
+    "!",
+    "😀",
+    "word ",
+    "(",
+    '"',
+    "a. b ",
+    "\n",
+    " ",
+    "`",
+    "[1]",
+    "! [",
+    "。",
+    "-\n",
+    "```\n",
+    "e.g. ",
+    "\u0301",
+]
 
 
 @pytest.mark.parametrize("unit", _UNITS)

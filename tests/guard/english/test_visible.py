@@ -1,5 +1,6 @@
 """What a reader sees: hidden characters out, look-alikes folded, markup as rendered; the rest is refused."""
 
+import contextlib
 import time
 import unicodedata
 
@@ -26,7 +27,7 @@ from groundrail.errors import UncheckableError
         ("`~~kept~~` as code", "~~kept~~ as code"),
         ("&#110;ot &amp; so on", "not & so on"),
         ("<b>no</b> pets<br>no <!-- --> dogs", "no pets no  dogs"),
-        ("pay [here](http://a.b/c \"t\")", "pay here <http://a.b/c>"),
+        ('pay [here](http://a.b/c "t")', "pay here <http://a.b/c>"),
         ('pay <a href="http://a.b/c">here</a>', "pay here <http://a.b/c>"),
         ("write to <me@a.b>", "write to <me@a.b>"),
         ("between ~5 and ~10 euros", "between ~5 and ~10 euros"),
@@ -63,7 +64,31 @@ def test_what_readers_would_read_differently_is_refused(raw: str) -> None:
         visible(raw)
 
 
-_PIECES = st.sampled_from(["**", "*", "_", "`", "``", "[a](b)", "[", "](", "&amp;", "<b>", "</b>", "é", "e\u0301", "𝐧", "\u200b", "x", " ", "\n", "\\*", "ﬁ", "½"])
+_PIECES = st.sampled_from(
+    [
+        "**",
+        "*",
+        "_",
+        "`",
+        "``",
+        "[a](b)",
+        "[",
+        "](",
+        "&amp;",
+        "<b>",
+        "</b>",
+        "é",
+        "e\u0301",
+        "𝐧",
+        "\u200b",
+        "x",
+        " ",
+        "\n",
+        "\\*",
+        "ﬁ",
+        "½",
+    ]
+)
 
 
 @settings(max_examples=400, deadline=None)
@@ -85,14 +110,14 @@ def test_every_visible_character_has_its_place(raw: str) -> None:
             assert raw[start:end] == letter
 
 
-@pytest.mark.parametrize("piece", ["`", "~", "*", "**a ", "[", "](x) ", "<b", "&amp", "_a_", "e\u0301", "\u200b", "``` ", "[a](", "<!", "\\"])
+@pytest.mark.parametrize(
+    "piece", ["`", "~", "*", "**a ", "[", "](x) ", "<b", "&amp", "_a_", "e\u0301", "\u200b", "``` ", "[a](", "<!", "\\"]
+)
 def test_time_grows_with_the_text(piece: str) -> None:
     def seconds(times: int) -> float:
         started = time.perf_counter()
-        try:
+        with contextlib.suppress(UncheckableError):
             visible(piece * times)
-        except UncheckableError:
-            pass
         return time.perf_counter() - started
 
     seconds(100)
