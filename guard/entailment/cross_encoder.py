@@ -98,6 +98,10 @@ class CrossEncoderEntailment(NLIModel):
         """Character span of every token of `text`, in order."""
         return pretrained.offsets(self.tokenizer, text)
 
+    def unread(self, text: str) -> Sequence[str]:
+        """Words that its tokenizer does not know."""
+        return pretrained.unread(self.tokenizer, text)
+
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim) for each `(premise, claim)`, shape (n,); NaN where the model gives NaN.
 

@@ -59,6 +59,15 @@ def offsets(tokenizer: PreTrainedTokenizerBase, text: str) -> list[tuple[int, in
     return spans
 
 
+def unread(tokenizer: PreTrainedTokenizerBase, text: str) -> list[str]:
+    """The words that the tokenizer gives its unknown token for."""
+    if tokenizer.unk_token_id is None:
+        return []
+    found = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False)
+    spans = zip(found["input_ids"], found["offset_mapping"], strict=True)
+    return [text[start:end] for token, (start, end) in spans if token == tokenizer.unk_token_id]
+
+
 def refuse_long_claims(tokenizer: PreTrainedTokenizerBase, pairs: Sequence[Pair], max_tokens: int) -> None:
     """Raises: ClaimTooLongError for a claim that leaves no room for a premise."""
     for claim in dict.fromkeys(claim for _, claim in pairs):

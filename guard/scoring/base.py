@@ -20,6 +20,7 @@ class Score:
     conflict: the place that says otherwise, where the model tells contradiction from silence.
     exact: False where the source was not read to its end, so that `value` is a lower bound.
     note: what whoever reads the verdict should know of how it came about.
+    refusal: why the claim is not supported whatever its value, where no model had to be asked.
     """
 
     value: float
@@ -27,6 +28,7 @@ class Score:
     conflict: Citation | None = None
     exact: bool = True
     note: str | None = None
+    refusal: str | None = None
 
 
 @runtime_checkable
@@ -63,6 +65,10 @@ class Scorer(Protocol):
     takes_context: bool = False
     """Whether a claim joined with the sentence before it scores no higher than either. Scorers that average over
     a claim's words or parts cannot say so."""
+
+    def unread(self, claim: str) -> Sequence[str]:
+        """Words of a claim that its model has no token for: it would judge as if something else stood there."""
+        return ()
 
     def read(self, source: Source) -> Reader:
         """Read a source once. Documents are scored apart: a chunk never crosses two."""

@@ -20,6 +20,8 @@ from groundrail.types import Citation, Source, as_documents
 _STEP = 64
 """Chunks beside long claims get sizes in steps, so that claims of similar length share them."""
 
+_ALIEN = "the source shares no word with it"
+
 
 class NearestScorer(Scorer):
     """The highest P(entailment) from the `k` chunks of at most `tokens` tokens that are nearest to the claim.
@@ -45,6 +47,10 @@ class NearestScorer(Scorer):
         self.tokens, self.k, self.sentences = tokens, k, sentences
         self.threshold = self.entailment.threshold
         self._nli = three_way(self.entailment)
+
+    def unread(self, claim: str) -> Sequence[str]:
+        """Its model's."""
+        return self.entailment.unread(claim)
 
     def read(self, source: Source) -> Reader:
         """Index the source's sentences."""
@@ -72,10 +78,18 @@ class NearestScorer(Scorer):
                 [(passage.text, claim) for claim, passages in zip(claims, cited, strict=True) for passage in passages]
             )
         )
-        return [
+        scores = [
             _scored(row, passages, [next(alone) for _ in passages])
             for (row, _), passages in zip(won, cited, strict=True)
         ]
+        return [
+            Score(0.0, refusal=_ALIEN) if self._is_alien(claim, index) else score
+            for claim, score in zip(claims, scores, strict=True)
+        ]
+
+    def _is_alien(self, claim: str, index: SentenceIndex) -> bool:
+        """Whether nothing said which chunks to read: the claim shares no word with a source that is not read whole."""
+        return len(index.chunks(self._size(claim))) > self.k and not index.likeness(claim).any()
 
     def _size(self, claim: str) -> int:
         free = room(claim, self.entailment)

@@ -94,6 +94,10 @@ class ScaleScorer(Scorer):
         self.max_chunks = max_chunks
         self.threshold = self.entailment.threshold
 
+    def unread(self, claim: str) -> Sequence[str]:
+        """Its model's."""
+        return self.entailment.unread(claim)
+
     def read(self, source: Source) -> Reader:
         """Tokenize every document once, to be cut into chunks beside the claims. Raises: InputError for a blank source."""
         return _ScaleReader(self, source)
