@@ -1,10 +1,12 @@
 """The `groundrail` command: check an answer, ask a model under guard, see a demo, evaluate, calibrate.
 
-Exit codes: 0 when everything is supported, 1 when something is not, 2 when the command cannot be carried out.
+Exit codes: 0 when everything is supported, 1 when something is not, 2 when the command cannot be carried out, its
+output could not be written or the answer says nothing, 130 when it was interrupted.
 """
 
 import argparse
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groundrail import __version__
+from groundrail.english.visible import is_blank
 from groundrail.errors import GroundrailError, InputError, MissingExtraError
 from groundrail.types import Document, as_documents
 
@@ -26,23 +29,46 @@ SUPPORTED, UNSUPPORTED, BAD_USE = 0, 1, 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; errors become one line on standard error."""
     try:
+        code = _run(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # a full disk or a closed pipe shows here at the latest
+        return code
+    except BrokenPipeError:  # whoever read along has gone, and need not be told
+        _abandon_output()
+        return BAD_USE
+    except OSError as error:
+        _abandon_output()
+        return _fail(f"reading or writing failed: {error}")
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
         parser = _parser()
         options = parser.parse_args(arguments)
+        if sys.stdout is None:
+            raise InputError("standard output is closed: there is nowhere to write the result to")
         return int(options.run(options))
     except (GroundrailError, ValueError) as error:
-        print(f"groundrail: {error}", file=sys.stderr)
-        return BAD_USE
+        return _fail(str(error))
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "rich":
             raise
-        print(f"groundrail: {MissingExtraError('The command line', 'cli')}", file=sys.stderr)
-        return BAD_USE
+        return _fail(str(MissingExtraError("The command line", "cli")))
     except KeyboardInterrupt:
-        print("groundrail: interrupted", file=sys.stderr)
+        _fail("interrupted")
         return 130
-    except BrokenPipeError:
-        sys.stderr.close()
-        return BAD_USE
+
+
+def _fail(message: str) -> int:
+    if sys.stderr is not None:
+        shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in message)
+        print(f"groundrail: {shown}", file=sys.stderr)
+    return BAD_USE
+
+
+def _abandon_output() -> None:
+    """Standard output goes nowhere from here, so that the interpreter's last flush fails no more."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -90,13 +116,14 @@ def _check(options: argparse.Namespace) -> int:
     if [options.answer, *options.source].count("-") > 1:
         raise InputError("standard input can be read once: name a file for the answer or for the source")
     answer, documents = _read(options.answer), as_documents(_documents(options.source))
+    if is_blank(answer):
+        raise InputError("the answer is empty: there is nothing to check")
     with _progress("checking") as report:
         result = _guard(options, report=report).check(answer, documents)
     if options.html is not None:
-        try:
-            options.html.write_text(result.to_html(), encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"cannot write {options.html}: {error.strerror}") from error
+        from groundrail.report.html import save
+
+        save(result.to_html(documents), options.html)
     if options.json:
         print(result.model_dump_json(indent=2))
     else:
@@ -198,6 +225,8 @@ def _documents(names: Sequence[str]) -> list[Document]:
 def _read(name: str) -> str:
     """Text of a file or standard input. Raises: InputError in one line for whatever cannot be read as UTF-8."""
     try:
+        if name == "-" and sys.stdin is None:
+            raise InputError("standard input is closed: name a file, or pipe the text in")
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except FileNotFoundError:
         raise InputError(f"{name}: there is no such file") from None

@@ -12,8 +12,10 @@ from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedToken
 
 from groundrail.entailment import pretrained
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
-from groundrail.entailment.batching import Encoding, in_batches
+from groundrail.entailment.batching import Encoding, in_batches, in_packed_batches
+from groundrail.entailment.packed_t5 import PackedT5
 from groundrail.errors import InputError, ModelError
+from groundrail.pretrained import load_pretrained
 
 TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
 """The wording of the authors' package."""
@@ -79,9 +81,7 @@ class Seq2SeqEntailment(EntailmentModel):
 
         `device` None takes the accelerator if there is one, `dtype` None takes float32.
         """
-        model, tokenizer = pretrained.load_pretrained(
-            AutoModelForSeq2SeqLM, name_or_path, device=device, dtype=dtype, hub=hub
-        )
+        model, tokenizer = load_pretrained(AutoModelForSeq2SeqLM, name_or_path, device=device, dtype=dtype, hub=hub)
         return cls(
             model,
             tokenizer,
@@ -100,12 +100,19 @@ class Seq2SeqEntailment(EntailmentModel):
         """Character span of every token of `text`, in order."""
         return pretrained.offsets(self.tokenizer, text)
 
+    def unread(self, text: str) -> Sequence[str]:
+        """Words that its tokenizer does not know."""
+        return pretrained.unread(self.tokenizer, text)
+
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim) for each `(premise, claim)`, shape (n,); NaN where the model gives NaN.
 
         Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
         """
         pretrained.refuse_long_claims(self.tokenizer, pairs, self.max_tokens)
+        if PackedT5.reads(self.model):
+            packed = PackedT5(self.model, self._answers, self._decoder_start)
+            return in_packed_batches(pairs, self._encode, packed.probability, batch_tokens=self.batch_tokens)
         return in_batches(
             pairs,
             self._encode,

@@ -62,4 +62,4 @@ class Generator(Protocol):
 
     async def astart(self, prompt: str, documents: Sequence[Document]) -> Session:
         """`start` without blocking the event loop: in a thread, where a generator has nothing better."""
-        return await awithin(None, self.start, prompt, documents)
+        return await awithin(None, self.start, prompt, documents, late=lambda session: session.close())

@@ -63,6 +63,10 @@ class _Decomposed(Scorer, ABC):
         self.entailment = load(entailment)
         self.threshold = self.entailment.threshold
 
+    def unread(self, claim: str) -> Sequence[str]:
+        """Its model's."""
+        return self.entailment.unread(claim)
+
     def read(self, source: Source) -> Reader:
         """Cut the source into sentences, each tokenized once."""
         return Prepared(self._score, source_passages.sentences(source, self.entailment))

@@ -1,31 +1,28 @@
-"""The sentences of a source, searchable by their words (BM25, by bm25s), and windows made of the nearest ones.
+"""The sentences of a source, searchable by their words, and in chunks of whole sentences.
 
-What a window says about a claim belongs to the scorers.
+What a chunk says about a claim belongs to the scorers.
 """
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import bm25s  # type: ignore[import-untyped]
 import numpy as np
+from numpy.typing import NDArray
 
-from groundrail.english.stems import stems
 from groundrail.entailment.base import EntailmentModel
-from groundrail.errors import ClaimTooLongError
 from groundrail.scoring.passages import Passage, fitted
+from groundrail.scoring.word_index import WordIndex
 from groundrail.sentences import split
 from groundrail.types import Document
 
-GAP = " … "
-"""Between sentences of a window that are not neighbours in the document."""
-
 
 @dataclass(frozen=True, slots=True)
-class Window:
-    """Some sentences of one document in document order, and what they read as one premise."""
+class Chunk:
+    """Neighbouring sentences of one document: `passages[first:last]` of the index."""
 
-    passages: tuple[Passage, ...]
+    first: int
+    last: int
     text: str
 
 
@@ -36,71 +33,46 @@ class SentenceIndex:
         self.passages: list[Passage] = []
         for document in documents:
             self.passages += fitted(_sentences(document, model), longest, model)
-        words = [stems(passage.text) for passage in self.passages]
-        self._bm25: bm25s.BM25 | None = None
-        if any(words):
-            self._bm25 = bm25s.BM25()
-            self._bm25.index(words, show_progress=False)
+        self._words = WordIndex([passage.text for passage in self.passages])
 
-    def ranked(self, claim: str) -> list[int]:
-        """Sentences that share a word with the claim, the most alike first; equals in document order."""
-        if self._bm25 is None:
-            return []
-        words = [word for word in dict.fromkeys(stems(claim)) if word in self._bm25.vocab_dict]
-        if not words:
-            return []
-        likeness = np.asarray(self._bm25.get_scores(words), dtype=np.float64)
-        order = np.argsort(-likeness, kind="stable")
-        return [int(place) for place in order[: int((likeness > 0).sum())]]
+    def likeness(self, claim: str) -> NDArray[np.float64]:
+        """How much every sentence has of the claim's words, shape (sentences,); 0 where they share none."""
+        return self._words.likeness(claim)
 
-    def window(self, ranked: Sequence[int], tokens: int) -> Window:
-        """The best sentences of the first one's document, each with its neighbours, as many as `tokens` hold.
+    def chunks(self, tokens: int) -> list[Chunk]:
+        """The whole source in chunks of at most `tokens` tokens, or one sentence; none crosses a document.
 
-        The whole document where it fits, its beginning where `ranked` is empty.
-
-        Raises: ClaimTooLongError where not even the best sentence fits.
+        Each begins with the last sentences of the one before, up to a quarter of `tokens`.
         """
-        first = self.passages[ranked[0] if ranked else 0]
-        start, end = self._bounds(first.document)
-        chosen: set[int] = set()
-        room = tokens + 2
-        for place in self._wanted(ranked, start, end):
-            cost = self.passages[place].tokens + 2  # a gap
-            if place not in chosen and cost <= room:
-                chosen.add(place)
-                room -= cost
-            if not chosen:
-                raise ClaimTooLongError(
-                    f"the claim leaves room for {tokens} tokens of source, too few for: {first.text[:80]!r}"
-                )
-            if room < 4:
-                break
-        return self.joined(sorted(chosen))
+        if tokens not in self._chunks:
+            self._chunks[tokens] = list(self._cut(tokens))
+        return self._chunks[tokens]
 
-    def _wanted(self, ranked: Sequence[int], start: int, end: int) -> Iterator[int]:
-        """Each sentence, the one before it and the one after it; what is left, in document order."""
-        for place in ranked:
-            if start <= place < end:
-                yield place
-                yield from (near for near in (place - 1, place + 1) if start <= near < end)
-        yield from range(start, end)
+    def nearest(self, claim: str, tokens: int, k: int) -> list[Chunk]:
+        """The `k` chunks most like the claim, by their three best sentences; equals in document order."""
+        likeness, chunks = self.likeness(claim), self.chunks(tokens)
+        likenesses = [np.sort(likeness[chunk.first : chunk.last])[-3:].sum() for chunk in chunks]
+        return [chunks[place] for place in np.argsort(-np.asarray(likenesses), kind="stable")[:k]]
 
-    def _bounds(self, document: Document) -> tuple[int, int]:
-        places = [place for place, passage in enumerate(self.passages) if passage.document is document]
-        return places[0], places[-1] + 1
-
-    def joined(self, places: Sequence[int]) -> Window:
-        """Sentences by their places, in document order, as one premise."""
-        passages = tuple(self.passages[place] for place in places)
-        text = ""
-        for before, place, passage in zip([None, *places], places, passages, strict=False):
-            if before is None:
-                text = passage.text
-            elif place == before + 1:
-                text += passage.document.text[self.passages[before].end : passage.end]
-            else:
-                text += GAP + passage.text
-        return Window(passages, text)
+    def _cut(self, tokens: int) -> Iterator[Chunk]:
+        first = 0
+        while first < len(self.passages):
+            last, room = first, tokens
+            document = self.passages[first].document
+            while last < len(self.passages) and self.passages[last].document is document:
+                room -= self.passages[last].tokens
+                if room < 0 and last > first:
+                    break
+                last += 1
+            yield Chunk(first, last, document.text[self.passages[first].start : self.passages[last - 1].end])
+            if last == len(self.passages) or self.passages[last].document is not document:
+                first = last
+                continue
+            again, shared = last, tokens // 4
+            while again - 1 > first and shared >= self.passages[again - 1].tokens:
+                again -= 1
+                shared -= self.passages[again].tokens
+            first = again
 
 
 def _sentences(document: Document, model: EntailmentModel) -> Iterator[Passage]:

@@ -93,6 +93,10 @@ class InfuseScorer(Scorer):
         self.ahead = ahead
         self.max_sentences = max_sentences
 
+    def unread(self, claim: str) -> Sequence[str]:
+        """Its model's."""
+        return self.entailment.unread(claim)
+
     def read(self, source: Source) -> Reader:
         """Cut the source into sentences, each tokenized once."""
         return Prepared(self._scores, sentences(source, self.entailment))

@@ -1,12 +1,11 @@
-"""Retrieve, then judge: one window of the source sentences whose words are most like the claim's.
+"""Retrieve, then judge: the claim against the few chunks of the source whose words are most like its own.
 
-One premise a claim however long the source, with what stands around the nearest sentences, so that pronouns,
-corrections and facts told in several sentences are read together. A document that fits is read whole.
+A handful of pairs a claim however long the source, in whole sentences with what stands around them, so that
+pronouns, corrections and facts told in several sentences are read together. A source that fits is read whole.
 """
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -14,24 +13,21 @@ from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, three_
 from groundrail.entailment.loading import load
 from groundrail.errors import InputError
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
-from groundrail.scoring.index import SentenceIndex, Window
-from groundrail.scoring.passages import Passage, best, room
+from groundrail.scoring.index import Chunk, SentenceIndex
+from groundrail.scoring.passages import Passage, room
 from groundrail.types import Citation, Source, as_documents
 
+_STEP = 64
+"""Chunks beside long claims get sizes in steps, so that claims of similar length share them."""
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """What is asked for one claim in one document: its window, and the sentences that may be cited."""
-
-    window: Window
-    cited: tuple[Passage, ...]
+_ALIEN = "the source shares no word with it"
 
 
 class NearestScorer(Scorer):
-    """The window of at most `tokens` tokens nearest to the claim decides; of its `k` nearest sentences, the one
-    that says the claim best alone is cited.
+    """The highest P(entailment) from the `k` chunks of at most `tokens` tokens that are nearest to the claim.
 
-    With several documents, the `documents` nearest ones are read, each in a window of its own.
+    Of the `sentences` nearest sentences in the chunk that reached it, the one that says the claim best alone is
+    cited. Chunks of all documents compete; none crosses two.
     """
 
     takes_context = True
@@ -40,17 +36,21 @@ class NearestScorer(Scorer):
         self,
         entailment: EntailmentModel | str | None = None,
         *,
-        tokens: int = 320,
-        k: int = 3,
-        documents: int = 3,
+        tokens: int = 360,
+        k: int = 2,
+        sentences: int = 4,
     ) -> None:
-        for name, value in (("tokens", tokens), ("k", k), ("documents", documents)):
+        for name, value in (("tokens", tokens), ("k", k), ("sentences", sentences)):
             if value < 1:
                 raise InputError(f"{name} is {value}; at least one must be read")
         self.entailment = load(entailment)
-        self.tokens, self.k, self.documents = tokens, k, documents
+        self.tokens, self.k, self.sentences = tokens, k, sentences
         self.threshold = self.entailment.threshold
         self._nli = three_way(self.entailment)
+
+    def unread(self, claim: str) -> Sequence[str]:
+        """Its model's."""
+        return self.entailment.unread(claim)
 
     def read(self, source: Source) -> Reader:
         """Index the source's sentences."""
@@ -59,24 +59,46 @@ class NearestScorer(Scorer):
         return Prepared(self._score, SentenceIndex(documents, self.entailment, longest))
 
     def _score(self, claims: Sequence[str], index: SentenceIndex) -> list[Score]:
-        """One score a claim, NaN where the source is blank; all claims in one model call.
+        """One score a claim, NaN where the source is blank; two model calls for all claims.
 
         Raises: ClaimTooLongError for a claim that leaves no room for a premise.
         """
         if not index.passages:
             return [Score(math.nan) for _ in claims]
-        read = [self._readings(claim, index) for claim in claims]
-        pairs = [
-            (premise, claim)
-            for claim, of_claim in zip(claims, read, strict=True)
-            for reading in of_claim
-            for premise in (reading.window.text, *(passage.text for passage in reading.cited))
+        read = [index.nearest(claim, self._size(claim), self.k) for claim in claims]
+        judged = iter(
+            self._judge(
+                [(chunk.text, claim) for claim, of_claim in zip(claims, read, strict=True) for chunk in of_claim]
+            )
+        )
+        won = [max(((next(judged), chunk) for chunk in of_claim), key=_entailed) for of_claim in read]
+        cited = [self._cited(claim, chunk, index) for claim, (_, chunk) in zip(claims, won, strict=True)]
+        alone = iter(
+            self._judge(
+                [(passage.text, claim) for claim, passages in zip(claims, cited, strict=True) for passage in passages]
+            )
+        )
+        scores = [
+            _scored(row, passages, [next(alone) for _ in passages])
+            for (row, _), passages in zip(won, cited, strict=True)
         ]
-        judged = iter(self._judge(pairs))
         return [
-            best([_scored(reading, next(judged), [next(judged) for _ in reading.cited]) for reading in of_claim])
-            for of_claim in read
+            Score(0.0, refusal=_ALIEN) if self._is_alien(claim, index) else score
+            for claim, score in zip(claims, scores, strict=True)
         ]
+
+    def _is_alien(self, claim: str, index: SentenceIndex) -> bool:
+        """Whether nothing said which chunks to read: the claim shares no word with a source that is not read whole."""
+        return len(index.chunks(self._size(claim))) > self.k and not index.likeness(claim).any()
+
+    def _size(self, claim: str) -> int:
+        free = room(claim, self.entailment)
+        return self.tokens if free >= self.tokens else max(1, free - free % _STEP)
+
+    def _cited(self, claim: str, chunk: Chunk, index: SentenceIndex) -> list[Passage]:
+        likeness = index.likeness(claim)[chunk.first : chunk.last]
+        places = np.argsort(-likeness, kind="stable")[: self.sentences]
+        return [index.passages[chunk.first + int(place)] for place in places]
 
     def _judge(self, pairs: Sequence[Pair]) -> FloatArray:
         """Entailment, neutral, contradiction, shape (n, 3); all that is not entailed is neutral to a model of two classes."""
@@ -85,30 +107,23 @@ class NearestScorer(Scorer):
         entailed = self.entailment.entailment(pairs)
         return np.stack([entailed, 1 - entailed, np.zeros_like(entailed)], axis=1)
 
-    def _readings(self, claim: str, index: SentenceIndex) -> list[_Reading]:
-        size = min(self.tokens, room(claim, self.entailment))
-        ranked = index.ranked(claim)
-        nearest = list(dict.fromkeys(index.passages[place].document.id for place in ranked))[: self.documents]
-        readings = []
-        for name in nearest or [None]:
-            of_one = [place for place in ranked if name in (None, index.passages[place].document.id)]
-            window = index.window(of_one, size)
-            within = [index.passages[place] for place in of_one if index.passages[place] in window.passages]
-            readings.append(_Reading(window, tuple(within[: self.k] or window.passages[: self.k])))
-        return readings
+
+def _entailed(judged: tuple[FloatArray, Chunk]) -> float:
+    value = float(judged[0][0])
+    return math.inf if math.isnan(value) else value  # a chunk that could not be judged leaves the claim without a score
 
 
-def _scored(reading: _Reading, window: FloatArray, alone: Sequence[FloatArray]) -> Score:
-    """`window` and each row of `alone`: entailment, neutral, contradiction, shape (3,)."""
-    value, silent, contrary = map(float, window)
+def _scored(row: FloatArray, passages: Sequence[Passage], alone: Sequence[FloatArray]) -> Score:
+    """`row` and each of `alone`: entailment, neutral, contradiction, shape (3,)."""
+    value, silent, contrary = map(float, row)
     if math.isnan(value):
         return Score(math.nan)
-    conflict = _place(reading, alone, 2) if contrary > max(value, silent) else None
-    return Score(value, (_place(reading, alone, 0),), conflict)
+    conflict = _place(passages, alone, 2) if contrary > max(value, silent) else None
+    return Score(value, (_place(passages, alone, 0),), conflict)
 
 
-def _place(reading: _Reading, alone: Sequence[FloatArray], column: int) -> Citation:
+def _place(passages: Sequence[Passage], alone: Sequence[FloatArray], column: int) -> Citation:
     """The sentence that says it, or the contrary, best alone."""
     scores = [-1.0 if math.isnan(row[column]) else float(row[column]) for row in alone]
     best_of = max(range(len(scores)), key=scores.__getitem__)
-    return reading.cited[best_of].cite(scores[best_of])
+    return passages[best_of].cite(scores[best_of])

@@ -4,6 +4,7 @@ Ordinary Hugging Face files, but for the matrices: each is stored as int8 with o
 `weight = int8 * scale`. `MODEL_CARD.md` in this folder says what it was trained on and how well it does.
 """
 
+import threading
 from functools import lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -15,13 +16,15 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from groundrail.entailment.rules.details import DetailCheck
+    from groundrail.entailment.prefix import PrefixEntailment
 
 SCALE = ".scale"
 
 
-def load_builtin(device: "str | torch.device | None" = None, dtype: "str | torch.dtype | None" = None) -> "DetailCheck":
-    """The built-in judge: the model under a check of numbers, dates, units and names. `dtype` None takes bfloat16 where the processor multiplies it natively, else float32.
+def load_builtin(
+    device: "str | torch.device | None" = None, dtype: "str | torch.dtype | None" = None
+) -> "PrefixEntailment":
+    """The built-in judge. `dtype` None takes bfloat16 where the processor multiplies it natively, else float32.
 
     Raises: ModelError if its files are missing from the installation.
     """
@@ -33,17 +36,20 @@ def load_builtin(device: "str | torch.device | None" = None, dtype: "str | torch
         dtype = torch.bfloat16 if torch.device(device).type == "cuda" or _cpu_has_bfloat16() else torch.float32
     elif isinstance(dtype, str):
         dtype = getattr(torch, dtype)
-    return _load(str(torch.device(device)), dtype)
+    with _loading:
+        return _load(str(torch.device(device)), dtype)
+
+
+_loading = threading.Lock()
 
 
 @lru_cache(maxsize=2)
-def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
+def _load(device: str, dtype: "torch.dtype") -> "PrefixEntailment":
     import torch
     from safetensors.torch import load_file
     from transformers import AutoTokenizer, MPNetConfig, MPNetForSequenceClassification
 
-    from groundrail.entailment.cross_encoder import CrossEncoderEntailment
-    from groundrail.entailment.rules.details import DetailCheck
+    from groundrail.entailment.prefix import PrefixEntailment
 
     with as_file(files(__name__)) as folder:
         if not (folder / "model.safetensors").is_file():
@@ -53,7 +59,13 @@ def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
         weights = restored(load_file(folder / "model.safetensors"), dtype)
     model = MPNetForSequenceClassification.from_pretrained(None, config=config, state_dict=weights, dtype=dtype)
     model.to(torch.device(device))  # type: ignore[arg-type]
-    return DetailCheck(CrossEncoderEntailment(model, tokenizer))
+    return PrefixEntailment(
+        model,
+        tokenizer,
+        temperature=config.entailment_temperature,
+        threshold=config.entailment_threshold,
+        chunk_tokens=config.entailment_chunk_tokens,
+    )
 
 
 def restored(stored: "dict[str, Tensor]", dtype: "torch.dtype") -> "dict[str, Tensor]":

@@ -144,7 +144,7 @@ class Seq2SeqQuestions:
         """
         from transformers import AutoModelForSeq2SeqLM
 
-        from groundrail.entailment.pretrained import load_pretrained
+        from groundrail.pretrained import load_pretrained
 
         model, tokenizer = load_pretrained(
             AutoModelForSeq2SeqLM, name_or_path, device=device, dtype=dtype, hub=hub or {}

@@ -83,6 +83,10 @@ class Q2Scorer(Scorer):
         self.nli = nli
         self.discard = discard
 
+    def unread(self, claim: str) -> Sequence[str]:
+        """Its model's."""
+        return self.entailment.unread(claim)
+
     def read(self, source: Source) -> Reader:
         """Nothing but the documents: questions are answered from them as they are."""
         return Prepared(self._score, [document for document in as_documents(source) if document.text.strip()])

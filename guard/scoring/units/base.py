@@ -76,6 +76,10 @@ class UnitScorer(Scorer):
         self.aggregate = aggregate
         self.threshold = scorer.threshold
 
+    def unread(self, claim: str) -> Sequence[str]:
+        """Its scorer's."""
+        return self.scorer.unread(claim)
+
     def read(self, source: Source) -> Reader:
         """The scorer's own reading."""
         return Prepared(self._score, self.scorer.read(source))

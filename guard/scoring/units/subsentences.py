@@ -100,7 +100,7 @@ class Seq2SeqSplitter:
         """
         from transformers import AutoModelForSeq2SeqLM
 
-        from groundrail.entailment.pretrained import load_pretrained
+        from groundrail.pretrained import load_pretrained
 
         model, tokenizer = load_pretrained(AutoModelForSeq2SeqLM, name_or_path, device=device, dtype=dtype, hub=hub)
         return cls(model, tokenizer, prefix=prefix, separator=separator, max_new_tokens=max_new_tokens)

@@ -1,4 +1,4 @@
-"""One window decides, the sentence that says it best alone is cited."""
+"""The nearest chunks decide, the sentence that says it best alone is cited."""
 
 import math
 import random
@@ -20,37 +20,37 @@ def written(seed: int, count: int) -> str:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_a_short_source_is_read_whole_and_the_best_sentence_cited(seed: int) -> None:
-    text = written(seed, 6)
+def test_the_score_is_the_maximum_over_the_nearest_chunks_and_the_best_sentence_is_cited(seed: int) -> None:
+    text = written(seed, 30)
     judge = FakeEntailment(lambda premise, claim: (hash((premise, claim, seed)) % 9973) / 9973)
-    (score,) = NearestScorer(judge, k=6).score([CLAIM], text)
-    assert score.value == judge.judge(text, CLAIM)
+    (score,) = NearestScorer(judge, tokens=40, k=3, sentences=5).score([CLAIM], text)
+    chunks, sentences = ([premise for premise, _ in call] for call in judge.calls)
+    assert len(chunks) == 3
+    assert all(chunk in text for chunk in chunks)
+    assert score.value == max(judge.judge(chunk, CLAIM) for chunk in chunks)
+    winner = max(chunks, key=lambda chunk: judge.judge(chunk, CLAIM))
+    assert all(sentence in winner for sentence in sentences)
     (citation,) = score.citations
     assert text[citation.start : citation.end] == citation.text
-    asked = {premise: judge.judge(premise, CLAIM) for premise, _ in judge.calls[0][1:]}
-    assert citation.score == asked[citation.text] == max(asked.values())
+    assert citation.score == judge.judge(citation.text, CLAIM) == max(judge.judge(s, CLAIM) for s in sentences)
 
 
 def test_model_calls_and_tokens_do_not_grow_with_the_source() -> None:
     for size in (50, 2000):
         judge = FakeEntailment()
-        NearestScorer(judge, tokens=100, k=4).score([CLAIM, "Keys are kept."], written(1, size))
-        (call,) = judge.calls
-        assert len(call) <= 2 * (1 + 4)
-        assert sum(len(judge.offsets(premise)) for premise, _ in call) <= 2 * (100 + 4 * 11)
+        NearestScorer(judge, tokens=100, k=2, sentences=4).score([CLAIM, "Keys are kept."], written(1, size))
+        assert len(judge.calls) == 2
+        read = [premise for call in judge.calls for premise, _ in call]
+        assert sum(len(judge.offsets(premise)) for premise in read) <= 2 * (2 * 100 + 4 * 11)
 
 
-def test_the_nearest_documents_are_read_apart_and_the_best_counts() -> None:
-    documents = [
-        Document(text="Cats sleep.", id="a"),
-        Document(text="The rent is 5 euros. Dogs run.", id="b"),
-        Document(text="The rent of cats is unknown.", id="c"),
-    ]
+def test_chunks_of_all_documents_compete_and_none_crosses_two() -> None:
+    documents = [Document(text="Cats sleep.", id="a"), Document(text="The rent is 5 euros. Dogs run.", id="b")]
     judge = FakeEntailment()
     (score,) = NearestScorer(judge).score(["The rent is 5 euros."], documents)
     assert score.value == 1.0
     assert [citation.document_id for citation in score.citations] == ["b"]
-    assert not any("Cats sleep" in premise and "rent" in premise for premise, _ in judge.calls[0])
+    assert not any("Cats" in premise and "rent" in premise for call in judge.calls for premise, _ in call)
 
 
 def test_a_source_is_tokenized_once_however_many_claims_are_asked() -> None:
@@ -72,7 +72,7 @@ def test_a_blank_source_has_no_score_and_settings_must_be_positive() -> None:
     (score,) = NearestScorer(FakeEntailment()).score([CLAIM], [" ", "\n"])
     assert math.isnan(score.value)
     assert score.citations == ()
-    for setting in ({"k": 0}, {"tokens": 0}, {"documents": 0}):
+    for setting in ({"k": 0}, {"tokens": 0}, {"sentences": 0}):
         with pytest.raises(InputError, match="at least one"):
             NearestScorer(FakeEntailment(), **setting)
 
