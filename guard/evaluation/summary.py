@@ -7,6 +7,7 @@ command line.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 from typing import TypeVar
 
@@ -206,7 +207,7 @@ def _summarise(
         tuned_threshold=tuned,
         tuned_balanced_accuracy=None
         if tuned is None
-        else interval(lambda a, b: metrics.balanced_accuracy(a, b, tuned)),
+        else interval(partial(metrics.balanced_accuracy, threshold=tuned)),
         ece=interval(lambda a, b: metrics.ece(a, b, bins), biased=True),
         bins=tuple(attempt(lambda: metrics.reliability(y, s, bins)) or ()),
         best_of_group=attempt(lambda: metrics.best_of_group(y, s, groups)) if grouped else None,
