@@ -5,15 +5,25 @@ Fields that are not named here are left to the upstream. What counts as a source
 
 import asyncio
 import json
-from typing import Any, Literal, NoReturn, TypeVar
+from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import Request
 
+from groundrail.sentences import is_unicode
 from groundrail.serve.errors import ProtocolError
 from groundrail.serve.settings import Settings
 
 Model = TypeVar("Model", bound=BaseModel)
+
+
+def _encodable(text: str) -> str:
+    if not is_unicode(text):
+        raise ValueError("half a surrogate pair is no text")
+    return text
+
+
+Text: TypeAlias = Annotated[str, AfterValidator(_encodable)]
 
 
 class _Open(BaseModel):
@@ -24,7 +34,7 @@ class Message(_Open):
     """One turn. `content` is text, a list of parts, or nothing where there are only tool calls."""
 
     role: str
-    content: str | list[dict[str, Any]] | None = None
+    content: Text | list[dict[str, Any]] | None = None
 
 
 class StreamOptions(_Open):
@@ -34,8 +44,8 @@ class StreamOptions(_Open):
 class SourceDocument(_Open):
     """A document as vLLM (`text`, `content`) and Cohere (`data`) write it."""
 
-    text: str | None = None
-    content: str | None = None
+    text: Text | None = None
+    content: Text | None = None
     data: dict[str, Any] | None = None
     id: str | int | None = None
     metadata: dict[str, Any] | None = None
@@ -52,7 +62,7 @@ class ChatRequest(_Open):
     logprobs: bool | None = None
     modalities: list[str] | None = None
     response_format: dict[str, Any] | None = None
-    documents: list[str | SourceDocument] | None = None
+    documents: list[Text | SourceDocument] | None = None
 
 
 class CheckRequest(BaseModel):
@@ -60,15 +70,15 @@ class CheckRequest(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    answer: str
-    source: str | SourceDocument | list[str | SourceDocument]
+    answer: Text
+    source: Text | SourceDocument | list[Text | SourceDocument]
     stream: bool = False
 
 
 class GuardrailRequest(_Open):
     """LiteLLM's generic guardrail API: texts that were sent (`request`) or written (`response`)."""
 
-    texts: list[str] | None = None
+    texts: list[Text] | None = None
     input_type: Literal["request", "response"]
     litellm_call_id: str | None = None
     structured_messages: list[Message] | None = None
