@@ -108,6 +108,8 @@ def settings_of(options: argparse.Namespace) -> "Settings":
 
 def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
     """The app, its judge loaded."""
+    from transformers.utils import logging as loading
+
     from groundrail.entailment import load
     from groundrail.entailment.shared import shared
     from groundrail.guard import Guard
@@ -124,6 +126,7 @@ def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
         raise InputError("--demo-model and --upstream are two writers; pass one")
     if options.otel:
         export_spans()
+    loading.disable_progress_bar()
     judge = shared(load(options.scorer))
     scorer = NearestScorer(judge) if options.scorer is None else ScaleScorer(judge)
     guard = Guard(scorer=BatchedScorer(scorer, max_concurrency=settings.max_concurrency), policy=policy)
@@ -147,3 +150,4 @@ def _listen(host: str, port: int) -> socket.socket:
 def _log_to_stderr(level: str) -> None:
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     logging.getLogger("groundrail").setLevel(level.upper())
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # which sets a lower one of its own
