@@ -189,8 +189,8 @@ class SharedEntailment(Wrapped):
             if len(shares) == 1:
                 self._fail(shares[0][0], error)
                 return
-            for share in shares:
-                self._judge([share])
+            for each in shares:
+                self._judge([each])
             return
         start = 0
         for call, share in shares:

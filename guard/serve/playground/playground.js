@@ -127,7 +127,10 @@ function select(index, focus = true) {
   draw();
   const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
   $("source-view").querySelector("mark.now, mark.against")?.scrollIntoView({ block: "center", behavior: calm ? "auto" : "smooth" });
-  if (focus) $("sentences").querySelector(`[data-index="${index}"]`)?.focus({ preventScroll: true });
+  if (!focus) return;
+  const chosen = $("sentences").querySelector(`[data-index="${index}"]`);
+  chosen?.focus({ preventScroll: true });
+  chosen?.scrollIntoView({ block: "nearest", behavior: calm ? "auto" : "smooth" });
 }
 
 function showSource(viewing) {
@@ -191,6 +194,13 @@ async function run(path, body, onEvent, rest) {
   Object.assign(state, { running: null, writing: false });
   $("stop").hidden = true;
   draw();
+  if (state.selected < 0) select(telling(), false);
+}
+
+// The sentence to look at first: a refused one, else a supported one.
+function telling() {
+  const verdicts = state.sentences.map(verdictOf);
+  return verdicts.includes("unsupported") ? verdicts.indexOf("unsupported") : verdicts.indexOf("supported");
 }
 
 function check() {
