@@ -26,6 +26,8 @@ from groundrail.scoring import NearestScorer
 from groundrail.scoring.batched import BatchedScorer
 from groundrail.serve import Settings, create_app
 
+pytestmark = pytest.mark.browser
+
 QUIET = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1280,820"
