@@ -159,9 +159,7 @@ def measure_server(options: argparse.Namespace) -> int:
         policy.flush()
         serve = ["serve", "--port", "0", "--upstream", f"http://127.0.0.1:{port}/v1", "--policy", policy.name]
         serve += ["--max-concurrency", str(options.clients), "--log-level", "warning"]
-        server = subprocess.Popen(
-            [sys.executable, "-m", "groundrail.cli", *serve], stderr=subprocess.PIPE, text=True
-        )
+        server = subprocess.Popen([sys.executable, "-m", "groundrail.cli", *serve], stderr=subprocess.PIPE, text=True)
         try:
             address = next(m[1] for line in server.stderr or () if (m := re.search(r"serving on (\S+)/", line)))
             seen, started = Seen(), time.monotonic()

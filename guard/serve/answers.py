@@ -88,7 +88,7 @@ class UpstreamAnswer:
     prompt = ""
 
     def __init__(self, upstream: Upstream, body: Mapping[str, Any], headers: Mapping[str, str], longest: int) -> None:
-        self.generator = self
+        self.generator: Generator = self
         self.model = str(body["model"])
         self.finish_reason: str | None = None
         self.calls: list[dict[str, Any]] = []

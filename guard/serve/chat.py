@@ -110,8 +110,8 @@ class Chat:
                 if decided is None:
                     yield HEARTBEAT
                 elif isinstance(decided, GuardResult):
-                    for chunk in form.last(decided):
-                        yield event(chunk)
+                    for last in form.last(decided):
+                        yield event(last)
                 elif (chunk := form.sentence(decided)) is not None:
                     yield event(chunk)
             yield DONE

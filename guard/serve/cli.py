@@ -126,7 +126,7 @@ def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
         raise InputError("--demo-model and --upstream are two writers; pass one")
     if options.otel:
         export_spans()
-    loading.disable_progress_bar()
+    loading.disable_progress_bar()  # type: ignore[no-untyped-call]
     judge = shared(load(options.scorer))
     scorer = NearestScorer(judge) if options.scorer is None else ScaleScorer(judge)
     guard = Guard(scorer=BatchedScorer(scorer, max_concurrency=settings.max_concurrency), policy=policy)

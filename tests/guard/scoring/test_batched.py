@@ -89,7 +89,9 @@ def test_cancelling_takes_what_waits_off_the_queue() -> None:
         await asyncio.sleep(0.05)
         for task in others:
             task.cancel()
-        assert all(isinstance(error, asyncio.CancelledError) for error in await asyncio.gather(*others, return_exceptions=True))
+        assert all(
+            isinstance(error, asyncio.CancelledError) for error in await asyncio.gather(*others, return_exceptions=True)
+        )
         gate.set()
         last = await asyncio.wait_for(scorer.ascore(["House 2 has 5 rooms."], source(2)), 5)
         return [*await first, *last]

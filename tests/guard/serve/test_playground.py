@@ -94,7 +94,9 @@ class Page:
         return self
 
     def verdicts(self) -> list[str]:
-        return [e.get_attribute("class").split()[1] for e in self.browser.find_elements(By.CSS_SELECTOR, "#sentences .s")]
+        return [
+            e.get_attribute("class").split()[1] for e in self.browser.find_elements(By.CSS_SELECTOR, "#sentences .s")
+        ]
 
     def sentence(self, text: str) -> Any:
         found = self.browser.find_elements(By.CSS_SELECTOR, "#sentences .s")
@@ -145,7 +147,9 @@ def test_a_click_shows_the_cited_place_in_the_source(page: Page) -> None:
 def test_the_threshold_colours_anew_without_a_request(page: Page) -> None:
     page.open().wait_until_done()
     page.requested()
-    slide = "const t = document.getElementById('threshold'); t.value = arguments[0]; t.dispatchEvent(new Event('input'))"
+    slide = (
+        "const t = document.getElementById('threshold'); t.value = arguments[0]; t.dispatchEvent(new Event('input'))"
+    )
     page.browser.execute_script(slide, "0")
     assert page.verdicts() == ["no_claim"] + ["supported"] * 6
     page.browser.execute_script(slide, "1")
