@@ -25,7 +25,7 @@ def measured(name: str, examples: list[Example], entailment: str | None, out: Pa
     counter = counted(load_entailment(entailment)) if needs_entailment(name) else None
     scorer: Scorer
     if name == "gain":
-        from groundrail.testing import smollm2
+        from groundrail.smollm2 import smollm2
 
         scorer = load_scorer(name, **dict(zip(("model", "tokenizer"), smollm2(), strict=True)))
     else:

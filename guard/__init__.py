@@ -16,8 +16,9 @@ if TYPE_CHECKING:
         SourceTooLongError,
         UnsupportedError,
     )
-    from groundrail.guard import AsyncGuardedStream, Guard, GuardedStream
+    from groundrail.guard import Guard
     from groundrail.policy import Policy
+    from groundrail.streams import AsyncGuardedStream, GuardedStream
     from groundrail.types import Attempt, CheckedSentence, Citation, Document, GuardResult, Span, Verdict
 
 __version__ = "0.1.0"
@@ -35,8 +36,9 @@ _HOME = {
         "SourceTooLongError",
         "UnsupportedError",
     ),
-    "guard": ("AsyncGuardedStream", "Guard", "GuardedStream"),
+    "guard": ("Guard",),
     "policy": ("Policy",),
+    "streams": ("AsyncGuardedStream", "GuardedStream"),
     "types": ("Attempt", "CheckedSentence", "Citation", "Document", "GuardResult", "Span", "Verdict"),
 }
 

@@ -4,7 +4,6 @@ Adds history, sources that grow with the talk, claims that lean on the sentence 
 a whole turn. Checking and retrying a sentence is `groundrail.guard`'s.
 """
 
-import copy
 import re
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
@@ -95,9 +94,8 @@ class ChatGuard:
     ) -> None:
         if guard.generator is None:
             raise InputError("a chat needs a guard with a generator: ChatGuard(Guard(generator))")
-        self.guard = copy.copy(guard)
-        if pronouns and guard.takes_context:
-            self.guard.claim_of = in_context(guard.claim_of)
+        leaning = pronouns and guard.takes_context
+        self.guard = guard.with_claim_of(in_context(guard.claim_of)) if leaning else guard
         self.source = source
         self.user_as_source, self.answers_as_source = user_as_source, answers_as_source
         self._prompt = prompt
@@ -207,11 +205,12 @@ class ChatGuard:
         return turn
 
     def _partial(self, shown: Sequence[CheckedSentence]) -> GuardResult:
+        threshold = self.guard.policy.threshold
         return GuardResult(
             text="".join(s.released_text for s in shown),
             answer="".join(s.text for s in shown),
             sentences=tuple(shown),
-            threshold=self.guard.threshold,
+            threshold=self.guard.scorer.threshold if threshold is None else threshold,
         )
 
 

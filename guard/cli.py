@@ -32,6 +32,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (GroundrailError, ValueError) as error:
         print(f"groundrail: {error}", file=sys.stderr)
         return BAD_USE
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "rich":
+            raise
+        print(f"groundrail: {MissingExtraError('The command line', 'cli')}", file=sys.stderr)
+        return BAD_USE
     except KeyboardInterrupt:
         print("groundrail: interrupted", file=sys.stderr)
         return 130
@@ -119,7 +124,7 @@ def _ask(options: argparse.Namespace) -> int:
         if options.model:
             generator = HFGenerator.from_pretrained(options.model, steering=steering)
         else:
-            from groundrail.testing import smollm2
+            from groundrail.smollm2 import smollm2
 
             generator = HFGenerator(*smollm2(), steering=steering)
         guard = _guard(options, generator)
@@ -154,14 +159,14 @@ def _guard(
     from groundrail.entailment.reporting import Reporting
     from groundrail.guard import Guard
     from groundrail.policy import Policy
-    from groundrail.scoring import NearestScorer
+    from groundrail.scoring.registry import DEFAULT, load_scorer
 
     if options.threshold is not None and not math.isfinite(options.threshold):
         raise InputError(f"--threshold is {options.threshold}; pass a number")
     judge: EntailmentModel = load(options.entailment)
     if report is not None:
         judge = Reporting(judge, report)
-    scorer = NearestScorer(judge) if options.entailment is None else judge
+    scorer = load_scorer(DEFAULT if options.entailment is None else "scale", judge)
     return Guard(generator, scorer=scorer, policy=Policy(threshold=options.threshold))  # type: ignore[arg-type]
 
 

@@ -10,8 +10,15 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
+class OverdueError(TimeoutError):
+    """A deadline of ours has passed; other TimeoutErrors are the callee's own failures."""
+
+    def __init__(self, seconds: float | None) -> None:
+        super().__init__(f"no answer within {seconds:g} seconds" if seconds is not None else "no answer in time")
+
+
 def within(timeout: float | None, function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function; if it takes longer than `timeout` seconds, leave it behind and raise TimeoutError.
+    """Call a function; if it takes longer than `timeout` seconds, leave it behind and raise OverdueError.
 
     A thread cannot be stopped: what was left behind runs to its end, and its outcome is forgotten.
     """
@@ -22,16 +29,14 @@ def within(timeout: float | None, function: Callable[..., T], *arguments: Any) -
     try:
         value, error = outcome.get(timeout=timeout)
     except queue.Empty:
-        raise TimeoutError(f"no answer within {timeout:g} seconds") from None
+        raise OverdueError(timeout) from None
     if error is not None:
         raise error
     return value  # type: ignore[return-value]
 
 
 async def awithin(timeout: float | None, function: Callable[..., T], *arguments: Any) -> T:
-    """`within` for an event loop: the function has its own thread, which nothing waits for."""
-    if timeout is None:
-        return await asyncio.to_thread(function, *arguments)
+    """`within` for an event loop: the function has its own thread, which nothing waits for once it is late."""
     loop = asyncio.get_running_loop()
     future: asyncio.Future[T] = loop.create_future()
 
@@ -48,7 +53,11 @@ async def awithin(timeout: float | None, function: Callable[..., T], *arguments:
             loop.call_soon_threadsafe(settle, value, error)
 
     _in_thread(tell, function, arguments)
-    return await asyncio.wait_for(future, timeout)
+    done, _ = await asyncio.wait({future}, timeout=timeout)
+    if not done:
+        future.cancel()
+        raise OverdueError(timeout)
+    return future.result()
 
 
 def _in_thread(

@@ -25,7 +25,7 @@ def run(console: "Console") -> int:
     from groundrail.decoding import HFGenerator, Sampling
     from groundrail.guard import Guard
     from groundrail.report.terminal import print_sentence
-    from groundrail.testing import smollm2
+    from groundrail.smollm2 import smollm2
 
     with console.status("loading SmolLM2-135M-Instruct and the built-in judge ..."):
         guard = Guard(HFGenerator(*smollm2(), sampling=Sampling(max_new_tokens=64)))

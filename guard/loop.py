@@ -1,7 +1,7 @@
 """The guard's one loop, free of I/O: sentences in, verdicts, retries and releases out.
 
 `checked_text` and `guarded_generation` are coroutines of steps: they yield what they need done (read a
-piece, judge claims, rewind the session) and are sent the outcome. `groundrail.guard` drives them, in
+piece, judge claims, rewind the session) and are sent the outcome. `groundrail.drivers` drives them, in
 plain and in async code, so that both run the same logic.
 """
 
@@ -10,9 +10,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any, TypeAlias
 
 from groundrail.claims import claim_of
+from groundrail.deadline import OverdueError
 from groundrail.errors import GenerationError, GroundrailError, InputError, ScoringError, UnsupportedError
 from groundrail.policy import Attempts, Policy
 from groundrail.scoring.base import Score
@@ -77,7 +79,8 @@ class _Answer:
     """What is known of one answer, and the rules that need no I/O."""
 
     def __init__(self, documents: Sequence[Document], policy: Policy, threshold: float, claim_of: ClaimOf) -> None:
-        self.policy, self.threshold, self.claim_of = policy, threshold, claim_of
+        self.policy, self.claim_of = policy, claim_of
+        self.threshold = threshold if policy.threshold is None else policy.threshold
         self.has_source = any(document.text.strip() for document in documents)
         self.sentences: list[CheckedSentence] = []
         self.raw = ""
@@ -111,9 +114,13 @@ class _Answer:
             return CheckedSentence(**fields, verdict=Verdict.ERROR, reason=f"the model gave no score ({value})")
         if value >= self.threshold:
             return CheckedSentence(**fields, verdict=Verdict.SUPPORTED, score=value, citations=score.citations)
-        reason = f"score {value:.2f} is under the threshold {self.threshold:.2f}"
         return CheckedSentence(
-            **fields, verdict=Verdict.UNSUPPORTED, score=value, citations=score.citations, reason=reason
+            **fields,
+            verdict=Verdict.UNSUPPORTED,
+            score=value,
+            citations=score.citations,
+            conflict=score.conflict,
+            reason=_why(score),
         )
 
     def failed(self, sentence: Sentence, verdict: Verdict, reason: str, seconds: float = 0.0) -> CheckedSentence:
@@ -185,8 +192,8 @@ class _Answer:
         started = time.monotonic()
         try:
             scores = iter(_one_each(asked, (yield Judge(asked, self.time_left(since)))) if asked else ())
-        except TimeoutError:
-            late = f"no verdict within {self.policy.deadline or self.policy.answer_deadline:g} seconds"
+        except OverdueError as overdue:
+            late = f"no verdict: {overdue}"
             return [
                 self.failed(s, Verdict.TIMEOUT, late) if claim is not None else self.verdict(s, None, 0.0)
                 for s, claim in zip(sentences, claims, strict=True)
@@ -289,6 +296,19 @@ def guarded_generation(
     if refused is not None:  # the generator had nothing else to say in its place
         yield Release(answer.settle(refused, earlier[:-1]))
     return answer.result()
+
+
+def _why(score: Score) -> str:
+    """What a reader is told of a sentence that is not supported."""
+    if score.conflict is not None:
+        return f"the source says otherwise: “{_shortened(score.conflict.text)}”"
+    if score.citations:
+        return f"the source does not say this; nearest: “{_shortened(score.citations[0].text)}”"
+    return "the source does not say this"
+
+
+def _shortened(text: str) -> str:
+    return shorten(text, 200, placeholder=" …")
 
 
 def _one_each(claims: Sequence[str], scores: Sequence[Score]) -> Sequence[Score]:

@@ -11,6 +11,7 @@ from tenacity.stop import stop_base
 
 from groundrail.completions import ChatCompletions
 from groundrail.errors import GenerationError, InputError
+from groundrail.generators import Generator
 from groundrail.generators.asked import AskedSession, request_to_continue
 from groundrail.types import Document
 
@@ -25,7 +26,7 @@ PREFILL: Mapping[str, Any] = {"add_generation_prompt": False, "continue_final_me
 """What makes vLLM write on in the last assistant message."""
 
 
-class OpenAIGenerator:
+class OpenAIGenerator(Generator):
     """A generator for `Guard`.
 
     instruction: the user message; `{source}` and `{prompt}` are filled in by replacement.
@@ -121,7 +122,7 @@ class OpenAIGenerator:
 
 def _text(event: Mapping[str, Any], session: AskedSession) -> str:
     """The text of an event; its counts, and whether the answer was cut off, go to the session."""
-    stats = session.stats
+    stats = session.counts
     for name, count in (event.get("usage") or {}).items():
         if isinstance(count, int):
             stats[name] = stats.get(name, 0) + count

@@ -4,13 +4,14 @@ One line changes in code that iterates a streamer. There is no retry here, since
 own thread; for retries use `Guard` with `HFGenerator`.
 """
 
-import copy
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from transformers import TextIteratorStreamer
 
-from groundrail.guard import Guard, GuardedStream
+from groundrail.generators import Generator, Session
+from groundrail.guard import Guard
+from groundrail.streams import GuardedStream
 from groundrail.types import Document, GuardResult, Source
 
 if TYPE_CHECKING:
@@ -28,9 +29,7 @@ class GuardedTextIteratorStreamer(TextIteratorStreamer):
     def __init__(self, tokenizer: "PreTrainedTokenizerBase", guard: Guard, source: Source, **options: Any) -> None:
         super().__init__(tokenizer, **{"skip_prompt": True, "skip_special_tokens": True, **options})
         self._last: int | None = None
-        twin = copy.copy(guard)
-        twin.generator = _Once(self)
-        self._stream: GuardedStream = twin.stream("", source)
+        self._stream: GuardedStream = guard.with_generator(_Once(self)).stream("", source)
         self._released = iter(self._stream)
 
     @property
@@ -61,7 +60,7 @@ class GuardedTextIteratorStreamer(TextIteratorStreamer):
         return "" if ended else "generate stopped before the answer's end, as at max_new_tokens"
 
 
-class _Once:
+class _Once(Generator, Session):
     """A generator and session in one: what the streamer receives, with no second try."""
 
     can_retry = False

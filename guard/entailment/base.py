@@ -9,22 +9,24 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from groundrail.errors import ModelError
+
 FloatArray: TypeAlias = NDArray[np.float64]
 Pair: TypeAlias = tuple[str, str]
 
 
 @runtime_checkable
 class EntailmentModel(Protocol):
-    """Anything that can say how likely a premise entails a claim.
+    """Anything that can say how likely a premise entails a claim. Subclass it for the defaults."""
 
-    A model may also carry `threshold: float`, the score from which its claims count as supported
-    (0.5 where it does not), and `chunk_tokens: int`, the premise length it judges best.
-    """
+    threshold: float = 0.5
+    """The score from which its claims count as supported."""
 
-    @property
-    def max_tokens(self) -> int:
-        """Tokens of premise and claim together that fit beside the model's own prompt."""
-        ...
+    chunk_tokens: int | None = None
+    """The premise's length that it judges best, None where it does not know."""
+
+    max_tokens: int
+    """Tokens of premise and claim together that fit beside the model's own prompt."""
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Character span of every token of `text`, in order."""
@@ -44,26 +46,23 @@ class NLIModel(EntailmentModel, Protocol):
         ...
 
 
-class Wrapped:
+def three_way(model: EntailmentModel) -> NLIModel | None:
+    """The model, where it tells neutral from contradiction; None where it only says how far a claim is entailed."""
+    if not isinstance(model, NLIModel):
+        return None
+    try:
+        model.classify([])
+    except ModelError:
+        return None
+    return model
+
+
+class Wrapped(EntailmentModel):
     """An entailment model around another; what a subclass leaves alone is the other's."""
 
     def __init__(self, model: EntailmentModel) -> None:
         self.model = model
-
-    @property
-    def threshold(self) -> float:
-        """The model's, 0.5 where it has none."""
-        return float(getattr(self.model, "threshold", 0.5))
-
-    @property
-    def chunk_tokens(self) -> int | None:
-        """The premise's length that the model likes best, None where it does not say."""
-        return getattr(self.model, "chunk_tokens", None)
-
-    @property
-    def max_tokens(self) -> int:
-        """The model's."""
-        return self.model.max_tokens
+        self.threshold, self.chunk_tokens, self.max_tokens = model.threshold, model.chunk_tokens, model.max_tokens
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """The model's."""

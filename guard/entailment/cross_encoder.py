@@ -12,7 +12,7 @@ import torch
 from transformers import AutoModelForSequenceClassification, PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.entailment import pretrained
-from groundrail.entailment.base import FloatArray, Pair
+from groundrail.entailment.base import FloatArray, NLIModel, Pair
 from groundrail.entailment.batching import Encoding, in_batches
 from groundrail.errors import InputError, ModelError
 
@@ -21,7 +21,7 @@ _NEUTRAL = frozenset({"neutral", "unknown", "undetermined", "notenoughinfo"})
 _CONTRADICTION = frozenset({"contradiction", "contradicts", "contradictory", "refuted", "refutes"})
 
 
-class CrossEncoderEntailment:
+class CrossEncoderEntailment(NLIModel):
     """P(premise entails claim) from a classifier of `(premise, claim)`.
 
     Three classes (entailment, neutral, contradiction, in any order) and two (entailment and its opposite)
@@ -52,7 +52,7 @@ class CrossEncoderEntailment:
         config = model.config
         self.temperature = float(getattr(config, "entailment_temperature", 1.0) if temperature is None else temperature)
         self.threshold = float(getattr(config, "entailment_threshold", 0.5) if threshold is None else threshold)
-        self.chunk_tokens: int | None = getattr(config, "entailment_chunk_tokens", None)
+        self.chunk_tokens = getattr(config, "entailment_chunk_tokens", None)
         if not self.temperature > 0:
             raise InputError(f"temperature is {self.temperature}; it divides the logits and must be positive")
         self.batch_tokens = batch_tokens
@@ -60,6 +60,7 @@ class CrossEncoderEntailment:
         if longest is None:
             raise ModelError("neither model nor tokenizer says how much it reads; pass max_length")
         self.max_length = longest
+        self.max_tokens = longest - tokenizer.num_special_tokens_to_add(pair=True)
 
     @classmethod
     def from_pretrained(
@@ -91,11 +92,6 @@ class CrossEncoderEntailment:
             max_length=max_length,
             batch_tokens=batch_tokens,
         )
-
-    @property
-    def max_tokens(self) -> int:
-        """Tokens of premise and claim together: what the model reads, less the special tokens of a pair."""
-        return self.max_length - self.tokenizer.num_special_tokens_to_add(pair=True)
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Character span of every token of `text`, in order."""

@@ -14,7 +14,7 @@ import numpy as np
 from tenacity.stop import stop_base
 
 from groundrail.completions import ChatCompletions
-from groundrail.entailment.base import FloatArray, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
 from groundrail.errors import ClaimTooLongError, InputError, ModelError, ScoringError
 
 TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
@@ -25,7 +25,7 @@ _WORD_MARKS = " \t\n▁Ġ\"'*.,"
 _TOP = 20
 
 
-class RemoteEntailment:
+class RemoteEntailment(EntailmentModel):
     """P(premise entails claim) = P(Yes) / (P(Yes) + P(No)) at the first token of the model's answer.
 
     Yes and No count in every casing and with whatever space the server returns, among its 20 likeliest tokens.

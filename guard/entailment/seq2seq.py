@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.entailment import pretrained
-from groundrail.entailment.base import FloatArray, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
 from groundrail.entailment.batching import Encoding, in_batches
 from groundrail.errors import InputError, ModelError
 
@@ -25,7 +25,7 @@ _SEAMS = 8
 """Tokens kept free because premise and claim may tokenize a little longer inside the prompt than alone."""
 
 
-class Seq2SeqEntailment:
+class Seq2SeqEntailment(EntailmentModel):
     """P(premise entails claim) = softmax(logit[Yes], logit[No])[0] at the first decoder position.
 
     `template` holds `{premise}` and `{claim}` once each; the texts are put in as they are, braces included.

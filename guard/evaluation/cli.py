@@ -25,7 +25,7 @@ from groundrail.evaluation.run import Result, evaluate
 from groundrail.evaluation.summary import Summary, labelled, match, summarise
 from groundrail.evaluation.tables import console, print_summaries, print_threshold
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.registry import SCORERS, UNITS, load_scorer, load_units, needs_entailment
+from groundrail.scoring.registry import DEFAULT, SCORERS, UNITS, load_scorer, load_units, needs_entailment
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -56,7 +56,7 @@ def add_calibrate_parser(subparsers: "Subparsers") -> None:
 
 
 def _add_scoring(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--scorer", choices=tuple(SCORERS), default="scale")
+    parser.add_argument("--scorer", choices=tuple(SCORERS), default=DEFAULT)
     parser.add_argument("--entailment", metavar="ID", help="model id or folder (the built-in judge)")
     parser.add_argument(
         "--set",
@@ -187,7 +187,7 @@ def _finite(value: Any) -> Any:
 def run_eval(args: argparse.Namespace) -> int:
     """`groundrail eval`. Raises: GroundrailError for what the caller can mend."""
     run = _run(args)
-    threshold = args.threshold if args.threshold is not None else getattr(run.scorer, "threshold", 0.5)
+    threshold = args.threshold if args.threshold is not None else run.scorer.threshold
     summaries = summarise(run.examples, run.results, threshold=threshold, bins=args.bins, seed=args.seed)
     if args.out is not None:
         report = json.dumps(_finite([asdict(summary) for summary in summaries]), indent=1)

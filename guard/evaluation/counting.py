@@ -4,7 +4,6 @@ It changes no answer. Timing belongs to `groundrail.evaluation.run`.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair, Wrapped
 
@@ -16,11 +15,6 @@ class CountingEntailment(Wrapped):
         super().__init__(model)
         self.calls = 0
         self.pairs = 0
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "model":
-            raise AttributeError(name)
-        return getattr(self.model, name)
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """The wrapped model's, counted."""

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -66,13 +67,20 @@ def describe(thing: object, depth: int = 3) -> Any:
     return described
 
 
+@cache
 def code() -> str:
-    """A hash of the modules that scores depend on."""
+    """A hash of everything in the package that a score could depend on: its modules and the built-in weights."""
     import groundrail
+    from groundrail import decoding
 
-    root = Path(groundrail.__file__).parent
-    files = [root / "sentences.py", *(root / "scoring").glob("*.py"), *(root / "entailment").glob("*.py")]
-    return hashlib.sha256(b"".join(file.read_bytes() for file in sorted(files))).hexdigest()
+    digest = hashlib.sha256()
+    for package in (groundrail, decoding):
+        root = Path(str(package.__file__)).parent
+        for file in sorted([*root.rglob("*.py"), *root.rglob("*.json"), *root.rglob("*.safetensors")]):
+            digest.update(f"{package.__name__}/{file.relative_to(root)}".encode())
+            with file.open("rb") as opened:
+                digest.update(hashlib.file_digest(opened, "sha256").digest())
+    return digest.hexdigest()
 
 
 def fingerprint(scorer: Scorer, settings: Mapping[str, Any] | None = None) -> str:

@@ -5,11 +5,12 @@ what already stands. How a model is asked belongs to the adapters beside this mo
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
 from groundrail.deadline import within
+from groundrail.generators.base import Session
 
 Pieces: TypeAlias = Iterator[str] | AsyncIterator[str]
 Write: TypeAlias = Callable[[str, Sequence[str]], Pieces]
@@ -25,7 +26,7 @@ def request_to_continue(accepted: str, refused: Sequence[str]) -> str:
     return " ".join(part for part in (CONTINUE if accepted else "", avoid) if part)
 
 
-class AskedSession:
+class AskedSession(Session):
     """A `groundrail.generators.Session` that calls `write` again after every refusal.
 
     write: given what stands and what was refused, asks the model for the rest.
@@ -33,13 +34,20 @@ class AskedSession:
         be written again.
     """
 
+    cut_off: str = ""
+
     def __init__(self, write: Write, *, continues: bool = True) -> None:
         self._write, self._continues = write, continues
         self._accepted = self._undecided = ""
         self._refused: list[str] = []
         self._opened: Pieces | None = None
-        self.stats: dict[str, float] = {"calls": 0}
+        self.counts: dict[str, float] = {"calls": 0}
         self.cut_off = ""
+
+    @property
+    def stats(self) -> Mapping[str, float]:
+        """Calls of the model, and what else the adapter counts."""
+        return self.counts
 
     @property
     def can_retry(self) -> bool:
@@ -85,7 +93,7 @@ class AskedSession:
         self._undecided = ""
 
     def _ask(self) -> Pieces:
-        self.stats["calls"] += 1
+        self.counts["calls"] += 1
         self.cut_off = ""
         return self._write(self._accepted, tuple(self._refused))
 

@@ -4,21 +4,34 @@ Two protocols. Adapters are beside this module, language models with caches in `
 what to reject is up to `groundrail.loop`.
 """
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from typing import Protocol, runtime_checkable
 
+from groundrail.deadline import awithin
 from groundrail.types import Document
 
 
 @runtime_checkable
 class Session(Protocol):
-    """One answer being written.
+    """One answer being written. Subclass it for the defaults.
 
-    The text is what was accepted, then what was proposed and not yet decided on. A session may carry
-    `can_retry: bool` (True where it does not): whether it can write on after a rejection now;
-    `cut_off: str`: why the answer ended before its end, if it did, so that half a sentence is not released;
-    and `stats: dict[str, float]`, its own counts.
+    The text is what was accepted, then what was proposed and not yet decided on.
     """
+
+    @property
+    def can_retry(self) -> bool:
+        """Whether it can write on after a rejection now."""
+        return True
+
+    @property
+    def cut_off(self) -> str:
+        """Why the answer ended before its end, if it did, so that half a sentence is not released."""
+        return ""
+
+    @property
+    def stats(self) -> Mapping[str, float]:
+        """Its own counts, for `GuardResult.generation`."""
+        return {}
 
     def propose(self) -> Iterator[str] | AsyncIterator[str]:
         """Write on after the accepted text, in pieces of any size, until the answer ends."""
@@ -35,9 +48,18 @@ class Session(Protocol):
         """
         ...
 
+    def close(self) -> None:
+        """No more will be asked: free caches, connections, slots. May be called more than once."""
+
 
 @runtime_checkable
 class Generator(Protocol):
-    """Anything that can start an answer. May carry an async twin `astart`."""
+    """Anything that can start an answer. Subclass it: only `start` is required."""
 
-    def start(self, prompt: str, documents: Sequence[Document]) -> Session: ...
+    def start(self, prompt: str, documents: Sequence[Document]) -> Session:
+        """Begin an answer to `prompt` from `documents`; nothing needs to be written yet."""
+        ...
+
+    async def astart(self, prompt: str, documents: Sequence[Document]) -> Session:
+        """`start` without blocking the event loop: in a thread, where a generator has nothing better."""
+        return await awithin(None, self.start, prompt, documents)

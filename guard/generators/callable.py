@@ -9,7 +9,7 @@ from groundrail.generators.base import Generator, Session
 from groundrail.types import Document
 
 
-class CallableGenerator:
+class CallableGenerator(Generator):
     """Makes a generator of a callable.
 
     It is called as `function(prompt)`; with the documents too where it has a second parameter without a
@@ -40,7 +40,7 @@ class CallableGenerator:
         return self._function(*arguments, **({"prefix": prefix} if self.takes_prefix else {}))
 
 
-class _CallableSession:
+class _CallableSession(Session):
     def __init__(self, generator: CallableGenerator, prompt: str, documents: Sequence[Document]) -> None:
         self._generator, self._prompt, self._documents = generator, prompt, documents
         self._accepted = self._undecided = ""

@@ -1,29 +1,70 @@
-"""The seam to scorers: how far does a source support a claim, and where."""
+"""The seam to scorers: how far does a source support a claim, and where.
 
-from collections.abc import Sequence
+A scorer reads a source once and answers for as many claims as an answer has.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
+from groundrail.deadline import awithin
 from groundrail.types import Citation, Source
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """`value` in [0, 1] for entailment scorers, NaN where the model gave none; best citation first."""
+    """`value` in [0, 1] for entailment scorers, NaN where the model gave none; best citation first.
+
+    conflict: the place that says otherwise, where the model tells contradiction from silence.
+    """
 
     value: float
     citations: tuple[Citation, ...] = ()
+    conflict: Citation | None = None
+
+
+@runtime_checkable
+class Reader(Protocol):
+    """A source that was read: tokens, chunks, an index, whatever is the same for every claim. Subclass it."""
+
+    def score(self, claims: Sequence[str]) -> list[Score]:
+        """One `Score` a claim, in order."""
+        ...
+
+    async def ascore(self, claims: Sequence[str]) -> list[Score]:
+        """`score` without blocking the event loop: in a thread, where a reader has nothing better."""
+        return await awithin(None, self.score, claims)
 
 
 @runtime_checkable
 class Scorer(Protocol):
-    """Anything that scores claims against documents.
+    """Anything that scores claims against documents. Subclass it: only `read` is required."""
 
-    A scorer may also carry `threshold: float` (0.5 where it does not), an async twin `ascore` with the same
-    signature, and `takes_context = True`: a claim joined with the sentence before it scores no higher than
-    either. Scorers that average over a claim's words or parts cannot say so.
-    """
+    threshold: float = 0.5
+    """The score from which a claim counts as supported."""
+
+    takes_context: bool = False
+    """Whether a claim joined with the sentence before it scores no higher than either. Scorers that average over
+    a claim's words or parts cannot say so."""
+
+    def read(self, source: Source) -> Reader:
+        """Read a source once. Documents are scored apart: a chunk never crosses two."""
+        ...
 
     def score(self, claims: Sequence[str], source: Source) -> list[Score]:
-        """One `Score` a claim, in order. Documents are scored apart: a chunk never crosses two."""
-        ...
+        """`read` and `Reader.score` in one: one `Score` a claim, in order."""
+        return self.read(source).score(claims)
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared(Reader, Generic[T]):
+    """A reader that is a function of the claims and of what its scorer made of the source."""
+
+    judge: Callable[[Sequence[str], T], list[Score]]
+    source: T
+
+    def score(self, claims: Sequence[str]) -> list[Score]:
+        """What the scorer's own function gives."""
+        return self.judge(claims, self.source)

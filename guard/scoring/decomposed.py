@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair, three_way
 from groundrail.entailment.loading import load
 from groundrail.errors import InputError, ModelError
 from groundrail.scoring import passages as source_passages
-from groundrail.scoring.base import Score
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.scoring.passages import Passage, as_many_as_fit, best, cited, fitted, joined, ranked, room
 from groundrail.types import Source
 
@@ -40,33 +40,33 @@ class _Task:
 def load_nli(entailment: EntailmentModel | str | None, wanted_by: str) -> NLIModel:
     """A model of three classes, loaded as everywhere. Raises: ModelError for one that only says yes or no."""
     model = load(entailment)
-    needs = f"{wanted_by} needs a model of three classes (entailment, neutral, contradiction)"
-    if not isinstance(model, NLIModel):
+    nli = three_way(model)
+    if nli is None:
         raise ModelError(
-            f"{needs}, and {type(model).__name__} only tells entailment; pass a CrossEncoderEntailment of an NLI model"
+            f"{wanted_by} needs a model of three classes (entailment, neutral, contradiction), and this "
+            f"{type(model).__name__} only tells entailment; pass a CrossEncoderEntailment of an NLI model"
         )
-    try:
-        model.classify([])
-    except ModelError as error:
-        raise ModelError(f"{needs}: {error}") from error
-    return model
+    return nli
 
 
-class _Decomposed(ABC):
+class _Decomposed(Scorer, ABC):
     """Judges every claim against every document: one model call for the passages, at most one more."""
 
     takes_context = True
 
     def __init__(self, entailment: EntailmentModel | str | None = None) -> None:
         self.entailment = load(entailment)
-        self.threshold: float = getattr(self.entailment, "threshold", 0.5)
+        self.threshold = self.entailment.threshold
 
-    def score(self, claims: Sequence[str], source: Source) -> list[Score]:
+    def read(self, source: Source) -> Reader:
+        """Cut the source into sentences, each tokenized once."""
+        return Prepared(self._score, source_passages.sentences(source, self.entailment))
+
+    def _score(self, claims: Sequence[str], documents: Sequence[Sequence[Passage]]) -> list[Score]:
         """One score a claim, NaN where the source is blank.
 
         Raises: ClaimTooLongError for a claim that leaves no room for a premise.
         """
-        documents = source_passages.sentences(source, self.entailment)
         tasks = [self._tasks(claim, documents) for claim in claims]
         flat = [task for of_claim in tasks for task in of_claim]
         judged = self._judge([task.pair([passage]) for task in flat for passage in task.passages])

@@ -10,21 +10,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
-from groundrail.scoring.base import Score
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.types import Citation, Document, Source, as_documents
 
 if TYPE_CHECKING:
     from torch import Tensor
     from transformers import PreTrainedModel
 
+_Tokens: TypeAlias = tuple[Document, list[tuple[int, int]]]
+"""A document and where its tokens are."""
+
 _SLACK = 8
 """Tokens by which a chunk, tokenized apart from what surrounds it, may come out longer than counted."""
 
 
-class GainScorer:
+class GainScorer(Scorer):
     """Scores claims by grounding gain under a causal language model.
 
     `model`: a decoder-only model with its `tokenizer` (a fast one), or a model id for both. `chunk_tokens`:
@@ -66,7 +69,11 @@ class GainScorer:
         self._start = [int(start)]
         self._separator = self._encode(separator)
 
-    def score(self, claims: Sequence[str], source: Source) -> list[Score]:
+    def read(self, source: Source) -> Reader:
+        """Tokenize every document, to be cut into chunks that fit beside the claims."""
+        return Prepared(self._score, [(document, self._spans(document.text)) for document in as_documents(source)])
+
+    def _score(self, claims: Sequence[str], documents: Sequence[_Tokens]) -> list[Score]:
         """One `Score` a claim, in nats a token; NaN for a blank claim or where there is no source.
 
         Raises `ClaimTooLongError` if a claim leaves no room for a source in the model's context.
@@ -79,8 +86,8 @@ class GainScorer:
         rows = [tokens[index] for index in scored]
         size = self._room(max(map(len, rows)))
         alone: list[Tensor] | None = None
-        for document in as_documents(source):
-            for start, end in self._chunks(document, size):
+        for document, spans in documents:
+            for start, end in _chunks(document, spans, size):
                 alone = alone or self._log_probs("", rows)
                 beside = self._log_probs(document.text[start:end], rows)
                 for index, grounded, ungrounded in zip(scored, beside, alone, strict=True):
@@ -112,25 +119,9 @@ class GainScorer:
             )
         return room if self.chunk_tokens is None else min(room, self.chunk_tokens)
 
-    def _chunks(self, document: Document, size: int | None) -> Iterator[tuple[int, int]]:
-        """Character spans of at most `size` tokens that together hold all words of the document.
-
-        A chunk ends with a sentence where one ends in its second half.
-        """
-        from groundrail.sentences import split
-
-        offsets = self.tokenizer(document.text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
-        spans = [(start, end) for start, end in offsets if end > start]
-        ends = {part.start + len(part.text.rstrip()) for part in split(document.text)}
-        first = 0
-        while first < len(spans):
-            last = len(spans) if size is None else min(first + size, len(spans))
-            if last < len(spans):
-                whole = [k + 1 for k in range((first + last) // 2, last) if spans[k][1] in ends]
-                last = whole[-1] if whole else last
-            if document.text[spans[first][0] : spans[last - 1][1]].strip():
-                yield spans[first][0], spans[last - 1][1]
-            first = last
+    def _spans(self, text: str) -> list[tuple[int, int]]:
+        offsets = self.tokenizer(text, add_special_tokens=False, return_offsets_mapping=True)["offset_mapping"]
+        return [(start, end) for start, end in offsets if end > start]
 
     def _encode(self, text: str) -> list[int]:
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
@@ -143,3 +134,22 @@ def _citation(document: Document, start: int, end: int, gain: float) -> Citation
     start += len(text) - len(text.lstrip())
     text = text.strip()
     return Citation(document_id=document.id, start=start, end=start + len(text), text=text, score=gain)
+
+
+def _chunks(document: Document, spans: Sequence[tuple[int, int]], size: int | None) -> Iterator[tuple[int, int]]:
+    """Character spans of at most `size` tokens that together hold all words of the document.
+
+    A chunk ends with a sentence where one ends in its second half.
+    """
+    from groundrail.sentences import split
+
+    ends = {part.start + len(part.text.rstrip()) for part in split(document.text)}
+    first = 0
+    while first < len(spans):
+        last = len(spans) if size is None else min(first + size, len(spans))
+        if last < len(spans):
+            whole = [k + 1 for k in range((first + last) // 2, last) if spans[k][1] in ends]
+            last = whole[-1] if whole else last
+        if document.text[spans[first][0] : spans[last - 1][1]].strip():
+            yield spans[first][0], spans[last - 1][1]
+        first = last

@@ -12,7 +12,7 @@ import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
 from groundrail.errors import InputError
-from groundrail.scoring.base import Score
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.scoring.decomposed import load_nli
 from groundrail.scoring.passages import Passage, best, cited, fitted, joined, ranked, room, sentences
 from groundrail.types import Source
@@ -50,7 +50,7 @@ class _Growth:
             self.steps += 1
 
 
-class InfuseScorer:
+class InfuseScorer(Scorer):
     """Algorithm 1 of the paper, over every document apart; the best document counts.
 
     Source sentences are ranked by P(claim | sentence) plus, with `reverse`, P(sentence | claim). The premise
@@ -76,7 +76,7 @@ class InfuseScorer:
         max_sentences: int = 64,
     ) -> None:
         self.entailment = load_nli(entailment, "InFusE")
-        self.threshold: float = getattr(self.entailment, "threshold", 0.5)
+        self.threshold = self.entailment.threshold
         for name, value in (("ahead", ahead), ("max_sentences", max_sentences)):
             if value < 1:
                 raise InputError(f"{name} is at least 1, not {value}")
@@ -87,12 +87,15 @@ class InfuseScorer:
         self.ahead = ahead
         self.max_sentences = max_sentences
 
-    def score(self, claims: Sequence[str], source: Source) -> list[Score]:
+    def read(self, source: Source) -> Reader:
+        """Cut the source into sentences, each tokenized once."""
+        return Prepared(self._scores, sentences(source, self.entailment))
+
+    def _scores(self, claims: Sequence[str], documents: Sequence[Sequence[Passage]]) -> list[Score]:
         """One score a claim, with the sentences of its final premise as citations; NaN for a blank source.
 
         Raises: ClaimTooLongError for a claim that leaves no room for a premise.
         """
-        documents = sentences(source, self.entailment)
         growths = [[self._growth(claim, document) for document in documents] for claim in claims]
         flat = [growth for of_claim in growths for growth in of_claim]
         self._rank(flat)

@@ -1,142 +1,114 @@
-"""Retrieve, then judge: the claim against the few source sentences whose words are most like its own.
+"""Retrieve, then judge: one window of the source sentences whose words are most like the claim's.
 
-A handful of pairs a claim however long the source, and a small judge is spared the many sentences that
-have nothing to do with the claim, each of which it may misjudge. Word likeness is BM25's (bm25s).
+One premise a claim however long the source, with what stands around the nearest sentences, so that pronouns,
+corrections and facts told in several sentences are read together. A document that fits is read whole.
 """
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
-import bm25s  # type: ignore[import-untyped]
 import numpy as np
 
-from groundrail.entailment.base import EntailmentModel
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, three_way
 from groundrail.entailment.loading import load
 from groundrail.errors import InputError
-from groundrail.scoring.base import Score
-from groundrail.scoring.passages import Passage, fitted, room
-from groundrail.types import Document, Source, as_documents
-
-_WORD = re.compile(r"\d+(?:[.,]\d+)*|\w+")
-_STEM = 5
-"""Letters of a word that count, so that `descaling` finds `descaled`."""
-
-_Place = tuple[int, int, int]
-"""(number of the document, start, end) of a sentence without white space at its ends."""
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.index import SentenceIndex, Window
+from groundrail.scoring.passages import Passage, best, room
+from groundrail.types import Citation, Source, as_documents
 
 
 @dataclass(frozen=True, slots=True)
-class _Premise:
-    """What is read for a claim, and the sentences, by their places, that it is made of."""
+class _Reading:
+    """What is asked for one claim in one document: its window, and the sentences that may be cited."""
 
-    text: str
-    places: tuple[int, ...]
+    window: Window
+    cited: tuple[Passage, ...]
 
 
-class NearestScorer:
-    """The `k` sentences nearest to the claim, each alone and after the one before it; the highest score counts.
+class NearestScorer(Scorer):
+    """The window of at most `tokens` tokens nearest to the claim decides; of its `k` nearest sentences, the one
+    that says the claim best alone is cited.
 
-    Sentences of all documents compete for the `k` places. The citation is the sentence that reached the
-    score, of two the one that scores higher alone. A sentence too long to be read beside the claim is cut,
-    none is truncated.
+    With several documents, the `documents` nearest ones are read, each in a window of its own.
     """
 
     takes_context = True
 
-    def __init__(self, entailment: EntailmentModel | str | None = None, *, k: int = 3) -> None:
-        if k < 1:
-            raise InputError(f"k is {k}; at least one sentence must be read")
+    def __init__(
+        self,
+        entailment: EntailmentModel | str | None = None,
+        *,
+        tokens: int = 320,
+        k: int = 3,
+        documents: int = 3,
+    ) -> None:
+        for name, value in (("tokens", tokens), ("k", k), ("documents", documents)):
+            if value < 1:
+                raise InputError(f"{name} is {value}; at least one must be read")
         self.entailment = load(entailment)
-        self.k = k
-        self.threshold: float = getattr(self.entailment, "threshold", 0.5)
+        self.tokens, self.k, self.documents = tokens, k, documents
+        self.threshold = self.entailment.threshold
+        self._nli = three_way(self.entailment)
 
-    def score(self, claims: Sequence[str], source: Source) -> list[Score]:
+    def read(self, source: Source) -> Reader:
+        """Index the source's sentences."""
+        documents = [document for document in as_documents(source) if document.text.strip()]
+        longest = min(self.tokens, max(1, self.entailment.max_tokens // 2))
+        return Prepared(self._score, SentenceIndex(documents, self.entailment, longest))
+
+    def _score(self, claims: Sequence[str], index: SentenceIndex) -> list[Score]:
         """One score a claim, NaN where the source is blank; all claims in one model call.
 
         Raises: ClaimTooLongError for a claim that leaves no room for a premise.
         """
-        documents = as_documents(source)
-        index = _Index.of(tuple(document.text for document in documents))
-        read = [self._premises(claim, documents, index) for claim in claims]
-        pairs = [(premise.text, claim) for claim, of_claim in zip(claims, read, strict=True) for premise in of_claim]
-        values = iter(self.entailment.entailment(pairs) if pairs else np.empty(0))
-        judged = [[(premise, float(next(values))) for premise in of_claim] for of_claim in read]
-        return [_best(of_claim, documents, index) for of_claim in judged]
+        if not index.passages:
+            return [Score(math.nan) for _ in claims]
+        read = [self._readings(claim, index) for claim in claims]
+        pairs = [
+            (premise, claim)
+            for claim, of_claim in zip(claims, read, strict=True)
+            for reading in of_claim
+            for premise in (reading.window.text, *(passage.text for passage in reading.cited))
+        ]
+        judged = iter(self._judge(pairs))
+        return [
+            best([_scored(reading, next(judged), [next(judged) for _ in reading.cited]) for reading in of_claim])
+            for of_claim in read
+        ]
 
-    def _premises(self, claim: str, documents: Sequence[Document], index: "_Index") -> list[_Premise]:
-        size = room(claim, self.entailment)
-        nearest = index.nearest(claim, self.k)
-        pairs = [(place - 1, place) for place in nearest if index.together(place - 1, place)]
-        premises = []
-        for place in dict.fromkeys([*nearest, *(before for before, _ in pairs)]):
-            number, start, end = index.places[place]
-            sentence = Passage(documents[number], start, end, self._tokens(documents[number].text[start:end]))
-            premises += [_Premise(piece.text, (place,)) for piece in fitted([sentence], size, self.entailment)]
-        for before, place in pairs:
-            number, _, end = index.places[place]
-            both = documents[number].text[index.places[before][1] : end]
-            if self._tokens(both) <= size:
-                premises.append(_Premise(both, (before, place)))
-        return premises
+    def _judge(self, pairs: Sequence[Pair]) -> FloatArray:
+        """Entailment, neutral, contradiction, shape (n, 3); all that is not entailed is neutral to a model of two classes."""
+        if self._nli is not None:
+            return self._nli.classify(pairs)
+        entailed = self.entailment.entailment(pairs)
+        return np.stack([entailed, 1 - entailed, np.zeros_like(entailed)], axis=1)
 
-    def _tokens(self, text: str) -> int:
-        return len(self.entailment.offsets(text))
+    def _readings(self, claim: str, index: SentenceIndex) -> list[_Reading]:
+        size = min(self.tokens, room(claim, self.entailment))
+        ranked = index.ranked(claim)
+        nearest = list(dict.fromkeys(index.passages[place].document.id for place in ranked))[: self.documents]
+        readings = []
+        for name in nearest or [None]:
+            of_one = [place for place in ranked if name in (None, index.passages[place].document.id)]
+            window = index.window(of_one, size)
+            within = [index.passages[place] for place in of_one if index.passages[place] in window.passages]
+            readings.append(_Reading(window, tuple(within[: self.k] or window.passages[: self.k])))
+        return readings
 
 
-def _best(judged: Sequence[tuple[_Premise, float]], documents: Sequence[Document], index: "_Index") -> Score:
-    known = [(premise, value) for premise, value in judged if not math.isnan(value)]
-    if not known:
+def _scored(reading: _Reading, window: FloatArray, alone: Sequence[FloatArray]) -> Score:
+    """`window` and each row of `alone`: entailment, neutral, contradiction, shape (3,)."""
+    value, silent, contrary = map(float, window)
+    if math.isnan(value):
         return Score(math.nan)
-    premise, value = max(known, key=lambda each: each[1])
-    alone = dict.fromkeys(premise.places, -1.0)
-    for other, own in known:
-        if len(other.places) == 1 and other.places[0] in alone:
-            alone[other.places[0]] = max(own, alone[other.places[0]])
-    number, start, end = index.places[max(alone, key=alone.__getitem__)]
-    document = documents[number]
-    return Score(value, (Passage(document, start, end, 0).cite(value),))
+    conflict = _place(reading, alone, 2) if contrary > max(value, silent) else None
+    return Score(value, (_place(reading, alone, 0),), conflict)
 
 
-class _Index:
-    """The sentences of a source, searchable by their words."""
-
-    def __init__(self, texts: Sequence[str]) -> None:
-        from groundrail.sentences import split
-
-        self.places: list[_Place] = []
-        for number, text in enumerate(texts):
-            for part in split(text):
-                bare = part.text.strip()
-                start = part.start + part.text.find(bare)
-                if bare:
-                    self.places.append((number, start, start + len(bare)))
-        words = [_words(texts[number][start:end]) for number, start, end in self.places]
-        self._bm25: bm25s.BM25 | None = None
-        if any(words):
-            self._bm25 = bm25s.BM25()
-            self._bm25.index(words, show_progress=False)
-
-    @staticmethod
-    @lru_cache(maxsize=16)
-    def of(texts: tuple[str, ...]) -> "_Index":
-        """The index of these texts, kept while an answer's sentences are checked one after another."""
-        return _Index(texts)
-
-    def together(self, before: int, place: int) -> bool:
-        """Whether there are both, in one document."""
-        return before >= 0 and self.places[before][0] == self.places[place][0]
-
-    def nearest(self, claim: str, k: int) -> list[int]:
-        """Places of the `k` sentences most like the claim, the best first; equals in document order."""
-        words = [word for word in dict.fromkeys(_words(claim)) if self._bm25 and word in self._bm25.vocab_dict]
-        if not words or self._bm25 is None:
-            return list(range(min(k, len(self.places))))
-        likeness = np.asarray(self._bm25.get_scores(words), dtype=np.float64)
-        return [int(place) for place in np.argsort(-likeness, kind="stable")[:k]]
-
-
-def _words(text: str) -> list[str]:
-    return [word.replace(",", "") if word[0].isdigit() else word.lower()[:_STEM] for word in _WORD.findall(text)]
+def _place(reading: _Reading, alone: Sequence[FloatArray], column: int) -> Citation:
+    """The sentence that says it, or the contrary, best alone."""
+    scores = [-1.0 if math.isnan(row[column]) else float(row[column]) for row in alone]
+    best_of = max(range(len(scores)), key=scores.__getitem__)
+    return reading.cited[best_of].cite(scores[best_of])

@@ -79,3 +79,14 @@ def load_units(name: str) -> Units:
         raise InputError(f"no units are called {name!r}; there are {', '.join(UNITS)}")
     units: Units = _find(UNITS[name])()
     return units
+
+
+DEFAULT = "nearest"
+"""The scorer that a guard, `groundrail check`, `eval` and `calibrate` use where none is named."""
+
+
+def as_scorer(given: Scorer | EntailmentModel | str | None) -> Scorer:
+    """A scorer as it is, the default one for None, SCALE around an entailment model or the id of one."""
+    if isinstance(given, Scorer):
+        return given
+    return load_scorer(DEFAULT) if given is None else load_scorer("scale", given)

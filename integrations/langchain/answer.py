@@ -5,7 +5,6 @@ runnable is called with. What it is asked and what its chunks mean is up to thos
 """
 
 import asyncio
-import copy
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import TypeAlias
 
@@ -16,6 +15,7 @@ from langchain_core.runnables.config import ensure_config, patch_config
 from langchain_core.tracers._streaming import _StreamingCallbackHandler, _V2StreamingCallbackHandler
 
 from groundrail.errors import UnsupportedError
+from groundrail.generators import Generator
 from groundrail.generators.asked import AskedSession
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.documents import SourceCollector, SourceDocuments, SourcedResult
@@ -73,7 +73,7 @@ def inner_config(
     return patch_config(config, callbacks=manager)
 
 
-class _Started:
+class _Started(Generator):
     """A generator that is asked once and has its session already."""
 
     def __init__(self, session: AskedSession) -> None:
@@ -86,8 +86,4 @@ class _Started:
 def _around(guard: Guard, session: AskedSession | None) -> Guard:
     """The guard with `session` for a generator; its scorer is loaded once, in the guard itself."""
     _ = guard.scorer
-    if session is None:
-        return guard
-    twin = copy.copy(guard)
-    twin.generator = _Started(session)
-    return twin
+    return guard if session is None else guard.with_generator(_Started(session))

@@ -17,12 +17,12 @@ from langchain_core.outputs import LLMResult
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 
+from groundrail.drivers import PushedAnswer
 from groundrail.errors import InputError, UnsupportedError
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.documents import SourceDocuments, SourcedResult, tool_source
 from groundrail.integrations.langchain.runnable import RESULT_EVENT, SENTENCE_EVENT
 from groundrail.integrations.langchain.runs import RunTree
-from groundrail.integrations.pushed import PushedAnswer
 from groundrail.types import CheckedSentence
 
 
@@ -120,7 +120,7 @@ class _RunWatcher(BaseCallbackHandler):
         if writing is None or not text:
             return _Findings()
         if writing.answer is None:
-            writing.answer = PushedAnswer(self.guard, writing.sources.documents)
+            writing.answer = self.guard.pushed(writing.sources.documents)
         return self._found(writing, writing.answer.feed(text))
 
     def _ended(self, run_id: UUID, response: LLMResult) -> _Findings:
@@ -133,7 +133,7 @@ class _RunWatcher(BaseCallbackHandler):
             return self._found(writing, writing.answer.finish())
         events: list[tuple[str, Any]] = []
         for text in filter(str.strip, texts):
-            answer = PushedAnswer(self.guard, writing.sources.documents)
+            answer = self.guard.pushed(writing.sources.documents)
             found = self._found(_Writing(writing.sources, answer), [*answer.feed(text), *answer.finish()])
             events += found.events
             if found.error is not None:

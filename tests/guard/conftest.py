@@ -7,10 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from groundrail.entailment.base import FloatArray, Pair
+from tests.decoding.conftest import decoder, models
+
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+
+__all__ = ["decoder", "models"]
 
 
-class HashedYesNo:
+class HashedYesNo(EntailmentModel):
     """Entailment only. Tokens are words; pairs that do not fit are refused, and every pair is remembered."""
 
     def __init__(self, seed: int, max_tokens: int = 10_000) -> None:

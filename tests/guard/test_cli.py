@@ -31,6 +31,22 @@ def test_check_finds_the_wrong_date(answer: Path, capsys: pytest.CaptureFixture[
     assert "\x1b" not in shown
 
 
+@pytest.mark.parametrize("command", [["check", "-", "--source", str(LEASE)], ["demo"]])
+def test_without_rich_one_line_names_the_extra(
+    command: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "rich"]:
+        monkeypatch.delitem(sys.modules, name)
+    for name in ("groundrail.demo", "groundrail.report.terminal"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "rich", None)  # what an import of a missing package finds
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(TRUE.encode())))
+    assert main(command) == 2
+    shown = capsys.readouterr().err
+    assert "groundrail[cli]" in shown
+    assert shown.count("\n") == 1
+
+
 def test_check_json_is_the_result(answer: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(answer), "--source", str(LEASE), "--json"]) == 1
     result = json.loads(capsys.readouterr().out)

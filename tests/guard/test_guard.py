@@ -13,26 +13,28 @@ from tenacity import stop_after_attempt, stop_after_delay
 
 from groundrail import CheckedSentence, Document, Guard, InputError, Policy, UnsupportedError, Verdict
 from groundrail.errors import GenerationError
-from groundrail.scoring.base import Score
+from groundrail.generators import Generator, Session
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
-from groundrail.types import Citation
+from groundrail.types import Citation, Source, as_documents
 
 SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
 TRUE = "The rent is 950 euros. "
 FALSE = "The rent is 990 euros. "
 
 
-class WordScorer:
+class WordScorer(Scorer):
     """Scores a claim by whether all its words are in the source; counts claims and calls."""
-
-    threshold = 0.5
 
     def __init__(self) -> None:
         self.entailment = FakeEntailment()
         self.claims: list[str] = []
         self.calls = 0
 
-    def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+    def read(self, source: Source) -> Reader:
+        return Prepared(self.judge, as_documents(source))
+
+    def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
         self.calls += 1
         self.claims.extend(claims)
         values = self.entailment.entailment([(source[0].text, claim) for claim in claims])
@@ -84,10 +86,10 @@ def test_nothing_is_shown_before_its_verdict() -> None:
     shown: list[str] = []
 
     class Watching(WordScorer):
-        def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+        def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
             assert not any(claim in "".join(shown) for claim in claims)
             seen.extend(claims)
-            return super().score(claims, source)
+            return super().judge(claims, source)
 
     script = [TRUE, FALSE, "Pets are not allowed."]
     for text in Guard(ScriptedGenerator(script), scorer=Watching(), policy=Policy()).stream("?", SOURCE):
@@ -167,12 +169,12 @@ def test_not_text_is_refused() -> None:
 
 
 class FailingScorer(WordScorer):
-    def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+    def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
         if any("boom" in claim for claim in claims):
             raise RuntimeError("the model fell over")
         return [
             Score(float("nan")) if "Pets" in c else s
-            for c, s in zip(claims, super().score(claims, source), strict=True)
+            for c, s in zip(claims, super().judge(claims, source), strict=True)
         ]
 
 
@@ -211,7 +213,7 @@ def test_a_generator_that_dies_keeps_what_was_released() -> None:
 
 @pytest.mark.parametrize(("written", "released"), [("The lease ends in", ""), (TRUE, TRUE), (TRUE + "Th", TRUE)])
 def test_half_a_sentence_is_not_released(written: str, released: str) -> None:
-    class Cut:
+    class Cut(Session):
         cut_off = "no room for more"
 
         def propose(self) -> Iterator[str]:
@@ -221,7 +223,7 @@ def test_half_a_sentence_is_not_released(written: str, released: str) -> None:
 
         def reject(self, n_chars: int) -> None: ...
 
-    class Short:
+    class Short(Generator):
         def start(self, prompt: str, documents: Sequence[Document]) -> Cut:
             return Cut()
 
@@ -235,14 +237,83 @@ def test_half_a_sentence_is_not_released(written: str, released: str) -> None:
 
 def test_slow_scorer_times_out_closed() -> None:
     class Slow(WordScorer):
-        def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+        def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
             if "990" in claims[0]:
                 time.sleep(2)
-            return super().score(claims, source)
+            return super().judge(claims, source)
 
     result = Guard(ScriptedGenerator([FALSE, TRUE]), scorer=Slow(), policy=Policy(deadline=0.3)).generate("?", SOURCE)
     assert [s.verdict for s in result.sentences] == [Verdict.TIMEOUT, Verdict.SUPPORTED]
     assert result.text == TRUE
+
+
+@pytest.mark.parametrize("deadline", [None, 5.0])
+def test_a_timeout_of_the_scorers_own_is_an_error(deadline: float | None) -> None:
+    class TimingOut(WordScorer):
+        def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+            raise TimeoutError("the server is slow")
+
+    subject = Guard(lambda prompt: TRUE, scorer=TimingOut(), policy=Policy(deadline=deadline))
+    streamed = subject.generate("?", SOURCE)
+    awaited = asyncio.run(subject.agenerate("?", SOURCE))
+    for result in (subject.check(TRUE, SOURCE), streamed, awaited):
+        (sentence,) = result.sentences
+        assert sentence.verdict is Verdict.ERROR
+        assert "the server is slow" in str(sentence.reason)
+        assert result.text == ""
+
+
+def test_a_source_is_read_once_an_answer() -> None:
+    class Reading(WordScorer):
+        reads = 0
+
+        def read(self, source: Source) -> Reader:
+            self.reads += 1
+            return super().read(source)
+
+    scorer = Reading()
+    subject = Guard(ScriptedGenerator([TRUE, [FALSE, TRUE], "Pets are not allowed."]), scorer=scorer)
+    subject.generate("?", SOURCE)
+    assert scorer.reads == 1
+    subject.check(TRUE + FALSE, SOURCE)
+    assert scorer.reads == 2
+
+
+def test_a_stream_left_early_frees_its_generator() -> None:
+    closed: list[bool] = []
+
+    class Holding(Session):
+        def propose(self) -> Iterator[str]:
+            yield TRUE + TRUE + TRUE
+
+        def accept(self, n_chars: int) -> None: ...
+
+        def reject(self, n_chars: int) -> None: ...
+
+        def close(self) -> None:
+            closed.append(True)
+
+    class Holder(Generator):
+        def start(self, prompt: str, documents: Sequence[Document]) -> Session:
+            return Holding()
+
+    subject = Guard(Holder(), scorer=WordScorer())
+    with subject.stream("?", SOURCE) as stream:
+        assert next(iter(stream)) == TRUE
+        assert not closed
+    assert closed
+
+    async def leave() -> None:
+        closed.clear()
+        async with await subject.astream("?", SOURCE) as stream:
+            async for _ in stream:
+                break
+        assert closed
+
+    asyncio.run(leave())
+    closed.clear()
+    subject.generate("?", SOURCE)
+    assert closed
 
 
 def test_slow_generator_times_out() -> None:
@@ -370,7 +441,7 @@ def test_the_time_until_the_first_text_counts(is_async: bool) -> None:
 @pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
 def test_a_score_that_is_no_number_supports_nothing(value: float) -> None:
     class Broken(WordScorer):
-        def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+        def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
             return [Score(value) for _ in claims]
 
     (sentence,) = Guard(scorer=Broken()).check(TRUE, SOURCE).sentences
@@ -380,7 +451,7 @@ def test_a_score_that_is_no_number_supports_nothing(value: float) -> None:
 @pytest.mark.parametrize("scores", [[], [Score(0.9)] * 3, [None], [Score(None)]])  # type: ignore[arg-type]
 def test_a_scorer_must_give_one_score_a_claim(scores: list[Score]) -> None:
     class Broken(WordScorer):
-        def score(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
+        def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
             return scores
 
     (sentence,) = Guard(scorer=Broken()).check(TRUE, SOURCE).sentences

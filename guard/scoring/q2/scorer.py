@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, Pair
-from groundrail.scoring.base import Score, Scorer
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.scoring.decomposed import SentencePairScorer, load_nli
 from groundrail.scoring.passages import best
 from groundrail.scoring.q2.answers import Answer, Answerer, LexicalAnswerer
@@ -68,7 +68,7 @@ class _Question:
     answer: str
 
 
-class Q2Scorer:
+class Q2Scorer(Scorer):
     """The mean score of the questions that a claim answers itself; every document apart, the best counts.
 
     entailment: a model of three classes, for answers that differ.
@@ -98,11 +98,13 @@ class Q2Scorer:
         self.fallback: Scorer = SentencePairScorer(self.entailment) if fallback is None else fallback
         self.one_each = one_each
         self.personal = personal
-        self.threshold = 0.5
 
-    def score(self, claims: Sequence[str], source: Source) -> list[Score]:
+    def read(self, source: Source) -> Reader:
+        """Nothing but the documents: questions are answered from them as they are."""
+        return Prepared(self._score, [document for document in as_documents(source) if document.text.strip()])
+
+    def _score(self, claims: Sequence[str], documents: Sequence[Document]) -> list[Score]:
         """One score a claim, with the sentences that answered as citations; NaN for a blank claim or source."""
-        documents = [document for document in as_documents(source) if document.text.strip()]
         asked = [self._valid(claim) for claim in claims]
         exchanges = self._exchanges(asked, documents)
         scores = [best([_mean(of_one) for of_one in of_claim if of_one]) for of_claim in exchanges]

@@ -23,6 +23,7 @@ class Windows:
         self.text = text
         self._offsets = offsets
         self._starts = [0, *(start for start, _ in offsets(text)[1:])]
+        self._cut: dict[tuple[int, float], list[tuple[int, int]]] = {}
 
     def cut(self, size: int, overlap: float) -> list[tuple[int, int]]:
         """Spans of at most `size` tokens, each beginning `size * (1 - overlap)` tokens after the one before.
@@ -37,6 +38,11 @@ class Windows:
             raise InputError(f"a window holds at least one token, not {size}")
         if not 0 <= overlap < 1:
             raise InputError(f"overlap is a share of a window, from 0 to below 1, not {overlap}")
+        if (size, overlap) not in self._cut:
+            self._cut[size, overlap] = self._cut_anew(size, overlap)
+        return self._cut[size, overlap]
+
+    def _cut_anew(self, size: int, overlap: float) -> list[tuple[int, int]]:
         spans: list[tuple[int, int]] = []
         stride = max(1, int(size * (1 - overlap)))
         begin = 0

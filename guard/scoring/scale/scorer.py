@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from groundrail.entailment import load
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
-from groundrail.scoring.base import Score
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.scoring.passages import Passage, fitted, room
 from groundrail.scoring.scale.chunks import Windows
 from groundrail.scoring.scale.tree import Search, descend, widened
-from groundrail.sentences import Sentence, split
+from groundrail.sentences import split
 from groundrail.types import Citation, Document, Source, as_documents
 
 _WIDEST = 4
@@ -28,17 +28,17 @@ _STEP = 32
 
 @dataclass(frozen=True, slots=True)
 class _Winner:
-    """The chunk that speaks most for a claim: `document.text[start:end]`."""
+    """The chunk that speaks most for a claim: `read.document.text[start:end]`."""
 
     claim: str
     size: int
-    document: Document
+    read: "_Read"
     start: int
     end: int
     score: float
 
 
-class ScaleScorer:
+class ScaleScorer(Scorer):
     """Score of a claim = the highest P(entailment) from any chunk of any document (section 3.1).
 
     `chunk_tokens` is the premise's length, None for the model's own choice (its `chunk_tokens`, else 512), and
@@ -64,7 +64,7 @@ class ScaleScorer:
     ) -> None:
         self.entailment = load(entailment)
         if chunk_tokens is None:
-            chunk_tokens = int(getattr(self.entailment, "chunk_tokens", None) or 512)
+            chunk_tokens = self.entailment.chunk_tokens or 512
         if chunk_tokens < 1:
             raise InputError(f"chunk_tokens is {chunk_tokens}; a chunk holds at least one token")
         if not 0 <= overlap < 1:
@@ -78,20 +78,25 @@ class ScaleScorer:
         self.branches = branches
         self.slack = slack
 
-    @property
-    def threshold(self) -> float:
-        """The entailment model's own, 0.5 where it has none."""
-        return float(getattr(self.entailment, "threshold", 0.5))
+    def read(self, source: Source) -> Reader:
+        """Tokenize every document once, to be cut into chunks beside the claims. Raises: InputError for a blank source."""
+        return Prepared(self._score, self._documents(source))
 
-    def score(self, claims: Sequence[str], source: Source) -> list[Score]:
+    def _documents(self, source: Source) -> "list[_Read]":
+        documents = [document for document in as_documents(source) if document.text.strip()]
+        if not documents:
+            raise InputError("the source is blank, so there is nothing to score claims against")
+        return [_Read(document, self.entailment) for document in documents]
+
+    def _score(self, claims: Sequence[str], documents: "Sequence[_Read]") -> list[Score]:
         """One score a claim, with the citation the search tree finds in the winning chunk.
 
         The citation is the best there is, whether the claim is supported or not. NaN from the model for any
         chunk makes the claim's value NaN, without a citation; other claims keep theirs.
 
-        Raises: InputError for a blank claim or source, ClaimTooLongError for a claim that leaves no room.
+        Raises: InputError for a blank claim, ClaimTooLongError for a claim that leaves no room.
         """
-        winners = self._winners(claims, source)
+        winners = self._winners(claims, documents)
         citations = self._citations([winner for winner in winners if not math.isnan(winner.score)])
         return [Score(winner.score, () if math.isnan(winner.score) else next(citations)) for winner in winners]
 
@@ -99,30 +104,26 @@ class ScaleScorer:
         """The chunk that won for each claim, before any search for a sentence. Raises as `score`."""
         return [
             Citation(
-                document_id=winner.document.id,
+                document_id=winner.read.document.id,
                 start=winner.start,
                 end=winner.end,
-                text=winner.document.text[winner.start : winner.end],
+                text=winner.read.document.text[winner.start : winner.end],
                 score=winner.score,
             )
-            for winner in self._winners(claims, source)
+            for winner in self._winners(claims, self._documents(source))
         ]
 
-    def _winners(self, claims: Sequence[str], source: Source) -> list[_Winner]:
+    def _winners(self, claims: Sequence[str], documents: "Sequence[_Read]") -> list[_Winner]:
         if isinstance(claims, str):
             raise InputError("claims is one text; pass a list of claims")
         sizes = [self._size(claim) for claim in claims]
-        documents = [document for document in as_documents(source) if document.text.strip()]
-        if not documents:
-            raise InputError("the source is blank, so there is nothing to score claims against")
-        windows = [(document, Windows(document.text, self.entailment.offsets)) for document in documents]
-        places: list[tuple[int, Document, int, int]] = []
+        places: list[tuple[int, _Read, int, int]] = []
         for size in dict.fromkeys(sizes):
             sharing = [index for index, other in enumerate(sizes) if other == size]
-            for document, tokens in windows:
-                for start, end in tokens.cut(size, self.overlap):
+            for document in documents:
+                for start, end in document.windows.cut(size, self.overlap):
                     places += [(index, document, start, end) for index in sharing]
-        pairs = [(document.text[start:end], claims[index]) for index, document, start, end in places]
+        pairs = [(document.document.text[start:end], claims[index]) for index, document, start, end in places]
         best: list[_Winner | None] = [None] * len(claims)
         for (index, document, start, end), score in zip(places, self.entailment.entailment(pairs), strict=True):
             known = best[index]
@@ -141,11 +142,7 @@ class ScaleScorer:
 
     def _citations(self, winners: Sequence[_Winner]) -> Iterator[tuple[Citation, ...]]:
         """What to cite for each winner, in order; nothing where the model gave no number."""
-        texts = {winner.document.id: winner.document.text for winner in winners}
-        sentences = {name: split(text) for name, text in texts.items()}
-        searches = [
-            Search(winner.claim, self._around(winner, sentences[winner.document.id]), winner.size) for winner in winners
-        ]
+        searches = [Search(winner.claim, self._around(winner), winner.size) for winner in winners]
         paths = descend(self.entailment, searches, self.branches)
         if self.slack is not None:
             lowest = [winner.score - self.slack for winner in winners]
@@ -153,22 +150,38 @@ class ScaleScorer:
         for path in paths:
             yield (path[-1].passage.cite(path[-1].score),) if path else ()
 
-    def _around(self, winner: _Winner, sentences: Sequence[Sentence]) -> tuple[Passage, ...]:
+    def _around(self, winner: _Winner) -> tuple[Passage, ...]:
         """The sentences that the winning chunk has a part of, whole; one that does not fit is cut up."""
-        first = bisect_right(sentences, winner.start, key=lambda sentence: sentence.end)
-        last = bisect_left(sentences, winner.end, key=lambda sentence: sentence.start)
         passages: list[Passage] = []
-        for sentence in sentences[first:last]:
-            passage = self._passage(winner.document, sentence.start, sentence.end)
+        for passage in winner.read.sentences(winner.start, winner.end):
             if passage.tokens > winner.size:
-                clipped = max(sentence.start, winner.start), min(sentence.end, winner.end)
-                passages += fitted([self._passage(winner.document, *clipped)], winner.size, self.entailment)
+                clipped = winner.read.passage(max(passage.start, winner.start), min(passage.end, winner.end))
+                passages += fitted([clipped], winner.size, self.entailment)
             else:
                 passages.append(passage)
         return tuple(passage for passage in passages if passage.start < passage.end)
 
-    def _passage(self, document: Document, start: int, end: int) -> Passage:
-        text = document.text[start:end]
+
+class _Read:
+    """A document as its reader keeps it: tokenized once, cut into chunks and sentences when first asked."""
+
+    def __init__(self, document: Document, entailment: EntailmentModel) -> None:
+        self.document, self._entailment = document, entailment
+        self.windows = Windows(document.text, entailment.offsets)
+        self._sentences: list[Passage] | None = None
+
+    def sentences(self, start: int, end: int) -> list[Passage]:
+        """The sentences that have a part of `text[start:end]`."""
+        if self._sentences is None:
+            found = (self.passage(part.start, part.end) for part in split(self.document.text))
+            self._sentences = [passage for passage in found if passage.start < passage.end]
+        first = bisect_right(self._sentences, start, key=lambda passage: passage.end)
+        last = bisect_left(self._sentences, end, key=lambda passage: passage.start)
+        return self._sentences[first:last]
+
+    def passage(self, start: int, end: int) -> Passage:
+        """A slice without white space at its ends."""
+        text = self.document.text[start:end]
         start += len(text) - len(text.lstrip())
         text = text.strip()
-        return Passage(document, start, start + len(text), len(self.entailment.offsets(text)))
+        return Passage(self.document, start, start + len(text), len(self._entailment.offsets(text)))

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from groundrail.errors import InputError
-from groundrail.scoring.base import Score, Scorer
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.types import Citation, Source
 
 Aggregate: TypeAlias = Literal["mean", "minimum"]
@@ -60,7 +60,7 @@ class WholeClaim:
         return [_Whole(claim, 0, len(claim))] if claim.strip() else []
 
 
-class UnitScorer:
+class UnitScorer(Scorer):
     """A scorer that scores every unit of a claim and takes the mean or the minimum.
 
     The mean over sentences is Falke et al.'s aggregation; the minimum over sub-sentences is InFusE's.
@@ -73,13 +73,17 @@ class UnitScorer:
         self.scorer = scorer
         self.units = SentenceUnits() if units is None else units
         self.aggregate = aggregate
-        self.threshold: float = getattr(scorer, "threshold", 0.5)
+        self.threshold = scorer.threshold
 
-    def score(self, claims: Sequence[str], source: Source) -> list[Score]:
+    def read(self, source: Source) -> Reader:
+        """The scorer's own reading."""
+        return Prepared(self._score, self.scorer.read(source))
+
+    def _score(self, claims: Sequence[str], reader: Reader) -> list[Score]:
         """One score a claim; all units of all claims go to the scorer in one call."""
         units = [[unit.text.strip() for unit in self.units.split(claim)] for claim in claims]
         units = [[text for text in texts if text] for texts in units]
-        scores = iter(self.scorer.score([text for texts in units for text in texts], source))
+        scores = iter(reader.score([text for texts in units for text in texts]))
         return [self._join([next(scores) for _ in texts]) for texts in units]
 
     def _join(self, scores: Sequence[Score]) -> Score:

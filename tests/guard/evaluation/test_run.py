@@ -1,13 +1,16 @@
 import json
+import shutil
+from pathlib import Path
 
 import pytest
 
+import groundrail
 from groundrail.errors import InputError, ScoringError
 from groundrail.evaluation.counting import CountingEntailment, counted
 from groundrail.evaluation.examples import Example
-from groundrail.evaluation.run import evaluate, fingerprint, read_results
+from groundrail.evaluation.run import code, evaluate, fingerprint, read_results
 from groundrail.evaluation.summary import match, summarise
-from groundrail.scoring.base import Score
+from groundrail.scoring.base import Prepared, Score, Scorer
 from groundrail.scoring.decomposed import SentencePairScorer, SentliScorer, TopKScorer
 from groundrail.scoring.overlap import OverlapScorer
 from groundrail.scoring.units.base import WholeClaim
@@ -119,13 +122,16 @@ def test_weights_that_change_under_one_name_are_noticed(hashed_yes_no, lines):
         assert count() == expected
 
 
-class Refusing:
+class Refusing(Scorer):
     """Fails on any batch that holds a claim about pets, as often as it is told to."""
 
     def __init__(self):
         self.failing = True
 
-    def score(self, claims, source):
+    def read(self, source):
+        return Prepared(self.judge, source)
+
+    def judge(self, claims, source):
         if self.failing and any("Pets" in claim for claim in claims):
             raise ScoringError("no pets here")
         return [Score(0.5) for _ in claims]
@@ -160,7 +166,7 @@ def test_pairs_and_calls_are_counted_and_a_model_keeps_its_classes(hashed_yes_no
     assert sum(result.pairs for result in results) == 3 * 3
     assert sum(result.calls for result in results) == 1
     assert type(counter) is CountingEntailment
-    assert counter.seed == 1
+    assert counter.model.seed == 1
     nli = counted(hashed_nli(1))
     evaluate(SentliScorer(nli), EXAMPLES[:1], counter=nli)
     assert nli.calls > 0
@@ -222,3 +228,14 @@ def test_settings_that_are_collections_tell_scorers_apart(one, other):
     assert fingerprint(first) != fingerprint(second)
     first.seen.append("a claim")
     assert fingerprint(first) == fingerprint(Weighted(one))
+
+
+@pytest.mark.parametrize("changed", ["types.py", "english/words.py", "entailment/builtin/model.safetensors"])
+def test_the_fingerprint_covers_the_whole_package(changed, tmp_path, monkeypatch):
+    copy = tmp_path / "groundrail"
+    shutil.copytree(Path(groundrail.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    monkeypatch.setattr(groundrail, "__file__", str(copy / "__init__.py"))
+    before = code.__wrapped__()
+    with (copy / changed).open("ab") as file:
+        file.write(b"\n")
+    assert code.__wrapped__() != before

@@ -7,7 +7,7 @@ import pytest
 from groundrail import sentences
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
-from groundrail.scoring.base import Score, Scorer
+from groundrail.scoring.base import Prepared, Score, Scorer
 from groundrail.scoring.decomposed import FullDocumentScorer, SentencePairScorer, SentliScorer, TopKScorer
 from groundrail.scoring.units.base import SentenceUnits, UnitScorer, WholeClaim
 from groundrail.types import Document
@@ -176,8 +176,11 @@ def test_units_cover_the_claim_and_a_blank_claim_has_none():
 
 
 def test_one_unit_without_a_score_leaves_the_claim_without():
-    class Silent:
-        def score(self, claims, source):
+    class Silent(Scorer):
+        def read(self, source):
+            return Prepared(self.judge, source)
+
+        def judge(self, claims, source):
             return [Score(math.nan if "keys" in claim.lower() else 1.0) for claim in claims]
 
     scores = UnitScorer(Silent()).score(["The rent is due. Keys are kept.", "The rent is due.", " "], "x")

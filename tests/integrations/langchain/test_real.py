@@ -11,7 +11,7 @@ from tenacity import stop_after_attempt
 
 from groundrail import Guard, Policy, Verdict
 from groundrail.integrations.langchain import GroundrailCallbackHandler, GuardedRunnable, SourcedResult
-from groundrail.testing import smollm2
+from groundrail.smollm2 import smollm2
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 QUESTION = "How much is the rent per month?"

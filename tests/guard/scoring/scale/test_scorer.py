@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groundrail.entailment.base import FloatArray, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
 from groundrail.entailment.reporting import Reporting
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.scoring.base import Scorer
@@ -22,10 +22,9 @@ CLAIM = "one claim"
 repeated = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-class Overlap:
+class Overlap(EntailmentModel):
     """P = the share of a claim's words that the premise has: a model whose right citation is known."""
 
-    max_tokens = 10_000
     threshold = 0.8
 
     def __init__(self, max_tokens: int = 10_000) -> None:
