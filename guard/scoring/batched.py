@@ -8,53 +8,62 @@ import asyncio
 import contextvars
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.loading import load
 from groundrail.entailment.shared import Waits, cancelled_with, shared
 from groundrail.errors import InputError
-from groundrail.scoring.base import Score, Scorer
+from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.types import Source
 
 
-class BatchedScorer:
+class BatchedScorer(Scorer):
     """Scores as `scorer` does, for up to `max_concurrency` answers at a time; the rest wait, first come first served.
 
     A scorer is taken as it is: build it on `groundrail.entailment.shared.shared(model)` to have its pairs judged
-    together with others', or use `batched`, which does. Cancelling `ascore` takes what still waits off the queue.
+    together with others', or use `batched`, which does. Cancelling `Reader.ascore` takes what still waits off the
+    queue; plain code scores in its own thread.
     """
 
     def __init__(self, scorer: Scorer, *, max_concurrency: int = 64) -> None:
         if max_concurrency < 1:
             raise InputError(f"max_concurrency is {max_concurrency}; at least one answer must be scored at a time")
         self.scorer, self.max_concurrency = scorer, max_concurrency
-        self.threshold: float = getattr(scorer, "threshold", 0.5)
-        self.takes_context: bool = getattr(scorer, "takes_context", False)
+        self.threshold, self.takes_context = scorer.threshold, scorer.takes_context
         self._threads = ThreadPoolExecutor(max_concurrency, thread_name_prefix="groundrail-score")
 
-    def score(self, claims: Sequence[str], source: Source) -> list[Score]:
-        """As the scorer, in the caller's own thread."""
-        return self.scorer.score(claims, source)
+    def read(self, source: Source) -> Reader:
+        """As the scorer."""
+        return _PooledReader(self.scorer.read(source), self._threads)
 
-    async def ascore(self, claims: Sequence[str], source: Source) -> list[Score]:
-        """As the scorer, in a thread of the pool."""
+    def close(self) -> None:
+        """End the threads once what they do is done."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _PooledReader(Reader):
+    reader: Reader
+    threads: ThreadPoolExecutor
+
+    def score(self, claims: Sequence[str]) -> list[Score]:
+        return self.reader.score(claims)
+
+    async def ascore(self, claims: Sequence[str]) -> list[Score]:
         waits = Waits()
 
         def work() -> list[Score]:
             with cancelled_with(waits):
-                return self.scorer.score(claims, source)
+                return self.reader.score(claims)
 
-        future = self._threads.submit(contextvars.copy_context().run, work)
+        future = self.threads.submit(contextvars.copy_context().run, work)
         try:
             return await asyncio.wrap_future(future)
         except asyncio.CancelledError:
             waits.cancel()
             raise
-
-    def close(self) -> None:
-        """End the threads once what they do is done."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def batched(

@@ -73,7 +73,9 @@ def create_app(
             await writer.aclose()
 
     async def health(request: Request) -> Response:
-        return json_response({"status": "ok", "version": __version__, "threshold": guard.threshold})
+        chosen = guard.policy.threshold
+        threshold = guard.scorer.threshold if chosen is None else chosen
+        return json_response({"status": "ok", "version": __version__, "threshold": threshold})
 
     async def metrics(request: Request) -> Response:
         return Response(observer.metrics(), media_type=CONTENT_TYPE_LATEST)

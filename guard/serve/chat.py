@@ -17,7 +17,7 @@ from groundrail.guard import Guard
 from groundrail.serve import details
 from groundrail.serve.answers import Answer, Writer
 from groundrail.serve.errors import ProtocolError, json_response
-from groundrail.serve.guarded import GuardedAnswer, around, unless_disconnected
+from groundrail.serve.guarded import GuardedAnswer, unless_disconnected
 from groundrail.serve.observe import Observer
 from groundrail.serve.requests import ChatRequest, parsed, read_json, refuse_what_cannot_be_guarded
 from groundrail.serve.settings import Settings
@@ -82,7 +82,7 @@ class Chat:
         return EventStream(self._events(written, Form(answer, found, level, usage)), close)
 
     def _written(self, answer: Answer, found: Found) -> GuardedAnswer:
-        guard = around(self.guard, answer.generator)
+        guard = self.guard.with_generator(answer.generator)
         return GuardedAnswer(
             lambda: guard.astream(answer.prompt, found.documents),
             self.observer,

@@ -10,14 +10,15 @@ from starlette.responses import Response
 from tenacity import stop_after_attempt
 
 from groundrail.errors import GroundrailError, UnsupportedError
-from groundrail.guard import AsyncGuardedStream, Guard
+from groundrail.guard import Guard
 from groundrail.serve.chat import DONE, HEARTBEAT, EventStream, event
 from groundrail.serve.errors import ProtocolError, json_response
-from groundrail.serve.guarded import GuardedAnswer, around, unless_disconnected
+from groundrail.serve.guarded import GuardedAnswer, unless_disconnected
 from groundrail.serve.observe import Observer
 from groundrail.serve.requests import CheckRequest, parsed, read_json
 from groundrail.serve.settings import Settings
 from groundrail.serve.sources import named
+from groundrail.streams import AsyncGuardedStream
 from groundrail.types import Document, GuardResult
 
 
@@ -70,6 +71,6 @@ async def checked(guard: Guard, answer: str, documents: tuple[Document, ...], ob
 
 async def _read_aloud(guard: Guard, answer: str, documents: tuple[Document, ...]) -> AsyncGuardedStream:
     """The answer as if it were being written, so that every sentence is told of as soon as it is judged."""
-    reading = around(guard, lambda prompt: answer)
+    reading = guard.with_generator(lambda prompt: answer)
     reading.policy = guard.policy.replacing(stop=stop_after_attempt(1))
     return await reading.astream("", documents)

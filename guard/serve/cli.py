@@ -133,7 +133,7 @@ def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
     writer = None
     if options.demo_model:
         from groundrail.decoding import HFGenerator, Sampling
-        from groundrail.testing import smollm2
+        from groundrail.smollm2 import smollm2
 
         writer = LocalWriter(HFGenerator(*smollm2(), sampling=Sampling(max_new_tokens=64)), "SmolLM2-135M-Instruct")
     return create_app(guard, settings, writer=writer, judge=judge)

@@ -10,9 +10,9 @@ from typing import Any, TypeAlias, TypeVar
 from starlette.requests import Request
 
 from groundrail.errors import GroundrailError, UnsupportedError
-from groundrail.guard import AsyncGuardedStream, Guard
 from groundrail.serve.errors import ProtocolError
 from groundrail.serve.observe import AnswerSeen, Observer
+from groundrail.streams import AsyncGuardedStream
 from groundrail.types import CheckedSentence, GuardResult
 
 T = TypeVar("T")
@@ -79,10 +79,10 @@ class GuardedAnswer:
     async def _checked(self, seen: AnswerSeen) -> GuardResult:
         try:
             async with asyncio.timeout(self._time_limit):
-                stream = await self._open_stream()
-                async for sentence in stream.sentences():
-                    seen.sentence(sentence)
-                    await self._decided.put(sentence)
+                async with await self._open_stream() as stream:
+                    async for sentence in stream.sentences():
+                        seen.sentence(sentence)
+                        await self._decided.put(sentence)
         except TimeoutError:
             late = f"the answer was not complete after {self._time_limit:g} seconds"
             raise ProtocolError(504, late, code="request_timeout") from None
@@ -120,8 +120,3 @@ class ClientLeftError(Exception):
 async def _left(request: Request) -> None:
     while (await request.receive())["type"] != "http.disconnect":
         pass
-
-
-def around(guard: Guard, generator: Any) -> Guard:
-    """A guard like this one around another generator."""
-    return Guard(generator, scorer=guard.scorer, policy=guard.policy)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-
 from tests.decoding.conftest import decoder, models
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair

@@ -10,7 +10,8 @@ import pytest
 from groundrail import Guard, InputError
 from groundrail.entailment.base import FloatArray, Pair
 from groundrail.entailment.shared import shared
-from groundrail.scoring import NearestScorer, ScaleScorer, Score
+from groundrail.scoring import NearestScorer, ScaleScorer
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.scoring.batched import BatchedScorer, batched
 from groundrail.testing import FakeEntailment
 from groundrail.types import GuardResult, Source
@@ -22,6 +23,10 @@ def source(number: int) -> str:
 
 def answer(number: int) -> str:
     return f"House {number} has {number + 3} rooms. House {number} has {number + 4} rooms."
+
+
+async def ascore(scorer: Scorer, claims: list[str], source: Source) -> list[Score]:
+    return await scorer.read(source).ascore(claims)
 
 
 async def checked(guard: Guard, count: int) -> list[GuardResult]:
@@ -43,7 +48,7 @@ def test_many_at_once_are_judged_as_one_after_another(around: type) -> None:
     scorer.close()
 
 
-class Counting:
+class Counting(Scorer):
     """A scorer that counts how many are in it at once."""
 
     threshold, takes_context = 0.25, True
@@ -51,7 +56,10 @@ class Counting:
     def __init__(self) -> None:
         self.lock, self.inside, self.most = threading.Lock(), 0, 0
 
-    def score(self, claims: Sequence[str], source: Source) -> list[Score]:
+    def read(self, source: Source) -> Reader:
+        return Prepared(self._score, source)
+
+    def _score(self, claims: Sequence[str], source: Source) -> list[Score]:
         with self.lock:
             self.inside += 1
             self.most = max(self.most, self.inside)
@@ -83,9 +91,9 @@ def test_cancelling_takes_what_waits_off_the_queue() -> None:
     scorer = BatchedScorer(NearestScorer(shared(model)), max_concurrency=2)
 
     async def leave() -> list[Score]:
-        first = asyncio.create_task(scorer.ascore(["House 1 has 4 rooms."], source(1)))
+        first = asyncio.create_task(ascore(scorer, ["House 1 has 4 rooms."], source(1)))
         await asyncio.to_thread(begun.wait, 5)
-        others = [asyncio.create_task(scorer.ascore([f"Nobody {n} asks."], source(2))) for n in range(6)]
+        others = [asyncio.create_task(ascore(scorer, [f"Nobody {n} asks."], source(2))) for n in range(6)]
         await asyncio.sleep(0.05)
         for task in others:
             task.cancel()
@@ -93,7 +101,7 @@ def test_cancelling_takes_what_waits_off_the_queue() -> None:
             isinstance(error, asyncio.CancelledError) for error in await asyncio.gather(*others, return_exceptions=True)
         )
         gate.set()
-        last = await asyncio.wait_for(scorer.ascore(["House 2 has 5 rooms."], source(2)), 5)
+        last = await asyncio.wait_for(ascore(scorer, ["House 2 has 5 rooms."], source(2)), 5)
         return [*await first, *last]
 
     assert [score.value for score in asyncio.run(leave())] == [1.0, 1.0]

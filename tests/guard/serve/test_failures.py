@@ -3,6 +3,7 @@
 import json
 import socket
 import time
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,7 +25,7 @@ from tests.guard.serve.conftest import (
 )
 
 from groundrail import Policy
-from groundrail.scoring.base import Score
+from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.types import Source
 
 CHAT = "/v1/chat/completions"
@@ -259,12 +260,15 @@ def test_too_many_at_once_get_429_and_come_in_later(
     assert answer.choices[0].message.content == TRUE
 
 
-class Broken:
+class Broken(Scorer):
     """A scorer that fails with a message that quotes the claim."""
 
-    threshold = 0.5
+    def read(self, source: Source) -> Reader:
+        return BrokenReader()
 
-    def score(self, claims: list[str], source: Source) -> list[Score]:
+
+class BrokenReader(Reader):
+    def score(self, claims: Sequence[str]) -> list[Score]:
         raise RuntimeError(f"cannot score {claims}")
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import httpx
@@ -15,7 +15,7 @@ from tenacity import stop_after_attempt
 from tests.guard.serve.conftest import KEY, SOURCE, TRUE, Serve, Upstream, asking, writing
 
 from groundrail import Policy
-from groundrail.scoring.base import Score
+from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.serve.observe import Observer
 from groundrail.serve.tracing import Tracing, export_spans
 from groundrail.types import Source
@@ -105,12 +105,15 @@ def test_spans_have_text_if_asked(serve: Serve, http: httpx.Client, spans: InMem
     assert texts == [TRUE, "The rent is 990 euros. "]
 
 
-class Broken:
+class Broken(Scorer):
     """A scorer whose error quotes the claim."""
 
-    threshold = 0.5
+    def read(self, source: Source) -> Reader:
+        return BrokenReader()
 
-    def score(self, claims: list[str], source: Source) -> list[Score]:
+
+class BrokenReader(Reader):
+    def score(self, claims: Sequence[str]) -> list[Score]:
         raise RuntimeError(f"cannot score {claims}")
 
 
