@@ -101,11 +101,12 @@ function drawCard() {
     card.append(make("div", { className: "meter", ariaHidden: "true" }, bar, mark));
   }
   if (verdict === sentence.verdict && sentence.reason && sentence.score === null) head.append(make("span", { textContent: sentence.reason }));
-  if (sentence.citations.length) {
+  const otherwise = verdict === "supported" ? null : sentence.conflict;
+  if (sentence.citations.length && !otherwise) {
     card.append(make("h3", { textContent: verdict === "supported" ? "The source says" : "The nearest that the source says" }));
     for (const citation of sentence.citations) card.append(make("blockquote", { textContent: citation.text }));
   }
-  if (sentence.conflict) card.append(make("h3", { textContent: "The source says otherwise" }), make("blockquote", { textContent: sentence.conflict.text }));
+  if (otherwise) card.append(make("h3", { textContent: "The source says otherwise" }), make("blockquote", { textContent: otherwise.text }));
   const earlier = sentence.attempts.slice(0, -1);
   if (earlier.length) {
     card.append(make("h3", { textContent: "Refused before it" }));
