@@ -87,7 +87,7 @@ class Page:
         return [element.text for element in self.browser.find_elements(By.CSS_SELECTOR, selector)]
 
     def wait(self, condition: Callable[[], Any]) -> Any:
-        return WebDriverWait(self.browser, 60, poll_frequency=0.05).until(lambda _: condition())
+        return WebDriverWait(self.browser, 240, poll_frequency=0.05).until(lambda _: condition())
 
     def wait_until_done(self) -> "Page":
         self.wait(lambda: "seconds" in self.find("#status").text)
