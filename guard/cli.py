@@ -78,6 +78,8 @@ def _parser() -> argparse.ArgumentParser:
         if error.name != "rich":
             raise
         raise MissingExtraError("The groundrail command", "cli") from error
+    from groundrail.serve.cli import add_serve_parser
+
     parser = argparse.ArgumentParser(
         prog="groundrail", description="Let a sentence out only when the source supports it."
     )
@@ -99,9 +101,11 @@ def _parser() -> argparse.ArgumentParser:
     ask.set_defaults(run=_ask)
 
     demo = commands.add_parser("demo", help="see a small model's answers checked against real documents")
+    demo.add_argument("--web", action="store_true", help="in a browser, on a page to try your own texts on")
     demo.set_defaults(run=_demo)
     add_eval_parser(commands)
     add_calibrate_parser(commands)
+    add_serve_parser(commands)
     return parser
 
 
@@ -165,6 +169,10 @@ def _ask(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace) -> int:
+    if options.web:
+        from groundrail.serve.cli import run_demo
+
+        return run_demo()
     from groundrail.demo import run
 
     return run(_console())
