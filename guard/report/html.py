@@ -24,7 +24,6 @@ from groundrail.report.hidden import marked_up
 from groundrail.report.passages import Place, blocks, check_places
 from groundrail.types import CheckedSentence, Citation, Document, GuardResult, Source, Verdict, as_documents
 
-
 _BLANKS = re.compile(r"[ \t]{2}|\t|\n ")
 
 
@@ -180,5 +179,7 @@ def _template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters.update(shown=marked_up, why=rows.why, label=rows.label)
-    environment.globals.update(fate=rows.fate, refused_attempts=rows.refused_attempts, STANCES=rows.STANCES, HEIGHT=HEIGHT)
+    environment.globals.update(
+        fate=rows.fate, refused_attempts=rows.refused_attempts, STANCES=rows.STANCES, HEIGHT=HEIGHT
+    )
     return environment.get_template(name)

@@ -5,7 +5,6 @@ The browser is Debian's packages chromium and chromium-driver, or their like; wi
 
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import pytest
 from selenium import webdriver
@@ -39,7 +38,9 @@ class Told(Scorer):
         scores = []
         for claim in claims:
             value, near, conflict = next((v for key, v in self.verdicts.items() if key in claim), (0.0, "", ""))
-            scores.append(Score(value, tuple(cited(near, value, documents)), next(cited(conflict, 0.9, documents), None)))
+            scores.append(
+                Score(value, tuple(cited(near, value, documents)), next(cited(conflict, 0.9, documents), None))
+            )
         return scores
 
 

@@ -21,7 +21,11 @@ from groundrail.testing import ScriptedGenerator
 LEASE = Document(
     id="lease.txt",
     text="\n".join(
-        [*(f"0.{n} Nothing is agreed in this place." for n in range(80)), "The rent is 950 euros.", "Pets are forbidden."]
+        [
+            *(f"0.{n} Nothing is agreed in this place." for n in range(80)),
+            "The rent is 950 euros.",
+            "Pets are forbidden.",
+        ]
     ),
 )
 LETTER = Document(id="letter.txt", text="The keys are with Anna.\n" + "A line of no interest.\n" * 40)
@@ -42,7 +46,7 @@ ATTACKS = [
     f'<img src="x" onerror="{EVIL}">',
     f"<svg onload={EVIL!r}>",
     f"</style></script></title></textarea><script>{EVIL}</script>",
-    f"\"' onmouseover={EVIL!r} onfocus={EVIL!r} autofocus x=\"",
+    f'"\' onmouseover={EVIL!r} onfocus={EVIL!r} autofocus x="',
     f"javascript:{EVIL}",
     f"--> ]]> <![CDATA[<script>{EVIL}</script>",
     "{{ ''.__class__ }} {% for x in y %}",
@@ -226,7 +230,9 @@ def test_what_was_refused_is_struck_through_in_place_and_folds(looked_at: Page, 
 def test_bars_reach_the_line_exactly_where_a_sentence_is_supported(looked_at: Page, report: str) -> None:
     looked_at.open(report)
     line = looked_at.find(".threshold").rect["y"]
-    tops = {kind: [bar.rect["y"] for bar in looked_at.all(f".chart .bar.{kind}")] for kind in ("supported", "unsupported")}
+    tops = {
+        kind: [bar.rect["y"] for bar in looked_at.all(f".chart .bar.{kind}")] for kind in ("supported", "unsupported")
+    }
     assert len(tops["supported"]) == 2
     assert max(tops["supported"]) < line < min(tops["unsupported"])
     looked_at.find('.chart a[data-sentence="2"]').click()
