@@ -34,6 +34,7 @@ class SentenceIndex:
         for document in documents:
             self.passages += fitted(_sentences(document, model), longest, model)
         self._words = WordIndex([passage.text for passage in self.passages])
+        self._chunks: dict[int, list[Chunk]] = {}
 
     def likeness(self, claim: str) -> NDArray[np.float64]:
         """How much every sentence has of the claim's words, shape (sentences,); 0 where they share none."""
