@@ -7,6 +7,7 @@ command line.
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 from typing import TypeVar
 
@@ -172,7 +173,7 @@ def _summarise(
     def difference() -> Difference:
         both = [(e.label, r.value, others.get((e.dataset, e.id))) for e, r in rows if e.label is not None]
         shared = [row for row in both if row[1] is not None and row[2] is not None]
-        if len(shared) < len(y):
+        if not shared or len(shared) < len(y):
             raise InputError(f"the other scorer has a score for {len(shared)} of the {len(y)} claims measured here")
         return paired_bootstrap(metrics.roc_auc, *zip(*shared, strict=True), resamples=resamples, seed=seed)
 
@@ -206,11 +207,13 @@ def _summarise(
         tuned_threshold=tuned,
         tuned_balanced_accuracy=None
         if tuned is None
-        else interval(lambda a, b: metrics.balanced_accuracy(a, b, tuned)),
+        else interval(partial(metrics.balanced_accuracy, threshold=tuned)),
         ece=interval(lambda a, b: metrics.ece(a, b, bins), biased=True),
         bins=tuple(attempt(lambda: metrics.reliability(y, s, bins)) or ()),
         best_of_group=attempt(lambda: metrics.best_of_group(y, s, groups)) if grouped else None,
-        margins=tuple((m, metrics.best_of_group(y, s, groups, m)) for m in MARGINS) if unbounded else (),
+        margins=attempt(lambda: tuple((m, metrics.best_of_group(y, s, groups, m)) for m in MARGINS)) or ()
+        if unbounded
+        else (),
         systems=attempt(lambda: by_system(y, s, systems)) if len(set(systems) - {None}) > 2 else None,
         kinds=tuple(_kinds(rows, threshold)),
         evidence_hit=fmean(evidence.hit(r.citations, e) for r, e in marked) if marked else None,

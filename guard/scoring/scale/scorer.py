@@ -8,6 +8,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 from groundrail.deadline import awithin
 from groundrail.entailment import load
@@ -46,6 +47,10 @@ class _Winner:
 class ScaleScorer(Scorer):
     """Score of a claim = the highest P(entailment) from any chunk of any document (section 3.1).
 
+    `search` is where the tree begins: "document" halves the whole document of the best chunk, as in section 3.2, a
+    part longer than a chunk being scored by the best of its runs of sentences that fit one; "chunk" begins with the
+    sentences of the best chunk, which reads less. None leaves the search out, and the citation with it.
+
     `chunk_tokens` is the premise's length, None for the model's own choice (its `chunk_tokens`, else 512), and
     less where the model has no room for it beside the claim;
     `overlap` the share of a chunk that the next one repeats; `branches` the children of a node in the search
@@ -70,6 +75,7 @@ class ScaleScorer(Scorer):
         *,
         chunk_tokens: int | None = None,
         overlap: float = 0.25,
+        search: Literal["chunk", "document"] | None = "chunk",
         branches: int = 2,
         slack: float | None = 0.25,
         max_chunks: int | None = None,
@@ -81,6 +87,8 @@ class ScaleScorer(Scorer):
             raise InputError(f"chunk_tokens is {chunk_tokens}; a chunk holds at least one token")
         if not 0 <= overlap < 1:
             raise InputError(f"overlap is {overlap}; it is a share of a chunk, from 0 to below 1")
+        if search not in ("chunk", "document", None):
+            raise InputError(f"a search begins with the best 'chunk' or the whole 'document', not {search!r}")
         if branches < 2:
             raise InputError(f"branches is {branches}; a tree needs at least 2")
         if slack is not None and not slack >= 0:
@@ -89,6 +97,7 @@ class ScaleScorer(Scorer):
             raise InputError(f"max_chunks is {max_chunks}; at least one is read, and None reads all")
         self.chunk_tokens = chunk_tokens
         self.overlap = overlap
+        self.search = search
         self.branches = branches
         self.slack = slack
         self.max_chunks = max_chunks
@@ -161,6 +170,9 @@ class ScaleScorer(Scorer):
         self, winners: Sequence[_Winner], model: EntailmentModel, threshold: float | None
     ) -> Iterator[tuple[Citation, ...]]:
         """What to cite for each winner, in order; nothing where the model gave no number."""
+        if self.search is None:
+            yield from (() for _ in winners)
+            return
         searches = [Search(winner.claim, self._around(winner), winner.size) for winner in winners]
         paths: dict[int, list[Node]] = {}
         if threshold is not None and self.slack is not None:
@@ -180,11 +192,14 @@ class ScaleScorer(Scorer):
             yield (path[-1].passage.cite(path[-1].score),) if path else ()
 
     def _around(self, winner: _Winner) -> tuple[Passage, ...]:
-        """The sentences that the winning chunk has a part of, whole; one that does not fit is cut up."""
+        """The sentences to search in, those that the winning chunk has a part of or all; one that does not fit is cut."""
+        start, end = winner.start, winner.end
+        if self.search == "document":
+            start, end = 0, len(winner.read.document.text)
         passages: list[Passage] = []
-        for passage in winner.read.sentences(winner.start, winner.end):
+        for passage in winner.read.sentences(start, end):
             if passage.tokens > winner.size:
-                clipped = winner.read.passage(max(passage.start, winner.start), min(passage.end, winner.end))
+                clipped = winner.read.passage(max(passage.start, start), min(passage.end, end))
                 passages += fitted([clipped], winner.size, self.entailment)
             else:
                 passages.append(passage)
