@@ -76,7 +76,8 @@ class CheckedSentence(_Frozen):
     `text` is verbatim what the generator wrote, trailing white space included, and `start`/`end` index
     `GuardResult.answer`. `attempts` lists every try in order, the last being this sentence.
     `replacement` is what a callable fallback released instead. `conflict` is the piece of source that says
-    otherwise, its score P(contradiction), where the scorer can tell that from silence.
+    otherwise, its score P(contradiction), where the scorer can tell that from silence. `exact` is False where
+    `score` is a lower bound: the source was not read further once it was decided.
     """
 
     text: str
@@ -84,6 +85,7 @@ class CheckedSentence(_Frozen):
     end: int
     verdict: Verdict
     score: float | None = None
+    exact: bool = True
     citations: tuple[Citation, ...] = ()
     conflict: Citation | None = None
     attempts: tuple[Attempt, ...] = ()

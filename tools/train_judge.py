@@ -3,7 +3,7 @@
     python tools/train_judge.py --base runs/start --written tools/written/train --pool DATA/train --out runs/judge --minutes 90
 
 `--base` is a folder with a three-class sequence classifier: what `train_builtin.py` wrote, or the shipped judge
-unpacked. `--written` holds JSON-lines files of texts with claims (`written.py` says how they are read); the folder
+unpacked. `--written` holds JSON-lines files of texts with claims (`packs.py` says how they are read); the folder
 is read again before every pass, so that files may be added meanwhile. What is saved is the running mean of the
 weights.
 """
@@ -14,15 +14,16 @@ import random
 import time
 from collections import defaultdict, deque
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import torch
+from packs import LONGEST, Asked, Pack, Packs, Text, load_texts
 from torch.nn import functional as F
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
-from written import LONGEST, Asked, Pack, Packs, Text, load_texts
 
-from groundrail.entailment.prefix import classified, read
+from groundrail.entailment.prefix import Block, claim_blocks, classified, premise_block, read
 
 NUMBER = {"entailment": 0, "neutral": 1, "contradiction": 2, "not_entailment": 3}
 
@@ -35,38 +36,35 @@ def loss_of(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def logits_of(model: Any, tokenizer: Any, packs: list[Pack]) -> torch.Tensor:
-    """Logits of everything that is asked in the packs, (claims, 3), read side by side in one pass."""
+    """Logits of everything that is asked in the packs, (claims, 3), all read in one pass."""
     start, end = tokenizer.cls_token_id, tokenizer.sep_token_id
     ids: list[int] = []
     positions: list[int] = []
-    pack_of: list[int] = []  # per token: its pack
-    sentence_of: list[int] = []  # the premise's sentence it belongs to, -1 for claims and special tokens
-    claim_of: list[int] = []  # the claim it belongs to, -1 for the premise
     firsts: list[int] = []
-    narrow: list[tuple[int, frozenset[int]]] = []
-    for number, pack in enumerate(packs):
+    blocks: list[Block] = []
+    for pack in packs:
         premise = [(start, -1), *((t, n) for n, s in enumerate(pack.sentences) for t in s), (end, -1)]
+        at, length = len(ids), len(premise)
+        block = premise_block(length)
+        blocks.append(replace(block, start=at, end=at + length, keys=block.keys + at))
         ids += [token for token, _ in premise]
-        sentence_of += [place for _, place in premise]
-        positions += range(len(premise))
-        claim_of += [-1] * len(premise)
-        pack_of += [number] * len(premise)
-        for asked in pack.asked:
-            if asked.sees is not None:
-                narrow.append((len(firsts), asked.sees))
-            claim = [start, *asked.ids, end]
-            claim_of += [len(firsts)] * len(claim)
+        positions += range(length)
+        claims = [[start, *asked.ids, end] for asked in pack.asked]
+        sentence_of = torch.tensor([place for _, place in premise])
+        hidden: list[torch.Tensor] = []
+        for asked, claim in zip(pack.asked, claims, strict=True):
             firsts.append(len(ids))
             ids += claim
-            sentence_of += [-1] * len(claim)
-            positions += range(len(premise), len(premise) + len(claim))
-            pack_of += [number] * len(claim)
-    packed, claims, places = torch.tensor(pack_of), torch.tensor(claim_of), torch.tensor(sentence_of)
-    visible = (packed[:, None] == packed[None, :]) & ((claims[None, :] < 0) | (claims[:, None] == claims[None, :]))
-    for claim, sees in narrow:
-        hidden = (places >= 0) & ~torch.isin(places, torch.tensor(sorted(sees)))
-        visible[claims == claim] &= ~hidden
-    x, _ = read(model, torch.tensor(ids), torch.tensor(positions), visible)
+            positions += range(length, length + len(claim))
+            unseen = torch.zeros(length, dtype=torch.bool)
+            if asked.sees is not None:
+                unseen = (sentence_of >= 0) & ~torch.isin(sentence_of, torch.tensor(sorted(asked.sees)))
+            hidden += [unseen] * len(claim)
+        first = at + length
+        for group in claim_blocks(block.keys + at, first, [len(claim) for claim in claims]):
+            group.visible[:, :length] &= ~torch.stack(hidden[group.start - first : group.end - first])
+            blocks.append(group)
+    x, _ = read(model, torch.tensor(ids), torch.tensor(positions), blocks)
     return classified(model, x[torch.tensor(firsts)])
 
 
@@ -105,6 +103,7 @@ def main() -> None:
     parser.add_argument("--lr", type=float, default=6e-5)
     parser.add_argument("--packs", type=int, default=3, help="packs a step")
     parser.add_argument("--every", type=float, default=8, help="minutes between measurements")
+    parser.add_argument("--frozen", type=int, default=0, help="lowest layers left as they are, beside the embeddings")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
 
@@ -114,6 +113,8 @@ def main() -> None:
     model: Any = AutoModelForSequenceClassification.from_pretrained(args.base, dtype=torch.float32).train()
     model.mpnet.embeddings.requires_grad_(False)
     model.mpnet.encoder.relative_attention_bias.requires_grad_(False)
+    for layer in model.mpnet.encoder.layer[: args.frozen]:
+        layer.requires_grad_(False)
     trained = [p for p in model.parameters() if p.requires_grad]
     mean = [p.detach().clone() for p in trained]
     optimizer = torch.optim.AdamW(trained, lr=args.lr, betas=(0.9, 0.98), weight_decay=0.01, fused=True)

@@ -4,6 +4,7 @@ Ordinary Hugging Face files, but for the matrices: each is stored as int8 with o
 `weight = int8 * scale`. `MODEL_CARD.md` in this folder says what it was trained on and how well it does.
 """
 
+import threading
 from functools import lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -33,7 +34,11 @@ def load_builtin(device: "str | torch.device | None" = None, dtype: "str | torch
         dtype = torch.bfloat16 if torch.device(device).type == "cuda" or _cpu_has_bfloat16() else torch.float32
     elif isinstance(dtype, str):
         dtype = getattr(torch, dtype)
-    return _load(str(torch.device(device)), dtype)
+    with _loading:
+        return _load(str(torch.device(device)), dtype)
+
+
+_loading = threading.Lock()
 
 
 @lru_cache(maxsize=2)

@@ -35,6 +35,14 @@ def test_scores_equal_the_definition(decoder: PreTrainedModel) -> None:
         assert score.citations[0].text == SOURCE
 
 
+def test_the_sum_is_the_mean_times_the_tokens(decoder: PreTrainedModel) -> None:
+    for claim, score in zip(CLAIMS, GainScorer(decoder, letters(), reduce="sum").score(CLAIMS, SOURCE), strict=True):
+        expected = slow_gain(decoder, claim, SOURCE) * len(letters()(claim)["input_ids"])
+        assert score.value == pytest.approx(expected, abs=1e-3)
+    with pytest.raises(InputError, match="'mean' or 'sum'"):
+        GainScorer(decoder, letters(), reduce="max")
+
+
 def test_the_best_chunk_counts_and_is_cited(decoder: PreTrainedModel) -> None:
     documents = [
         Document(text="Ada was\nnot here. It rained. ", id="a"),

@@ -18,6 +18,9 @@ from groundrail.sentences import split
 LONGEST = 400
 """Tokens of a premise."""
 
+_LONGEST_SENTENCE = 150
+"""Tokens; a longer one is cut."""
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -65,13 +68,23 @@ def load_texts(path: Path, tokenizer: Any) -> list[Text]:
 
 def _text(row: dict[str, Any], tokenizer: Any) -> Text:
     parts = [part for part in split(row["text"]) if part.text.strip()]
-    text = Text(row["id"], tokenizer([part.text for part in parts], add_special_tokens=False)["input_ids"])
+    sentences: list[list[int]] = []
+    pieces: list[list[int]] = []  # of every part, the numbers of the sentences it became: a long one is cut
+    for ids in tokenizer([part.text for part in parts], add_special_tokens=False, verbose=False)["input_ids"]:
+        cut = [ids[start : start + _LONGEST_SENTENCE] for start in range(0, len(ids), _LONGEST_SENTENCE)]
+        pieces.append(list(range(len(sentences), len(sentences) + len(cut))))
+        sentences += cut
+    text = Text(row["id"], sentences)
     if row["claims"]:
-        ids = tokenizer([claim["text"] for claim in row["claims"]], add_special_tokens=False)["input_ids"]
-        for claim, tokens in zip(row["claims"], ids, strict=True):
-            spans = claim["evidence"]
-            places = {n for n, p in enumerate(parts) if any(p.start < end and start < p.end for start, end in spans)}
-            text.claims.append(Claim(tuple(tokens), claim["label"], claim["kind"], frozenset(places)))
+        claims = tokenizer([claim["text"] for claim in row["claims"]], add_special_tokens=False)["input_ids"]
+        for claim, tokens in zip(row["claims"], claims, strict=True):
+            deciding = {
+                place
+                for part, places in zip(parts, pieces, strict=True)
+                for place in places
+                if any(part.start < end and start < part.end for start, end in claim["evidence"])
+            }
+            text.claims.append(Claim(tuple(tokens), claim["label"], claim["kind"], frozenset(deciding)))
     return text
 
 
@@ -99,9 +112,8 @@ class Packs:
             for claim in text.claims
             if (found := self._asked(claim, inside, whole, shift, len(premise))) is not None
         ]
-        for claim in self.rng.sample(self._true, min(len(self._true), 1 + len(asked) // 6)):
-            if claim not in text.claims:
-                asked.append(Asked(claim.ids, "neutral", "other text"))
+        strange = self.rng.sample(self._true, min(len(self._true), 1 + len(asked) // 6))
+        asked += [Asked(claim.ids, "neutral", "other text") for claim in strange if claim not in text.claims]
         self.rng.shuffle(asked)
         return Pack(premise, asked)
 
