@@ -61,6 +61,9 @@ def test_the_wheel_holds_the_judge_the_documents_and_the_type_marker(wheel: zipf
     assert "groundrail/entailment/builtin/MODEL_CARD.md" in judge
     assert sum(judge.values()) <= 95e6
     assert {"groundrail/py.typed", "groundrail/documents/lease.txt"} <= set(sizes)
+    assert {name for name in sizes if name.startswith("groundrail/report/templates/")} == {
+        f"groundrail/report/templates/{path.name}" for path in (ROOT / "guard" / "report" / "templates").iterdir()
+    }
 
 
 def test_every_public_name_resolves() -> None:
