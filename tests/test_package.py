@@ -107,4 +107,4 @@ def test_versions_agree() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["version"] == groundrail.__version__
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert [heading for heading in headings if heading != "Unreleased"][0] == groundrail.__version__
+    assert next(heading for heading in headings if heading != "Unreleased") == groundrail.__version__
