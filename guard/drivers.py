@@ -154,7 +154,9 @@ class Reading:
         """`score`. Raises: OverdueError where reading and scoring take longer than `timeout` seconds."""
         try:
             async with asyncio.timeout(timeout) as limit:
-                reader = self._reader or await awithin(None, self._read)
+                reader = self._reader
+                if reader is None:
+                    reader = await awithin(None, self._read)
                 return await (reader.ascore(claims) if threshold is None else reader.adecide(claims, threshold))
         except TimeoutError as error:
             if limit.expired():
