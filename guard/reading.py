@@ -40,7 +40,7 @@ class Reading:
         asked, all_of = await self._calls.awithin(None, self._form.sorted, claims)
         if not asked:
             return all_of([])
-        reader = self._reader or await self._calls.awithin(None, self._read)
+        reader: Reader = await self._calls.awithin(None, self._read)
         return all_of(await reader.ascore(asked))
 
     def _read(self) -> Reader:
