@@ -97,9 +97,9 @@ class NearestScorer(Scorer):
         """None where no sentence shares a word with the claim, unless the source is read whole."""
         size = min(self.tokens, room(claim, self.entailment))
         ranked = index.ranked(claim)
-        nearest = list(dict.fromkeys(index.passages[place].document.id for place in ranked))[: self.documents]
+        nearest: list[str | None] = [*dict.fromkeys(index.passages[place].document.id for place in ranked)]
         readings: list[_Reading] = []
-        for name in nearest or [None]:
+        for name in nearest[: self.documents] or [None]:
             of_one = [place for place in ranked if name in (None, index.passages[place].document.id)]
             window = index.window(of_one, size)
             if not ranked and len(window.passages) < len(index.passages):
