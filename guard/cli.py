@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from groundrail import __version__
 from groundrail.english.visible import is_blank
@@ -235,8 +235,12 @@ def _guard(
 def _console() -> "Console":
     from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=False)
-    return console if console.is_terminal else Console(highlight=False, width=160, no_color=True)
+    class Output(Console):
+        def on_broken_pipe(self) -> NoReturn:  # rich would leave with exit code 1
+            raise BrokenPipeError("whoever read along has gone")
+
+    console = Output(highlight=False, soft_wrap=False)
+    return console if console.is_terminal else Output(highlight=False, width=160, no_color=True)
 
 
 def _status(doing: str):  # type: ignore[no-untyped-def]

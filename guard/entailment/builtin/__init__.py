@@ -56,8 +56,9 @@ def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
         config = MPNetConfig.from_pretrained(folder)
         tokenizer = AutoTokenizer.from_pretrained(folder)
         weights = restored(load_file(folder / "model.safetensors"), dtype)
-    model = MPNetForSequenceClassification.from_pretrained(None, config=config, state_dict=weights, dtype=dtype)
-    model.to(torch.device(device))  # type: ignore[arg-type]
+    model = MPNetForSequenceClassification(config).to(dtype=dtype)
+    model.load_state_dict(weights)
+    model.to(torch.device(device))
     return DetailCheck(CrossEncoderEntailment(model, tokenizer))
 
 

@@ -159,7 +159,7 @@ def test_simulated_systems_follow_their_shares_under_a_good_scorer_and_not_under
     labels = [1, 0] * 100
     good, blind = np.array(labels) + draw.normal(0, 0.1, 200), draw.random(200)
     found = simulated_correlation([*labels, 1], [*good, 0.0], [*contexts, "alone"], resamples=40)
-    assert found.low == found.value == found.high == pytest.approx(1)
+    assert (found.low, found.value, found.high) == pytest.approx((1, 1, 1))
     unsure = simulated_correlation(labels, blind, contexts, resamples=40)
     assert unsure.value < 0.9
     with pytest.raises(InputError, match="a supported and an unsupported"):
