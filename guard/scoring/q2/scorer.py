@@ -15,13 +15,13 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, Pair
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, best_first
 from groundrail.scoring.decomposed import SentencePairScorer, load_nli
 from groundrail.scoring.passages import best
 from groundrail.scoring.q2.answers import Answer, Answerer, LexicalAnswerer
 from groundrail.scoring.q2.candidates import candidates
 from groundrail.scoring.q2.questions import QuestionGenerator, Seq2SeqQuestions, TemplateQuestions
-from groundrail.types import Citation, Document, Source, as_documents
+from groundrail.types import Citation, Document, Source, Span, as_documents
 
 Label: TypeAlias = Literal["entailment", "neutral", "contradiction"]
 
@@ -203,8 +203,7 @@ def _sentence_of(answer: Answer, document: Document, score: float) -> Citation:
     from groundrail.sentences import split
 
     touched = [s for s in split(document.text) if s.start < answer.end and answer.start < s.end]
-    start, end = touched[0].start, touched[-1].start + len(document.text[touched[-1].start : touched[-1].end].rstrip())
-    start += len(document.text[start:end]) - len(document.text[start:end].lstrip())
+    start, end = Span.trimmed(document.text, touched[0].start, touched[-1].end)
     return Citation(document_id=document.id, start=start, end=end, text=document.text[start:end], score=score)
 
 
@@ -212,11 +211,5 @@ def _mean(exchanges: Sequence[Exchange]) -> Score:
     """The mean score, and each cited sentence once, with the best score it has, best first."""
     if not exchanges:
         return Score(math.nan)
-    cited: dict[tuple[int, int], Citation] = {}
-    for citation in (exchange.citation for exchange in exchanges):
-        if citation is not None:
-            place = (citation.start, citation.end)
-            if place not in cited or cited[place].score < citation.score:
-                cited[place] = citation
     value = math.fsum(exchange.score for exchange in exchanges) / len(exchanges)
-    return Score(value, tuple(sorted(cited.values(), key=lambda citation: -citation.score)))
+    return Score(value, best_first(exchange.citation for exchange in exchanges if exchange.citation is not None))

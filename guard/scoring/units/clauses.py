@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from groundrail.english import words
+from groundrail.types import Span
 
 _TOKEN = re.compile(r"\w+(?:['’.,\-/]\w+)*|\S")
 _OPENING, _CLOSING = "([{“«", ")]}”»"
@@ -84,8 +85,7 @@ class ClauseSplitter:
         else:
             clauses = list(_divided(_Clause(tokens)))
         if len(clauses) == 1:
-            start = len(claim) - len(claim.lstrip())
-            return [SubSentence(claim.strip(), start, start + len(claim.strip()))]
+            return [SubSentence(claim.strip(), *Span.trimmed(claim))]
         stop = tokens[-1].text if tokens[-1].text in (".", "!") else ""
         return [_written(claim, clause, stop) for clause in clauses]
 
