@@ -6,7 +6,7 @@ DATA ?= ../shared/data
 # glibc gives large blocks back to the system after every use; keeping them makes long batches faster.
 MALLOC := MALLOC_MMAP_THRESHOLD_=4294967296 MALLOC_TRIM_THRESHOLD_=17179869184 MALLOC_TOP_PAD_=268435456
 
-.PHONY: demo test lint bench install
+.PHONY: demo test lint docs bench install
 
 demo: install
 	$(BIN)/groundrail demo
@@ -18,6 +18,10 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -p groundrail
+
+# The site in site/, offline: links that lead nowhere are errors.
+docs: install
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
 
 bench: install
 	$(MALLOC) $(BIN)/python benchmarks/judge.py --data $(DATA)/eval

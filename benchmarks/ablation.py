@@ -17,6 +17,7 @@ def main() -> None:
     parser.add_argument("examples", type=Path, help="the authors' JSONL")
     parser.add_argument("--model", required=True, help="model id or folder")
     parser.add_argument("--gguf", help="GGUF file inside the folder")
+    parser.add_argument("--ungrounded-model", help="id or folder of a model for P(t | c), as in section 4.1")
     parser.add_argument("--alphas", type=float, nargs="+", default=[0.1, 0.3, 0.5])
     parser.add_argument("--limit", type=int, help="only this many examples")
     parser.add_argument("--device", default="cpu")
@@ -28,10 +29,14 @@ def main() -> None:
     tokenizer = AutoTokenizer.from_pretrained(arguments.model, **chosen)
     model = AutoModelForCausalLM.from_pretrained(arguments.model, dtype="float32", **chosen)
     model = model.to(arguments.device).eval()
+    without = None
+    if arguments.ungrounded_model:
+        without = AutoModelForCausalLM.from_pretrained(arguments.ungrounded_model, dtype="float32")
+        without = without.to(arguments.device).eval()
     examples = load_examples(arguments.examples)[: arguments.limit]
     steerings = [None] + [PMI(alpha, method) for method in ("addition", "interpolation") for alpha in arguments.alphas]
     started = time.perf_counter()
-    results = ablation_table(model, tokenizer, examples, MARGINS, steerings)
+    results = ablation_table(model, tokenizer, examples, MARGINS, steerings, without)
     seconds = time.perf_counter() - started
     print("| steering | alpha | acc | margin-acc, log 100 | margin-acc, log 1000 |")
     print("| --- | --- | --- | --- | --- |")

@@ -17,7 +17,8 @@ import torch
 from transformers import LogitsProcessor, LogitsProcessorList
 
 from groundrail import Document
-from groundrail.decoding.generator import HFGenerator, HFSession, Sampling
+from groundrail.decoding import HFGenerator, Sampling
+from groundrail.decoding.session import HFSession
 
 SENTENCE = 20
 MEETING = Path(__file__).parent.parent / "examples" / "documents" / "meeting.txt"

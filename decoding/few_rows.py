@@ -1,4 +1,4 @@
-"""Linear layers over two to four rows on a CPU: the shape of a joint step, and a slow one in float32.
+"""Linear layers over two to four rows on a CPU: the shape of a step with two prompts, and a slow one in float32.
 
 torch multiplies so few rows by the weights two to four times slower than it multiplies the weights by the
 transposed rows, which is the same product (`benchmarks/pmi.py` shows what it is worth). One row and many
@@ -6,6 +6,7 @@ rows, other types and other devices are as fast as they are, and are left alone.
 """
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -28,6 +29,11 @@ class FewRows(TorchFunctionMode):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         return (_linear if func is linear else func)(*args, **(kwargs or {}))
+
+
+def few_rows(ids: Tensor) -> AbstractContextManager[object]:
+    """What to run a model's pass over the tokens `ids` in: `FewRows` where it can help, else nothing."""
+    return FewRows() if ids.device.type == "cpu" and 1 < ids.numel() <= MOST else nullcontext()
 
 
 def _linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:

@@ -1,31 +1,29 @@
-"""A Hugging Face causal language model as a groundrail generator: sentence sessions with rollback.
+"""A Hugging Face causal language model as a groundrail generator.
 
-A session keeps the caches of the grounded prompt and, when steering, of the same prompt without its
-source. A rejected sentence costs only its own tokens: the caches go back to the last accepted character,
-and the refused tokens are ruled out. Whether a sentence is good enough is the guard's business.
+Says what is asked of which model, and how its tokens are drawn. An answer being written, with its rollback, is
+`groundrail.decoding.session`.
 """
 
 from __future__ import annotations
 
 import math
-import re
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
 
 import torch
-from torch import Tensor
 
-from groundrail.decoding.contexts import CachedContext
-from groundrail.decoding.prompts import takes
-from groundrail.decoding.steering import PMI, combine
-from groundrail.errors import GenerationError, InputError, ModelError
-from groundrail.sentences import STOPS
+from groundrail.decoding.growing_cache import can_be_joined
+from groundrail.decoding.prompt_cache import PromptCache
+from groundrail.decoding.prompts import Prompt, require_fit, require_same_vocabulary, takes
+from groundrail.decoding.session import HFSession
+from groundrail.errors import InputError, ModelError
+from groundrail.generators import Generator
 
 if TYPE_CHECKING:
     from transformers import LogitsProcessorList, PreTrainedModel, PreTrainedTokenizerBase
 
+    from groundrail.decoding.steering import PMI
     from groundrail.types import Document
 
 INSTRUCTION = (
@@ -33,9 +31,6 @@ INSTRUCTION = (
     "\n\nDocument:\n{source}\n\nQuestion: {prompt}"
 )
 """Filled in by replacement, so braces in a source or prompt are safe."""
-
-_LONGEST_TOKEN = 32
-"""Characters of a refused sentence that may still be missing when its last token is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +61,18 @@ class Sampling:
             raise InputError(f"{self}: max_new_tokens >= 1, 0 < top_p <= 1 and top_k >= 0 are needed")
 
 
-class HFGenerator:
+class HFGenerator(Generator):
     """Writes answers with a decoder-only model, sentence by sentence, with rollback.
 
     The prompt is `instruction` with `{source}` and `{prompt}` filled in, put through the tokenizer's chat
-    template if it has one. `steering` is PMI decoding against the same prompt with an empty source.
+    template if it has one. `steering` is PMI decoding against the same prompt with an empty source: one forward
+    pass a token for both, unless a layer of the model forgets early tokens (sliding windows, recurrent states).
+    `ungrounded_model` reads the prompt without its source in the model's place, as in West et al., section 4.1,
+    where it is one tuned without sources; it takes a pass of its own, over the same vocabulary.
     `logits_processor` runs on the steered scores, as in `generate`.
+
+    Raises: ModelError for an encoder-decoder, a model without a cache, or another vocabulary; InputError for an
+    instruction without its two places, or an `ungrounded_model` without `steering`.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class HFGenerator:
         tokenizer: PreTrainedTokenizerBase,
         *,
         steering: PMI | None = None,
+        ungrounded_model: PreTrainedModel | None = None,
         sampling: Sampling | None = None,
         instruction: str = INSTRUCTION,
         logits_processor: LogitsProcessorList | None = None,
@@ -90,8 +92,13 @@ class HFGenerator:
             raise ModelError(f"{type(model).__name__} has no key-value cache, which HFGenerator rewinds")
         if "{source}" not in instruction or "{prompt}" not in instruction:
             raise InputError("instruction must contain {source} and {prompt}")
+        if ungrounded_model is not None:
+            if steering is None:
+                raise InputError("ungrounded_model is only asked when steering: pass steering=PMI(alpha) too")
+            require_same_vocabulary(model, ungrounded_model)
         self.model, self.tokenizer = model, tokenizer
-        self.steering, self.sampling = steering, sampling or Sampling()
+        self.steering, self.ungrounded_model = steering, ungrounded_model
+        self.sampling = sampling or Sampling()
         self.instruction, self.logits_processor = instruction, logits_processor
         self._vocabulary: list[str] | None = None
 
@@ -103,37 +110,45 @@ class HFGenerator:
         device: str | torch.device | None = None,
         dtype: str | torch.dtype = "auto",
         steering: PMI | None = None,
+        ungrounded_model: PreTrainedModel | None = None,
         sampling: Sampling | None = None,
         **hub: Any,
     ) -> Self:
-        """Load model and tokenizer by hub id or folder; `hub` goes to transformers as it is.
+        """Load model and tokenizer by hub id or folder, see `groundrail.pretrained.load_pretrained`.
 
-        Raises: ModelError where there is no causal language model by that name.
+            HFGenerator.from_pretrained("HuggingFaceTB/SmolLM2-1.7B-Instruct", dtype="bfloat16", revision="main")
+
+        `device` None takes the accelerator if there is one. Raises: ModelError where there is no causal language
+        model by that name; InputError for `trust_remote_code`.
         """
-        from transformers import AutoModelForCausalLM, AutoTokenizer
+        from transformers import AutoModelForCausalLM
 
-        try:
-            tokenizer = AutoTokenizer.from_pretrained(name_or_path, **hub)
-            model = AutoModelForCausalLM.from_pretrained(name_or_path, dtype=dtype, **hub)
-        except (OSError, ValueError) as error:
-            raise ModelError(
-                f"cannot load {name_or_path!r}: {' '.join(str(error).split())}. Pass a folder with a causal "
-                f"language model, or a hub id that can be reached from here"
-            ) from error
-        model.requires_grad_(False).train(False)
-        if device is not None:
-            model.to(torch.device(device))  # type: ignore[arg-type]
-        return cls(model, tokenizer, steering=steering, sampling=sampling)
+        from groundrail.pretrained import load_pretrained
+
+        model, tokenizer = load_pretrained(AutoModelForCausalLM, name_or_path, device=device, dtype=dtype, hub=hub)
+        model.requires_grad_(False)
+        return cls(model, tokenizer, steering=steering, ungrounded_model=ungrounded_model, sampling=sampling)
 
     def start(self, prompt: str, documents: Sequence[Document]) -> HFSession:
-        """Raises: SourceTooLongError if the prompt does not fit the model together with the answer."""
+        """Begin an answer; nothing is read before it is asked for.
+
+        Raises: SourceTooLongError if the prompt does not fit the model together with the answer.
+        """
         source = "\n\n".join(document.text.strip() for document in documents)
+        grounded = self._prompt(self.model, prompt, source, "the prompt with its source")
+        if self.steering is None:
+            return HFSession(self, [PromptCache(self.model, grounded)])
+        estimator = self.model if self.ungrounded_model is None else self.ungrounded_model
+        ungrounded = self._prompt(estimator, prompt, "", "the prompt without its source")
+        if estimator is self.model and can_be_joined(self.model):
+            return HFSession(self, [PromptCache(self.model, grounded, ungrounded)])
+        return HFSession(self, [PromptCache(self.model, grounded), PromptCache(estimator, ungrounded)])
+
+    def _prompt(self, model: PreTrainedModel, prompt: str, source: str, name: str) -> Prompt:
+        ids = torch.tensor([self.encode(prompt, source)], device=model.device)
         room = self.sampling.max_new_tokens
-        grounded = CachedContext(self.model, self.encode(prompt, source), room, "the prompt with its source")
-        ungrounded = None
-        if self.steering is not None:
-            ungrounded = CachedContext(self.model, self.encode(prompt, ""), room, "the prompt without its source")
-        return HFSession(self, grounded, ungrounded)
+        require_fit(model, ids.shape[1] + room, f"{name} with {room} tokens of answer")
+        return Prompt(ids, torch.ones_like(ids), name)
 
     def encode(self, prompt: str, source: str) -> list[int]:
         """Token ids of the whole prompt, chat template included."""
@@ -166,215 +181,3 @@ class HFGenerator:
             start = len(self.tokenizer.decode(anchor))
             self._vocabulary = [text[start:] for text in texts] + [""] * (size - known)
         return self._vocabulary
-
-
-@dataclass(slots=True)
-class _Token:
-    """One token of the answer: `end` is where its text ends, `margin` how clearly it won, in nats."""
-
-    id: int
-    margin: float
-    gain: float | None
-    end: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class _Refusal:
-    """A refused sentence: its tokens, the index of the one that won by least (there the retry turns off), and
-    its text without its full stop."""
-
-    ids: tuple[int, ...]
-    turn: int
-    text: str
-
-
-class HFSession:
-    """One answer; see `groundrail.generators.Session` for the rules.
-
-    `gains` is the mean s_pmi of every accepted sentence when steering, in nats. `stats` counts tokens.
-    """
-
-    def __init__(self, generator: HFGenerator, grounded: CachedContext, ungrounded: CachedContext | None) -> None:
-        self._generator, self._grounded, self._ungrounded = generator, grounded, ungrounded
-        self._tokens: list[_Token] = []
-        self._text = ""
-        self._accepted = 0
-        self._refusals: list[_Refusal] = []
-        self._random = torch.Generator().manual_seed(generator.sampling.seed)
-        self._started = time.monotonic()
-        self._generated = 0
-        self._first_accepted: float | None = None
-        self.gains: list[float] = []
-
-    @property
-    def stats(self) -> dict[str, float]:
-        """Tokens generated in all, kept, and fed through the model; seconds to the first accepted sentence."""
-        fed = self._grounded.tokens_fed + (self._ungrounded.tokens_fed if self._ungrounded else 0)
-        kept = sum(token.end <= self._accepted for token in self._tokens)
-        stats: dict[str, float] = {
-            "tokens_generated": self._generated,
-            "tokens_kept": kept,
-            "tokens_fed": fed,
-        }
-        if self._first_accepted is not None:
-            stats["seconds_to_first_sentence"] = self._first_accepted
-        return stats
-
-    @property
-    def cut_off(self) -> str:
-        limit = self._generator.sampling.max_new_tokens
-        return f"the answer was cut off at max_new_tokens={limit}" if len(self._tokens) >= limit else ""
-
-    def propose(self) -> Iterator[str]:
-        owed = self._rewind()
-        start = len(self._tokens)
-        clean = len(self._tokens)  # tokens whose text is complete; a character may take several
-        while len(self._tokens) < self._generator.sampling.max_new_tokens:
-            token = self._draw(start, owed)
-            self._generated += 1
-            if token.id in self._generator.stop_ids:
-                break
-            self._tokens.append(token)
-            added = self._added_text(clean)
-            token.end = len(self._text) + len(added) + 1
-            if added.endswith("\ufffd"):
-                continue
-            common = min(len(owed), len(added))
-            owed, added = owed[common:], added[common:]
-            self._text += added
-            for waiting in self._tokens[clean:]:
-                waiting.end = len(self._text) - len(owed)
-            clean = len(self._tokens)
-            if added:
-                yield added
-        if clean < len(self._tokens):
-            self._text += self._added_text(clean)
-            yield self._added_text(clean)
-
-    def accept(self, n_chars: int) -> None:
-        before, self._accepted = self._accepted, self._accepted + n_chars
-        gains = [t.gain for t in self._tokens if before < t.end <= self._accepted and t.gain is not None]
-        if gains:
-            self.gains.append(sum(gains) / len(gains))
-        if self._first_accepted is None:
-            self._first_accepted = time.monotonic() - self._started
-        self._refusals = []
-
-    def reject(self, n_chars: int) -> None:
-        refused = [t for t in self._tokens if t.end > self._accepted]
-        ends = [t.end for t in refused if t.end < self._accepted + n_chars]
-        refused = refused[: len(ends) + 1]
-        if refused:
-            turn = min(range(len(refused)), key=lambda i: refused[i].margin)
-            text = self._text[self._accepted : self._accepted + n_chars].strip().rstrip(STOPS)
-            self._refusals.append(_Refusal(tuple(t.id for t in refused), turn, text))
-        self._rewind()
-
-    def _rewind(self) -> str:
-        """Forget what was not accepted; returns accepted characters that no kept token covers.
-
-        A token may hold the space that ends one sentence and the first letters of the next. It goes, and
-        the next tokens must begin with its accepted part, so the text never changes.
-        """
-        self._tokens = [token for token in self._tokens if token.end <= self._accepted]
-        self._text = self._text[: self._accepted]
-        return self._text[self._tokens[-1].end if self._tokens else 0 :]
-
-    def _added_text(self, clean: int) -> str:
-        """What the tokens from `clean` on add, decoded after a few tokens of context."""
-        context = max(0, clean - 4)
-        ids = [token.id for token in self._tokens[context:]]
-        decode = self._generator.tokenizer.decode
-        options = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
-        known = decode(ids[: clean - context], **options)
-        return str(decode(ids, **options)[len(known) :])
-
-    def _draw(self, start: int, owed: str) -> _Token:
-        ids = [token.id for token in self._tokens]
-        log_p = torch.log_softmax(self._grounded.next_logits(ids), dim=-1)
-        log_p_without = None
-        scores = log_p
-        if self._ungrounded is not None:
-            log_p_without = torch.log_softmax(self._ungrounded.next_logits(ids), dim=-1)
-            scores = combine(log_p, log_p_without, self._steering())
-        scores = self._allowed(self._processed(scores, ids), ids[start:], owed)
-        if torch.isneginf(scores).all():
-            raise GenerationError("no token is left to continue with; allow more, or loosen the logits_processor")
-        chosen = self._pick(scores)
-        others = scores.clone()
-        others[chosen] = -torch.inf
-        margin = float(scores[chosen] - others.max())
-        gain = None if log_p_without is None else float(log_p[chosen] - log_p_without[chosen])
-        return _Token(chosen, margin, gain)
-
-    def _steering(self) -> PMI:
-        steering = self._generator.steering
-        if steering is None:
-            raise GenerationError("a session without steering has no second context")
-        if not self._refusals:
-            return steering
-        alpha = steering.alpha * self._generator.sampling.retry_alpha
-        return replace(steering, alpha=min(1.0, alpha) if steering.method == "interpolation" else alpha)
-
-    def _processed(self, scores: Tensor, ids: list[int]) -> Tensor:
-        penalty, processors = self._generator.sampling.repetition_penalty, self._generator.logits_processor
-        if penalty == 1.0 and processors is None:
-            return scores
-        from transformers import RepetitionPenaltyLogitsProcessor
-
-        written = torch.tensor([ids], dtype=torch.long, device=scores.device)
-        row = scores[None]
-        if penalty != 1.0 and ids:
-            row = RepetitionPenaltyLogitsProcessor(penalty)(written, row)
-        if processors is not None:
-            row = processors(written, row)  # type: ignore[arg-type]
-        return row[0]
-
-    def _allowed(self, scores: Tensor, written: list[int], owed: str) -> Tensor:
-        """Rule out tokens that would finish a refused sentence, or change text that was accepted."""
-        scores = scores.clone()
-        for refusal in self._refusals:
-            at = len(written)
-            if (
-                at < len(refusal.ids)
-                and tuple(written) == refusal.ids[:at]
-                and at in (refusal.turn, len(refusal.ids) - 1)
-            ):
-                scores[refusal.ids[at]] = -torch.inf
-            scores[self._completing(refusal.text)] = -torch.inf
-        if owed:
-            texts = self._generator.vocabulary()
-            stops = self._generator.stop_ids
-            fits = [
-                i in stops or (text != "" and (text.startswith(owed) or owed.startswith(text)))
-                for i, text in enumerate(texts)
-            ]
-            scores[~torch.tensor(fits, device=scores.device)] = -torch.inf
-        return scores
-
-    def _completing(self, refused: str) -> list[int]:
-        """Tokens that would end the sentence being written with just the refused words, spelt in whatever tokens."""
-        written = self._text[self._accepted :].lstrip()
-        missing = refused[len(written) :]
-        if not refused.startswith(written) or len(missing) > _LONGEST_TOKEN:
-            return []
-        ending = re.compile(r"\s*" * (not written) + re.escape(missing) + rf" *(?:[^\S ]|[{re.escape(STOPS)}])")
-        ends = [i for i, text in enumerate(self._generator.vocabulary()) if ending.match(text)]
-        return ends if missing else [*ends, *self._generator.stop_ids]
-
-    def _pick(self, scores: Tensor) -> int:
-        sampling = self._generator.sampling
-        temperature = sampling.temperature
-        if len(self._refusals) > 1:
-            temperature = max(temperature, sampling.retry_temperature)
-        if temperature == 0:
-            return int(scores.argmax())
-        from transformers import TopKLogitsWarper, TopPLogitsWarper
-
-        row = scores[None] / temperature
-        none = torch.empty(0, dtype=torch.long)
-        if sampling.top_k:
-            row = TopKLogitsWarper(sampling.top_k)(none, row)
-        if sampling.top_p < 1:
-            row = TopPLogitsWarper(sampling.top_p)(none, row)
-        return int(torch.multinomial(torch.softmax(row[0], dim=-1).cpu(), 1, generator=self._random))

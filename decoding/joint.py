@@ -1,9 +1,8 @@
 """PMI decoding with both contexts in one forward pass a token: `model.generate(..., custom_generate=...)`.
 
-The two prompts are read apart, so that neither pays for the other's length; then grounded and ungrounded
-rows share one cache and every step appends the same token to both. Greedy search and sampling; for beams,
-encoder-decoder models and models with other caches there is the logits processor, which gives the same
-tokens.
+Grounded and ungrounded rows share one `PromptCache` and every step appends the same token to both. Greedy search
+and sampling; for beams, encoder-decoder models, models with other caches and a second model for the ungrounded
+distribution there is the logits processor, which gives the same tokens.
 """
 
 from __future__ import annotations
@@ -12,22 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
-from transformers.cache_utils import Cache, DynamicCache
 from transformers.generation.utils import GenerateDecoderOnlyOutput
 
-from groundrail.decoding.few_rows import FewRows
-from groundrail.decoding.joint_cache import joined, top_rows
-from groundrail.decoding.prompts import (
-    Prompt,
-    TokenInputs,
-    as_prompt,
-    left_padded,
-    positions,
-    require_fit,
-    require_one_each,
-    rows_for,
-    takes,
-)
+from groundrail.decoding.growing_cache import can_be_joined
+from groundrail.decoding.prompt_cache import PromptCache
+from groundrail.decoding.prompts import Prompt, TokenInputs, as_prompt, left_padded, require_one_each, rows_for, takes
 from groundrail.decoding.steering import PMI, combine
 from groundrail.errors import InputError, ModelError
 
@@ -56,8 +44,8 @@ class PMIDecoding:
     `ungrounded`: a tokenizer's output or ids, one row for every grounded prompt. `streamer` gets the
     tokens; give it here, because `generate` does not hand its own on to a custom method. After a call
     `gains` holds the s_pmi of every generated token in nats, (rows, tokens), NaN where a finished row was
-    padded. The steering comes before any other logits processor. `InputError` for what only the processor
-    can do.
+    padded. The steering comes before any other logits processor. `InputError` or `ModelError` for what only the
+    processor can do.
     """
 
     def __init__(
@@ -89,11 +77,12 @@ class PMIDecoding:
         """What `generate` calls: the sequences (rows, length), or the output object if it was asked for."""
         _require_supported(model, generation_config, model_kwargs, synced_gpus)
         mask = model_kwargs.get("attention_mask")
-        contexts = _JointContexts(
+        cache = _joint_cache(
             model,
-            Prompt(input_ids, torch.ones_like(input_ids) if mask is None else mask),
+            Prompt(input_ids, torch.ones_like(input_ids) if mask is None else mask, "the grounded prompt"),
             left_padded(as_prompt(self.ungrounded, "the ungrounded prompt", input_ids.device)),
         )
+        start = input_ids.shape[1]
         streamer = self.streamer or streamer
         if self.streamer is not None:
             self.streamer.put(input_ids.cpu())  # type: ignore[no-untyped-call]
@@ -106,9 +95,9 @@ class PMIDecoding:
         all_logits: tuple[Tensor, ...] = ()
         gains: list[Tensor] = []
         unfinished = torch.ones(input_ids.shape[0], dtype=torch.bool, device=input_ids.device)
-        logits = contexts.read()
         while True:
-            grounded, ungrounded = torch.log_softmax(logits, dim=-1).chunk(2)
+            logits = cache.next_logits(input_ids[:, start:])
+            grounded, ungrounded = torch.log_softmax(logits, dim=-1)
             steered = combine(grounded, ungrounded, self.pmi, renormalize=self.renormalize)
             scores = logits_processor(input_ids, steered)  # type: ignore[arg-type]
             if generation_config.do_sample:
@@ -121,7 +110,7 @@ class PMIDecoding:
                 chosen = torch.where(unfinished[:, None], chosen, pad.to(chosen))
             gains.append(gain)
             all_scores += (scores,) if keep_scores else ()
-            all_logits += (logits[: len(input_ids)],) if keep_logits else ()
+            all_logits += (logits[0],) if keep_logits else ()
             input_ids = torch.cat([input_ids, chosen], dim=1)
             if streamer is not None:
                 streamer.put(chosen.flatten().cpu())  # type: ignore[no-untyped-call]
@@ -129,7 +118,6 @@ class PMIDecoding:
             unfinished &= ~finished
             if not bool(unfinished.any()):
                 break
-            logits = contexts.append(chosen)
 
         if streamer is not None:
             streamer.end()  # type: ignore[no-untyped-call]
@@ -140,79 +128,16 @@ class PMIDecoding:
             sequences=input_ids,  # type: ignore[arg-type]
             scores=all_scores if keep_scores else None,  # type: ignore[arg-type]
             logits=all_logits if keep_logits else None,  # type: ignore[arg-type]
-            past_key_values=contexts.grounded_cache(),
+            past_key_values=cache.first_rows(*input_ids[:, :-1].shape),
         )
 
 
-class _JointContexts:
-    """Grounded rows above ungrounded rows, every one followed by the same answer."""
-
-    def __init__(self, model: PreTrainedModel, grounded: Prompt, ungrounded: Prompt) -> None:
-        self._model = model
-        self._order = rows_for(ungrounded, grounded.ids.shape[0])
-        require_one_each((grounded.ids[1:] != grounded.ids[:-1]).any(dim=1), ungrounded, self._order)
-        require_fit(model, grounded.longest, "the grounded prompt")
-        require_fit(model, ungrounded.longest, "the ungrounded prompt")
-        self._takes_positions = takes(model, "position_ids")
-        self._only_last = {"logits_to_keep": 1} if takes(model, "logits_to_keep") else {}
-        one_each = torch.arange(0, len(self._order), len(self._order) // ungrounded.ids.shape[0])
-        self._grounded = grounded.select(one_each.to(grounded.ids.device))
-        self._ungrounded = ungrounded
-
-    def read(self) -> Tensor:
-        """Read both prompts apart, join their caches: logits (2 * rows, vocabulary) in float32."""
-        grounded, ungrounded = self._prefill(self._grounded), self._prefill(self._ungrounded)
-        self._cache = joined(grounded.past_key_values, ungrounded.past_key_values, self._order)
-        halves = [self._grounded.mask[self._order], self._ungrounded.mask[self._order]]
-        width = max(half.shape[1] for half in halves)
-        self._mask = torch.cat([torch.nn.functional.pad(half, (width - half.shape[1], 0)) for half in halves])
-        self._padded = not bool(self._mask.all())
-        self._places = self._mask.sum(dim=1, keepdim=True)
-        self._longest = int(self._places.max())
-        logits = torch.cat([half.logits[:, -1][self._order] for half in (grounded, ungrounded)])
-        return logits.float()
-
-    def append(self, tokens: Tensor) -> Tensor:
-        """Append `tokens` (rows, 1) to both halves: logits (2 * rows, vocabulary) in float32."""
-        self._longest += 1
-        require_fit(self._model, self._longest, "the prompt with its answer")
-        arguments: dict[str, Any] = dict(self._only_last)
-        self._mask = torch.nn.functional.pad(self._mask, (0, 1), value=1)
-        if self._padded or not self._takes_positions:
-            arguments["attention_mask"] = self._mask
-        if self._takes_positions:
-            arguments["position_ids"] = self._places
-        with FewRows():
-            output = self._model(
-                input_ids=tokens.repeat(2, 1), past_key_values=self._cache, use_cache=True, **arguments
-            )
-        self._places = self._places + 1
-        logits: Tensor = output.logits[:, -1].float()
-        return logits
-
-    def grounded_cache(self) -> Cache:
-        """Keys and values of the grounded rows alone."""
-        rows = len(self._order)
-        width = self._grounded.ids.shape[1] + self._cache.get_seq_length() - self._start
-        return top_rows(self._cache, rows, width)
-
-    @property
-    def _start(self) -> int:
-        """Columns of the joint cache that hold prompts."""
-        return max(self._grounded.ids.shape[1], self._ungrounded.ids.shape[1])
-
-    def _prefill(self, prompt: Prompt) -> Any:
-        arguments: dict[str, Any] = dict(self._only_last)
-        if self._takes_positions:
-            arguments["position_ids"] = positions(prompt.mask)
-        if not self._takes_positions or not bool(prompt.mask.all()):
-            arguments["attention_mask"] = prompt.mask
-        output = self._model(
-            input_ids=prompt.ids, past_key_values=DynamicCache(config=self._model.config), use_cache=True, **arguments
-        )
-        if not isinstance(output.past_key_values, DynamicCache):
-            raise ModelError("PMIDecoding needs a model with a key-value cache: use the logits processor")
-        return output
+def _joint_cache(model: PreTrainedModel, grounded: Prompt, ungrounded: Prompt) -> PromptCache:
+    """Both prompts, every one once, though `generate` repeats the grounded ones for several sequences."""
+    rows = rows_for(ungrounded, len(grounded.ids))
+    require_one_each((grounded.ids[1:] != grounded.ids[:-1]).any(dim=1), ungrounded, rows)
+    one_each = torch.arange(0, len(rows), len(rows) // len(ungrounded.ids), device=grounded.ids.device)
+    return PromptCache(model, grounded.select(one_each), ungrounded)
 
 
 def _require_supported(
@@ -224,6 +149,10 @@ def _require_supported(
         raise InputError("PMIDecoding is for decoder-only models" + instead)
     if not takes(model, "past_key_values"):
         raise ModelError("PMIDecoding needs a model with a key-value cache" + instead)
+    if not can_be_joined(model):
+        raise ModelError(
+            "PMIDecoding needs a cache that keeps every token, and a layer of this model forgets" + instead
+        )
     if (config.num_beams or 1) > 1:
         raise InputError(f"PMIDecoding has no beam search, num_beams is {config.num_beams}" + instead)
     if synced_gpus or config.output_attentions or config.output_hidden_states:

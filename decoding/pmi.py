@@ -2,7 +2,7 @@
 
 West et al. (ACL 2022), section 3.3.2. Exact under greedy search, sampling, beams, several returned
 sequences, padded batches, encoder-decoder models and assisted decoding. The ungrounded distribution comes
-from `groundrail.decoding.ungrounded`, the equations from `groundrail.decoding.steering`; running both
+from `groundrail.decoding.prompt_cache`, the equations from `groundrail.decoding.steering`; running both
 contexts in one forward pass is `groundrail.decoding.joint`.
 """
 
@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 from transformers.generation.logits_process import LogitsProcessor
 
-from groundrail.decoding.prompts import TokenInputs, require_fit, require_one_each, vocabulary
+from groundrail.decoding.prompt_cache import PromptCache
+from groundrail.decoding.prompts import TokenInputs, as_prompt, require_fit, require_one_each, require_same_vocabulary
 from groundrail.decoding.steering import PMI, combine
-from groundrail.decoding.ungrounded import UngroundedContext
 from groundrail.errors import InputError, ModelError
 
 if TYPE_CHECKING:
@@ -57,17 +57,13 @@ class PMILogitsProcessor(LogitsProcessor):
         prompt_length: int | None = None,
     ) -> None:
         estimator = model if ungrounded_model is None else ungrounded_model
-        if vocabulary(model) != vocabulary(estimator):
-            raise ModelError(
-                f"the ungrounded model scores {vocabulary(estimator)} tokens, the generating one "
-                f"{vocabulary(model)}: both need the same vocabulary"
-            )
+        require_same_vocabulary(model, estimator)
         if prompt_length is not None and prompt_length < 1:
             raise InputError(f"prompt_length is {prompt_length}: it must be at least 1")
         self.model = model
         self.pmi = pmi
         self.renormalize = renormalize
-        self._context = UngroundedContext(estimator, ungrounded)
+        self._context = PromptCache(estimator, as_prompt(ungrounded, "the ungrounded prompt", estimator.device))
         self._fixed_start = prompt_length
         self.reset()
 
@@ -117,7 +113,7 @@ class PMILogitsProcessor(LogitsProcessor):
         log_p_grounded = torch.log_softmax(scores.float(), dim=-1)
         start = self._follow(rows, log_p_grounded)
         continuation = rows if self._context.is_encoder_decoder else rows[:, start:]
-        log_p_ungrounded = self._context.log_probs(continuation).to(scores.device)
+        log_p_ungrounded = torch.log_softmax(self._context.next_logits(continuation)[0], dim=-1).to(scores.device)
         if log_p_grounded.shape[-1] != log_p_ungrounded.shape[-1]:
             raise ModelError(
                 f"the ungrounded model scores {log_p_ungrounded.shape[-1]} tokens, the generating one "
@@ -168,7 +164,7 @@ class PMILogitsProcessor(LogitsProcessor):
             require_fit(self.model, _certain_tokens(prompt), "the grounded prompt")
             changes = (prompt[1:] != prompt[:-1]).any(dim=1)
         rows = self._context.rows_of(prompt.shape[0])
-        require_one_each(changes, self._context.prompt, rows)
+        require_one_each(changes, self._context.prompts[0], rows)
         self._prompt = prompt
 
     def _may_continue(self, input_ids: Tensor) -> bool:
@@ -207,7 +203,7 @@ def _certain_tokens(prompt: Tensor) -> int:
 
 
 class PMIAdditionLogitsProcessor(PMILogitsProcessor):
-    """Equation 5: softmax(log P_g + alpha * s_pmi), alpha >= 0.
+    """Equation 6: softmax(log P_g + alpha * s_pmi), alpha in [0, 1] in the paper, any from 0 here.
 
     Other arguments: see `PMILogitsProcessor`.
 
@@ -236,7 +232,7 @@ class PMIAdditionLogitsProcessor(PMILogitsProcessor):
 
 
 class PMIInterpolationLogitsProcessor(PMILogitsProcessor):
-    """Equation 6: softmax((1 - alpha) * log P_g + alpha * s_pmi), 0 <= alpha <= 1.
+    """Equation 5: softmax((1 - alpha) * log P_g + alpha * s_pmi), 0 <= alpha <= 1.
 
     Other arguments: see `PMILogitsProcessor`.
     """

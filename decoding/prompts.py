@@ -6,14 +6,14 @@ Shared by everything that runs a model on a second context. Nothing here calls a
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 import torch
 from torch import Tensor
 
-from groundrail.errors import InputError, SourceTooLongError
+from groundrail.errors import InputError, ModelError, SourceTooLongError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -23,10 +23,11 @@ TokenInputs: TypeAlias = "Mapping[str, Tensor] | Tensor"
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """`ids` and `mask`, both (rows, width); the mask is 1 at tokens and 0 at padding."""
+    """`ids` and `mask`, both (rows, width); the mask is 1 at tokens and 0 at padding. `name` is for errors."""
 
     ids: Tensor
     mask: Tensor
+    name: str = "the prompt"
 
     @property
     def longest(self) -> int:
@@ -35,17 +36,18 @@ class Prompt:
 
     def to(self, device: torch.device) -> Prompt:
         """The same prompt on another device."""
-        return Prompt(self.ids.to(device), self.mask.to(device))
+        return replace(self, ids=self.ids.to(device), mask=self.mask.to(device))
 
     def select(self, rows: Tensor) -> Prompt:
         """The given rows, in the given order."""
-        return Prompt(self.ids[rows], self.mask[rows])
+        return replace(self, ids=self.ids[rows], mask=self.mask[rows])
 
     def followed_by(self, continuation: Tensor) -> Prompt:
         """Each row with the same row of `continuation` (rows, n) appended."""
-        return Prompt(
-            torch.cat([self.ids, continuation], dim=1),
-            torch.cat([self.mask, torch.ones_like(continuation)], dim=1),
+        return replace(
+            self,
+            ids=torch.cat([self.ids, continuation], dim=1),
+            mask=torch.cat([self.mask, torch.ones_like(continuation)], dim=1),
         )
 
 
@@ -67,13 +69,23 @@ def as_prompt(inputs: TokenInputs, name: str, device: torch.device) -> Prompt:
     empty = (mask.sum(dim=1) == 0).nonzero().flatten().tolist()
     if empty or not ids.numel():
         raise InputError(f"{name} has no token in rows {empty}: give at least a beginning-of-sequence token")
-    return Prompt(ids, mask)
+    return Prompt(ids, mask, name)
 
 
 def left_padded(prompt: Prompt) -> Prompt:
     """The same rows with their padding moved to the left, and columns that are all padding removed."""
     order = prompt.mask.argsort(dim=1, stable=True)[:, -prompt.longest :]
-    return Prompt(prompt.ids.gather(1, order), prompt.mask.gather(1, order))
+    return replace(prompt, ids=prompt.ids.gather(1, order), mask=prompt.mask.gather(1, order))
+
+
+def stacked(prompts: Sequence[Prompt]) -> Prompt:
+    """The rows of all prompts over each other, with padding on the left of the narrower ones."""
+    width = max(prompt.ids.shape[1] for prompt in prompts)
+    ids, masks = (
+        torch.cat([torch.nn.functional.pad(each, (width - each.shape[1], 0)) for each in tensors])
+        for tensors in zip(*((prompt.ids, prompt.mask) for prompt in prompts), strict=True)
+    )
+    return Prompt(ids, masks)
 
 
 def positions(mask: Tensor) -> Tensor:
@@ -135,3 +147,12 @@ def takes(model: PreTrainedModel, argument: str) -> bool:
 def vocabulary(model: PreTrainedModel) -> int:
     """Number of next-token scores the model gives."""
     return int(model.config.get_text_config(decoder=True).vocab_size)
+
+
+def require_same_vocabulary(model: PreTrainedModel, ungrounded_model: PreTrainedModel) -> None:
+    """Raise `ModelError` unless both models score the same number of tokens."""
+    if vocabulary(model) != vocabulary(ungrounded_model):
+        raise ModelError(
+            f"the ungrounded model scores {vocabulary(ungrounded_model)} tokens, the generating one "
+            f"{vocabulary(model)}: both need the same vocabulary"
+        )

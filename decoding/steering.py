@@ -1,4 +1,4 @@
-"""PMI steering as pure functions: West et al. (ACL 2022), section 3.3.2, equations 5 and 6.
+"""PMI steering as pure functions: West et al. (ACL 2022), section 3.3.2, equations 4 to 6.
 
 Says how two next-token distributions become one. Where they come from (a logits processor, one joint
 pass, a scored target) is left to the modules that call this one.
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class PMI:
-    """How far to steer by s_pmi = log P(t | source, context) - log P(t | context).
+    """How far to steer by s_pmi = log P(t | source, context) - log P(t | context), equation 4.
 
-    `alpha`: >= 0 for addition, in [0, 1] for interpolation; 0 leaves the grounded model as it is.
+    `alpha`: in [0, 1]; 0 leaves the grounded model as it is. The paper's range holds for both methods, but for
+    addition more is allowed here, as classifier-free guidance uses it (`guidance_scale` is 1 + alpha) and a retry
+    does (`Sampling.retry_alpha`).
     `floor`: beta in (0, 1]; only tokens with P_grounded >= beta * max P_grounded stay possible, which keeps a
     large ratio from promoting a token that the grounded model finds implausible. `None`: no floor, as in the
     paper. `InputError` if a number is out of range.
@@ -44,9 +46,8 @@ class PMI:
 def combine(log_p_grounded: Tensor, log_p_ungrounded: Tensor, pmi: PMI, *, renormalize: bool = True) -> Tensor:
     """Steered log-probabilities over the last dimension, in the shape of the inputs.
 
-    Addition (equation 5): log P_g + alpha * s_pmi. Interpolation (equation 6): (1 - alpha) * log P_g
-    + alpha * s_pmi, which is log P_g - alpha * log P_u. Both inputs are log-probabilities (after
-    log-softmax). A token that the grounded model rules out (-inf) stays out; one that only the ungrounded
+    Interpolation (equation 5): (1 - alpha) * log P_g + alpha * s_pmi, which is log P_g - alpha * log P_u.
+    Addition (equation 6): log P_g + alpha * s_pmi. Both inputs are log-probabilities (after log-softmax). A token that the grounded model rules out (-inf) stays out; one that only the ungrounded
     model rules out has no finite s_pmi and keeps log P_g. `renormalize=False` leaves out the softmax of the
     equations, which changes no ranking within a step.
     """

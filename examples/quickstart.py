@@ -14,6 +14,6 @@ answer = (
 result = Guard().check(answer, source)
 for sentence in result.sentences:
     print(f"{sentence.verdict:12} {sentence.text.strip()}")
-    for citation in sentence.citations if sentence.released else ():
+    for citation in sentence.supporting:
         print(f"{'':12} ↳ {citation.text.strip()}  [{citation.start}:{citation.end}]")
 print("\nReleased:", result.text)

@@ -57,11 +57,11 @@ def leans_on_previous(claim: str) -> bool:
 def in_context(claim_of: ClaimOf) -> ClaimOf:
     """Like `claim_of`, but a claim that leans on the sentence before is scored together with it."""
 
-    def joined(sentence: str, previous: str) -> str | None:
-        claim = claim_of(sentence, previous)
+    def joined(sentence: str, previous: str, prompt: str) -> str | None:
+        claim = claim_of(sentence, previous, prompt)
         if claim is None or not leans_on_previous(claim):
             return claim
-        before = claim_of(previous, "")
+        before = claim_of(previous, "", prompt)
         return claim if before is None else f"{before} {claim}"
 
     return joined

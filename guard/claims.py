@@ -2,22 +2,28 @@
 
 Plain rules, closed by design: a sentence counts as claimless only when it is made of known polite
 phrases from end to end. A phrase with room for a fact in it is a claim, question mark or not, and
-so is a bare "Yes", which answers something.
+so is a bare "Yes", which is checked together with what it answers.
 """
 
 import re
 import unicodedata
+
+from groundrail.english.answers import leans_on_question, opens_with_answer, question_of
+from groundrail.english.pointers import without_footnotes
+from groundrail.english.visible import visible
+from groundrail.errors import UncheckableError
 
 _LONGEST_PHRASE = 200
 """Characters; a longer text is a claim without a look."""
 
 _BULLETS = re.compile(r"\s*(?:(?:[-+–](?!\s*\d)|[*•‣◦▪·>]|#{1,6})\s+)*")
 _ENUMERATOR = re.compile(r"(?:\(?\d{1,2}[.)]|\(?[a-zA-Z]\))\s+")
-_EMPHASIS = re.compile(r"(\*\*|__|`)(.+?)\1")
-_FOOTNOTES = re.compile(r"(?:\s?\[\d{1,2}\])++(?=\s*+(?:[.,;:!?]|$|(?:and|but|or|while)\b))")
-_BEFORE_A_VALUE = frozenset(
-    "a an the is are was were be of for to by at in on from about around only exactly than or and = :".split()
+_DECORATION = re.compile(
+    "[\U0001f600-\U0001f637\U0001f638-\U0001f644\U0001f642\U0001f917\U0001f929\U0001f970\U0001f973\U0001f389\U0001f38a\u2728"
+    "\U0001f31f\u2b50\U0001f64f\U0001f680\U0001f4a1\U0001f4cc\U0001f44b]"
 )
+"""Faces and the like, which say nothing. A thumb up, a check mark, a prohibition sign do."""
+
 _RULES = frozenset("|=~^`<>+")
 """Symbols, beside punctuation, that rules and table borders are made of."""
 
@@ -69,26 +75,40 @@ _CLAIMLESS = re.compile(
 _REFUSED = re.compile(rf"(?:(?:{'|'.join(_REFUSAL)}){_SEPARATED})+", re.IGNORECASE)
 
 
-def claim_of(sentence: str, previous: str = "") -> str | None:
-    """The text to check, list marks, emphasis and footnote marks removed; None where nothing is claimed.
+def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
+    """The text to check as a reader sees it, list marks and footnote marks removed; None where nothing is claimed.
 
     None for white space, rules and bare list marks, and for greetings, thanks, refusals, lead-ins and
     questions back to the reader that consist of known phrases alone. A number counts as a list mark where
-    `previous`, the text shown before, ended its line.
+    `previous`, the text shown before, ended its line. What says something only as an answer is put after its
+    question: `previous` where that asks one, else the one that `prompt` ends with.
+
+    Raises: UncheckableError for a sentence that readers would read differently, and for an answer without question.
     """
-    text = sentence.strip()
+    text = visible(sentence).text.strip()
     bare = text[_BULLETS.match(text).end() :]  # type: ignore[union-attr]  # it matches the empty text too
     mark = _ENUMERATOR.match(bare) if not previous.strip() or previous.rstrip(" ").endswith("\n") else None
     if mark:
         bare = bare[mark.end() :]
-    bare = _FOOTNOTES.sub(_without_marks, _EMPHASIS.sub(r"\2", bare)).strip()
+    bare = _DECORATION.sub("", without_footnotes(bare)).strip()
     if all(
         character in _RULES or unicodedata.category(character)[0] in "PZ" or character.isspace() for character in bare
     ):
         return None if not mark else text
     if _fully(_CLAIMLESS, bare):
         return None if not mark else text
-    return bare
+    return _with_question(bare, previous, prompt)
+
+
+def _with_question(claim: str, previous: str, prompt: str) -> str:
+    """A short answer after its question, any other claim as it is."""
+    leans = leans_on_question(claim)
+    if not leans and not opens_with_answer(claim):
+        return claim
+    question = question_of(previous) or question_of(prompt)
+    if not question and leans:
+        raise UncheckableError("it says something only as an answer, and there is no question to it")
+    return f"{question} {claim}".strip()
 
 
 def is_refusal(text: str) -> bool:
@@ -99,9 +119,3 @@ def is_refusal(text: str) -> bool:
 def _fully(pattern: re.Pattern[str], text: str) -> bool:
     plain = " ".join(text.replace("’", "'").split()).strip("\"'“”‘’()*_ ")
     return len(plain) <= _LONGEST_PHRASE and pattern.fullmatch(plain) is not None
-
-
-def _without_marks(match: re.Match[str]) -> str:
-    """Footnote marks go, but not what stands in brackets where a value is due: "the rent is [900]."."""
-    words = match.string[max(0, match.start() - 20) : match.start()].lower().split()
-    return match[0] if not words or words[-1] in _BEFORE_A_VALUE else ""

@@ -1,17 +1,20 @@
-"""The `groundrail` command: check an answer, ask a model under guard, see a demo, evaluate, calibrate.
+"""The `groundrail` command: check an answer, ask a model under guard, see a demo, score a corpus, evaluate, calibrate.
 
-Exit codes: 0 when everything is supported, 1 when something is not, 2 when the command cannot be carried out.
+Exit codes: 0 when everything is supported, 1 when something is not, 2 when the command cannot be carried out, its
+output could not be written or the answer says nothing, 130 when it was interrupted.
 """
 
 import argparse
 import math
+import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from groundrail import __version__
+from groundrail.english.visible import is_blank
 from groundrail.errors import GroundrailError, InputError, MissingExtraError
 from groundrail.types import Document, as_documents
 
@@ -26,23 +29,46 @@ SUPPORTED, UNSUPPORTED, BAD_USE = 0, 1, 2
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; errors become one line on standard error."""
     try:
+        code = _run(arguments)
+        if sys.stdout is not None:
+            sys.stdout.flush()  # a full disk or a closed pipe shows here at the latest
+        return code
+    except BrokenPipeError:  # whoever read along has gone, and need not be told
+        _abandon_output()
+        return BAD_USE
+    except OSError as error:
+        _abandon_output()
+        return _fail(f"reading or writing failed: {error}")
+
+
+def _run(arguments: Sequence[str] | None) -> int:
+    try:
         parser = _parser()
         options = parser.parse_args(arguments)
+        if sys.stdout is None:
+            raise InputError("standard output is closed: there is nowhere to write the result to")
         return int(options.run(options))
     except (GroundrailError, ValueError) as error:
-        print(f"groundrail: {error}", file=sys.stderr)
-        return BAD_USE
+        return _fail(str(error))
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "rich":
             raise
-        print(f"groundrail: {MissingExtraError('The command line', 'cli')}", file=sys.stderr)
-        return BAD_USE
+        return _fail(str(MissingExtraError("The command line", "cli")))
     except KeyboardInterrupt:
-        print("groundrail: interrupted", file=sys.stderr)
+        _fail("interrupted")
         return 130
-    except BrokenPipeError:
-        sys.stderr.close()
-        return BAD_USE
+
+
+def _fail(message: str) -> int:
+    if sys.stderr is not None:
+        shown = "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in message)
+        print(f"groundrail: {shown}", file=sys.stderr)
+    return BAD_USE
+
+
+def _abandon_output() -> None:
+    """Standard output goes nowhere from here, so that the interpreter's last flush fails no more."""
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -52,6 +78,8 @@ def _parser() -> argparse.ArgumentParser:
         if error.name != "rich":
             raise
         raise MissingExtraError("The groundrail command", "cli") from error
+    from groundrail.serve.cli import add_serve_parser
+
     parser = argparse.ArgumentParser(
         prog="groundrail", description="Let a sentence out only when the source supports it."
     )
@@ -73,10 +101,25 @@ def _parser() -> argparse.ArgumentParser:
     ask.set_defaults(run=_ask)
 
     demo = commands.add_parser("demo", help="see a small model's answers checked against real documents")
+    demo.add_argument("--web", action="store_true", help="in a browser, on a page to try your own texts on")
     demo.set_defaults(run=_demo)
+    _add_score(commands)
     add_eval_parser(commands)
     add_calibrate_parser(commands)
+    add_serve_parser(commands)
     return parser
+
+
+def _add_score(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    score = commands.add_parser("score", help="score a corpus of claims, on this machine or on Ray")
+    score.add_argument("input", metavar="INPUT", type=Path, help="JSON lines or Parquet with id, claim and source")
+    score.add_argument("--out", required=True, type=Path, metavar="DIR", help="Parquet files; run again to continue")
+    score.add_argument("--engine", choices=("local", "ray"), default="local")
+    score.add_argument("--workers", type=int, default=1, help="actors on Ray, each with a model")
+    score.add_argument("--gpus", type=float, default=0.0, help="of each actor, whole or a fraction")
+    score.add_argument("--entailment", metavar="ID", help="model id or folder of the judge (the built-in one)")
+    score.add_argument("--threshold", type=float, help="score from which a claim is supported (the judge's own)")
+    score.set_defaults(run=_score)
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
@@ -90,13 +133,14 @@ def _check(options: argparse.Namespace) -> int:
     if [options.answer, *options.source].count("-") > 1:
         raise InputError("standard input can be read once: name a file for the answer or for the source")
     answer, documents = _read(options.answer), as_documents(_documents(options.source))
+    if is_blank(answer):
+        raise InputError("the answer is empty: there is nothing to check")
     with _progress("checking") as report:
         result = _guard(options, report=report).check(answer, documents)
     if options.html is not None:
-        try:
-            options.html.write_text(result.to_html(), encoding="utf-8")
-        except OSError as error:
-            raise InputError(f"cannot write {options.html}: {error.strerror}") from error
+        from groundrail.report.html import save
+
+        save(result.to_html(documents), options.html)
     if options.json:
         print(result.model_dump_json(indent=2))
     else:
@@ -137,7 +181,33 @@ def _ask(options: argparse.Namespace) -> int:
     return SUPPORTED if stream.result.supported else UNSUPPORTED
 
 
+def _score(options: argparse.Namespace) -> int:
+    from functools import partial
+
+    from groundrail.corpus import score_corpus
+    from groundrail.scoring.registry import as_scorer
+
+    with _progress("scoring") as report:
+        counts = score_corpus(
+            options.input,
+            options.out,
+            partial(as_scorer, options.entailment),
+            engine=options.engine,
+            threshold=options.threshold,
+            workers=options.workers,
+            gpus=options.gpus,
+            progress=report,
+        )
+    told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
+    print(f"{counts.total()} rows in {options.out}: {told or 'none'}")
+    return SUPPORTED if set(counts) <= {"supported"} else UNSUPPORTED
+
+
 def _demo(options: argparse.Namespace) -> int:
+    if options.web:
+        from groundrail.serve.cli import run_demo
+
+        return run_demo()
     from groundrail.demo import run
 
     return run(_console())
@@ -165,8 +235,12 @@ def _guard(
 def _console() -> "Console":
     from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=False)
-    return console if console.is_terminal else Console(highlight=False, width=160, no_color=True)
+    class Output(Console):
+        def on_broken_pipe(self) -> NoReturn:  # rich would leave with exit code 1
+            raise BrokenPipeError("whoever read along has gone")
+
+    console = Output(highlight=False, soft_wrap=False)
+    return console if console.is_terminal else Output(highlight=False, width=160, no_color=True)
 
 
 def _status(doing: str):  # type: ignore[no-untyped-def]
@@ -198,6 +272,8 @@ def _documents(names: Sequence[str]) -> list[Document]:
 def _read(name: str) -> str:
     """Text of a file or standard input. Raises: InputError in one line for whatever cannot be read as UTF-8."""
     try:
+        if name == "-" and sys.stdin is None:
+            raise InputError("standard input is closed: name a file, or pipe the text in")
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except FileNotFoundError:
         raise InputError(f"{name}: there is no such file") from None

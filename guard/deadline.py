@@ -1,79 +1,188 @@
-"""Calling a function that must answer in time, from plain and from async code."""
+"""Calling a function that must answer in time, from plain and from async code.
+
+A thread cannot be stopped. What is late is left behind: it runs to its end, its outcome goes to `late`, and only so
+many may be left behind at once. At the interpreter's end those still running are told to stop and get a moment to
+come back, since a thread that is cut off inside native code takes the process down with it.
+"""
 
 import asyncio
+import atexit
 import contextvars
+import ctypes
 import queue
 import threading
+import time
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from typing import Any, TypeVar
 
 T = TypeVar("T")
+
+MOMENT = 5.0
+"""Seconds that the interpreter waits at its end for calls that were left behind."""
 
 
 class OverdueError(TimeoutError):
     """A deadline of ours has passed; other TimeoutErrors are the callee's own failures."""
 
-    def __init__(self, seconds: float | None) -> None:
-        super().__init__(f"no answer within {seconds:g} seconds" if seconds is not None else "no answer in time")
+    def __init__(self, seconds: float | None, reason: str = "") -> None:
+        super().__init__(
+            reason or (f"no answer within {seconds:g} seconds" if seconds is not None else "no answer in time")
+        )
 
 
-def within(timeout: float | None, function: Callable[..., T], *arguments: Any) -> T:
-    """Call a function; if it takes longer than `timeout` seconds, leave it behind and raise OverdueError.
+class Calls:
+    """Makes calls in threads that it keeps for the next ones. `most_left`: calls that may be left behind at once.
 
-    A thread cannot be stopped: what was left behind runs to its end, and its outcome is forgotten.
+    Beyond that, calls with a deadline are overdue without being made.
     """
-    if timeout is None:
-        return function(*arguments)
-    outcome: queue.SimpleQueue[tuple[T | None, Exception | None]] = queue.SimpleQueue()
-    _in_thread(lambda value, error: outcome.put((value, error)), function, arguments)
-    try:
-        value, error = outcome.get(timeout=timeout)
-    except queue.Empty:
-        raise OverdueError(timeout) from None
-    if error is not None:
-        raise error
-    return value  # type: ignore[return-value]
 
+    def __init__(self, most_left: int = 16) -> None:
+        self.most_left = most_left
+        self._idle: list[_Thread] = []
+        self._left: set[_Thread] = set()
+        self._lock = threading.Lock()
 
-async def awithin(timeout: float | None, function: Callable[..., T], *arguments: Any) -> T:
-    """`within` for an event loop: the function has its own thread, which nothing waits for once it is late."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
+    @property
+    def left(self) -> int:
+        """Calls that were left behind and still run."""
+        return len(self._left)
 
-    def settle(value: Any, error: Exception | None) -> None:
-        if future.done():
-            return
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(value)
+    def within(
+        self,
+        timeout: float | None,
+        function: Callable[..., T],
+        *arguments: Any,
+        late: Callable[[T], object] | None = None,
+    ) -> T:
+        """Call a function, in this thread where there is no `timeout`.
 
-    def tell(value: T | None, error: Exception | None) -> None:
-        if not loop.is_closed():
-            loop.call_soon_threadsafe(settle, value, error)
+        `late` gets what it returns once it was left behind.
 
-    _in_thread(tell, function, arguments)
-    done, _ = await asyncio.wait({future}, timeout=timeout)
-    if not done:
-        future.cancel()
-        raise OverdueError(timeout)
-    return future.result()
-
-
-def _in_thread(
-    tell: Callable[[Any, Exception | None], object], function: Callable[..., Any], arguments: tuple[Any, ...]
-) -> None:
-    """Call the function in a thread of its own, in the caller's context; tell its value or its error."""
-
-    def work() -> None:
+        Raises: OverdueError after `timeout` seconds; what the function raises, KeyboardInterrupt included.
+        """
+        if timeout is None:
+            return function(*arguments)
+        thread, outcome = self._begin(timeout, function, arguments)
         try:
-            value = function(*arguments)
-        except StopIteration as stopped:  # which a future cannot hold
-            tell(None, RuntimeError(f"{stopped!r} was raised"))
-        except Exception as raised:
-            tell(None, raised)
-        else:
-            tell(value, None)
+            done = bool(wait({outcome}, timeout).done)
+        except BaseException:
+            self._leave(thread, outcome, late)
+            raise
+        if not done:
+            self._leave(thread, outcome, late)
+            raise OverdueError(timeout)
+        return outcome.result()
 
-    context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(work,), daemon=True, name="groundrail-deadline").start()
+    async def awithin(
+        self,
+        timeout: float | None,
+        function: Callable[..., T],
+        *arguments: Any,
+        late: Callable[[T], object] | None = None,
+    ) -> T:
+        """`within` for an event loop, which it never blocks; cancelled, it leaves the call behind."""
+        thread, outcome = self._begin(timeout, function, arguments)
+        future = asyncio.wrap_future(outcome)
+        try:
+            done, _ = await asyncio.wait({future}, timeout=timeout)
+        except BaseException:
+            self._leave(thread, outcome, late)
+            future.cancel()
+            raise
+        if not done:
+            self._leave(thread, outcome, late)
+            future.cancel()
+            raise OverdueError(timeout)
+        return future.result()
+
+    def _begin(
+        self, timeout: float | None, function: Callable[..., T], arguments: tuple[Any, ...]
+    ) -> "tuple[_Thread, Future[T]]":
+        if timeout is not None and timeout <= 0:
+            raise OverdueError(timeout, "there was no time left")
+        if timeout is not None and self.left >= self.most_left:
+            raise OverdueError(timeout, f"{self.left} calls that missed their deadline are still running")
+        with self._lock:
+            thread = self._idle.pop() if self._idle else _Thread(self._free)
+        return thread, thread.call(function, arguments)
+
+    def _free(self, thread: "_Thread") -> None:
+        with self._lock:
+            self._left.discard(thread)
+            self._idle.append(thread)
+
+    def _leave(self, thread: "_Thread", outcome: "Future[T]", late: Callable[[T], object] | None) -> None:
+        with self._lock:
+            if not outcome.done():
+                self._left.add(thread)
+        if late is not None:
+            outcome.add_done_callback(lambda done: late(done.result()) if done.exception() is None else None)
+
+
+_running: set["_Thread"] = set()
+
+
+class _Thread:
+    """One thread that makes one call after another; `free` is told of every end."""
+
+    def __init__(self, free: "Callable[[_Thread], None]") -> None:
+        self._free = free
+        self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self.idle = threading.Event()
+        self._thread = threading.Thread(target=self._work, daemon=True, name="groundrail-call")
+        self._thread.start()
+
+    def call(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> "Future[T]":
+        """Make a call in the caller's context."""
+        outcome: Future[T] = Future()
+        outcome.set_running_or_notify_cancel()
+        context = contextvars.copy_context()
+
+        def job() -> None:
+            try:
+                value = context.run(function, *arguments)
+            except StopIteration as stopped:  # which no future can hold
+                self._end(outcome.set_exception, RuntimeError(f"{stopped!r} was raised"))
+            except BaseException as raised:  # the caller's to handle, an interrupt too
+                self._end(outcome.set_exception, raised)
+            else:
+                self._end(outcome.set_result, value)
+
+        self.idle.clear()
+        _running.add(self)
+        self._jobs.put(job)
+        return outcome
+
+    def stop(self) -> None:
+        """Have the call end at its next step in Python; one that waits in native code goes on waiting."""
+        if self._thread.ident is not None:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), ctypes.py_object(_Exiting))
+
+    def _end(self, settle: Callable[[Any], None], value: Any) -> None:
+        _running.discard(self)
+        self.idle.set()
+        settle(value)
+        self._free(self)
+
+    def _work(self) -> None:
+        while True:
+            self._jobs.get()()
+
+
+class _Exiting(BaseException):
+    """The interpreter ends."""
+
+
+@atexit.register
+def _stop_running() -> None:
+    running = list(_running)
+    for thread in running:
+        thread.stop()
+    end = time.monotonic() + MOMENT
+    for thread in running:
+        thread.idle.wait(max(0.0, end - time.monotonic()))
+
+
+_calls = Calls(most_left=64)
+within, awithin = _calls.within, _calls.awithin

@@ -1,80 +1,92 @@
 """Who does what the loop asks for: in plain code, on an event loop, and for text that is pushed in from outside.
 
-Three drivers of the one loop, and what they share: a source that is read once an answer, a session's pieces.
-The rules are in `groundrail.loop` and `groundrail.policy`.
+Three drivers of the one loop. The rules are in `groundrail.loop` and `groundrail.policy`; how a scorer and a
+generator are asked is in `groundrail.reading` and `groundrail.writing`.
 """
 
 import asyncio
-import threading
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Generator
 from typing import Any
 
-from groundrail.deadline import OverdueError, awithin, within
 from groundrail.errors import GenerationError, InputError, UnsupportedError
-from groundrail.generators import Session
-from groundrail.loop import Accept, CanRetry, CutOff, Judge, Read, Reject, Release, Steps
-from groundrail.scoring.base import Reader, Score, Scorer
-from groundrail.types import CheckedSentence, Document, GuardResult
+from groundrail.loop import CanRetry, Judge, Read, Release, Steps
+from groundrail.reading import Reading
+from groundrail.types import CheckedSentence, GuardResult
+from groundrail.writing import Writing
 
 
-def drive(steps: Steps, judged: "Reading", session: Session | None) -> Iterator[CheckedSentence | GuardResult]:
+def drive(steps: Steps, judged: Reading, writing: Writing | None) -> Generator[CheckedSentence | GuardResult]:
     """Do what the steps ask for; yield the sentences they release, and the result last."""
-    pieces = _Pieces(session)
     outcome: Any = None
     error: Exception | None = None
-    while True:
-        try:
-            step = steps.throw(error) if error is not None else steps.send(outcome)
-        except StopIteration as stop:
-            yield stop.value
-            return
-        outcome, error = None, None
-        try:
-            match step:
-                case Release():
-                    yield step.sentence
-                case Judge():
-                    outcome = within(step.timeout, judged.score, step.claims)
-                case Read():
-                    outcome = within(step.timeout, pieces.read, step.anew)
-                case _:
-                    outcome = _tell(step, _session(session))
-        except GeneratorExit:
-            steps.close()
-            raise
-        except Exception as raised:  # handed to the loop, which gives it a verdict or raises it
-            error = raised
+    try:
+        while True:
+            try:
+                step = steps.throw(error) if error is not None else steps.send(outcome)
+            except StopIteration as stop:
+                yield stop.value
+                return
+            outcome, error = None, None
+            try:
+                match step:
+                    case Release():
+                        yield step.sentence
+                    case Judge():
+                        outcome = judged.do(step)
+                    case _:
+                        outcome = _asked(writing).do(step)
+            except Exception as raised:  # handed to the loop, which gives it a verdict or raises it
+                error = raised
+    finally:
+        steps.close()
+        if writing is not None:
+            writing.close()
 
 
 async def adrive(
-    steps: Steps, judged: "Reading", session: Session | None
-) -> AsyncIterator[CheckedSentence | GuardResult]:
-    """`drive` for an event loop: what has no async form runs in a thread."""
-    pieces = _Pieces(session)
+    steps: Steps, judged: Reading, writing: Writing | None
+) -> AsyncGenerator[CheckedSentence | GuardResult]:
+    """`drive` for an event loop."""
     outcome: Any = None
     error: Exception | None = None
-    while True:
-        try:
-            step = steps.throw(error) if error is not None else steps.send(outcome)
-        except StopIteration as stop:
-            yield stop.value
-            return
-        outcome, error = None, None
-        try:
-            match step:
-                case Release():
-                    yield step.sentence
-                case Judge():
-                    outcome = await judged.ascore(step.claims, step.timeout)
-                case Read():
-                    outcome = await pieces.aread(step.anew, step.timeout)
-                case _:
-                    outcome = _tell(step, _session(session))
-        except GeneratorExit:
-            steps.close()
-            raise
-        except Exception as raised:
-            error = raised
+    try:
+        while True:
+            try:
+                step = steps.throw(error) if error is not None else steps.send(outcome)
+            except StopIteration as stop:
+                yield stop.value
+                return
+            outcome, error = None, None
+            try:
+                match step:
+                    case Release():
+                        yield step.sentence
+                    case Judge():
+                        outcome = await judged.ado(step)
+                    case _:
+                        outcome = await _asked(writing).ado(step)
+            except asyncio.CancelledError as cancelled:
+                if _is_cancelled():
+                    raise
+                error = RuntimeError(f"it cancelled itself: {cancelled!r}")
+            except Exception as raised:
+                error = raised
+    finally:
+        steps.close()
+        if writing is not None:
+            await writing.aclose()
+
+
+def _is_cancelled() -> bool:
+    """Whether somebody asked for this task to end; else what it called was cancelled by itself."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
+
+
+def _asked(writing: Writing | None) -> Writing:
+    if writing is None:
+        raise InputError("there is no generator to read from")
+    return writing
 
 
 class PushedAnswer:
@@ -130,88 +142,8 @@ class PushedAnswer:
                     outcome = False
                 case Judge():
                     try:
-                        outcome = within(step.timeout, self._judged.score, step.claims)
+                        outcome = self._judged.do(step)
                     except Exception as raised:  # the loop gives it a verdict
                         error = raised
         self._told += len(decided)
         return decided
-
-
-class Reading:
-    """A scorer and the documents of one answer, read when the first claim asks for it."""
-
-    def __init__(self, scorer: Scorer, documents: Sequence[Document]) -> None:
-        self._scorer, self._documents = scorer, documents
-        self._reader: Reader | None = None
-        self._lock = threading.Lock()
-
-    def score(self, claims: Sequence[str]) -> list[Score]:
-        """One score a claim."""
-        return self._read().score(claims)
-
-    async def ascore(self, claims: Sequence[str], timeout: float | None) -> list[Score]:
-        """`score`. Raises: OverdueError where reading and scoring take longer than `timeout` seconds."""
-        try:
-            async with asyncio.timeout(timeout) as limit:
-                reader = self._reader or await awithin(None, self._read)
-                return await reader.ascore(claims)
-        except TimeoutError as error:
-            if limit.expired():
-                raise OverdueError(timeout) from error
-            raise
-
-    def _read(self) -> Reader:
-        with self._lock:
-            if self._reader is None:
-                self._reader = self._scorer.read(self._documents)
-            return self._reader
-
-
-class _Pieces:
-    """What a session writes, read piece by piece; None at the end of what it proposes."""
-
-    def __init__(self, session: Session | None) -> None:
-        self._session = session
-        self._proposed: Any = iter(())
-
-    def read(self, anew: bool) -> str | None:
-        if anew:
-            self._propose()
-        if hasattr(self._proposed, "__anext__"):
-            raise InputError("this generator is async; use agenerate or astream")
-        return next(self._proposed, None)
-
-    async def aread(self, anew: bool, timeout: float | None) -> str | None:
-        """Raises: OverdueError where the next piece, a new proposal included, takes longer."""
-        try:
-            async with asyncio.timeout(timeout) as limit:
-                if anew:
-                    await awithin(None, self._propose)
-                if hasattr(self._proposed, "__anext__"):
-                    return await anext(self._proposed, None)
-                return await awithin(None, next, self._proposed, None)
-        except TimeoutError as error:
-            if limit.expired():
-                raise OverdueError(timeout) from error
-            raise
-
-    def _propose(self) -> None:
-        self._proposed = _session(self._session).propose()
-
-
-def _tell(step: Accept | Reject | CanRetry | CutOff, session: Session) -> Any:
-    match step:
-        case Accept():
-            return session.accept(step.n_chars)
-        case Reject():
-            return session.reject(step.n_chars)
-        case CanRetry():
-            return session.can_retry
-        case CutOff():
-            return session.cut_off
-
-
-def _session(session: Session | None) -> Session:
-    if session is None:
-        raise InputError("there is no generator to read from")
-    return session

@@ -17,6 +17,13 @@ class ClaimTooLongError(InputError):
     """A claim leaves no room for any premise in the entailment model; claims are never truncated."""
 
 
+class UncheckableError(InputError):
+    """What a sentence says cannot be told from its text: readers would read it differently, or not at all.
+
+    A guard gives such a sentence the verdict UNSUPPORTED, with this reason.
+    """
+
+
 class SourceTooLongError(InputError):
     """The prompt with its source does not fit the generator's context; a source is never cut silently."""
 

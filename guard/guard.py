@@ -3,22 +3,24 @@
 The rules are in `groundrail.loop` and `groundrail.policy`; `groundrail.drivers` does what the loop asks for.
 """
 
-import asyncio
 import copy
-import threading
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from groundrail.claims import claim_of
-from groundrail.drivers import PushedAnswer, Reading, adrive, drive
+from groundrail.deadline import Calls
+from groundrail.drivers import PushedAnswer, adrive, drive
 from groundrail.errors import InputError
 from groundrail.generators import Generator, as_generator
+from groundrail.locks import LOADING
 from groundrail.loop import ClaimOf, Steps, checked_text, guarded_generation
 from groundrail.policy import Policy
+from groundrail.reading import Reading
 from groundrail.scoring.base import Scorer
 from groundrail.sentences import is_unicode
 from groundrail.streams import AsyncGuardedStream, GuardedStream
 from groundrail.types import Document, GuardResult, Source, as_documents
+from groundrail.writing import Writing
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable
@@ -33,9 +35,10 @@ class Guard:
 
     generator: a callable `(prompt, documents) -> text or pieces`, a `Generator`, or None to only check.
     scorer: how claims are scored. An entailment model or a hub id is SCALE around that. None is the built-in
-        judge on one source sentence at a time, which it judges better than chunks (docs/benchmarks.md).
+        judge on one source sentence at a time, which it judges better than chunks (docs/benchmarks.md). "self" asks
+        the generator, where it is an `HFGenerator`: no second model, and no second opinion either.
     policy: what counts as supported and what happens to the rest.
-    claim_of: (sentence, the one before it) -> what of it is checked, None where it claims nothing.
+    claim_of: (sentence, the one before it, the prompt) -> what of it is checked, None where it claims nothing.
     """
 
     def __init__(
@@ -49,7 +52,8 @@ class Guard:
         self.generator = None if generator is None else as_generator(generator)
         self.policy = policy or Policy()
         self.claim_of = claim_of
-        self._scorer = _Loaded(scorer)
+        self._scorer = _Loaded(_own_judge(self.generator) if scorer == "self" else scorer)
+        self._calls = Calls()
 
     @classmethod
     def from_pretrained(
@@ -89,9 +93,14 @@ class Guard:
         """This guard with another idea of what in a sentence is checked."""
         return self._copy(claim_of=claim_of)
 
-    def check(self, answer: str, source: Source) -> GuardResult:
-        """Check a text that is already written. Raises: InputError; UnsupportedError under `"raise"`."""
-        steps, reading = self._check_steps(answer, source)
+    def check(self, answer: str, source: Source, prompt: str = "") -> GuardResult:
+        """Check a text that is already written, as an answer to `prompt` where there was one.
+
+        "Until Friday." is supported only as an answer to a question.
+
+        Raises: InputError; UnsupportedError under `"raise"`.
+        """
+        steps, reading = self._check_steps(answer, source, prompt)
         stream = GuardedStream(drive(steps, reading, None), None)
         for _ in stream.sentences():
             pass
@@ -100,8 +109,9 @@ class Guard:
     def generate(self, prompt: str, source: Source) -> GuardResult:
         """Write an answer to `prompt`, releasing, retrying or replacing each sentence under the policy.
 
-        Raises: InputError without a generator; UnsupportedError, or the generator's own exception,
-        under `Policy(fallback="raise")`.
+        Raises: InputError for a wrong call, as without a generator; under `Policy(fallback="raise")` UnsupportedError
+        for a sentence, GenerationError where the generator failed, from its own exception. What a fallback or a
+        stop of the policy raises, and interrupts, pass through.
         """
         with self.stream(prompt, source) as stream:
             for _ in stream:
@@ -109,18 +119,21 @@ class Guard:
             return stream.result
 
     def stream(self, prompt: str, source: Source) -> "GuardedStream":
-        """Like `generate`, but iterable: yields released text as soon as its verdict is known."""
-        generator, documents = self._generator(), as_documents(source)
-        session = generator.start(prompt, documents)
-        return GuardedStream(drive(*self._generation(documents), session), session)
+        """Like `generate`, but iterable: yields released text as soon as its verdict is known.
 
-    def pushed(self, source: Source) -> PushedAnswer:
+        Models are loaded here, before any deadline runs; the generator is asked for nothing before the first text is.
+        """
+        documents = as_documents(source)
+        writing = self._writing(prompt, documents)
+        return GuardedStream(drive(*self._generation(documents, prompt), writing), writing)
+
+    def pushed(self, source: Source, prompt: str = "") -> PushedAnswer:
         """Check an answer that someone else writes and hands over piece by piece."""
-        return PushedAnswer(*self._generation(as_documents(source)))
+        return PushedAnswer(*self._generation(as_documents(source), prompt))
 
-    async def acheck(self, answer: str, source: Source) -> GuardResult:
+    async def acheck(self, answer: str, source: Source, prompt: str = "") -> GuardResult:
         """`check` without blocking the event loop."""
-        steps, reading = await asyncio.to_thread(self._check_steps, answer, source)
+        steps, reading = await self._calls.awithin(None, self._check_steps, answer, source, prompt)
         stream = AsyncGuardedStream(adrive(steps, reading, None), None)
         async for _ in stream.sentences():
             pass
@@ -135,10 +148,10 @@ class Guard:
 
     async def astream(self, prompt: str, source: Source) -> "AsyncGuardedStream":
         """`stream` without blocking the event loop: `async for text in await guard.astream(...)`."""
-        generator, documents = self._generator(), as_documents(source)
-        generation = await asyncio.to_thread(self._generation, documents)
-        session = await generator.astart(prompt, documents)
-        return AsyncGuardedStream(adrive(*generation, session), session)
+        documents = as_documents(source)
+        writing = self._writing(prompt, documents)
+        generation = await self._calls.awithin(None, self._generation, documents, prompt)
+        return AsyncGuardedStream(adrive(*generation, writing), writing)
 
     def as_runnable(self, runnable: "Runnable[Any, Any] | None" = None, **options: Any) -> "GuardedRunnable":
         """This guard around a LangChain chain or model, or around its own generator, as a `Runnable`.
@@ -149,24 +162,24 @@ class Guard:
 
         return GuardedRunnable(runnable, guard=self, **options)
 
-    def _check_steps(self, answer: str, source: Source) -> tuple[Steps, Reading]:
+    def _check_steps(self, answer: str, source: Source, prompt: str) -> tuple[Steps, Reading]:
         if not isinstance(answer, str):
             raise InputError(f"an answer is text, not {type(answer).__name__}")
         if not is_unicode(answer):
             raise InputError("the answer holds half a surrogate pair, which is no text; decode it as UTF-8 first")
         documents, scorer = as_documents(source), self.scorer
-        steps = checked_text(answer, documents, self.policy, scorer.threshold, self.claim_of)
-        return steps, Reading(scorer, documents)
+        steps = checked_text(answer, documents, self.policy, scorer.threshold, self.claim_of, prompt)
+        return steps, Reading(scorer, documents, self._calls)
 
-    def _generation(self, documents: Sequence[Document]) -> tuple[Steps, Reading]:
+    def _generation(self, documents: Sequence[Document], prompt: str) -> tuple[Steps, Reading]:
         scorer = self.scorer
-        steps = guarded_generation(documents, self.policy, scorer.threshold, self.claim_of)
-        return steps, Reading(scorer, documents)
+        steps = guarded_generation(documents, self.policy, scorer.threshold, self.claim_of, prompt)
+        return steps, Reading(scorer, documents, self._calls)
 
-    def _generator(self) -> Generator:
+    def _writing(self, prompt: str, documents: Sequence[Document]) -> Writing:
         if self.generator is None:
             raise InputError("this guard has no generator; pass one: Guard(generator), or use check(answer, source)")
-        return self.generator
+        return Writing(self.generator, prompt, documents, self._calls)
 
     def _copy(self, **changes: Any) -> Self:
         twin = copy.copy(self)
@@ -174,14 +187,24 @@ class Guard:
         return twin
 
 
+def _own_judge(generator: Generator | None) -> "EntailmentModel":
+    """The generator's model as judge. Raises: InputError where there is none to ask."""
+    from groundrail.decoding.generator import HFGenerator
+    from groundrail.entailment.causal import CausalEntailment
+
+    if not isinstance(generator, HFGenerator):
+        raise InputError('scorer="self" asks the model that writes, which takes an HFGenerator; pass a judge instead')
+    return CausalEntailment(generator.model, generator.tokenizer)
+
+
 class _Loaded:
     """A scorer, made of whatever the guard was given when first asked for; copies of a guard share it."""
 
     def __init__(self, given: "Scorer | EntailmentModel | str | None") -> None:
-        self._given, self._lock = given, threading.Lock()
+        self._given = given
 
     def get(self) -> Scorer:
-        with self._lock:
+        with LOADING:
             if not isinstance(self._given, Scorer):
                 from groundrail.scoring.registry import as_scorer
 

@@ -15,11 +15,26 @@ from typing import Any, TypeAlias
 
 from groundrail.claims import claim_of
 from groundrail.deadline import OverdueError
-from groundrail.errors import GenerationError, GroundrailError, InputError, ScoringError, UnsupportedError
+from groundrail.english.visible import is_blank
+from groundrail.errors import (
+    GenerationError,
+    GroundrailError,
+    InputError,
+    ScoringError,
+    UncheckableError,
+    UnsupportedError,
+)
 from groundrail.policy import Attempts, Policy
 from groundrail.scoring.base import Score
 from groundrail.sentences import Sentence, Stream, is_finished, is_unicode, split
 from groundrail.types import Attempt, CheckedSentence, Document, GuardResult, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Have the generator start its session; nothing is sent back."""
+
+    timeout: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,10 +47,11 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Send one `Score` a claim."""
+    """Send one `Score` a claim: exact, or good enough to tell which claims reach `threshold`."""
 
     claims: Sequence[str]
     timeout: float | None
+    threshold: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +59,7 @@ class Accept:
     """Tell the session; nothing is sent back."""
 
     n_chars: int
+    timeout: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +67,7 @@ class Reject:
     """Tell the session; nothing is sent back."""
 
     n_chars: int
+    timeout: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +87,25 @@ class Release:
     sentence: CheckedSentence
 
 
-Step: TypeAlias = Read | Judge | Accept | Reject | CanRetry | CutOff | Release
+Step: TypeAlias = Start | Read | Judge | Accept | Reject | CanRetry | CutOff | Release
 Steps: TypeAlias = Generator[Step, Any, GuardResult]
-ClaimOf: TypeAlias = Callable[[str, str], str | None]
-"""(sentence, the one before it) -> the claim to check, None where there is none."""
+ClaimOf: TypeAlias = Callable[[str, str, str], str | None]
+"""(sentence, the one before it, the prompt) -> the claim to check, None where there is none.
+
+Raises: UncheckableError for a sentence that cannot be checked, and is not supported therefore.
+"""
 
 
 class _Answer:
     """What is known of one answer, and the rules that need no I/O."""
 
-    def __init__(self, documents: Sequence[Document], policy: Policy, threshold: float, claim_of: ClaimOf) -> None:
-        self.policy, self.claim_of = policy, claim_of
+    def __init__(
+        self, documents: Sequence[Document], policy: Policy, threshold: float, claim_of: ClaimOf, prompt: str
+    ) -> None:
+        self.policy, self.claim_of, self.prompt = policy, claim_of, prompt
         self.threshold = threshold if policy.threshold is None else policy.threshold
-        self.has_source = any(document.text.strip() for document in documents)
+        self.asked_threshold = None if policy.calibration else self.threshold  # a calibrated value is asked exactly
+        self.has_source = not all(is_blank(document.text) for document in documents)
         self.sentences: list[CheckedSentence] = []
         self.raw = ""
         self.started = time.monotonic()
@@ -107,17 +131,22 @@ class _Answer:
         }
         if score is None:
             return CheckedSentence(**fields, verdict=Verdict.NO_CLAIM)
+        if score.refusal is not None:
+            return CheckedSentence(**fields, verdict=Verdict.UNSUPPORTED, reason=score.refusal)
         value = score.value
         if self.policy.calibration and math.isfinite(value):
             value = self.policy.calibration(value)
         if not math.isfinite(value):
             return CheckedSentence(**fields, verdict=Verdict.ERROR, reason=f"the model gave no score ({value})")
         if value >= self.threshold:
-            return CheckedSentence(**fields, verdict=Verdict.SUPPORTED, score=value, citations=score.citations)
+            return CheckedSentence(
+                **fields, verdict=Verdict.SUPPORTED, score=value, exact=score.exact, citations=score.citations
+            )
         return CheckedSentence(
             **fields,
             verdict=Verdict.UNSUPPORTED,
             score=value,
+            exact=score.exact,
             citations=score.citations,
             conflict=score.conflict,
             reason=_why(score),
@@ -133,29 +162,40 @@ class _Answer:
             seconds=seconds,
         )
 
-    def settle(self, checked: CheckedSentence, earlier: Sequence[Attempt] = ()) -> CheckedSentence:
-        """Decide on release under the policy and write it down."""
-        last = Attempt(
+    def attempt(self, checked: CheckedSentence) -> Attempt:
+        """The sentence as one try among others."""
+        return Attempt(
             text=checked.text,
             verdict=checked.verdict,
             score=checked.score,
             reason=checked.reason,
             seconds=checked.seconds,
         )
-        attempts = (*earlier, last)
+
+    def settle(self, checked: CheckedSentence, earlier: Sequence[Attempt] = ()) -> CheckedSentence:
+        """Decide on release under the policy and write it down."""
         released = self.policy.releases(checked.verdict)
+        attempts = (*earlier, self.attempt(checked if released else self.kept(checked)))
         checked = checked.model_copy(
             update={"attempts": attempts, "released": released, "seconds": sum(a.seconds for a in attempts)}
         )
         if not released:
             checked = self._fall_back(checked)
+            checked = self.kept(checked)
+        start = len(self.raw)
+        checked = checked.model_copy(update={"start": start, "end": start + len(checked.text)})
         self.sentences.append(checked)
         self.raw += checked.text
         if not released and self.policy.fallback == "raise":
-            raise UnsupportedError(
-                f"a sentence is {checked.verdict}: {checked.text.strip()!r} ({checked.reason})", self.result()
-            )
+            said = f": {checked.text.strip()!r}" if self.policy.keep_refused else ""
+            raise UnsupportedError(f"a sentence is {checked.verdict}{said} ({checked.reason})", self.result())
         return checked
+
+    def kept(self, refused: CheckedSentence) -> CheckedSentence:
+        """A refused sentence as results keep it: without what it says, where the policy asks for that."""
+        if self.policy.keep_refused:
+            return refused
+        return refused.model_copy(update={"text": "", "reason": "the text and the reason are not kept"})
 
     def _fall_back(self, checked: CheckedSentence) -> CheckedSentence:
         if self.policy.fallback == "abstain":
@@ -186,16 +226,19 @@ class _Answer:
         costs only itself.
         """
         shown = next((s.text for s in reversed(self.sentences) if s.released), "")
-        previous = [shown, *(s.text for s in sentences)]
-        claims = [self.claim_of(s.text, text) for s, text in zip(sentences, previous, strict=False)]
-        asked = [claim for claim in claims if claim is not None] if self.has_source else []
+        claims = [
+            self._claim(sentence, previous)
+            for sentence, previous in zip(sentences, [shown, *(s.text for s in sentences)], strict=False)
+        ]
+        asked = [claim for claim in claims if isinstance(claim, str)] if self.has_source else []
         started = time.monotonic()
         try:
-            scores = iter(_one_each(asked, (yield Judge(asked, self.time_left(since)))) if asked else ())
+            judge = Judge(asked, self.time_left(since), self.asked_threshold)
+            scores = iter(_one_each(asked, (yield judge)) if asked else ())
         except OverdueError as overdue:
             late = f"no verdict: {overdue}"
             return [
-                self.failed(s, Verdict.TIMEOUT, late) if claim is not None else self.verdict(s, None, 0.0)
+                self.failed(s, Verdict.TIMEOUT, late) if isinstance(claim, str) else self._unasked(s, claim)
                 for s, claim in zip(sentences, claims, strict=True)
             ]
         except Exception as error:  # whatever a scorer throws, its claims were not checked
@@ -204,18 +247,38 @@ class _Answer:
                 for sentence in sentences:
                     alone += yield from self.judged([sentence], since)
                 return alone
-            reason = str(error) if isinstance(error, GroundrailError) else f"{type(error).__name__}: {error}"
-            return [self.failed(sentences[0], Verdict.ERROR, reason)]
+            return [self.failed(sentences[0], Verdict.ERROR, _told(error))]
         seconds = (time.monotonic() - started) / max(1, len(asked))
         checked = []
         for sentence, claim in zip(sentences, claims, strict=True):
-            if claim is None:
-                checked.append(self.verdict(sentence, None, 0.0))
+            if not isinstance(claim, str):
+                checked.append(self._unasked(sentence, claim))
             elif not self.has_source:
                 checked.append(self.failed(sentence, Verdict.NO_SOURCE, "there is no source text to check against"))
             else:
-                checked.append(self.verdict(sentence, next(scores), seconds))
+                checked.append(self._decided(sentence, next(scores), seconds))
         return checked
+
+    def _claim(self, sentence: Sentence, previous: str) -> str | Exception | None:
+        try:
+            return self.claim_of(sentence.text, previous, self.prompt)
+        except Exception as error:  # what a caller's own function throws is no verdict either
+            return error
+
+    def _unasked(self, sentence: Sentence, claim: Exception | None) -> CheckedSentence:
+        """A sentence that no scorer is asked about."""
+        if claim is None:
+            return self.verdict(sentence, None, 0.0)
+        if isinstance(claim, UncheckableError):
+            return self.failed(sentence, Verdict.UNSUPPORTED, str(claim))
+        return self.failed(sentence, Verdict.ERROR, _told(claim))
+
+    def _decided(self, sentence: Sentence, score: Score, seconds: float) -> CheckedSentence:
+        """The verdict, ERROR where a calibration raises or a scorer's citations are none."""
+        try:
+            return self.verdict(sentence, score, seconds)
+        except Exception as error:
+            return self.failed(sentence, Verdict.ERROR, _told(error), seconds)
 
 
 def checked_text(
@@ -224,10 +287,11 @@ def checked_text(
     policy: Policy,
     threshold: float,
     claim_of: ClaimOf = claim_of,
+    prompt: str = "",
 ) -> Steps:
     """Check a text that is already written: every claim in one call, no retries."""
-    answer = _Answer(documents, policy, threshold, claim_of)
-    for checked in (yield from answer.judged(split(text), answer.started)):
+    answer = _Answer(documents, policy, threshold, claim_of, prompt)
+    for checked in (yield from answer.judged(split(text, policy.longest_sentence), answer.started)):
         yield Release(answer.settle(checked))
         if answer.over:
             break
@@ -235,62 +299,69 @@ def checked_text(
 
 
 def guarded_generation(
-    documents: Sequence[Document], policy: Policy, threshold: float, claim_of: ClaimOf = claim_of
+    documents: Sequence[Document],
+    policy: Policy,
+    threshold: float,
+    claim_of: ClaimOf = claim_of,
+    prompt: str = "",
 ) -> Steps:
     """Check an answer while it is written: a sentence is judged, then released, retried or replaced."""
-    answer = _Answer(documents, policy, threshold, claim_of)
-    stream = Stream()
+    answer = _Answer(documents, policy, threshold, claim_of, prompt)
+    stream = Stream(policy.longest_sentence)
     ready: deque[Sentence] = deque()
-    anew, ended, cut_off = True, False, ""
+    started, anew, ended, cut_off = False, True, False, ""
     attempts, earlier, since = Attempts(policy), list[Attempt](), time.monotonic()
     refused: CheckedSentence | None = None
     while not answer.over:
         if not ready and ended:
             break
-        if not ready:
-            try:
+        try:
+            if not started:
+                yield Start(answer.time_left(since))
+                started = True
+            if not ready:
                 piece = yield Read(anew, answer.time_left(since))
                 if piece is not None and not is_unicode(piece):
                     raise GenerationError("the generator wrote half a surrogate pair, which is no text")
                 if piece is None and not is_finished(stream.pending):
                     cut_off = yield CutOff()
-            except InputError:  # the call itself was wrong: no answer has failed
-                raise
-            except Exception as error:
-                rest = Sentence(stream.pending, len(answer.raw), len(answer.raw) + len(stream.pending))
-                yield Release(_interrupted(answer, rest, error, earlier))
-                return answer.result()
-            anew, ended = False, piece is None
-            ready.extend(stream.flush() if piece is None else stream.feed(piece))
-            continue
+                anew, ended = False, piece is None
+                ready.extend(stream.flush() if piece is None else stream.feed(piece))
+                continue
+        except InputError:  # the call itself was wrong: no answer has failed
+            raise
+        except Exception as error:
+            yield Release(_interrupted(answer, stream.pending, error, earlier))
+            return answer.result()
         sentence = ready.popleft()
         if cut_off and not ready:  # the sentences before the half one are whole, and were judged
-            yield Release(_interrupted(answer, sentence, GenerationError(cut_off), earlier))
+            yield Release(_interrupted(answer, sentence.text, GenerationError(cut_off), earlier))
             return answer.result()
         (checked,) = yield from answer.judged([sentence], since)
         left = answer.time_left(since)
-        if (
-            checked.verdict is Verdict.UNSUPPORTED
-            and (left is None or left > 0)
-            and (yield CanRetry())
-            and attempts.another()
-        ):
-            refused = checked
-            earlier.append(
-                Attempt(
-                    text=checked.text,
-                    verdict=checked.verdict,
-                    score=checked.score,
-                    reason=checked.reason,
-                    seconds=checked.seconds,
-                )
-            )
-            yield Reject(len(sentence.text))
-            stream.truncate(sentence.start)
-            ready.clear()
-            anew, ended, cut_off = True, False, ""
-            continue
-        yield Accept(len(sentence.text))
+        try:
+            if (
+                checked.verdict is Verdict.UNSUPPORTED
+                and (left is None or left > 0)
+                and (yield CanRetry())
+                and attempts.another()
+            ):
+                refused = checked
+                earlier.append(answer.attempt(answer.kept(checked)))
+                yield Reject(len(sentence.text), answer.time_left(time.monotonic()))
+                stream.truncate(sentence.start)
+                ready.clear()
+                anew, ended, cut_off = True, False, ""
+                continue
+            yield Accept(len(sentence.text), answer.time_left(time.monotonic()))
+        except InputError:
+            raise
+        except Exception as error:  # the sentence has its verdict, and nothing can follow it
+            yield Release(answer.settle(checked, earlier[:-1] if refused is checked else earlier))
+            rest = "".join(s.text for s in ready) + stream.pending
+            if not answer.over and (rest or not ended):
+                yield Release(_interrupted(answer, rest, error, ()))
+            return answer.result()
         yield Release(answer.settle(checked, earlier))
         attempts, earlier, since, refused = Attempts(policy), [], time.monotonic(), None
     if refused is not None:  # the generator had nothing else to say in its place
@@ -301,10 +372,16 @@ def guarded_generation(
 def _why(score: Score) -> str:
     """What a reader is told of a sentence that is not supported."""
     if score.conflict is not None:
-        return f"the source says otherwise: “{_shortened(score.conflict.text)}”"
-    if score.citations:
-        return f"the source does not say this; nearest: “{_shortened(score.citations[0].text)}”"
-    return "the source does not say this"
+        reason = f"the source says otherwise: “{_shortened(score.conflict.text)}”"
+    elif score.citations:
+        reason = f"the source does not say this; nearest: “{_shortened(score.citations[0].text)}”"
+    else:
+        reason = "the source does not say this"
+    return reason if score.note is None else f"{reason} ({score.note})"
+
+
+def _told(error: Exception) -> str:
+    return str(error) if isinstance(error, GroundrailError) else f"{type(error).__name__}: {error}"
 
 
 def _shortened(text: str) -> str:
@@ -318,9 +395,10 @@ def _one_each(claims: Sequence[str], scores: Sequence[Score]) -> Sequence[Score]
     return scores
 
 
-def _interrupted(answer: _Answer, rest: Sentence, error: Exception, earlier: Sequence[Attempt]) -> CheckedSentence:
+def _interrupted(answer: _Answer, text: str, error: Exception, earlier: Sequence[Attempt]) -> CheckedSentence:
     """What the generator left unfinished, settled. Raises: GenerationError under the fallback "raise"."""
-    if isinstance(error, TimeoutError):
+    rest = Sentence(text, len(answer.raw), len(answer.raw) + len(text))
+    if isinstance(error, OverdueError):
         checked = answer.failed(rest, Verdict.TIMEOUT, "the generator did not write on in time")
     elif isinstance(error, GenerationError):
         checked = answer.failed(rest, Verdict.ERROR, str(error))

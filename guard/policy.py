@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from tenacity import RetryCallState, Retrying, stop_after_attempt
 from tenacity.stop import stop_base
 
+from groundrail.sentences import LONGEST
 from groundrail.types import CheckedSentence, Verdict
 
 Fallback: TypeAlias = Literal["drop", "flag", "abstain", "raise"] | Callable[[CheckedSentence], str | None]
@@ -26,6 +27,8 @@ class Policy(BaseModel):
         a callable returns the text to release instead, or None to leave it out.
     on_error, on_no_source: `"closed"` keeps back what could not be checked, `"open"` releases it.
     deadline, answer_deadline: seconds for a sentence with its retries, and for a whole answer.
+    longest_sentence: characters after which a text without boundary is cut and its piece judged as it is.
+    keep_refused: False leaves out of results, attempts, reasons, errors and events every text that was not released.
     calibration: maps a scorer's value to a probability before it meets the threshold.
     """
 
@@ -36,8 +39,10 @@ class Policy(BaseModel):
     fallback: Fallback = "drop"
     on_error: OpenOrClosed = "closed"
     on_no_source: OpenOrClosed = "closed"
-    deadline: float | None = Field(default=None, gt=0)
-    answer_deadline: float | None = Field(default=None, gt=0)
+    deadline: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    answer_deadline: float | None = Field(default=None, gt=0, allow_inf_nan=False)
+    longest_sentence: int = Field(default=LONGEST, ge=100)
+    keep_refused: bool = True
     abstention: str = "I cannot answer that from the source."
     calibration: Callable[[float], float] | None = None
 

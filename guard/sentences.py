@@ -18,6 +18,12 @@ from groundrail.errors import InputError
 _WINDOW = 200
 """Characters before a stop that sentencex sees, and for which an open bracket holds a sentence together."""
 
+LONGEST = 2000
+"""Characters after which a text without boundary is cut: more than models of 512 tokens read of a claim."""
+
+_MARGIN = 64
+"""Characters after a boundary that can move it."""
+
 _WORD = 40
 """A following word is judged by this many characters at most, so that no word can hold a sentence back."""
 
@@ -51,6 +57,7 @@ _CANDIDATE = re.compile(
 _NEWLINE = re.compile(rf"\r\n|[{_NL}]")
 _FENCE = re.compile(r"`+|~+")
 _SPACE = re.compile(r"\s*")
+_BREAK = re.compile(r"\s")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNSETTLED = re.compile(rf"[\s{re.escape(_STOPS + _WIDE + _CLOSING)}{_EMOJI}\[\d]")
 _WORD_AHEAD = re.compile(rf"\S{{0,{_WORD}}}")
@@ -96,9 +103,9 @@ class _Place:
     kind: _Line | None
 
 
-def split(text: str) -> list[Sentence]:
+def split(text: str, longest: int = LONGEST) -> list[Sentence]:
     """All sentences of `text`; their slices concatenate to it. Empty text has none."""
-    stream = Stream()
+    stream = Stream(longest)
     return stream.feed(text) + stream.flush()
 
 
@@ -116,10 +123,13 @@ def is_unicode(text: str) -> bool:
 class Stream:
     """Sentences of a text that arrives in pieces, each released once no later text can move its end.
 
-    That is when the word after its white space is complete, or the paragraph after it has begun.
+    That is when the word after its white space is complete, or the paragraph after it has begun. What has no
+    boundary within `longest` characters is cut there, at white space if there is any in its second half, so that
+    memory is bounded and time grows with the text.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, longest: int = LONGEST) -> None:
+        self._longest = longest
         self._place = _Place(start=0, line=0, kind=None)
         self._places = {0: self._place}
         self._text = ""  # from self._offset on; a sentence begins at its first character between calls
@@ -138,8 +148,13 @@ class Stream:
 
     def feed(self, piece: str) -> list[Sentence]:
         """Take the next piece and release the sentences it completes."""
-        self._text += piece
-        return self._release(final=False)
+        released, place = [], 0
+        while place < len(piece):
+            room = self._longest + _MARGIN - len(self._text)
+            self._text += piece[place : place + room]
+            place += room
+            released += self._release(final=False)
+        return released
 
     def flush(self) -> list[Sentence]:
         """Release everything that is left: the text ends here."""
@@ -169,16 +184,32 @@ class Stream:
 
     def _release(self, *, final: bool) -> list[Sentence]:
         released = []
-        while (end := self._next_end(final)) is not None:
+        while True:
+            end = self._next_end(final)
+            if end is None and final and self._begin < len(self._text):
+                end = len(self._text)
+            size = len(self._text) if end is None else end
+            if size - self._begin > self._longest and (
+                end is not None or size - self._begin >= self._longest + _MARGIN
+            ):
+                end = self._forced_end()
+            if end is None:
+                break
             released.append(self._cut(end))
-        if final and self._begin < len(self._text):
-            released.append(self._cut(len(self._text)))
         self._text = self._text[self._begin :]
         self._offset += self._begin
         self._line -= self._begin
         self._scan -= self._begin
         self._begin = 0
         return released
+
+    def _forced_end(self) -> int:
+        """Where to cut a sentence that is too long; what follows counts as plain text of a new line."""
+        limit = self._begin + self._longest
+        spaces = [space.end() for space in _BREAK.finditer(self._text, self._begin + self._longest // 2, limit)]
+        self._kind = _Line.PLAIN
+        self._line = end = spaces[-1] if spaces else limit
+        return end
 
     def _cut(self, end: int) -> Sentence:
         sentence = Sentence(self._text[self._begin : end], self._offset + self._begin, self._offset + end)

@@ -5,15 +5,15 @@ from types import TracebackType
 from typing import Self
 
 from groundrail.errors import InputError
-from groundrail.generators import Session
 from groundrail.types import CheckedSentence, GuardResult
+from groundrail.writing import Writing
 
 
 class _Outcome:
-    """What both streams keep: the session, and the result once the answer has ended."""
+    """What both streams keep: who writes, and the result once the answer has ended."""
 
-    def __init__(self, session: Session | None) -> None:
-        self._session = session
+    def __init__(self, writing: Writing | None) -> None:
+        self._writing = writing
         self._result: GuardResult | None = None
 
     @property
@@ -24,12 +24,8 @@ class _Outcome:
         return self._result
 
     def _finish(self, result: GuardResult) -> None:
-        stats = dict(self._session.stats) if self._session else {}
+        stats = dict(self._writing.stats) if self._writing else {}
         self._result = result.model_copy(update={"generation": stats})
-
-    def _leave(self) -> None:
-        if self._session is not None:
-            self._session.close()
 
 
 class GuardedStream(_Outcome):
@@ -39,8 +35,8 @@ class GuardedStream(_Outcome):
     released or not. Left early, close it, or use it in a `with` block: what the generator holds is freed.
     """
 
-    def __init__(self, events: Generator[CheckedSentence | GuardResult], session: Session | None) -> None:
-        super().__init__(session)
+    def __init__(self, events: Generator[CheckedSentence | GuardResult], writing: Writing | None) -> None:
+        super().__init__(writing)
         self._events = events
 
     def __iter__(self) -> Iterator[str]:
@@ -48,20 +44,15 @@ class GuardedStream(_Outcome):
 
     def sentences(self) -> Iterator[CheckedSentence]:
         """Every sentence with its verdict, once it is known."""
-        try:
-            for event in self._events:
-                if isinstance(event, GuardResult):
-                    self._finish(event)
-                else:
-                    yield event
-        finally:
-            if self._events.gi_frame is None:  # the answer has ended, by its end or by an error
-                self._leave()
+        for event in self._events:
+            if isinstance(event, GuardResult):
+                self._finish(event)
+            else:
+                yield event
 
     def close(self) -> None:
         """Stop here: nothing more is written or judged."""
         self._events.close()
-        self._leave()
 
     def __enter__(self) -> Self:
         return self
@@ -73,8 +64,8 @@ class GuardedStream(_Outcome):
 class AsyncGuardedStream(_Outcome):
     """The async twin of `GuardedStream`."""
 
-    def __init__(self, events: AsyncGenerator[CheckedSentence | GuardResult], session: Session | None) -> None:
-        super().__init__(session)
+    def __init__(self, events: AsyncGenerator[CheckedSentence | GuardResult], writing: Writing | None) -> None:
+        super().__init__(writing)
         self._events = events
 
     async def __aiter__(self) -> AsyncIterator[str]:
@@ -84,20 +75,15 @@ class AsyncGuardedStream(_Outcome):
 
     async def sentences(self) -> AsyncIterator[CheckedSentence]:
         """Every sentence with its verdict, once it is known."""
-        try:
-            async for event in self._events:
-                if isinstance(event, GuardResult):
-                    self._finish(event)
-                else:
-                    yield event
-        finally:
-            if self._events.ag_frame is None:
-                self._leave()
+        async for event in self._events:
+            if isinstance(event, GuardResult):
+                self._finish(event)
+            else:
+                yield event
 
     async def aclose(self) -> None:
         """Stop here: nothing more is written or judged."""
         await self._events.aclose()
-        self._leave()
 
     async def __aenter__(self) -> Self:
         return self

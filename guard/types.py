@@ -83,7 +83,8 @@ class CheckedSentence(_Frozen):
     `text` is verbatim what the generator wrote, trailing white space included, and `start`/`end` index
     `GuardResult.answer`. `attempts` lists every try in order, the last being this sentence.
     `replacement` is what a callable fallback released instead. `conflict` is the piece of source that says
-    otherwise, its score P(contradiction), where the scorer can tell that from silence.
+    otherwise, its score P(contradiction), where the scorer can tell that from silence. `exact` is False where
+    `score` is a lower bound: the source was not read further once it was decided.
     """
 
     text: str
@@ -91,6 +92,7 @@ class CheckedSentence(_Frozen):
     end: int
     verdict: Verdict
     score: float | None = None
+    exact: bool = True
     citations: tuple[Citation, ...] = ()
     conflict: Citation | None = None
     attempts: tuple[Attempt, ...] = ()
@@ -98,6 +100,11 @@ class CheckedSentence(_Frozen):
     released: bool = False
     reason: str | None = None
     replacement: str | None = None
+
+    @property
+    def supporting(self) -> tuple[Citation, ...]:
+        """The citations of a sentence that was released because they support it; others are only the nearest."""
+        return self.citations if self.released and self.verdict is Verdict.SUPPORTED else ()
 
     @property
     def released_text(self) -> str:
@@ -153,21 +160,30 @@ class GuardResult(_Frozen):
 
     @property
     def citations(self) -> tuple[Citation, ...]:
-        """Citations of the released sentences in order, each place once."""
+        """What supports the released sentences, in order, each place once."""
         places: dict[tuple[str, int, int], Citation] = {}
         for sentence in self.sentences:
-            for citation in sentence.citations if sentence.released else ():
+            for citation in sentence.supporting:
                 places.setdefault((citation.document_id, citation.start, citation.end), citation)
         return tuple(places.values())
 
-    def to_html(self) -> str:
-        """A self-contained page; every text in it is escaped."""
+    def to_html(self, source: Source | None = None, *, question: str = "") -> str:
+        """One self-contained page: the answer beside the source it was checked against, or with its citations.
+
+        Every text in it is escaped, and it loads nothing. Raises: InputError if `source` is not what was checked.
+        """
         from groundrail.report.html import render
 
-        return render(self)
+        return render(self, source, question)
 
-    def to_markdown(self) -> str:
-        """The released text with its citations as footnotes."""
+    def to_markdown(self, *, held_back: bool = False) -> str:
+        """The released text with its citations as footnotes; on request, what was held back and why."""
         from groundrail.report.markdown import render
 
-        return render(self)
+        return render(self, held_back=held_back)
+
+    def _repr_html_(self) -> str:
+        """A short form for notebooks."""
+        from groundrail.report.html import short
+
+        return short(self)

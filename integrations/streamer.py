@@ -22,14 +22,18 @@ if TYPE_CHECKING:
 class GuardedTextIteratorStreamer(TextIteratorStreamer):
     """`TextIteratorStreamer(tokenizer, skip_prompt=True)` with a guard and a source.
 
+    `prompt` is what the answer answers, for sentences such as "Until Friday.".
+
     Yields sentences once their verdict is known; `result` holds the `GuardResult` after the last one.
     `options` are those of `TextIteratorStreamer`; the prompt is skipped unless told otherwise.
     """
 
-    def __init__(self, tokenizer: "PreTrainedTokenizerBase", guard: Guard, source: Source, **options: Any) -> None:
+    def __init__(
+        self, tokenizer: "PreTrainedTokenizerBase", guard: Guard, source: Source, prompt: str = "", **options: Any
+    ) -> None:
         super().__init__(tokenizer, **{"skip_prompt": True, "skip_special_tokens": True, **options})
         self._last: int | None = None
-        self._stream: GuardedStream = guard.with_generator(_Once(self)).stream("", source)
+        self._stream: GuardedStream = guard.with_generator(_Once(self)).stream(prompt, source)
         self._released = iter(self._stream)
 
     @property

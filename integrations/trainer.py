@@ -48,14 +48,14 @@ class RunningTruncation:
         self.seen = 0
         self._window: deque[float] = deque(maxlen=window)
 
-    def keep(self, values: Tensor) -> Tensor:
+    def keep(self, values: Tensor, *, all_of_them: bool = False) -> Tensor:
         """True for each value, shape (n,), to be kept; the values join the window first.
 
-        A value that is not a number is kept, so that the Trainer's own checks see it, and joins nothing.
+        `all_of_them` drops none, as in a hot start that is counted elsewhere. A value that is not a number is kept, so that the Trainer's own checks see it, and joins nothing.
         """
         self._window.extend(value for value in values.tolist() if np.isfinite(value))
         self.seen += len(values)
-        if self.seen <= self.hot_start or not self._window:
+        if all_of_them or self.seen <= self.hot_start or not self._window:
             return torch.ones_like(values, dtype=torch.bool)
         return ~(values > float(np.quantile(np.fromiter(self._window, float), self.c)))
 
@@ -89,13 +89,15 @@ class LossTruncationTrainer(Trainer):
         the target without its source in `ungrounded_input_ids`, `ungrounded_labels`, ...; see
         `PairedCollator`, and set `remove_unused_columns=False`.
     hot_start: examples seen before any is dropped, `window` by default.
+    hot_start_epochs: the same in epochs, 3 in section 4.1. Their examples fill the windows. A resumed run goes on
+        counting where it was.
 
     A dropped example adds nothing to the gradient and still counts in the batch's denominator, so with
     nothing dropped this trains exactly as `Trainer`. The share of examples dropped is logged as `dropped`.
     Evaluation drops nothing. Every process keeps its own window, which starts empty after a resume.
 
-    Raises: InputError for c out of range, a missing or unlike second model, label smoothing, a custom loss,
-    or several GPUs in one process.
+    Raises: InputError for c out of range, two hot starts, a missing or unlike second model, label smoothing, a
+    custom loss, or several GPUs in one process.
     """
 
     def __init__(
@@ -106,9 +108,18 @@ class LossTruncationTrainer(Trainer):
         ungrounded_model: PreTrainedModel | None = None,
         window: int = 10_000,
         hot_start: int | None = None,
+        hot_start_epochs: float | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        if hot_start_epochs is not None:
+            if hot_start is not None or hot_start_epochs < 0:
+                raise InputError(
+                    f"a hot start is hot_start={hot_start} examples or hot_start_epochs={hot_start_epochs} epochs "
+                    "from 0: pass one of the two"
+                )
+            hot_start = 0
+        self._hot_start_epochs = hot_start_epochs or 0.0
         self._by_loss = RunningTruncation(c, window, hot_start)
         self._by_gain = None if c_gnd is None else RunningTruncation(c_gnd, window, hot_start)
         self._ungrounded_model = ungrounded_model
@@ -176,7 +187,8 @@ class LossTruncationTrainer(Trainer):
         count = targets.sum(dim=1)
         nothing = torch.full_like(losses[:, 0], torch.nan)  # no target: kept, and no part of the histogram
         mean = torch.where(count > 0, losses.sum(dim=1) / count.clamp(min=1), nothing)
-        keep = self._by_loss.keep(mean)
+        hot = (self.state.epoch or 0.0) < self._hot_start_epochs
+        keep = self._by_loss.keep(mean, all_of_them=hot)
         if self._by_gain is None or self._ungrounded_model is None:
             return keep
         twin = _ungrounded(inputs)
@@ -196,7 +208,7 @@ class LossTruncationTrainer(Trainer):
                 f"{int(plain_count[row])} without: both must be the same target"
             )
         gain = plain.sum(dim=1) / count.clamp(min=1) - mean
-        return keep & self._by_gain.keep(-gain)
+        return keep & self._by_gain.keep(-gain, all_of_them=hot)
 
     def _token_losses(self, model: torch.nn.Module, inputs: Batch) -> tuple[Tensor, Tensor, Any]:
         """Cross-entropy of every token (n, width), which of them are targets, and the model's output."""

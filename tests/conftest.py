@@ -130,6 +130,20 @@ def tiny_t5_folder(
     return _saved(tiny_t5, tiny_tokenizer, tmp_path_factory.mktemp("tiny_t5"))
 
 
+@pytest.fixture(scope="session")
+def models() -> "dict[str, PreTrainedModel]":
+    """Tiny generators by kind: two decoders and an encoder-decoder."""
+    from tests.decoding.conftest import KINDS
+
+    return {name: build() for name, build in KINDS.items()}
+
+
+@pytest.fixture(params=["llama", "gpt2"])
+def decoder(request: pytest.FixtureRequest, models: "dict[str, PreTrainedModel]") -> "PreTrainedModel":
+    """Each of the decoder-only ones."""
+    return models[request.param]
+
+
 def _saved(model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerFast", folder: Path) -> Path:
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)

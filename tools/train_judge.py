@@ -3,7 +3,7 @@
     python tools/train_judge.py --base runs/start --written tools/written/train --pool DATA/train --out runs/judge --minutes 90
 
 `--base` is a folder with a three-class sequence classifier: what `train_builtin.py` wrote, or the shipped judge
-unpacked. `--written` holds JSON-lines files of texts with claims (`written.py` says how they are read); the folder
+unpacked. `--written` holds JSON-lines files of texts with claims (`packs.py` says how they are read); the folder
 is read again before every pass, so that files may be added meanwhile. What is saved is the running mean of the
 weights.
 """
@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from packs import LONGEST, Asked, Pack, Packs, Text, load_texts
 from torch.nn import functional as F
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
-from written import LONGEST, Asked, Pack, Packs, Text, load_texts
 
 from groundrail.entailment.prefix import Block, claim_blocks, classified, premise_block, read
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from groundrail.entailment.base import EntailmentModel, NLIModel
+    from groundrail.entailment.causal import CausalEntailment
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
     from groundrail.entailment.loading import load
     from groundrail.entailment.remote import RemoteEntailment
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from groundrail.entailment.seq2seq import Seq2SeqEntailment
 
 __all__ = [
+    "CausalEntailment",
     "CrossEncoderEntailment",
     "DetailCheck",
     "EntailmentModel",
@@ -25,6 +27,7 @@ __all__ = [
 ]
 
 _HOMES = {
+    "CausalEntailment": "causal",
     "CrossEncoderEntailment": "cross_encoder",
     "DetailCheck": "rules.details",
     "EntailmentModel": "base",

@@ -32,6 +32,10 @@ class EntailmentModel(Protocol):
         """Character span of every token of `text`, in order."""
         ...
 
+    def unread(self, text: str) -> Sequence[str]:
+        """Words of `text` that it has no token for, where it knows."""
+        return ()
+
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim) for each `(premise, claim)`, shape (n,)."""
         ...
@@ -67,3 +71,7 @@ class Wrapped(EntailmentModel):
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """The model's."""
         return self.model.offsets(text)
+
+    def unread(self, text: str) -> Sequence[str]:
+        """The model's."""
+        return self.model.unread(text)

@@ -45,6 +45,24 @@ def in_batches(
     return results
 
 
+def in_packed_batches(
+    pairs: Sequence[Pair],
+    encode: Callable[[Sequence[Pair]], list[Encoding]],
+    probability: Callable[[Sequence[Sequence[int]]], torch.Tensor],
+    *,
+    batch_tokens: int,
+) -> FloatArray:
+    """Apply `probability`, which takes texts of token ids without padding, to all pairs, shape (n,)."""
+    results = np.empty(len(pairs))
+    with torch.inference_mode():
+        for start in range(0, len(pairs), _BLOCK):
+            texts = [encoding["input_ids"] for encoding in encode(pairs[start : start + _BLOCK])]
+            for batch in by_length([len(text) for text in texts], batch_tokens):
+                values = probability([texts[index] for index in batch]).double().cpu().numpy()
+                results[[start + index for index in batch]] = values
+    return results
+
+
 def by_length(lengths: Sequence[int], batch_tokens: int) -> Iterator[list[int]]:
     """Indices in batches of similar lengths, the longest first, each within the budget or a single one."""
     batch: list[int] = []

@@ -15,6 +15,7 @@ from groundrail.entailment import pretrained
 from groundrail.entailment.base import FloatArray, NLIModel, Pair
 from groundrail.entailment.batching import Encoding, in_batches
 from groundrail.errors import InputError, ModelError
+from groundrail.pretrained import load_pretrained
 
 _ENTAILMENT = frozenset({"entailment", "entails", "entailed", "yes", "true", "supported", "supports", "consistent"})
 _NEUTRAL = frozenset({"neutral", "unknown", "undetermined", "notenoughinfo"})
@@ -80,7 +81,7 @@ class CrossEncoderEntailment(NLIModel):
 
         `device` None takes the accelerator if there is one, `dtype` None takes float32.
         """
-        model, tokenizer = pretrained.load_pretrained(
+        model, tokenizer = load_pretrained(
             AutoModelForSequenceClassification, name_or_path, device=device, dtype=dtype, hub=hub
         )
         return cls(
@@ -96,6 +97,10 @@ class CrossEncoderEntailment(NLIModel):
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Character span of every token of `text`, in order."""
         return pretrained.offsets(self.tokenizer, text)
+
+    def unread(self, text: str) -> Sequence[str]:
+        """Words that its tokenizer does not know."""
+        return pretrained.unread(self.tokenizer, text)
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim) for each `(premise, claim)`, shape (n,); NaN where the model gives NaN.

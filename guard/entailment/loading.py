@@ -13,7 +13,7 @@ def load(entailment: EntailmentModel | str | None = None, **options: Any) -> Ent
     """The built-in judge for None, a pretrained model for a hub id or folder, an object as it is.
 
     A sequence-classification model becomes a `CrossEncoderEntailment`, an encoder-decoder a
-    `Seq2SeqEntailment`; `options` go to their `from_pretrained`, or to the built-in judge
+    `Seq2SeqEntailment`, a decoder-only model a `CausalEntailment`; `options` go to their `from_pretrained`, or to the built-in judge
     (`device`, `dtype`).
 
     Raises: ModelError for a model of another kind, InputError for what is no model, or for options to one
@@ -35,27 +35,20 @@ def load(entailment: EntailmentModel | str | None = None, **options: Any) -> Ent
 
 
 def _load_named(name_or_path: str, options: dict[str, Any]) -> EntailmentModel:
-    from transformers import AutoConfig
-
+    from groundrail.entailment.causal import CausalEntailment
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
-    from groundrail.entailment.pretrained import refuse_remote_code
     from groundrail.entailment.seq2seq import Seq2SeqEntailment
+    from groundrail.pretrained import load_config
 
-    refuse_remote_code(options)
-    hub = {key: options[key] for key in ("revision", "cache_dir", "local_files_only", "token") if key in options}
-    try:
-        config = AutoConfig.from_pretrained(name_or_path, **hub)
-    except (OSError, ValueError) as error:
-        raise ModelError(
-            f"cannot load {name_or_path!r}: {' '.join(str(error).split())}. Pass a folder with a model, or a hub id that can be "
-            f"reached from here"
-        ) from error
+    config = load_config(name_or_path, options)
     architectures = config.architectures or []
     if any(name.endswith("ForSequenceClassification") for name in architectures):
         return CrossEncoderEntailment.from_pretrained(name_or_path, **options)
     if config.is_encoder_decoder:
         return Seq2SeqEntailment.from_pretrained(name_or_path, **options)
+    if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in architectures):
+        return CausalEntailment.from_pretrained(name_or_path, **options)
     raise ModelError(
         f"{name_or_path!r} is {', '.join(architectures) or 'of unknown architecture'}; pass a "
-        f"sequence-classification model (NLI), an encoder-decoder (Flan-T5), or an object with entailment()"
+        f"sequence-classification model (NLI), an encoder-decoder (Flan-T5), a causal model, or an object with entailment()"
     )

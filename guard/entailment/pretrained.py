@@ -1,13 +1,13 @@
-"""Loading Hugging Face models and tokenizers for entailment, and what can be asked of any of them.
+"""What entailment asks of any Hugging Face model and tokenizer: tokens, offsets, limits.
 
-Which head a model needs, and what its outputs mean, belongs to the classes that use it.
+Loading them is `groundrail.pretrained`. Which head a model needs, and what its outputs mean, belongs to the
+classes that use it.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import torch
-from transformers import AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.entailment.base import Pair
 from groundrail.entailment.batching import Encoding
@@ -15,49 +15,6 @@ from groundrail.errors import ClaimTooLongError, InputError, ModelError
 
 _UNLIMITED = 1_000_000
 """Tokenizers that know no limit say a number far above this."""
-
-
-def load_pretrained(
-    auto_class: Any,
-    name_or_path: str,
-    *,
-    device: str | torch.device | None,
-    dtype: str | torch.dtype | None,
-    hub: Mapping[str, Any],
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    """Load a model by `auto_class`, with its tokenizer, onto `device`.
-
-    `device` None takes the accelerator if there is one, `dtype` None takes float32. `hub` goes to
-    transformers (`revision`, `cache_dir`, `local_files_only`, `token`, ...).
-
-    Raises: ModelError where they cannot be loaded, or the checkpoint has no weights for the head.
-    """
-    refuse_remote_code(hub)
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(name_or_path, **hub)
-        model, report = auto_class.from_pretrained(
-            name_or_path, dtype=torch.float32 if dtype is None else dtype, output_loading_info=True, **hub
-        )
-    except (OSError, ValueError) as error:
-        raise ModelError(
-            f"cannot load {name_or_path!r}: {error}. Pass a folder with the model and its tokenizer, or a "
-            f"hub id that can be reached from here"
-        ) from error
-    if report["missing_keys"]:
-        missing = ", ".join(sorted(report["missing_keys"])[:4])
-        raise ModelError(f"{name_or_path!r} was not trained for this: it has no weights for {missing}")
-    return model.to(device or _default_device()), tokenizer
-
-
-def refuse_remote_code(hub: Mapping[str, Any]) -> None:
-    """Raises: InputError where code from the hub is to be run."""
-    if hub.get("trust_remote_code"):
-        raise InputError("groundrail runs no code from the hub: build the model yourself and pass it in")
-
-
-def _default_device() -> torch.device:
-    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
-    return accelerator or torch.device("cpu")
 
 
 def require_fast(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
@@ -100,6 +57,15 @@ def offsets(tokenizer: PreTrainedTokenizerBase, text: str) -> list[tuple[int, in
     )
     spans: list[tuple[int, int]] = found["offset_mapping"]
     return spans
+
+
+def unread(tokenizer: PreTrainedTokenizerBase, text: str) -> list[str]:
+    """The words that the tokenizer gives its unknown token for."""
+    if tokenizer.unk_token_id is None:
+        return []
+    found = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False)
+    spans = zip(found["input_ids"], found["offset_mapping"], strict=True)
+    return [text[start:end] for token, (start, end) in spans if token == tokenizer.unk_token_id]
 
 
 def refuse_long_claims(tokenizer: PreTrainedTokenizerBase, pairs: Sequence[Pair], max_tokens: int) -> None:

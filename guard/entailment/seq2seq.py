@@ -12,8 +12,10 @@ from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedToken
 
 from groundrail.entailment import pretrained
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
-from groundrail.entailment.batching import Encoding, in_batches
+from groundrail.entailment.batching import Encoding, in_batches, in_packed_batches
+from groundrail.entailment.packed_t5 import PackedT5
 from groundrail.errors import InputError, ModelError
+from groundrail.pretrained import load_pretrained
 
 TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
 """The wording of the authors' package."""
@@ -60,7 +62,7 @@ class Seq2SeqEntailment(EntailmentModel):
             raise ModelError("the model's config has no decoder_start_token_id, so its decoder cannot start")
         self._decoder_start = int(start)
         prompt = pretrained.encode(tokenizer, [self._prompt("", "")], self.max_length)[0]["input_ids"]
-        self._prompt_tokens = len(prompt) + _SEAMS
+        self.max_tokens = self.max_length - len(prompt) - _SEAMS
 
     @classmethod
     def from_pretrained(
@@ -79,9 +81,7 @@ class Seq2SeqEntailment(EntailmentModel):
 
         `device` None takes the accelerator if there is one, `dtype` None takes float32.
         """
-        model, tokenizer = pretrained.load_pretrained(
-            AutoModelForSeq2SeqLM, name_or_path, device=device, dtype=dtype, hub=hub
-        )
+        model, tokenizer = load_pretrained(AutoModelForSeq2SeqLM, name_or_path, device=device, dtype=dtype, hub=hub)
         return cls(
             model,
             tokenizer,
@@ -91,14 +91,13 @@ class Seq2SeqEntailment(EntailmentModel):
             batch_tokens=batch_tokens,
         )
 
-    @property
-    def max_tokens(self) -> int:
-        """Tokens of premise and claim together: the longest prompt, less the template's own tokens."""
-        return self.max_length - self._prompt_tokens
-
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Character span of every token of `text`, in order."""
         return pretrained.offsets(self.tokenizer, text)
+
+    def unread(self, text: str) -> Sequence[str]:
+        """Words that its tokenizer does not know."""
+        return pretrained.unread(self.tokenizer, text)
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim) for each `(premise, claim)`, shape (n,); NaN where the model gives NaN.
@@ -106,6 +105,9 @@ class Seq2SeqEntailment(EntailmentModel):
         Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
         """
         pretrained.refuse_long_claims(self.tokenizer, pairs, self.max_tokens)
+        if PackedT5.reads(self.model):
+            packed = PackedT5(self.model, self._answers, self._decoder_start)
+            return in_packed_batches(pairs, self._encode, packed.probability, batch_tokens=self.batch_tokens)
         return in_batches(
             pairs,
             self._encode,

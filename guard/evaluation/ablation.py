@@ -41,7 +41,7 @@ class AblationExample:
 class AblationResult:
     """`log_ratios`: log P(target | source) - log P(target | other source) in nats, one an example.
 
-    `accuracies`: the share of them above each of `margins`; at margin 0 it is the paper's acc.
+    NaN where both are impossible, as below a steering's floor: that is above no margin.
     """
 
     log_ratios: tuple[float, ...]
@@ -49,7 +49,7 @@ class AblationResult:
 
     @property
     def accuracies(self) -> tuple[float, ...]:
-        """acc or margin-acc for each margin, in [0, 1]."""
+        """acc (margin 0, equation 2) or margin-acc for each margin, in [0, 1]: a tie is a failure, as in the paper."""
         return tuple(sum(ratio > m for ratio in self.log_ratios) / len(self.log_ratios) for m in self.margins)
 
 
@@ -96,13 +96,20 @@ def factual_ablation(
     examples: Sequence[AblationExample],
     margins: Sequence[float] = MARGINS,
     steering: PMI | None = None,
+    ungrounded_model: PreTrainedModel | None = None,
 ) -> AblationResult:
     """acc and margin-acc of a decoder-only model, steered or not; `margins` in nats.
 
-    Raises `InputError` without examples and `SourceTooLongError` for a source that does not fit the model
-    with its context and target.
+    `ungrounded_model` estimates log P(t | context) for the steering, as in section 4.1, where it is tuned without
+    the sources; by default `model` does.
+
+        factual_ablation(tuned, tokenizer, load_examples(path), steering=PMI(0.5), ungrounded_model=tuned_without)
+
+    Raises `InputError` without examples, or for an `ungrounded_model` without steering, `ModelError` if it has
+    another vocabulary, and `SourceTooLongError` for a source that does not fit the model with its context and
+    target.
     """
-    return ablation_table(model, tokenizer, examples, margins, [steering])[0]
+    return ablation_table(model, tokenizer, examples, margins, [steering], ungrounded_model)[0]
 
 
 def ablation_table(
@@ -111,19 +118,28 @@ def ablation_table(
     examples: Sequence[AblationExample],
     margins: Sequence[float],
     steerings: Sequence[PMI | None],
+    ungrounded_model: PreTrainedModel | None = None,
 ) -> list[AblationResult]:
     """`factual_ablation` for several steerings, from one reading of the texts."""
     if not examples:
         raise InputError("factual ablation needs at least one example")
+    if ungrounded_model is not None:
+        from groundrail.decoding.prompts import require_same_vocabulary
+
+        if all(pmi is None for pmi in steerings):
+            raise InputError("ungrounded_model is only asked when steering: pass steering=PMI(alpha) too")
+        require_same_vocabulary(model, ungrounded_model)
     ratios: list[list[float]] = [[] for _ in steerings]
     for _, group in groupby(examples, key=lambda example: example.context):
-        for found, more in zip(ratios, _log_ratios(model, tokenizer, list(group), steerings), strict=True):
+        estimator = model if ungrounded_model is None else ungrounded_model
+        for found, more in zip(ratios, _log_ratios(model, estimator, tokenizer, list(group), steerings), strict=True):
             found += more
     return [AblationResult(tuple(found), tuple(margins)) for found in ratios]
 
 
 def _log_ratios(
     model: PreTrainedModel,
+    ungrounded_model: PreTrainedModel,
     tokenizer: Any,
     examples: Sequence[AblationExample],
     steerings: Sequence[PMI | None],
@@ -139,12 +155,13 @@ def _log_ratios(
     context = ids(examples[0].context)
     targets = {text: ids(text) for text in dict.fromkeys(example.target for example in examples)}
     sources = dict.fromkeys(source for e in examples for source in (e.source, e.other_source))
-    ungrounded = list(continuation_log_probs(model, [*start, *context], list(targets.values())))
-    log_p: dict[tuple[str, str], list[float]] = {}
+    alone = continuation_log_probs(ungrounded_model, [*start, *context], list(targets.values()))
+    ungrounded = [log_p.to(model.device) for log_p in alone]
+    found: dict[tuple[str, str], list[float]] = {}
     for source in sources:
         grounded = continuation_log_probs(model, [*start, *ids(source + SEPARATOR), *context], list(targets.values()))
         for (text, tokens), with_source, without in zip(targets.items(), grounded, ungrounded, strict=True):
-            log_p[source, text] = [
+            found[source, text] = [
                 float(
                     (with_source if pmi is None else combine(with_source, without, pmi))
                     .gather(1, with_source.new_tensor(tokens).long()[:, None])
@@ -153,6 +170,6 @@ def _log_ratios(
                 for pmi in steerings
             ]
     return [
-        [log_p[e.source, e.target][k] - log_p[e.other_source, e.target][k] for e in examples]
+        [found[e.source, e.target][k] - found[e.other_source, e.target][k] for e in examples]
         for k in range(len(steerings))
     ]

@@ -21,14 +21,17 @@ from groundrail.evaluation.counting import CountingEntailment, counted
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.formats import FORMATS
 from groundrail.evaluation.loaders import load
-from groundrail.evaluation.run import Result, evaluate
+from groundrail.evaluation.metrics import best_balanced_accuracy
+from groundrail.evaluation.run import Result, evaluate, read_results
 from groundrail.evaluation.summary import Summary, labelled, match, summarise
 from groundrail.evaluation.tables import console, print_summaries, print_threshold
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.registry import DEFAULT, SCORERS, UNITS, load_scorer, load_units, needs_entailment
+from groundrail.scoring.registry import DEFAULT, SCORERS, UNITS, load_scorer, needs_entailment, settings_of
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_OF_MODELS = ("max_length", "batch_tokens", "device", "dtype")
 
 
 def add_eval_parser(subparsers: "Subparsers") -> None:
@@ -38,7 +41,16 @@ def add_eval_parser(subparsers: "Subparsers") -> None:
     _add_scoring(parser)
     parser.add_argument("--threshold", type=float, help="where F1 and accuracy are taken (the scorer's own)")
     parser.add_argument("--bins", type=int, default=10, help="bins of the calibration error")
-    parser.add_argument("--plots", type=Path, metavar="DIR", help="reliability diagram and ROC curve as PNG")
+    parser.add_argument("--plots", type=Path, metavar="DIR", help="calibration, ROC and precision-recall as PNG")
+    parser.add_argument(
+        "--validation",
+        nargs="+",
+        type=Path,
+        default=[],
+        metavar="FILE",
+        help="claims to choose the threshold of balanced accuracy on: one file, or one for each of --data",
+    )
+    parser.add_argument("--against", type=Path, metavar="FILE", help="another scorer's results.jsonl on these claims")
     parser.set_defaults(run=run_eval)
 
 
@@ -63,11 +75,19 @@ def _add_scoring(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="a setting of the scorer, such as k=3; may be repeated",
+        help=f"a setting of the scorer, such as k=3, or of the model ({', '.join(_OF_MODELS)}); may be repeated",
     )
     parser.add_argument("--units", choices=tuple(UNITS), default="sentences", help="what a claim is cut into")
-    parser.add_argument("--aggregate", choices=("mean", "minimum"), default="mean")
+    parser.add_argument(
+        "--aggregate",
+        choices=("mean", "minimum"),
+        default="mean",
+        help="over a claim's sentences; over the sub-sentences of a sentence it is the minimum",
+    )
     parser.add_argument("--format", choices=tuple(FORMATS), help="file format (guessed from the content)")
+    parser.add_argument(
+        "--context", action="store_true", help="put the text that a claim goes on from behind its source"
+    )
     parser.add_argument("--documents", type=Path, metavar="DIR", help="folder of a challenge file's documents")
     parser.add_argument("--limit", type=int, metavar="N", help="measure on N claims of each data set")
     parser.add_argument("--seed", type=int, default=0, help="seed of the sample and of the intervals")
@@ -76,10 +96,30 @@ def _add_scoring(parser: argparse.ArgumentParser) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Run:
+class _Named:
+    """The scorer that the arguments name, the counter inside it, and what else its numbers depend on."""
+
     scorer: Scorer
+    counter: CountingEntailment | None
+    settings: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
     examples: list[Example]
     results: list[Result]
+
+    def of(self, dataset: str) -> "_Run":
+        """The part of one data set."""
+        return _Run(
+            [example for example in self.examples if example.dataset == dataset],
+            [result for result in self.results if result.dataset == dataset],
+        )
+
+    def labelled(self) -> tuple[list[float], list[float]]:
+        """Labels and scores."""
+        labels, scores, _ = labelled(match(self.examples, self.results))
+        return labels, scores
 
 
 def sample(examples: Sequence[Example], limit: int | None, seed: int) -> list[Example]:
@@ -116,10 +156,23 @@ def _settings(pairs: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
-def _run(args: argparse.Namespace) -> _Run:
-    """Read, sample and score what the arguments name."""
+def _named(args: argparse.Namespace) -> _Named:
+    """Build what the arguments name."""
+    settings = _settings(args.set)
+    named: Mapping[str, Any] = {"scorer": args.scorer, "entailment": args.entailment, **settings}
+    if not needs_entailment(args.scorer):
+        return _Named(load_scorer(args.scorer, **settings), None, named)
+    of_model = {name: settings.pop(name) for name in set(_OF_MODELS) & settings.keys() - settings_of(args.scorer)}
+    if args.entailment is None and {"max_length", "batch_tokens"} & of_model.keys():
+        raise InputError(f"{min(of_model)} is not the built-in judge's to change; name a model with --entailment")
+    counter = counted(load_entailment(args.entailment, **of_model))
+    return _Named(load_scorer(args.scorer, counter, **settings), counter, named)
+
+
+def _read(args: argparse.Namespace, paths: Sequence[Path]) -> list[Example]:
+    """The claims of these files, sampled."""
     examples: list[Example] = []
-    for path in args.data:
+    for path in paths:
         loaded = load(path, args.format, args.documents)
         twice = {example.dataset for example in examples} & {example.dataset for example in loaded}
         if twice:
@@ -128,25 +181,37 @@ def _run(args: argparse.Namespace) -> _Run:
             of_set = [example for example in loaded if example.dataset == name]
             examples += sample(of_set, args.limit, args.seed)
     if not examples:
-        raise InputError(f"there are no claims in {', '.join(map(str, args.data))}")
-    settings = _settings(args.set)
-    counter: CountingEntailment | None = None
-    if needs_entailment(args.scorer):
-        counter = counted(load_entailment(args.entailment))
-    scorer = load_scorer(args.scorer, counter, **settings)
-    named: Mapping[str, Any] = {"scorer": args.scorer, "entailment": args.entailment, **settings}
+        raise InputError(f"there are no claims in {', '.join(map(str, paths))}")
+    return [example.in_context() for example in examples] if args.context else examples
+
+
+def _score(args: argparse.Namespace, named: _Named, examples: list[Example]) -> _Run:
     with _Progress() as progress:
         results = evaluate(
-            scorer,
+            named.scorer,
             examples,
             results=None if args.out is None else args.out / "results.jsonl",
-            settings=named,
-            units=load_units(args.units),
+            settings=named.settings,
+            units=args.units,
             aggregate=args.aggregate,
-            counter=counter,
+            counter=named.counter,
             progress=progress,
         )
-    return _Run(scorer, examples, results)
+    return _Run(examples, results)
+
+
+def _tuned(args: argparse.Namespace, named: _Named) -> dict[str, float]:
+    """Each data set's threshold of best balanced accuracy on its validation file (SummaC's protocol)."""
+    if len(args.validation) not in (0, 1, len(args.data)):
+        raise InputError(f"--validation takes one file, or {len(args.data)} as --data does, not {len(args.validation)}")
+    thresholds = {}
+    for number, path in enumerate(args.validation):
+        found = _score(args, named, _read(args, [path]))
+        _, threshold = best_balanced_accuracy(*found.labelled())
+        paths = args.data if len(args.validation) == 1 else [args.data[number]]
+        names = {example.dataset for data in paths for example in load(data, args.format, args.documents)}
+        thresholds.update(dict.fromkeys(names, threshold))
+    return thresholds
 
 
 class _Progress:
@@ -186,9 +251,19 @@ def _finite(value: Any) -> Any:
 
 def run_eval(args: argparse.Namespace) -> int:
     """`groundrail eval`. Raises: GroundrailError for what the caller can mend."""
-    run = _run(args)
-    threshold = args.threshold if args.threshold is not None else run.scorer.threshold
-    summaries = summarise(run.examples, run.results, threshold=threshold, bins=args.bins, seed=args.seed)
+    named, examples = _named(args), _read(args, args.data)
+    run = _score(args, named, examples)
+    if args.against is not None and not args.against.is_file():
+        raise InputError(f"{args.against}: there is no such file; name the results.jsonl of a run with --out")
+    summaries = summarise(
+        run.examples,
+        run.results,
+        threshold=args.threshold if args.threshold is not None else named.scorer.threshold,
+        bins=args.bins,
+        seed=args.seed,
+        tuned=_tuned(args, named),
+        against=list(read_results(args.against).values()) if args.against else (),
+    )
     if args.out is not None:
         report = json.dumps(_finite([asdict(summary) for summary in summaries]), indent=1)
         (args.out / "summary.json").write_text(report + "\n", encoding="utf-8")
@@ -202,24 +277,24 @@ def run_eval(args: argparse.Namespace) -> int:
 
 
 def _plot(run: _Run, summaries: Sequence[Summary], folder: Path, scorer: str) -> None:
-    from groundrail.evaluation.plots import reliability_diagram, roc_curve
+    from groundrail.evaluation.plots import precision_recall_curve, reliability_diagram, roc_curve
 
-    rows = match(run.examples, run.results)
     for summary in summaries:
         name = f"{scorer}-{summary.dataset}"
         if summary.bins:
             reliability_diagram(summary.bins, folder / f"{name}-reliability.png", name)
         if summary.auc:
-            labels, scores, _ = labelled([row for row in rows if row[0].dataset == summary.dataset])
+            labels, scores = run.of(summary.dataset).labelled()
             roc_curve(labels, scores, folder / f"{name}-roc.png", name)
+            precision_recall_curve(labels, scores, folder / f"{name}-precision-recall.png", name)
 
 
 def run_calibrate(args: argparse.Namespace) -> int:
     """`groundrail calibrate`. Raises: GroundrailError for what the caller can mend."""
     if args.save_map is not None and args.map is None:
         raise InputError("--save-map needs a map to save; add --map isotonic or --map platt")
-    run = _run(args)
-    labels, scores, _ = labelled(match(run.examples, run.results))
+    run = _score(args, _named(args), _read(args, args.data))
+    labels, scores = run.labelled()
     calibration: Calibration | None = None
     if args.map is not None:
         calibration = fit_calibration(labels, scores, args.map)

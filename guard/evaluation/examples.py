@@ -4,7 +4,7 @@ Reading files belongs to `groundrail.evaluation.loaders`, scoring to `groundrail
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from groundrail.types import Document, Span
@@ -40,7 +40,8 @@ class Example:
     grades (WiCE's "partially supported" is 0.5), None where nobody said.
     `evidence` lists alternative sets of spans, each of which suffices; None where it was not annotated.
     `group` joins claims of which exactly one is true (Evidence Inference's prompts, a claim and its twin).
-    `kind` is how a claim was made, where a benchmark says so.
+    `kind` is how a claim was made or what is wrong with it, where a benchmark says so, `system` who wrote it.
+    `context` is text that the claim goes on from, apart from its source (West et al.'s c).
     """
 
     id: str
@@ -51,6 +52,17 @@ class Example:
     evidence: tuple[EvidenceSet, ...] | None = None
     group: str | None = None
     kind: str | None = None
+    system: str | None = None
+    context: str = ""
+
+    def in_context(self) -> "Example":
+        """The same with the context as the last paragraph of every document, where a language model expects it."""
+        if not self.context:
+            return self
+        longer = (
+            document.model_copy(update={"text": f"{document.text}\n\n{self.context}"}) for document in self.source
+        )
+        return replace(self, source=tuple(longer), context="")
 
 
 def parse_label(value: object) -> float | None:

@@ -29,6 +29,8 @@ class _PairRow(BaseModel):
     hypothesis: str
     label: Label = None
     id: str | int | None = None
+    kind: str | None = None
+    system: str | None = None
 
 
 class _WiceMeta(BaseModel):
@@ -48,6 +50,7 @@ class _LongClaim(BaseModel):
     label: Label = None
     prompt: str | int | None = None
     evidence: list[tuple[int, int]] = []
+    kind: str | None = None
 
 
 class _LongRow(BaseModel):
@@ -161,13 +164,23 @@ def _q2(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
                 label = parse_label(row.get(f"{system}_label"))
             except ValueError as error:
                 raise place.error(f"{system}_label", str(error)) from error
-            yield Example(f"{number}-{system}", name, source, str(row[column] or ""), label)
+            yield Example(
+                f"{number}-{system}", name, source, str(row[column] or ""), label, group=str(number), system=system
+            )
 
 
 def _pairs(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
     parsed = place.parse(_PairRow, row)
     number = place.line if parsed.id is None else parsed.id
-    yield Example(str(number), name, _one(parsed.premise), parsed.hypothesis, parsed.label)
+    yield Example(
+        str(number),
+        name,
+        _one(parsed.premise),
+        parsed.hypothesis,
+        parsed.label,
+        kind=parsed.kind,
+        system=parsed.system,
+    )
 
 
 def _wice(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
@@ -193,7 +206,7 @@ def _long(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
                 )
         sets = tuple((Span(document_id=parsed.id, start=start, end=end),) for start, end in claim.evidence)
         group = None if claim.prompt is None else f"{parsed.id}/{claim.prompt}"
-        yield Example(f"{parsed.id}/{number}", name, source, claim.text, claim.label, sets or None, group)
+        yield Example(f"{parsed.id}/{number}", name, source, claim.text, claim.label, sets or None, group, claim.kind)
 
 
 def _qmsum(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
@@ -252,13 +265,17 @@ def _screeneval(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Exa
 
 
 def _ablation(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """Each target of West et al.'s factual ablation is a claim twice: of the source it is true of, and of the other."""
+    """Each target of West et al.'s factual ablation is a claim twice: of the source it is true of, and of the other.
+
+    The context it goes on from stays apart: a judge of entailment is given none (section 4.2.2), a language model is.
+    """
     from groundrail.evaluation.ablation import examples_of
 
     for number, found in enumerate(examples_of(row, f"{place.path}, line {place.line}")):
         group = f"{place.line}/{number}"
-        yield Example(f"{group}/own", name, _one(found.source), found.target, 1.0, None, group)
-        yield Example(f"{group}/other", name, _one(found.other_source), found.target, 0.0, None, group)
+        for role, source, label in (("own", found.source, 1.0), ("other", found.other_source, 0.0)):
+            id = f"{group}/{role}"
+            yield Example(id, name, _one(source), found.target, label, group=group, context=found.context)
 
 
 Reader = Callable[[Place, Mapping[str, Any], str], Iterator[Example]]

@@ -1,4 +1,4 @@
-"""The two pictures of an evaluation as PNG files: reliability diagram and ROC curve.
+"""The pictures of an evaluation as PNG files: reliability diagram, ROC curve and precision-recall curve.
 
 Drawn with matplotlib's Agg canvas directly, so the caller's backend and figures stay as they are.
 """
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from numpy.typing import ArrayLike
 
 from groundrail.errors import MissingExtraError
-from groundrail.evaluation.metrics import Bin, roc_auc, sklearn_metrics, two_classes
+from groundrail.evaluation.metrics import Bin, average_precision, roc_auc, sklearn_metrics, two_classes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,9 +26,12 @@ def _figure() -> "tuple[Figure, Axes]":
     figure = Figure(figsize=(5, 5), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    axes.plot([0, 1], [0, 1], linestyle=":", color="0.5")
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     return figure, axes
+
+
+def _diagonal(axes: "Axes") -> None:
+    axes.plot([0, 1], [0, 1], linestyle=":", color="0.5")
 
 
 def _save(figure: "Figure", path: str | Path) -> Path:
@@ -44,6 +47,7 @@ def reliability_diagram(bins: Sequence[Bin], path: str | Path, title: str = "Rel
     A calibrated scorer's dots lie on the diagonal.
     """
     figure, axes = _figure()
+    _diagonal(axes)
     filled = [found for found in bins if found.count]
     most = max((found.count for found in filled), default=1)
     axes.plot([found.score for found in filled], [found.supported for found in filled], color="C0")
@@ -66,6 +70,7 @@ def roc_curve(labels: ArrayLike, scores: ArrayLike, path: str | Path, title: str
     supported, s = two_classes(labels, scores, "A ROC curve")
     released_wrongly, released_rightly, _ = sklearn_metrics().roc_curve(supported, s)
     figure, axes = _figure()
+    _diagonal(axes)
     axes.plot(released_wrongly, released_rightly, label=f"AUC {roc_auc(labels, scores):.3f}", clip_on=False)
     axes.set(
         xlabel="share of unsupported claims released",
@@ -73,4 +78,21 @@ def roc_curve(labels: ArrayLike, scores: ArrayLike, path: str | Path, title: str
         title=title,
     )
     axes.legend(loc="lower right")
+    return _save(figure, path)
+
+
+def precision_recall_curve(
+    labels: ArrayLike, scores: ArrayLike, path: str | Path, title: str = "Precision and recall"
+) -> Path:
+    """Share of released claims that are supported against supported claims released (Q²'s figure 3).
+
+    Raises: InputError where only one class occurs.
+    """
+    supported, s = two_classes(labels, scores, "A precision-recall curve")
+    precision, recall, _ = sklearn_metrics().precision_recall_curve(supported, s)
+    figure, axes = _figure()
+    axes.step(recall, precision, where="post", label=f"average precision {average_precision(labels, scores):.3f}")
+    axes.axhline(supported.mean(), linestyle=":", color="0.5")
+    axes.set(xlabel="share of supported claims released", ylabel="share of released claims supported", title=title)
+    axes.legend(loc="lower left")
     return _save(figure, path)

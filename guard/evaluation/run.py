@@ -21,7 +21,8 @@ from groundrail.errors import InputError, ScoringError
 from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
 from groundrail.scoring.base import Score, Scorer
-from groundrail.scoring.units.base import Aggregate, SentenceUnits, Units, UnitScorer
+from groundrail.scoring.registry import in_units
+from groundrail.scoring.units.base import Aggregate
 from groundrail.types import Document, Span
 
 _PROBE_SOURCE = "The museum opens at nine on weekdays. Children under twelve enter free of charge."
@@ -49,7 +50,7 @@ class Result(BaseModel):
     error: str | None = None
 
 
-def describe(thing: object, depth: int = 3) -> Any:
+def describe(thing: object, depth: int = 4) -> Any:
     """A scorer and the objects it is made of, as class names and plain settings, for hashing."""
     if thing is None or isinstance(thing, bool | int | float | str):
         return thing
@@ -177,7 +178,7 @@ def evaluate(
     *,
     results: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
-    units: Units | None = None,
+    units: str = "sentences",
     aggregate: Aggregate = "mean",
     counter: CountingEntailment | None = None,
     batch: int = 32,
@@ -185,12 +186,13 @@ def evaluate(
 ) -> list[Result]:
     """Score every example that has a claim, in order.
 
-    `units` cuts claims before scoring (sentences unless given), `aggregate` joins their scores. `results`
+    `units` names what claims are cut into before scoring, `aggregate` joins the scores of what it gives
+    (`groundrail.scoring.registry.in_units`; a scorer with units of its own takes "whole"). `results`
     is a JSON-lines file to continue. `settings` is anything else the numbers depend on. `counter` is the
     counting wrapper inside the scorer, if there is one. `progress` gets claims done and claims in all.
     """
     claims = [example for example in examples if example.claim.strip()]
-    whole = UnitScorer(scorer, SentenceUnits() if units is None else units, aggregate)
+    whole = in_units(scorer, units, aggregate)
     print_ = fingerprint(whole, settings)
     path = None if results is None else Path(results)
     done = {} if path is None else read_results(path)

@@ -4,28 +4,41 @@ The measures themselves are in `groundrail.evaluation.metrics` and `.evidence`; 
 command line.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from statistics import fmean
 from typing import TypeVar
 
+import numpy as np
+
 from groundrail.errors import InputError
 from groundrail.evaluation import evidence, metrics
+from groundrail.evaluation.comparison import Difference, paired_bootstrap
 from groundrail.evaluation.examples import Example
-from groundrail.evaluation.metrics import Bin, Interval
+from groundrail.evaluation.metrics import Bin, Floats, Interval
 from groundrail.evaluation.run import Result
+from groundrail.evaluation.systems import SystemCorrelation, by_system
 
 T = TypeVar("T")
+
+MARGINS = (math.log(100), math.log(1000))
+"""The margins of West et al.'s table 2, in nats."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """How many of the claims made in one way, with one label, were decided rightly at the threshold."""
+    """Claims made in one way, with one label: how many were decided rightly at the threshold, and their scores.
+
+    `quartiles` of the scores: a quarter lie below the first, half below the second, three quarters below the third.
+    """
 
     name: str
     label: float
     right: int
     total: int
+    quartiles: tuple[float, float, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +49,10 @@ class Summary:
     `measured` rest, which also have a label, enter the measures. Counts of model calls and seconds are a
     claim. `threshold` is where `macro_f1` and `balanced_accuracy` are taken, `best_threshold` where
     `best_macro_f1` is. `evidence_hit` is the share of the `with_evidence` claims whose first citation touches
-    the evidence; recall and precision are by characters over all citations.
+    the evidence; recall and precision are by characters over all citations. `best_of_group` and `margins` (pairs of a
+    margin and the share above it) are of claims in groups, the latter where scores are no probabilities.
+    `tuned_balanced_accuracy` is taken at a threshold chosen on other claims (SummaC), `auc_difference` against another
+    scorer on the same claims.
     """
 
     dataset: str
@@ -49,15 +65,22 @@ class Summary:
     mean_score: float | None
     threshold: float
     auc: Interval | None
+    average_precision: float | None
+    auc_difference: Difference | None
     pearson: float | None
+    spearman: float | None
     kendall: float | None
     macro_f1: float | None
     best_macro_f1: float | None
     best_threshold: float | None
     balanced_accuracy: float | None
+    tuned_threshold: float | None
+    tuned_balanced_accuracy: Interval | None
     ece: Interval | None
     bins: tuple[Bin, ...]
     best_of_group: float | None
+    margins: tuple[tuple[float, float], ...]
+    systems: SystemCorrelation | None
     kinds: tuple[Kind, ...]
     evidence_hit: float | None
     evidence_recall: float | None
@@ -98,8 +121,14 @@ def summarise(
     bins: int = 10,
     resamples: int = 1000,
     seed: int = 0,
+    tuned: Mapping[str, float] | None = None,
+    against: Sequence[Result] = (),
 ) -> list[Summary]:
-    """One summary a data set, in order of appearance. `results` are those of `evaluate` for `examples`."""
+    """One summary a data set, in order of appearance. `results` are those of `evaluate` for `examples`.
+
+    `tuned` has a data set's threshold that was chosen on other claims; `against` another scorer's results.
+    """
+    others = _values(against)
     rows = match(examples, results)
     return [
         _summarise(
@@ -110,6 +139,8 @@ def summarise(
             bins,
             resamples,
             seed,
+            (tuned or {}).get(name),
+            others,
         )
         for name in dict.fromkeys(example.dataset for example in examples)
     ]
@@ -123,6 +154,8 @@ def _summarise(
     bins: int,
     resamples: int,
     seed: int,
+    tuned: float | None,
+    others: Mapping[tuple[str, str], float | None],
 ) -> Summary:
     notes: list[str] = []
 
@@ -134,11 +167,23 @@ def _summarise(
                 notes.append(str(error))
             return None
 
+    def interval(measure: Callable[[Floats, Floats], float], biased: bool = False) -> Interval | None:
+        return attempt(lambda: metrics.bootstrap(measure, y, s, resamples=resamples, seed=seed, biased=biased))
+
+    def difference() -> Difference:
+        both = [(e.label, r.value, others.get((e.dataset, e.id))) for e, r in rows if e.label is not None]
+        shared = [row for row in both if row[1] is not None and row[2] is not None]
+        if not shared or len(shared) < len(y):
+            raise InputError(f"the other scorer has a score for {len(shared)} of the {len(y)} claims measured here")
+        return paired_bootstrap(metrics.roc_auc, *zip(*shared, strict=True), resamples=resamples, seed=seed)
+
     y, s, groups = labelled(rows)
     best = attempt(lambda: metrics.best_macro_f1(y, s))
     marked = [(row, example.evidence) for example, row in rows if example.evidence and row.error is None]
     scored = [row for _, row in rows if row.error is None]
     grouped = any(group is not None for group in groups)
+    systems = [e.system for e, r in rows if e.label is not None and r.value is not None]
+    unbounded = grouped and (min(s) < 0 or max(s) > 1)
     return Summary(
         dataset=name,
         claims=len(examples),
@@ -149,20 +194,27 @@ def _summarise(
         with_evidence=len(marked),
         mean_score=fmean(s) if s else None,
         threshold=threshold,
-        auc=attempt(lambda: metrics.bootstrap(metrics.roc_auc, y, s, resamples=resamples, seed=seed)),
+        auc=interval(metrics.roc_auc),
+        average_precision=attempt(lambda: metrics.average_precision(y, s)),
+        auc_difference=attempt(difference) if others else None,
         pearson=attempt(lambda: metrics.pearson(y, s)),
+        spearman=attempt(lambda: metrics.spearman(y, s)),
         kendall=attempt(lambda: metrics.kendall(y, s)),
         macro_f1=attempt(lambda: metrics.macro_f1(y, s, threshold)),
         best_macro_f1=best[0] if best else None,
         best_threshold=best[1] if best else None,
         balanced_accuracy=attempt(lambda: metrics.balanced_accuracy(y, s, threshold)),
-        ece=attempt(
-            lambda: metrics.bootstrap(
-                lambda a, b: metrics.ece(a, b, bins), y, s, resamples=resamples, seed=seed, biased=True
-            )
-        ),
+        tuned_threshold=tuned,
+        tuned_balanced_accuracy=None
+        if tuned is None
+        else interval(partial(metrics.balanced_accuracy, threshold=tuned)),
+        ece=interval(lambda a, b: metrics.ece(a, b, bins), biased=True),
         bins=tuple(attempt(lambda: metrics.reliability(y, s, bins)) or ()),
         best_of_group=attempt(lambda: metrics.best_of_group(y, s, groups)) if grouped else None,
+        margins=attempt(lambda: tuple((m, metrics.best_of_group(y, s, groups, m)) for m in MARGINS)) or ()
+        if unbounded
+        else (),
+        systems=attempt(lambda: by_system(y, s, systems)) if len(set(systems) - {None}) > 2 else None,
         kinds=tuple(_kinds(rows, threshold)),
         evidence_hit=fmean(evidence.hit(r.citations, e) for r, e in marked) if marked else None,
         evidence_recall=fmean(evidence.recall(r.citations, e) for r, e in marked) if marked else None,
@@ -175,10 +227,24 @@ def _summarise(
 
 
 def _kinds(rows: Sequence[tuple[Example, Result]], threshold: float) -> Iterator[Kind]:
-    decided: dict[tuple[float, str], list[bool]] = {}
+    scores: dict[tuple[float, str], list[float]] = {}
     for example, result in rows:
         if example.kind is not None and example.label is not None and result.value is not None:
-            right = (result.value >= threshold) == (example.label >= 1)
-            decided.setdefault((example.label, example.kind), []).append(right)
-    for (label, name), hits in sorted(decided.items()):
-        yield Kind(name, label, sum(hits), len(hits))
+            scores.setdefault((example.label, example.kind), []).append(result.value)
+    for (label, name), found in sorted(scores.items()):
+        right = sum((score >= threshold) == (label >= 1) for score in found)
+        first, second, third = map(float, np.quantile(found, [0.25, 0.5, 0.75]))
+        yield Kind(name, label, right, len(found), (first, second, third))
+
+
+def _values(results: Sequence[Result]) -> dict[tuple[str, str], float | None]:
+    """Another scorer's values by claim. Raises: InputError where several runs scored the same claim."""
+    values: dict[tuple[str, str], float | None] = {}
+    for result in results:
+        place = (result.dataset, result.id)
+        if place in values:
+            raise InputError(
+                f"claim {result.id} of {result.dataset} was scored by several runs; name a file of one run"
+            )
+        values[place] = result.value
+    return values

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from groundrail.errors import MissingExtraError
 from groundrail.evaluation.calibration import Rate, Threshold
+from groundrail.evaluation.comparison import Difference
 from groundrail.evaluation.metrics import Interval
 from groundrail.evaluation.summary import Summary
 
@@ -34,6 +35,12 @@ def _number(value: float | None, digits: int = 3) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
+def _difference(value: Difference | None) -> str:
+    if value is None:
+        return "–"
+    return f"{100 * value.value:+.1f} [{100 * value.low:+.1f}, {100 * value.high:+.1f}], p {value.p:.3f}"
+
+
 def print_summaries(summaries: Sequence[Summary], scorer: str) -> None:
     """Print one column a data set, one row a measure, and the notes on what is missing."""
     from rich.table import Table
@@ -51,7 +58,11 @@ def print_summaries(summaries: Sequence[Summary], scorer: str) -> None:
         row("empty / failed / no score", [f"{s.empty} / {s.failed} / {s.unscored}" for s in summaries])
     row("mean score", [_number(s.mean_score) for s in summaries])
     row("ROC-AUC x 100", [_interval(s.auc, 100, 1) for s in summaries])
+    row("average precision", [_number(s.average_precision) for s in summaries])
+    if any(s.auc_difference for s in summaries):
+        row("ROC-AUC x 100, less the other's", [_difference(s.auc_difference) for s in summaries])
     row("Pearson r", [_number(s.pearson) for s in summaries])
+    row("Spearman rho", [_number(s.spearman) for s in summaries])
     row("Kendall tau", [_number(s.kendall) for s in summaries])
     row("macro F1, best", [_number(s.best_macro_f1) for s in summaries])
     row(f"macro F1 at {summaries[0].threshold:.3g}", [_number(s.macro_f1) for s in summaries])
@@ -59,12 +70,25 @@ def print_summaries(summaries: Sequence[Summary], scorer: str) -> None:
         f"balanced accuracy at {summaries[0].threshold:.3g}",
         [_number(s.balanced_accuracy) for s in summaries],
     )
+    if any(s.tuned_threshold is not None for s in summaries):
+        row("threshold of the validation claims", [_number(s.tuned_threshold) for s in summaries])
+        row("balanced accuracy at that", [_interval(s.tuned_balanced_accuracy) for s in summaries])
     row("ECE", [_interval(s.ece) for s in summaries])
     if any(s.best_of_group is not None for s in summaries):
         row("best of group", [_number(s.best_of_group) for s in summaries])
+    for margin in sorted({margin for s in summaries for margin, _ in s.margins}):
+        row(f"best of group by {margin:.3g}", [_number(dict(s.margins).get(margin)) for s in summaries])
+    if any(s.systems for s in summaries):
+        row("Pearson r over systems", [_number(s.systems.pearson if s.systems else None) for s in summaries])
+        row("Spearman rho over systems", [_number(s.systems.spearman if s.systems else None) for s in summaries])
     for label, name in sorted({(kind.label, kind.name) for s in summaries for kind in s.kinds}):
         cells = [
-            "".join(f"{k.right} of {k.total}" for k in s.kinds if (k.label, k.name) == (label, name)) for s in summaries
+            "".join(
+                f"{k.right} of {k.total}, median {k.quartiles[1]:.2f}"
+                for k in s.kinds
+                if (k.label, k.name) == (label, name)
+            )
+            for s in summaries
         ]
         row(f"{'released' if label >= 1 else 'blocked'}: {name}", cells)
     if any(s.with_evidence for s in summaries):

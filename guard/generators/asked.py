@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
-from groundrail.deadline import within
+from groundrail.deadline import OverdueError, within
 from groundrail.generators.base import Session
 
 Pieces: TypeAlias = Iterator[str] | AsyncIterator[str]
@@ -60,7 +60,7 @@ class AskedSession(Session):
         """
         try:
             first, pieces = within(timeout, self._first)
-        except TimeoutError as late:
+        except OverdueError as late:
             self._opened = _late(late)
             return
         self._opened = chain([] if first is None else [first], pieces)
@@ -69,9 +69,12 @@ class AskedSession(Session):
         """`open` for a `write` that is async."""
         pieces: Any = self._ask()
         try:
-            first = await asyncio.wait_for(anext(pieces, None), timeout)
-        except TimeoutError as late:
-            self._opened = _late(late)
+            async with asyncio.timeout(timeout) as limit:
+                first = await anext(pieces, None)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            self._opened = _late(OverdueError(timeout))
             return
         self._opened = _led_by(first, pieces)
 

@@ -50,6 +50,7 @@ class Session(Protocol):
 
     def close(self) -> None:
         """No more will be asked: free caches, connections, slots. May be called more than once."""
+        return
 
 
 @runtime_checkable
@@ -62,4 +63,4 @@ class Generator(Protocol):
 
     async def astart(self, prompt: str, documents: Sequence[Document]) -> Session:
         """`start` without blocking the event loop: in a thread, where a generator has nothing better."""
-        return await awithin(None, self.start, prompt, documents)
+        return await awithin(None, self.start, prompt, documents, late=lambda session: session.close())

@@ -1,70 +1,185 @@
-"""A result as one self-contained HTML page: kept, struck out and replaced sentences with their citations.
+"""A result as one page that loads nothing: the answer beside its source, every sentence with why and where.
 
-Everything that came from a model, a user or a document is escaped; the page loads nothing.
+Jinja2 escapes every text; only the page's own script and style run, by their hashes. What is said of a
+sentence comes from `groundrail.report.rows`, the cut-up source from `groundrail.report.passages`.
 """
 
-from html import escape
+import base64
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from groundrail.types import CheckedSentence, GuardResult, Verdict
+from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
+from markupsafe import Markup
 
-_STYLE = """
-:root { color-scheme: light dark; --good: #1a7f4b; --bad: #b3261e; --quiet: #6b7280; --line: #8884; }
-body { font: 17px/1.65 system-ui, sans-serif; max-width: 46rem; margin: 3rem auto; padding: 0 1.25rem; }
-h1 { font-size: 1.15rem; margin-bottom: .25rem; } .sum { color: var(--quiet); margin-top: 0; font-size: .9rem; }
-.answer { white-space: pre-wrap; border-left: 3px solid var(--line); padding-left: 1.1rem; }
-.supported { text-decoration: underline 2px var(--good); text-underline-offset: 4px; }
-del { color: var(--bad); } .flagged { background: #b3261e22; } .replaced { font-style: italic; }
-sup a { color: var(--good); text-decoration: none; font-weight: 600; }
-table { border-collapse: collapse; width: 100%; font-size: .88rem; margin-top: 2rem; }
-th, td { text-align: left; vertical-align: top; padding: .45rem .6rem; border-bottom: 1px solid var(--line); }
-td.v { white-space: nowrap; font-weight: 600; } .v-supported { color: var(--good); }
-.v-unsupported, .v-error, .v-timeout, .v-no_source { color: var(--bad); } .v-no_claim { color: var(--quiet); }
-blockquote { margin: 0; } .where, .why { color: var(--quiet); } li { margin-bottom: .6rem; }
-""".strip()
+from groundrail.errors import InputError
+from groundrail.report import rows
+from groundrail.report.chart import HEIGHT, Axis, chart
+from groundrail.report.hidden import marked_up
+from groundrail.report.passages import Place, blocks, check_places
+from groundrail.types import CheckedSentence, Citation, Document, GuardResult, Source, Verdict, as_documents
+
+_BLANKS = re.compile(r"[ \t]{2}|\t|\n ")
 
 
-def render(result: GuardResult) -> str:
-    """The whole page as text."""
-    numbers = {(c.document_id, c.start, c.end): n for n, c in enumerate(result.citations, start=1)}
-    released = sum(bool(s.released_text) for s in result.sentences)
-    summary = f"{len(result.sentences)} sentences checked, {released} released, threshold {result.threshold:.2f}"
-    answer = "".join(_shown(sentence, numbers) for sentence in result.sentences)
-    rows = "\n".join(_row(sentence) for sentence in result.sentences)
-    sources = "\n".join(
-        f'<li id="c{n}"><blockquote><bdi>{escape(" ".join(c.text.split()))}</bdi></blockquote>'
-        f'<span class="where">{escape(c.document_id)}, characters {c.start}–{c.end}</span></li>'
-        for n, c in enumerate(result.citations, start=1)
+class Answered(NamedTuple):
+    """A checked answer and what was asked, "" where that is not known."""
+
+    result: GuardResult
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A sentence on the page. `passages` are (stance, place), the one to scroll to first."""
+
+    number: int
+    sentence: CheckedSentence
+    threshold: float
+    passages: Sequence[tuple[rows.Stance, Place]]
+
+    @property
+    def written(self) -> str:
+        return self.sentence.text.rstrip()
+
+    @property
+    def gap(self) -> str:
+        return self.sentence.text[len(self.written) :]
+
+    @property
+    def kind(self) -> str:
+        """Classes: the verdict, and whether the reader saw it."""
+        return f"{self.sentence.verdict.value} {'seen' if rows.fate(self.sentence) == 'released' else 'held'}"
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """An answer on the page."""
+
+    question: str
+    rows: Sequence[_Row]
+
+    @property
+    def laid_out(self) -> bool:
+        """Whether runs of blanks mean something in it, as in lists and code."""
+        return any(_BLANKS.search(row.sentence.text) for row in self.rows)
+
+
+def render(result: GuardResult, source: Source | None = None, question: str = "") -> str:
+    """The page for one answer; without a source, its citations stand below it."""
+    return page([Answered(result, question)], source)
+
+
+def page(answers: Sequence[Answered], source: Source | None = None) -> str:
+    """The page for several answers from the same documents.
+
+    Raises: InputError if a result cites something that the source does not hold.
+    """
+    documents = () if source is None else as_documents(source)
+    places = _places(sentence for answer in answers for sentence in answer.result.sentences)
+    if source is not None:
+        check_places(list(places.values()), documents)
+    sections = _sections(answers, places)
+    every = [row for section in sections for row in section.rows]
+    scores = [row.sentence.score for row in every if row.sentence.score is not None]
+    axis = Axis.over([*scores, *(answer.result.threshold for answer in answers)])
+    style, script = _asset("report.css"), _asset("report.js")
+    return _template("page.html").render(
+        policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'",
+        style=style,
+        script=script,
+        sections=sections,
+        rows=every,
+        supported=any(row.sentence.verdict is Verdict.SUPPORTED for row in every),
+        held=any("held" in row.kind or rows.refused_attempts(row.sentence) for row in every),
+        flagged=any(
+            row.sentence.released and row.sentence.verdict not in (Verdict.SUPPORTED, Verdict.NO_CLAIM) for row in every
+        ),
+        stances_of=lambda row: [rows.STANCES[stance].lower() for stance, _ in row.passages],
+        kinds=rows.kinds(row.sentence for row in every),
+        thresholds=sorted({answer.result.threshold for answer in answers}),
+        seconds=sum(answer.result.seconds for answer in answers),
+        refused=sum(len(rows.refused_attempts(row.sentence)) for row in every),
+        axis=axis,
+        chart=chart([([s.score for s in a.result.sentences], a.result.threshold) for a in answers], axis),
+        has_source=source is not None,
+        documents=[(document, _cited(document, places)) for document in documents],
+        blocks=lambda document: blocks(document, list(places.values())),
     )
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>groundrail report</title>\n<style>\n{_STYLE}\n</style>\n</head>\n<body>\n"
-        f'<h1>Checked answer</h1>\n<p class="sum">{escape(summary)}</p>\n<p class="answer">{answer}</p>\n'
-        + (f"<h1>Sources</h1>\n<ol>\n{sources}\n</ol>\n" if sources else "")
-        + "<table>\n<thead><tr><th>Verdict</th><th>Score</th><th>Sentence</th></tr></thead>\n"
-        f"<tbody>\n{rows}\n</tbody>\n</table>\n</body>\n</html>\n"
+
+
+def short(result: GuardResult) -> str:
+    """A fragment for a notebook: the answer with its verdicts, and why what is missing was held back."""
+    places = _places(result.sentences)
+    (section,) = _sections([Answered(result)], places)
+    return _template("short.html").render(rows=section.rows, kinds=rows.kinds(iter(result.sentences)), result=result)
+
+
+def save(text: str, path: Path) -> None:
+    """Raises: InputError if the page cannot be written there."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _places(sentences: Any) -> dict[tuple[str, int, int], Place]:
+    """Every cited place once, numbered in the order of the sentences."""
+    stances: dict[tuple[str, int, int], tuple[Citation, set[rows.Stance]]] = {}
+    for sentence in sentences:
+        for stance, citation in ((p.stance, p.citation) for p in rows.passages(sentence)):
+            stances.setdefault(_key(citation), (citation, set()))[1].add(stance)
+    return {
+        key: Place(number, citation, "for" in how, "against" in how)
+        for number, (key, (citation, how)) in enumerate(stances.items(), start=1)
+    }
+
+
+def _sections(answers: Sequence[Answered], places: dict[tuple[str, int, int], Place]) -> list[_Section]:
+    sections, number = [], 0
+    for result, question in answers:
+        of_answer = []
+        for sentence in result.sentences:
+            number += 1
+            found = [(p.stance, places[_key(p.citation)]) for p in rows.passages(sentence)]
+            of_answer.append(_Row(number, sentence, result.threshold, found))
+        sections.append(_Section(question, of_answer))
+    return sections
+
+
+def _cited(document: Document, places: dict[tuple[str, int, int], Place]) -> int:
+    return sum(place.citation.document_id == document.id for place in places.values())
+
+
+def _key(citation: Citation) -> tuple[str, int, int]:
+    return citation.document_id, citation.start, citation.end
+
+
+def _hash(asset: Markup) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(asset.encode()).digest()).decode()}'"
+
+
+@cache
+def _asset(name: str) -> Markup:
+    return Markup((files("groundrail.report") / "templates" / name).read_text(encoding="utf-8"))
+
+
+@cache
+def _template(name: str) -> Template:
+    environment = Environment(
+        loader=FunctionLoader(lambda name: str(_asset(f"{name}.jinja"))),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-
-
-def _shown(sentence: CheckedSentence, numbers: dict[tuple[str, int, int], int]) -> str:
-    bare = sentence.text.rstrip()
-    written = f"<bdi>{escape(bare)}</bdi>"  # so that it cannot turn the direction of what follows
-    gap = escape(sentence.text[len(bare) :])
-    if sentence.replacement is not None:
-        return f'<del>{written}</del> <span class="replaced">{escape(sentence.replacement)}</span>{gap}'
-    if not sentence.released:
-        return f'<del title="{escape(sentence.reason or "")}">{written}</del>{gap}'
-    links = "".join(
-        f'<a href="#c{n}">[{n}]</a>' for c in sentence.citations if (n := numbers[(c.document_id, c.start, c.end)])
+    environment.filters.update(shown=marked_up, why=rows.why, label=rows.label)
+    environment.globals.update(
+        fate=rows.fate, refused_attempts=rows.refused_attempts, STANCES=rows.STANCES, HEIGHT=HEIGHT
     )
-    kind = {Verdict.SUPPORTED: "supported", Verdict.NO_CLAIM: "quiet"}.get(sentence.verdict, "flagged")
-    return f'<span class="{kind}">{written}</span>{f"<sup>{links}</sup>" if links else ""}{gap}'
-
-
-def _row(sentence: CheckedSentence) -> str:
-    score = "" if sentence.score is None else f"{sentence.score:.2f}"
-    tried = [f"<del><bdi>{escape(a.text.strip())}</bdi></del>" for a in sentence.attempts[:-1]]
-    text = "<br>".join([*tried, f"<bdi>{escape(sentence.text.strip())}</bdi>"])
-    why = f'<div class="why">{escape(sentence.reason)}</div>' if sentence.reason else ""
-    verdict = sentence.verdict.value
-    return f'<tr><td class="v v-{verdict}">{verdict.replace("_", " ")}</td><td>{score}</td><td>{text}{why}</td></tr>'
+    return environment.get_template(name)

@@ -1,30 +1,64 @@
-"""A result as Markdown: the released text with numbered footnotes to the source."""
+"""A result as Markdown: the released text with numbered footnotes, and on request what was held back and why."""
 
 import re
+from collections.abc import Iterator
 
-from groundrail.types import GuardResult
+from groundrail.report import rows
+from groundrail.types import CheckedSentence, Citation, GuardResult, Verdict
 
 _MARK = re.compile(r"\[\^")
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
-def render(result: GuardResult) -> str:
-    """Released text, footnote marks before each sentence's trailing space, then the footnotes."""
-    citations = list(result.citations)
-    numbers = {(c.document_id, c.start, c.end): n for n, c in enumerate(citations, start=1)}
+def render(result: GuardResult, *, held_back: bool = False) -> str:
+    """Released text, footnote marks before each sentence's trailing space, then the footnotes.
+
+    A sentence that was released without support has a footnote that says so. `held_back` adds a list of what was not
+    released, with the reason and the place in the source that says otherwise or is nearest.
+    """
+    numbers: dict[str, int] = {}
     body = []
     for sentence in result.sentences:
         text = _MARK.sub(r"\\[^", sentence.released_text)
-        cited = sentence.citations if sentence.released else ()
-        marks = "".join(f"[^{numbers[(c.document_id, c.start, c.end)]}]" for c in cited)
+        notes = [numbers.setdefault(note, len(numbers) + 1) for note in _notes(sentence)]
+        marks = "".join(f"[^{number}]" for number in notes)
         bare = text.rstrip()
         apart = "\n\n" if marks and bare.endswith(("```", "~~~")) else ""  # a fence ends its line
         body.append(bare + apart + (marks if bare else "") + text[len(bare) :])
-    notes = [
-        f"[^{n}]: {_escaped(c.text)} ({_escaped(c.document_id)}, characters {c.start}-{c.end})"
-        for n, c in enumerate(citations, start=1)
-    ]
-    return "".join(body).rstrip() + ("\n\n" + "\n".join(notes) if notes else "") + "\n"
+    footnotes = "\n".join(f"[^{number}]: {note}" for note, number in numbers.items())
+    refused = "\n".join(_held_back(result)) if held_back else ""
+    parts = ["".join(body).rstrip(), f"**Held back**\n\n{refused}" if refused else "", footnotes]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _notes(sentence: CheckedSentence) -> list[str]:
+    """The footnotes of a released sentence."""
+    if not sentence.released or sentence.verdict in (Verdict.SUPPORTED, Verdict.NO_CLAIM):
+        return [f"{_escaped(c.text)} {_where(c)}" for c in sentence.supporting]
+    return [f"{rows.label(sentence.verdict)}: {_reason(sentence)}"]
+
+
+def _held_back(result: GuardResult) -> Iterator[str]:
+    for sentence in result.sentences:
+        for attempt in rows.refused_attempts(sentence):
+            yield f"- ~~{_escaped(attempt.text)}~~ (refused before: {_escaped(attempt.reason or '')})"
+        if not sentence.released:
+            score = "" if sentence.score is None else f", {sentence.score:.2f}"
+            label = rows.label(sentence.verdict).lower()
+            yield f"- ~~{_escaped(sentence.text)}~~ ({label}{score}): {_reason(sentence)}"
+
+
+def _reason(sentence: CheckedSentence) -> str:
+    """Why, with the deciding place in full."""
+    places = rows.passages(sentence)
+    if not places:
+        return _escaped(sentence.reason or "")
+    place = places[0]
+    return f"{_escaped(rows.leading_to(sentence, place))}: “{_escaped(place.citation.text)}” {_where(place.citation)}"
+
+
+def _where(citation: Citation) -> str:
+    return f"({_escaped(citation.document_id)}, characters {citation.start}-{citation.end})"
 
 
 def _escaped(text: str) -> str:

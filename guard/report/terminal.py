@@ -1,72 +1,96 @@
-"""A result in the terminal: a rich table, one row a sentence."""
+"""A result in the terminal: one line a sentence, with why it was refused and what the source says instead.
 
-import re
+Every line begins with the mark of its sentence, in colour or not, so that no text can draw a line that looks
+like another verdict. What is said of a sentence comes from `groundrail.report.rows`.
+"""
+
+from collections.abc import Sequence
+from textwrap import shorten
 
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
+from groundrail.report import rows
+from groundrail.report.hidden import plain
 from groundrail.types import CheckedSentence, GuardResult, Verdict
 
-_UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
-_STYLES = {Verdict.SUPPORTED: "green", Verdict.NO_CLAIM: "dim"}
+_LEGEND = {
+    "✓": "released, the source supports it",
+    "·": "released, nothing to check",
+    "!": "released although it is not supported",
+    "✗": "held back",
+    "→": "released in its place",
+}
+_STYLES = {"✓": "green", "·": "dim", "!": "bold yellow", "✗": "red", "→": "yellow"}
+_LONGEST_PASSAGE = 200
 
 
 def print_result(result: GuardResult, console: Console) -> None:
-    """The checked sentences with verdict, score and citation, then what was released."""
-    table = Table(box=None, pad_edge=False, show_edge=False, expand=False)
-    for name, justify in (("verdict", "left"), ("score", "right"), ("sentence", "left"), ("source says", "left")):
-        table.add_column(name, justify=justify, overflow="fold")  # type: ignore[arg-type]
+    """The checked sentences, then how many were released and what the marks mean."""
+    cited = {p.citation.document_id for sentence in result.sentences for p in rows.passages(sentence)}
     for sentence in result.sentences:
-        for attempt in sentence.attempts[:-1]:
-            table.add_row(
-                Text("retried", "yellow"), _score(attempt.score), Text(_plain(attempt.text), "strike dim"), ""
-            )
-        table.add_row(*_row(sentence))
-    console.print(table)
+        print_sentence(sentence, console, named=len(cited) > 1)
     released = sum(bool(sentence.released_text) for sentence in result.sentences)
     console.print(f"\n{released} of {len(result.sentences)} sentences released.", style="bold", highlight=False)
+    print_legend(result.sentences, console)
 
 
-def print_sentence(sentence: CheckedSentence, console: Console) -> None:
-    """One sentence as it is decided on, rejected attempts struck out above it."""
-    for attempt in sentence.attempts[:-1]:
-        console.print(
-            Text.assemble(
-                ("  ✗ ", "red"), (_plain(attempt.text), "strike dim"), (f"  {_plain(attempt.reason or '')}", "dim")
-            )
-        )
-    if sentence.released:
-        mark = ("  ✓ ", "green") if sentence.verdict is Verdict.SUPPORTED else ("  · ", "dim")
-        console.print(Text.assemble(mark, _plain(sentence.text)))
-        for citation in sentence.citations:
-            console.print(Text.assemble(("      ↳ ", "dim"), (_line(citation.text), "italic dim")))
-        return
-    console.print(
-        Text.assemble(("  ✗ ", "red"), (_plain(sentence.text), "strike"), (f"  {_plain(sentence.reason or '')}", "dim"))
-    )
+def print_legend(sentences: Sequence[CheckedSentence], console: Console) -> None:
+    """The meaning of the marks that these sentences got."""
+    used = {mark for sentence in sentences for mark in _marks(sentence)}
+    console.print("   ".join(f"{mark} {said}" for mark, said in _LEGEND.items() if mark in used), style="dim")
+
+
+def print_sentence(sentence: CheckedSentence, console: Console, *, named: bool = False) -> None:
+    """One sentence as it is decided on, refused attempts above it, a replacement below; `named`: say which document."""
+    for attempt in rows.refused_attempts(sentence):
+        _print("✗", "retried", attempt.score, attempt.text, "strike dim", console)
+        _print("✗", "", None, attempt.reason or "", "dim", console)
+    mark = _mark(sentence)
+    verdict = sentence.verdict.value.replace("_", " ")
+    _print(mark, verdict, sentence.score, sentence.text, "strike" if mark == "✗" else "", console)
+    for told in _explained(sentence, named):
+        _print(mark, "", None, told, "italic dim" if mark == "✓" else "dim", console)
     if sentence.replacement:
-        console.print(Text.assemble(("  → ", "yellow"), _plain(sentence.replacement)))
+        _print("→", "instead", None, sentence.replacement, "", console)
 
 
-def _row(sentence: CheckedSentence) -> tuple[Text | str, ...]:
-    verdict = Text(sentence.verdict.value.replace("_", " "), _STYLES.get(sentence.verdict, "bold red"))
-    text = Text(_plain(sentence.text), "" if sentence.released else "strike")
-    if sentence.citations and sentence.released:
-        where: Text | str = Text(_line(sentence.citations[0].text), "italic")
-    else:
-        where = Text(_plain(sentence.reason or ""), "dim")
-    return verdict, _score(sentence.score), text, where
+def _print(mark: str, verdict: str, score: float | None, text: str, style: str, console: Console) -> None:
+    """Text on as many lines as it needs, each behind the mark."""
+    value = "" if score is None else f"{score:.2f}"
+    head, gap = f"{mark} {verdict:<11} {value:>5} │ ", f"{mark} {'':<11} {'':>5} │ "
+    room = max(20, console.width - len(head))
+    for number, line in enumerate(Text(_one_line(text), style).wrap(console, room)):
+        line.rstrip()
+        console.print(
+            Text(head if number == 0 else gap, _STYLES[mark]) + line, no_wrap=True, overflow="ignore", crop=False
+        )
 
 
-def _plain(text: str) -> str:
-    """Text without what moves the cursor, changes the terminal or turns the writing direction."""
-    return _UNSHOWN.sub("\N{REPLACEMENT CHARACTER}", text.strip().replace("\r\n", "\n"))
+def _explained(sentence: CheckedSentence, named: bool) -> list[str]:
+    """Why, and the place in the source that decides: what supports it, else what contradicts it or is nearest."""
+    places = rows.passages(sentence)
+    if not places:
+        return [sentence.reason] if sentence.reason else []
+    place = places[0]
+    text = shorten(_one_line(place.citation.text), _LONGEST_PASSAGE, placeholder=" …")
+    quoted = f"“{text}”" + (f" ({_one_line(place.citation.document_id)})" if named else "")
+    if place.stance == "for":
+        return [f"↳ {quoted}"]
+    return [f"{rows.leading_to(sentence, place)}: {quoted}"]
 
 
-def _line(text: str) -> str:
-    return _plain(" ".join(text.split()))
+def _mark(sentence: CheckedSentence) -> str:
+    if not sentence.released:
+        return "✗"
+    return {Verdict.SUPPORTED: "✓", Verdict.NO_CLAIM: "·"}.get(sentence.verdict, "!")
 
 
-def _score(score: float | None) -> str:
-    return "" if score is None else f"{score:.2f}"
+def _marks(sentence: CheckedSentence) -> list[str]:
+    retried = ["✗"] if rows.refused_attempts(sentence) else []
+    return [*retried, _mark(sentence), *(["→"] if sentence.replacement else [])]
+
+
+def _one_line(text: str) -> str:
+    """Text without line ends and without what moves the cursor or turns the writing direction."""
+    return plain(" ".join(text.split()))

@@ -19,11 +19,17 @@ class Score:
     """`value` in [0, 1] for entailment scorers, NaN where the model gave none; best citation first.
 
     conflict: the place that says otherwise, where the model tells contradiction from silence.
+    exact: False where the source was not read to its end, so that `value` is a lower bound.
+    note: what whoever reads the verdict should know of how it came about.
+    refusal: why the claim is not supported whatever its value, where no model had to be asked.
     """
 
     value: float
     citations: tuple[Citation, ...] = ()
     conflict: Citation | None = None
+    exact: bool = True
+    note: str | None = None
+    refusal: str | None = None
 
 
 def below_all(value: float) -> float:
@@ -52,6 +58,17 @@ class Reader(Protocol):
         """`score` without blocking the event loop: in a thread, where a reader has nothing better."""
         return await awithin(None, self.score, claims)
 
+    def decide(self, claims: Sequence[str], threshold: float) -> list[Score]:
+        """Scores that fall on the same side of `threshold` as those of `score`, with less work where there is a way.
+
+        A value of at least `threshold` may be a lower bound of the full one (`Score.exact`).
+        """
+        return self.score(claims)
+
+    async def adecide(self, claims: Sequence[str], threshold: float) -> list[Score]:
+        """`decide` without blocking the event loop; a reader with a `decide` of its own has one of its own."""
+        return await self.ascore(claims)
+
 
 @runtime_checkable
 class Scorer(Protocol):
@@ -63,6 +80,10 @@ class Scorer(Protocol):
     takes_context: bool = False
     """Whether a claim joined with the sentence before it scores no higher than either. Scorers that average over
     a claim's words or parts cannot say so."""
+
+    def unread(self, claim: str) -> Sequence[str]:
+        """Words of a claim that its model has no token for: it would judge as if something else stood there."""
+        return ()
 
     def read(self, source: Source) -> Reader:
         """Read a source once. Documents are scored apart: a chunk never crosses two."""

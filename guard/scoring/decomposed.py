@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair, three_way
+from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair
 from groundrail.entailment.loading import load
 from groundrail.errors import InputError, ModelError
 from groundrail.scoring import passages as source_passages
@@ -40,13 +40,18 @@ class _Task:
 def load_nli(entailment: EntailmentModel | str | None, wanted_by: str) -> NLIModel:
     """A model of three classes, loaded as everywhere. Raises: ModelError for one that only says yes or no."""
     model = load(entailment)
-    nli = three_way(model)
-    if nli is None:
+    if not isinstance(model, NLIModel):
         raise ModelError(
             f"{wanted_by} needs a model of three classes (entailment, neutral, contradiction), and this "
             f"{type(model).__name__} only tells entailment; pass a CrossEncoderEntailment of an NLI model"
         )
-    return nli
+    try:
+        model.classify([])
+    except ModelError as error:
+        raise ModelError(
+            f"{wanted_by} needs a model of three classes (entailment, neutral, contradiction): {error}"
+        ) from error
+    return model
 
 
 class _Decomposed(Scorer, ABC):
@@ -57,6 +62,10 @@ class _Decomposed(Scorer, ABC):
     def __init__(self, entailment: EntailmentModel | str | None = None) -> None:
         self.entailment = load(entailment)
         self.threshold = self.entailment.threshold
+
+    def unread(self, claim: str) -> Sequence[str]:
+        """Its model's."""
+        return self.entailment.unread(claim)
 
     def read(self, source: Source) -> Reader:
         """Cut the source into sentences, each tokenized once."""
@@ -132,6 +141,7 @@ class _Rescored(_Decomposed):
 class TopKScorer(_Rescored):
     """The `k` most entailing sentences, joined in document order, as one premise (Glover et al. 2022).
 
+    The authors' summary says only that they are concatenated; the order is ours.
     Sentences that no longer fit beside the claim are left out from the least entailing; the citations are
     exactly the sentences that were read.
     """

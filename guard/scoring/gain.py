@@ -9,16 +9,17 @@ the same number is `groundrail.decoding`.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.types import Citation, Document, Source, Span, as_documents
 
 if TYPE_CHECKING:
+    import torch
     from torch import Tensor
-    from transformers import PreTrainedModel
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 _Tokens: TypeAlias = tuple[Document, list[tuple[int, int]]]
 """A document and where its tokens are."""
@@ -30,11 +31,14 @@ _SLACK = 8
 class GainScorer(Scorer):
     """Scores claims by grounding gain under a causal language model.
 
-    `model`: a decoder-only model with its `tokenizer` (a fast one), or a model id for both. `chunk_tokens`:
+    `model`: a decoder-only model with its `tokenizer` (a fast one), or a hub id or folder for both. `chunk_tokens`:
     most tokens of source read at once; by default all that fits beside the longest claim. A longer document
     is read in chunks and the best one counts; nothing is cut off. `separator` stands between source and
     claim, and before the claim alone. The citation is the chunk. `threshold` is the gain from which a claim
     counts as supported: it depends on the model, calibrate it.
+
+    `reduce`: "mean" is nats a token, so that long and short claims compare; "sum" is the whole claim's log-ratio, of
+    which the difference between two sources is factual ablation's (West et al., section 3.2).
     """
 
     def __init__(
@@ -45,14 +49,11 @@ class GainScorer(Scorer):
         chunk_tokens: int | None = None,
         separator: str = "\n\n",
         threshold: float = 0.5,
+        reduce: Literal["mean", "sum"] = "mean",
     ) -> None:
-        if isinstance(model, str):
-            from transformers import AutoModelForCausalLM, AutoTokenizer
-
-            tokenizer = tokenizer or AutoTokenizer.from_pretrained(model)
-            loaded: PreTrainedModel = AutoModelForCausalLM.from_pretrained(model)
-        else:
-            loaded = model
+        if reduce not in ("mean", "sum"):
+            raise InputError(f"tokens are joined by 'mean' or 'sum', not {reduce!r}")
+        loaded, tokenizer = _loaded(model, tokenizer) if isinstance(model, str) else (model, tokenizer)
         if tokenizer is None or not getattr(tokenizer, "is_fast", False):
             raise InputError("GainScorer needs the model's fast tokenizer: pass it beside the model")
         if loaded.config.is_encoder_decoder:
@@ -63,18 +64,35 @@ class GainScorer(Scorer):
         self.tokenizer = tokenizer
         self.chunk_tokens = chunk_tokens
         self.threshold = threshold
+        self.reduce = reduce
         start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
         if start is None:
             raise ModelError("GainScorer needs a tokenizer with a beginning- or end-of-sequence token")
         self._start = [int(start)]
         self._separator = self._encode(separator)
 
+    @classmethod
+    def from_pretrained(
+        cls,
+        name_or_path: str,
+        *,
+        device: str | torch.device | None = None,
+        dtype: str | torch.dtype = "auto",
+        hub: Mapping[str, Any] | None = None,
+        **settings: Any,
+    ) -> Self:
+        """Load by hub id or folder; `hub` goes to transformers (`revision`, ...), `settings` to the constructor.
+
+        Raises: ModelError where there is no causal language model by that name; InputError for `trust_remote_code`.
+        """
+        return cls(*_loaded(name_or_path, None, device, dtype, hub), **settings)
+
     def read(self, source: Source) -> Reader:
         """Tokenize every document, to be cut into chunks that fit beside the claims."""
         return Prepared(self._score, [(document, self._spans(document.text)) for document in as_documents(source)])
 
     def _score(self, claims: Sequence[str], documents: Sequence[_Tokens]) -> list[Score]:
-        """One `Score` a claim, in nats a token; NaN for a blank claim or where there is no source.
+        """One `Score` a claim, in nats, a token's or all tokens'; NaN for a blank claim or where there is no source.
 
         Raises `ClaimTooLongError` if a claim leaves no room for a source in the model's context.
         """
@@ -91,7 +109,8 @@ class GainScorer(Scorer):
                 alone = alone or self._log_probs("", rows)
                 beside = self._log_probs(document.text[start:end], rows)
                 for index, grounded, ungrounded in zip(scored, beside, alone, strict=True):
-                    gain = float((grounded - ungrounded).mean())
+                    gains = grounded - ungrounded
+                    gain = float(gains.mean() if self.reduce == "mean" else gains.sum())
                     if not best[index].value >= gain:
                         best[index] = Score(gain, (_citation(document, start, end, gain),))
         return best
@@ -126,6 +145,22 @@ class GainScorer(Scorer):
     def _encode(self, text: str) -> list[int]:
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
+
+
+def _loaded(
+    name_or_path: str,
+    tokenizer: PreTrainedTokenizerBase | None,
+    device: str | torch.device | None = None,
+    dtype: str | torch.dtype = "auto",
+    hub: Mapping[str, Any] | None = None,
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    from transformers import AutoModelForCausalLM
+
+    from groundrail.pretrained import load_pretrained
+
+    return load_pretrained(
+        AutoModelForCausalLM, name_or_path, device=device, dtype=dtype, hub=hub or {}, tokenizer=tokenizer
+    )
 
 
 def _citation(document: Document, start: int, end: int, gain: float) -> Citation:

@@ -1,7 +1,8 @@
 """InFusE (Zhang et al., EACL 2024): a premise that grows sentence by sentence until it stops helping.
 
-One claim (a sentence, or a sub-sentence: wrap the scorer in `groundrail.scoring.units.base.UnitScorer` with the
-minimum) against sentences of the source. Cutting claims and fitting sentences are done elsewhere.
+One claim (a sentence, or a sub-sentence) against sentences of the source. Cutting claims and fitting sentences are
+done elsewhere: `groundrail.scoring.registry.in_units` makes InFusE_sub of it, the minimum over the sub-sentences of a
+sentence and the mean over sentences (sections 3 and 4).
 """
 
 import math
@@ -23,7 +24,7 @@ class _Growth:
     """One claim against one document: the ranked sentences, and the steps evaluated so far.
 
     Step i reads the first i + 1 ranked sentences. `kept` is the last step before the neutral probability
-    rose, -1 for none; `over` says that growing has ended.
+    stopped falling, -1 for none; `over` says that growing has ended.
     """
 
     claim: str
@@ -41,9 +42,9 @@ class _Growth:
         return [self.passages[index] for index in self.order[: step + 1]]
 
     def take(self, judged: FloatArray, margin: float) -> None:
-        """Go through steps just evaluated, shape (n, 3), up to the first rise."""
+        """Go through steps just evaluated, shape (n, 3), up to the first whose neutral probability has not fallen."""
         for entailment, neutral, _ in judged:
-            if not neutral <= self.neutral + margin:
+            if not neutral < self.neutral + margin:
                 self.over = True
                 return
             self.neutral, self.value, self.kept = float(neutral), float(entailment), self.steps
@@ -55,9 +56,14 @@ class InfuseScorer(Scorer):
 
     Source sentences are ranked by P(claim | sentence) plus, with `reverse`, P(sentence | claim). The premise
     is the first one, two, three ... of them in document order; growing stops at the first step whose neutral
-    probability is higher than the step's before (by more than `margin`, which the paper's limitations
-    suggest against stopping too early), and the score is the entailment of the step before. Growing also
-    ends with the document, with what the model can read, and after `max_sentences`.
+    probability is at least the step's before (plus `margin`, which the paper's limitations suggest against
+    stopping too early), and the score is the entailment of the step before. Growing also ends with the
+    document, with what the model can read, and after `max_sentences`.
+
+    Where the paper contradicts itself: Algorithm 1 returns the step before the one that stops, and so does this,
+    where section 3's text names the stopping step; Algorithm 1 begins with a neutral probability of 0, at which
+    every first step would stop with no premise at all, so here the first step never stops. The order of a
+    premise's sentences is not given; document order is ours.
 
     `ahead` steps of all claims are evaluated in one model call; the result does not depend on it.
     Equal ranks keep document order. The authors' program ranks with reversed entailment only among the 2k
@@ -86,6 +92,10 @@ class InfuseScorer(Scorer):
         self.margin = margin
         self.ahead = ahead
         self.max_sentences = max_sentences
+
+    def unread(self, claim: str) -> Sequence[str]:
+        """Its model's."""
+        return self.entailment.unread(claim)
 
     def read(self, source: Source) -> Reader:
         """Cut the source into sentences, each tokenized once."""

@@ -11,7 +11,7 @@ from typing import Any
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.units.base import Units
+from groundrail.scoring.units.base import Aggregate, Units, UnitScorer
 
 SCORERS: dict[str, str] = {
     "scale": "groundrail.scoring.scale.scorer:ScaleScorer",
@@ -51,7 +51,12 @@ def needs_entailment(name: str) -> bool:
 
     Raises: InputError for an unknown name.
     """
-    return "entailment" in inspect.signature(_factory(name)).parameters
+    return "entailment" in settings_of(name)
+
+
+def settings_of(name: str) -> frozenset[str]:
+    """What the scorer's constructor takes. Raises: InputError for an unknown name."""
+    return frozenset(inspect.signature(_factory(name)).parameters)
 
 
 def load_scorer(name: str, entailment: EntailmentModel | str | None = None, **settings: Any) -> Scorer:
@@ -79,6 +84,17 @@ def load_units(name: str) -> Units:
         raise InputError(f"no units are called {name!r}; there are {', '.join(UNITS)}")
     units: Units = _find(UNITS[name])()
     return units
+
+
+def in_units(scorer: Scorer, name: str, aggregate: Aggregate = "mean") -> UnitScorer:
+    """`scorer` on claims cut into the units called `name`, their scores joined by `aggregate`.
+
+    Sub-sentences are nested: the minimum over those of a sentence, then `aggregate` over sentences (InFusE,
+    sections 3 and 4). Raises: InputError for an unknown name.
+    """
+    if name == "subsentences":
+        scorer, name = UnitScorer(scorer, load_units(name), "minimum"), "sentences"
+    return UnitScorer(scorer, load_units(name), aggregate)
 
 
 DEFAULT = "nearest"

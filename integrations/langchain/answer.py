@@ -5,7 +5,7 @@ runnable is called with. What it is asked and what its chunks mean is up to thos
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from typing import TypeAlias
 
 from langchain_core.callbacks import (
@@ -17,7 +17,7 @@ from langchain_core.callbacks import (
 )
 from langchain_core.callbacks.manager import BaseRunManager
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import ensure_config, patch_config
+from langchain_core.runnables.config import ensure_config, patch_config, set_config_context
 
 from groundrail.errors import UnsupportedError
 from groundrail.generators import Generator
@@ -32,28 +32,63 @@ Event: TypeAlias = CheckedSentence | SourcedResult
 def answer(
     guard: Guard, session: AskedSession | None, prompt: str, sources: SourceDocuments, looked_at: str
 ) -> Iterator[Event]:
-    """Drive `session`, or the guard's own generator where there is none, against `sources`."""
-    stream = _around(guard, session).stream(prompt, sources.documents)
-    try:
-        for sentence in stream.sentences():
-            yield sources.explained(sentence, looked_at)
-    except UnsupportedError as error:
-        raise sources.raised(error, looked_at) from error
-    yield sources.result(stream.result, looked_at)
+    """Drive `session`, or the guard's own generator where there is none, against `sources`.
+
+    Raises: the session's own exception where it fails before its first text.
+    """
+    if session is not None:
+        session.open(guard.policy.nearest_deadline)
+    with _around(guard, session).stream(prompt, sources.documents) as stream:
+        try:
+            for sentence in stream.sentences():
+                yield sources.explained(sentence, looked_at)
+        except UnsupportedError as error:
+            raise sources.raised(error, looked_at) from error
+        yield sources.result(stream.result, looked_at)
 
 
 async def aanswer(
     guard: Guard, session: AskedSession | None, prompt: str, sources: SourceDocuments, looked_at: str
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event]:
     """`answer` for an event loop."""
+    if session is not None:
+        await session.aopen(guard.policy.nearest_deadline)
     twin = await asyncio.to_thread(_around, guard, session)
-    stream = await twin.astream(prompt, sources.documents)
-    try:
-        async for sentence in stream.sentences():
-            yield sources.explained(sentence, looked_at)
-    except UnsupportedError as error:
-        raise sources.raised(error, looked_at) from error
-    yield sources.result(stream.result, looked_at)
+    async with await twin.astream(prompt, sources.documents) as stream:
+        try:
+            async for sentence in stream.sentences():
+                yield sources.explained(sentence, looked_at)
+        except UnsupportedError as error:
+            raise sources.raised(error, looked_at) from error
+        yield sources.result(stream.result, looked_at)
+
+
+def quietly(config: RunnableConfig, events: Iterator[Event]) -> Iterator[Event]:
+    """The events, made in a context whose config is `config`.
+
+    So a model that is called without a config, by a runnable that drops it, by a generator or by a judge, finds
+    this one and not the one around, whose handlers show every token.
+    """
+    with set_config_context(config) as context:
+        try:
+            while (event := context.run(next, events, None)) is not None:
+                yield event
+        finally:
+            context.run(getattr(events, "close", lambda: None))
+
+
+async def aquietly(config: RunnableConfig, events: AsyncGenerator[Event]) -> AsyncIterator[Event]:
+    """`quietly` for an event loop."""
+    with set_config_context(config) as context:
+
+        async def following() -> Event | None:
+            return await anext(events, None)
+
+        try:
+            while (event := await asyncio.create_task(following(), context=context)) is not None:
+                yield event
+        finally:
+            await events.aclose()
 
 
 def inner_config(

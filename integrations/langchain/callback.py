@@ -38,6 +38,7 @@ class _Writing:
     """A model's run: the answer it writes, begun with its first text."""
 
     sources: SourceDocuments
+    question: str = ""
     answer: PushedAnswer | None = None
     told: bool = False
 
@@ -68,6 +69,7 @@ class _RunWatcher(BaseCallbackHandler):
         self.raise_error = raise_error
         self.runs = RunTree(self.documents_keys)
         self._writing: dict[UUID, _Writing] = {}
+        self._arguments: dict[UUID, Any] = {}
 
     def on_chain_start(
         self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -81,16 +83,25 @@ class _RunWatcher(BaseCallbackHandler):
         self.runs.end(run_id)
 
     def on_tool_start(
-        self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+        self,
+        serialized: Any,
+        input_str: str,
+        *,
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        inputs: Any = None,
+        **kwargs: Any,
     ) -> None:
         self.runs.start(run_id, parent_run_id)
+        self._arguments[run_id] = input_str if inputs is None else inputs
 
     def on_tool_end(self, output: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
         self.runs.end(run_id)
-        self.runs.found(parent_run_id, tool_source(output))
+        self.runs.found(parent_run_id, tool_source(output, self._arguments.pop(run_id, None)))
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self.runs.end(run_id)
+        self._arguments.pop(run_id, None)
 
     def on_retriever_end(
         self, documents: Sequence[Any], *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -110,17 +121,18 @@ class _RunWatcher(BaseCallbackHandler):
         sources = self.runs.visible_from(parent_run_id)
         for key in self.documents_keys:
             sources.add((metadata or {}).get(key))
-        self._writing[run_id] = _Writing(sources)
+        self._writing[run_id] = _Writing(sources, prompts[-1] if prompts else "")
 
     def on_chat_model_start(self, serialized: Any, messages: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        self.on_llm_start(serialized, [], run_id=run_id, **kwargs)
+        asked = [str(message.text) for row in messages for message in row if message.type == "human"]
+        self.on_llm_start(serialized, asked[-1:], run_id=run_id, **kwargs)
 
     def _written(self, run_id: UUID, text: str) -> _Findings:
         writing = self._writing.get(run_id)
         if writing is None or not text:
             return _Findings()
         if writing.answer is None:
-            writing.answer = self.guard.pushed(writing.sources.documents)
+            writing.answer = self.guard.pushed(writing.sources.documents, writing.question)
         return self._found(writing, writing.answer.feed(text))
 
     def _ended(self, run_id: UUID, response: LLMResult) -> _Findings:
@@ -133,8 +145,8 @@ class _RunWatcher(BaseCallbackHandler):
             return self._found(writing, writing.answer.finish())
         events: list[tuple[str, Any]] = []
         for text in filter(str.strip, texts):
-            answer = self.guard.pushed(writing.sources.documents)
-            found = self._found(_Writing(writing.sources, answer), [*answer.feed(text), *answer.finish()])
+            answer = self.guard.pushed(writing.sources.documents, writing.question)
+            found = self._found(_Writing(writing.sources, answer=answer), [*answer.feed(text), *answer.finish()])
             events += found.events
             if found.error is not None:
                 return _Findings(events, found.error)

@@ -30,10 +30,12 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from pydantic import Field, field_validator
 
+from groundrail.errors import InputError
 from groundrail.generators.asked import AskedSession, request_to_continue
 from groundrail.guard import Guard
-from groundrail.integrations.langchain.answer import Event, aanswer, answer, inner_config
+from groundrail.integrations.langchain.answer import Event, aanswer, answer, aquietly, inner_config, quietly
 from groundrail.integrations.langchain.documents import SourceDocuments, SourcedResult, tool_source
+from groundrail.integrations.langchain.echo import arguments_of
 from groundrail.types import CheckedSentence
 
 LOOKED_AT = "the tool results among the messages, documents= of the call, its metadata's 'documents', and sources_of"
@@ -59,6 +61,8 @@ class GuardedChatModel(BaseChatModel):
     model: Runnable[LanguageModelInput, Any]
     guard: Guard = Field(default_factory=Guard)
     sources_of: Callable[[Sequence[BaseMessage]], Any] | None = None
+    tools: frozenset[str] | None = None
+    """Names of the tools whose results are sources; None for all. What a tool repeats of its call never is one."""
     annotate: bool = True
     cache: BaseCache | bool | None = Field(default=False, exclude=True)
     """Off, also where LangChain's global cache is set: its key knows neither documents nor policy."""
@@ -82,6 +86,24 @@ class GuardedChatModel(BaseChatModel):
         """A guarded model around the model with its tools bound."""
         bound = self.model.bind_tools(tools, **kwargs)  # type: ignore[attr-defined]
         return self.model_copy(update={"model": bound})
+
+    def with_structured_output(
+        self, schema: dict[str, Any] | type, *, include_raw: bool = False, unchecked: bool = False, **kwargs: Any
+    ) -> Runnable[LanguageModelInput, Any]:
+        """The wrapped model's structured output, which no guard reads.
+
+        Raises: InputError unless `unchecked` is True: an object is no text that could be checked by sentences.
+        """
+        if not unchecked:
+            raise InputError(
+                "structured output is not checked against any source: check its texts with guard.check(text, source), "
+                "or pass unchecked=True to get it as the model writes it"
+            )
+        wrapped: Any = self.model
+        bound: Runnable[LanguageModelInput, Any] = wrapped.with_structured_output(
+            schema, include_raw=include_raw, **kwargs
+        )
+        return bound
 
     def stream(
         self,
@@ -158,9 +180,8 @@ class GuardedChatModel(BaseChatModel):
                     yield text
             call.complete()
 
-        session = AskedSession(write)
-        session.open(self.guard.policy.nearest_deadline)
-        for event in answer(self.guard, session, "", call.sources, LOOKED_AT):
+        events = answer(self.guard, AskedSession(write), call.question, call.sources, LOOKED_AT)
+        for event in quietly(config, events):
             if (chunk := call.chunk(event)) is not None:
                 yield chunk
 
@@ -181,9 +202,8 @@ class GuardedChatModel(BaseChatModel):
                     yield text
             call.complete()
 
-        session = AskedSession(write)
-        await session.aopen(self.guard.policy.nearest_deadline)
-        async for event in aanswer(self.guard, session, "", call.sources, LOOKED_AT):
+        events = aanswer(self.guard, AskedSession(write), call.question, call.sources, LOOKED_AT)
+        async for event in aquietly(config, events):
             if (chunk := call.chunk(event)) is not None:
                 yield chunk
 
@@ -205,10 +225,17 @@ class _Call:
         run_manager: BaseRunManager | None,
     ) -> None:
         metadata = run_manager.metadata if run_manager is not None else {}
-        results = [tool_source(message) for message in messages if isinstance(message, ToolMessage)]
+        written = arguments_of(messages)
+        results = [
+            tool_source(message, written.get(message.tool_call_id))
+            for message in messages
+            if isinstance(message, ToolMessage) and (guarded.tools is None or message.name in guarded.tools)
+        ]
         self.sources = SourceDocuments(documents, metadata.get("documents"), results)
         if guarded.sources_of is not None:
             self.sources.add(guarded.sources_of(messages))
+        asked = [str(message.text) for message in messages if isinstance(message, HumanMessage)]
+        self.question = asked[-1] if asked else ""
         self._messages, self._annotate = messages, guarded.annotate
         self._saying: AIMessage | None = None
         self._said: AIMessage | None = None
@@ -247,7 +274,7 @@ class _Call:
     def _block(self, sentence: CheckedSentence, text: str) -> dict[str, Any]:
         block: dict[str, Any] = {"type": "text", "text": text, "index": 0}
         end = self._position + len(text.rstrip())
-        for citation in sentence.citations if sentence.released else ():
+        for citation in sentence.supporting:
             metadata = self.sources.metadata(citation)
             block.setdefault("annotations", []).append(
                 create_citation(

@@ -5,13 +5,16 @@ Finding the documents of a run is up to the runnable, the callback handler and t
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
+from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.messages import BaseMessage, ToolMessage
 
+from groundrail.english.visible import is_blank
 from groundrail.errors import InputError, UnsupportedError
-from groundrail.types import CheckedSentence, Citation, Document, GuardResult, Verdict
+from groundrail.integrations.langchain.echo import without_echo
+from groundrail.types import CheckedSentence, Citation, Document, GuardResult, Source, Verdict
 
 
 class SourcedResult(GuardResult):
@@ -23,6 +26,10 @@ class SourcedResult(GuardResult):
     def document(self, citation: Citation) -> Document:
         """The document a citation points into, its metadata included."""
         return next(document for document in self.documents if document.id == citation.document_id)
+
+    def to_html(self, source: Source | None = None, *, question: str = "") -> str:
+        """`GuardResult.to_html`, beside its own documents unless told otherwise."""
+        return super().to_html(self.documents if source is None else source, question=question)
 
 
 class SourceDocuments:
@@ -49,7 +56,7 @@ class SourceDocuments:
         Raises: InputError for anything else.
         """
         for text, name, metadata in _read(found):
-            if not text.strip():
+            if is_blank(text):
                 self.empty += 1
             elif (text, name, metadata) not in self._seen:
                 self._seen.append((text, name, metadata))
@@ -86,12 +93,14 @@ class SourceDocuments:
         return UnsupportedError(f"a sentence has no source: {last.text.strip()!r} ({last.reason})", result)
 
     def event(self, sentence: CheckedSentence) -> dict[str, Any]:
-        """A sentence as the data of a custom event; its citations carry their document's metadata."""
-        data = sentence.model_dump(mode="json", exclude={"citations"})
-        data["citations"] = [
-            citation.model_dump(mode="json") | {"metadata": self.metadata(citation)} for citation in sentence.citations
-        ]
+        """A sentence as the data of a custom event; its citations and its conflict carry their document's metadata."""
+        data = sentence.model_dump(mode="json", exclude={"citations", "conflict"})
+        data["citations"] = [self._sourced(citation) for citation in sentence.citations]
+        data["conflict"] = sentence.conflict and self._sourced(sentence.conflict)
         return data
+
+    def _sourced(self, citation: Citation) -> dict[str, Any]:
+        return citation.model_dump(mode="json") | {"metadata": self.metadata(citation)}
 
 
 class SourceCollector(BaseCallbackHandler):
@@ -102,26 +111,38 @@ class SourceCollector(BaseCallbackHandler):
 
     def __init__(self, sources: SourceDocuments) -> None:
         self._sources = sources
+        self._arguments: dict[UUID, Any] = {}
+
+    def on_tool_start(
+        self, serialized: Any, input_str: str, *, run_id: UUID, inputs: Any = None, **kwargs: Any
+    ) -> None:
+        self._arguments[run_id] = input_str if inputs is None else inputs
+
+    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        self._arguments.pop(run_id, None)
 
     def on_retriever_end(self, documents: Any, **kwargs: Any) -> None:
         self._sources.add(documents)
 
-    def on_tool_end(self, output: Any, **kwargs: Any) -> None:
-        self._sources.add(tool_source(output))
+    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self._sources.add(tool_source(output, self._arguments.pop(run_id, None)))
 
 
-def tool_source(output: Any) -> Any:
-    """What a tool's output offers as source: the documents of its artifact, else its text; an error nothing."""
+def tool_source(output: Any, arguments: Any) -> Any:
+    """What a tool's output offers as source: the documents of its artifact, else its text; an error nothing.
+
+    What it repeats of its `arguments` is no source.
+    """
     if getattr(output, "status", None) == "error":  # it may repeat what the model made up
         return None
     artifact = getattr(output, "artifact", None)
     if documents := documents_in(artifact):
         return documents
     if isinstance(output, BaseMessage | str):
-        return output
+        return without_echo(output, arguments)
     if isinstance(output, list | tuple):
-        return [tool_source(item) for item in output]
-    return None if output is None else str(output)
+        return [tool_source(item, arguments) for item in output]
+    return None if output is None else without_echo(str(output), arguments)
 
 
 def documents_in(value: Any) -> list[Any]:

@@ -19,7 +19,7 @@ from langchain_core.runnables.config import patch_config
 from groundrail.errors import GenerationError, InputError
 from groundrail.generators.asked import AskedSession, request_to_continue
 from groundrail.guard import Guard
-from groundrail.integrations.langchain.answer import Event, aanswer, answer, inner_config
+from groundrail.integrations.langchain.answer import Event, aanswer, answer, aquietly, inner_config, quietly
 from groundrail.integrations.langchain.documents import SourceDocuments, SourcedResult
 
 TEMPLATE = """Answer from the source below and from nothing else.
@@ -143,9 +143,10 @@ class GuardedRunnable(Runnable[Any, Any]):
     ) -> Iterator[Event]:
         sources, prompt, asked = self._read(input)
         child = patch_config(config, callbacks=run_manager.get_child())
+        inner = inner_config(config, run_manager, sources, is_async=False)
         session = None
         if self.runnable is not None:
-            runnable, inner = self.runnable, inner_config(config, run_manager, sources, is_async=False)
+            runnable = self.runnable
 
             def write(accepted: str, refused: Sequence[str]) -> Iterator[str]:
                 chunks = _Chunks(self.answer_key, self.documents_key, sources)
@@ -155,8 +156,7 @@ class GuardedRunnable(Runnable[Any, Any]):
                 chunks.finish()
 
             session = AskedSession(write, continues=self._model is not None)
-            session.open(self.guard.policy.nearest_deadline)
-        for event in answer(self.guard, session, prompt, sources, self._looked_at()):
+        for event in quietly(inner, answer(self.guard, session, prompt, sources, self._looked_at())):
             dispatch_custom_event(*_announced(event, sources), config=child)
             yield event
 
@@ -169,9 +169,10 @@ class GuardedRunnable(Runnable[Any, Any]):
     ) -> AsyncIterator[Event]:
         sources, prompt, asked = self._read(input)
         child = patch_config(config, callbacks=run_manager.get_child())
+        inner = inner_config(config, run_manager, sources, is_async=True)
         session = None
         if self.runnable is not None:
-            runnable, inner = self.runnable, inner_config(config, run_manager, sources, is_async=True)
+            runnable = self.runnable
 
             async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
                 chunks = _Chunks(self.answer_key, self.documents_key, sources)
@@ -182,8 +183,7 @@ class GuardedRunnable(Runnable[Any, Any]):
                 chunks.finish()
 
             session = AskedSession(write, continues=self._model is not None)
-            await session.aopen(self.guard.policy.nearest_deadline)
-        async for event in aanswer(self.guard, session, prompt, sources, self._looked_at()):
+        async for event in aquietly(inner, aanswer(self.guard, session, prompt, sources, self._looked_at())):
             await adispatch_custom_event(*_announced(event, sources), config=child)
             yield event
 

@@ -12,6 +12,8 @@ from transformers import (
     LlamaConfig,
     LlamaForCausalLM,
     LogitsProcessor,
+    MistralConfig,
+    MistralForCausalLM,
     PreTrainedModel,
     PreTrainedTokenizerFast,
     T5Config,
@@ -55,6 +57,24 @@ def llama(vocabulary: int = VOCABULARY, attention: str = "sdpa") -> PreTrainedMo
     return _ready(LlamaForCausalLM(config))
 
 
+def sliding() -> PreTrainedModel:
+    """Attention to the last four tokens only, so that its cache forgets and cannot be joined or cut."""
+    config = MistralConfig(
+        vocab_size=VOCABULARY,
+        hidden_size=32,
+        intermediate_size=48,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=CONTEXT,
+        sliding_window=4,
+        pad_token_id=PAD,
+        bos_token_id=2,
+        eos_token_id=EOS,
+    )
+    return _ready(MistralForCausalLM(config))
+
+
 def gpt2() -> PreTrainedModel:
     """Learned positions."""
     config = GPT2Config(
@@ -91,18 +111,8 @@ def t5() -> PreTrainedModel:
 KINDS: dict[str, Callable[[], PreTrainedModel]] = {"llama": llama, "gpt2": gpt2, "t5": t5}
 
 
-@pytest.fixture(scope="session")
-def models() -> dict[str, PreTrainedModel]:
-    return {name: build() for name, build in KINDS.items()}
-
-
 @pytest.fixture(params=list(KINDS))
 def model(request: pytest.FixtureRequest, models: dict[str, PreTrainedModel]) -> PreTrainedModel:
-    return models[request.param]
-
-
-@pytest.fixture(params=["llama", "gpt2"])
-def decoder(request: pytest.FixtureRequest, models: dict[str, PreTrainedModel]) -> PreTrainedModel:
     return models[request.param]
 
 
@@ -144,12 +154,12 @@ def full_pass(model: PreTrainedModel, prompt: list[int], decoded: list[int]) -> 
 
 
 def steered(log_p_grounded: Tensor, log_p_ungrounded: Tensor, pmi: PMI) -> Tensor:
-    """Equations 5 and 6 as they are printed."""
+    """Equations 4, 5 (interpolation) and 6 (addition) as they are printed."""
     gain = log_p_grounded - log_p_ungrounded
-    if pmi.method == "addition":
-        scores = log_p_grounded + pmi.alpha * gain
-    else:
+    if pmi.method == "interpolation":
         scores = (1 - pmi.alpha) * log_p_grounded + pmi.alpha * gain
+    else:
+        scores = log_p_grounded + pmi.alpha * gain
     return (scores.exp() / scores.exp().sum()).log()
 
 

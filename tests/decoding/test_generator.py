@@ -1,6 +1,8 @@
 """Sentence sessions: the text never changes behind an accepted character, and caches equal fresh runs."""
 
+import gc
 import math
+import weakref
 
 import pytest
 import torch
@@ -12,15 +14,21 @@ from transformers import (
     LlamaForCausalLM,
     LogitsProcessor,
     LogitsProcessorList,
+    MistralConfig,
+    MistralForCausalLM,
     PreTrainedTokenizerFast,
     T5Config,
     T5ForConditionalGeneration,
 )
 
 from groundrail import Document, InputError, ModelError, SourceTooLongError
-from groundrail.decoding.contexts import CachedContext
 from groundrail.decoding.generator import INSTRUCTION, HFGenerator, Sampling
+from groundrail.decoding.joint import PMIDecoding
+from groundrail.decoding.pmi import PMILogitsProcessor
+from groundrail.decoding.prompt_cache import PromptCache
+from groundrail.decoding.session import HFSession
 from groundrail.decoding.steering import PMI
+from groundrail.generators import Generator, Session
 from groundrail.sentences import split
 
 TEXT = "The lease ends in May. The rent is due. Who pays? Café Zoë – 12 €. Übergabe! It ends. The end. "
@@ -66,21 +74,42 @@ def test_greedy_text_is_that_of_generate(model: LlamaForCausalLM, tokenizer: Pre
     assert text
 
 
+def sliding(tokenizer: PreTrainedTokenizerFast) -> MistralForCausalLM:
+    """Its cache forgets what the attention no longer reaches."""
+    torch.manual_seed(4)
+    config = MistralConfig(
+        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, max_position_embeddings=512, sliding_window=5, bos_token_id=None, eos_token_id=0,
+        initializer_range=0.6,
+    )  # fmt: skip
+    return MistralForCausalLM(config).eval().requires_grad_(False)
+
+
+def in_full(subject: HFGenerator, written: list[int]) -> list[torch.Tensor]:
+    """log P after the prompt with its source and after the one without, no cache."""
+    estimator = subject.model if subject.ungrounded_model is None else subject.ungrounded_model
+    prompts = (subject.model, DOCUMENTS[0].text), (estimator, "")
+    return [
+        torch.log_softmax(
+            model(torch.tensor([subject.encode("When?", source) + written]), use_cache=False).logits[0, -1].float(), -1
+        )
+        for model, source in prompts
+    ]
+
+
+@pytest.mark.parametrize("kind", ["one pass", "a cache that forgets", "another model"])
 def test_steered_greedy_text_is_that_of_both_prompts_run_in_full(
-    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, kind: str
 ) -> None:
-    subject = generator(model, tokenizer, steering=PMI(0.7))
+    writer = sliding(tokenizer) if kind == "a cache that forgets" else model
+    options = {"ungrounded_model": sliding(tokenizer)} if kind == "another model" else {}
+    subject = generator(writer, tokenizer, steering=PMI(0.7), **options)
     session = subject.start("When?", DOCUMENTS)
     text = "".join(session.propose())
-    with_source = subject.encode("When?", DOCUMENTS[0].text)
-    without = subject.encode("When?", "")
     written: list[int] = []
     gains = []
     for _ in range(24):
-        log_p = [
-            torch.log_softmax(model(torch.tensor([prompt + written])).logits[0, -1].float(), -1)
-            for prompt in (with_source, without)
-        ]
+        log_p = in_full(subject, written)
         token = int((1.7 * log_p[0] - 0.7 * log_p[1]).argmax())
         if token == 0:
             break
@@ -89,6 +118,75 @@ def test_steered_greedy_text_is_that_of_both_prompts_run_in_full(
     assert text == tokenizer.decode(written)
     session.accept(len(text))
     assert session.gains == [pytest.approx(sum(gains) / len(gains), abs=1e-4)]
+
+
+def test_steering_costs_one_forward_pass_a_token(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
+    session = generator(model, tokenizer, steering=PMI(0.7)).start("When?", DOCUMENTS)
+    rows: list[int] = []
+    hook = model.register_forward_pre_hook(lambda _, __, given: rows.append(len(given["input_ids"])), with_kwargs=True)
+    text = "".join(session.propose())
+    session.reject(len(text))
+    "".join(session.propose())
+    hook.remove()
+    tokens = session.stats["tokens_generated"]
+    assert rows[:2] == [1, 1]  # the two prompts
+    assert set(rows[2:]) == {2}
+    assert len(rows) - 2 <= tokens
+
+
+@COMMON
+@given(data=st.data(), forgets=st.booleans())
+def test_after_any_rewinds_both_distributions_equal_a_fresh_run(
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, data: st.DataObject, forgets: bool
+) -> None:
+    subject = generator(sliding(tokenizer) if forgets else model, tokenizer, steering=PMI(0.5))
+    session = subject.start("When?", DOCUMENTS)
+    for _ in range(3):
+        proposed = "".join(session.propose())
+        keep = data.draw(st.integers(0, len(proposed)))
+        session.accept(keep)
+        session.reject(len(proposed) - keep)
+        ids = [token.id for token in session._tokens]
+        for found, fresh in zip(session._log_probs(ids), in_full(subject, ids), strict=True):
+            torch.testing.assert_close(found, fresh, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("steering", [None, PMI(0.5)])
+def test_a_closed_session_holds_no_cache_and_can_still_write(
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, steering: PMI | None
+) -> None:
+    session, twin = (generator(model, tokenizer, steering=steering).start("When?", DOCUMENTS) for _ in range(2))
+    for each in (session, twin):
+        text = "".join(each.propose())
+        each.accept(len(text) // 2)
+        each.reject(len(text) - len(text) // 2)
+    held = [weakref.ref(cache._cache) for cache in session._caches]
+    fed = session.stats["tokens_fed"]
+    session.close()
+    session.close()
+    gc.collect()
+    assert [ref() for ref in held] == [None]
+    assert session.stats["tokens_fed"] == fed
+    assert "".join(session.propose()) == "".join(twin.propose())
+
+
+def test_a_session_says_what_a_session_may_say(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
+    subject = generator(model, tokenizer, sampling={"max_new_tokens": 3})
+    session = subject.start("When?", DOCUMENTS)
+    assert isinstance(subject, Generator)
+    assert isinstance(session, Session)
+    assert session.can_retry is True
+    assert session.cut_off == ""
+    assert session.stats == {"tokens_generated": 0, "tokens_kept": 0, "tokens_fed": 0}
+    "".join(session.propose())
+    assert "max_new_tokens=3" in session.cut_off
+
+
+@pytest.mark.parametrize("kind", [HFGenerator, HFSession, Sampling, PMI, PromptCache, PMIDecoding, PMILogitsProcessor])
+def test_every_public_method_says_what_it_does(kind: type) -> None:
+    for name, member in vars(kind).items():
+        if not name.startswith("_") and (callable(member) or isinstance(member, property | classmethod)):
+            assert member.__doc__, f"{kind.__name__}.{name}"
 
 
 @COMMON
@@ -121,19 +219,6 @@ def test_accepted_text_never_changes_by_a_character(
     assert session._text.startswith(accepted)
     decoded = tokenizer.decode([token.id for token in session._tokens])
     assert "\ufffd" in decoded or decoded.startswith(accepted) or accepted.startswith(decoded)
-
-
-@COMMON
-@given(st.lists(st.lists(st.integers(1, 300), min_size=0, max_size=6), min_size=1, max_size=6))
-def test_logits_after_any_rewinds_equal_a_fresh_run(
-    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, continuations: list[list[int]]
-) -> None:
-    prompt = tokenizer("The lease ends in May.")["input_ids"]
-    context = CachedContext(model, prompt, 10, "the prompt")
-    for continuation in continuations:
-        with torch.inference_mode():
-            fresh = model(torch.tensor([[*prompt, *continuation]])).logits[0, -1]
-        torch.testing.assert_close(context.next_logits(continuation), fresh, atol=1e-4, rtol=1e-4)
 
 
 def test_a_retry_feeds_only_its_own_tokens(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
@@ -230,6 +315,13 @@ def test_bad_options_say_so(model: LlamaForCausalLM, tokenizer: PreTrainedTokeni
     for wrong in ({"temperature": math.nan}, {"retry_alpha": -1.0}, {"repetition_penalty": 0.0}):
         with pytest.raises(InputError, match=next(iter(wrong))):
             Sampling(**wrong)
+    with pytest.raises(InputError, match="steering=PMI"):
+        HFGenerator(model, tokenizer, ungrounded_model=model)
+    smaller = LlamaForCausalLM(
+        LlamaConfig(vocab_size=20, hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1)
+    )
+    with pytest.raises(ModelError, match=rf"20 tokens, .* {len(tokenizer)}:"):
+        HFGenerator(model, tokenizer, steering=PMI(0.5), ungrounded_model=smaller)
     t5 = T5ForConditionalGeneration(T5Config(vocab_size=300, d_model=16, d_kv=4, d_ff=16, num_layers=1, num_heads=2))
     with pytest.raises(ModelError, match="decoder-only"):
         HFGenerator(t5, tokenizer)

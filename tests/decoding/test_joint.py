@@ -4,12 +4,23 @@ from typing import Any
 
 import pytest
 import torch
-from tests.decoding.conftest import CONTEXT, ONE, THREE, Prompts, Recorder, full_pass, llama, padded, steered
+from tests.decoding.conftest import (
+    CONTEXT,
+    ONE,
+    THREE,
+    Prompts,
+    Recorder,
+    full_pass,
+    llama,
+    padded,
+    sliding,
+    steered,
+)
 from transformers import PreTrainedModel, StoppingCriteria
 from transformers.generation.streamers import BaseStreamer
 
 from groundrail.decoding import PMI, PMIDecoding, PMILogitsProcessor
-from groundrail.errors import InputError, SourceTooLongError
+from groundrail.errors import InputError, ModelError, SourceTooLongError
 
 ADDITION = PMI(0.7)
 INTERPOLATION = PMI(0.4, "interpolation", floor=0.01)
@@ -69,7 +80,7 @@ def test_scores_equal_the_slow_computation(attention: str) -> None:
 
 
 def test_more_tokens_than_the_first_buffer_holds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("groundrail.decoding.joint_cache.ROOM", 3)
+    monkeypatch.setattr("groundrail.decoding.growing_cache.ROOM", 3)
     apart, joint, _ = both(llama(), THREE, ADDITION, max_new_tokens=20, min_new_tokens=20)
     assert torch.equal(apart.sequences, joint.sequences)
 
@@ -115,6 +126,31 @@ def test_the_returned_cache_is_the_grounded_one(decoder: PreTrainedModel) -> Non
             for row, columns in enumerate(visible):
                 assert torch.allclose(expected.keys[row][:, columns], found.keys[row][:, columns], atol=1e-4)
                 assert torch.allclose(expected.values[row][:, columns], found.values[row][:, columns], atol=1e-4)
+
+
+@pytest.mark.parametrize("tokens", [1, 6])
+def test_the_returned_cache_has_the_shape_that_generate_gives(decoder: PreTrainedModel, tokens: int) -> None:
+    """Also after one token, for several sequences, and for prompts padded more than any of them needs."""
+    grounded = padded([*THREE.grounded, [2] * 12])
+    inputs = {name: value[:3] for name, value in grounded.items()}
+    options: dict[str, Any] = {
+        **inputs,
+        "max_new_tokens": tokens,
+        "do_sample": True,
+        "num_return_sequences": 2,
+        "return_dict_in_generate": True,
+    }
+    plain = decoder.generate(**options)
+    joint = decoder.generate(**options, custom_generate=PMIDecoding(padded(THREE.ungrounded), ADDITION))
+    for expected, found in zip(plain.past_key_values.layers, joint.past_key_values.layers, strict=True):
+        assert found.keys.shape == expected.keys.shape
+        assert found.values.shape == expected.values.shape
+
+
+def test_layers_that_forget_are_an_error_that_names_the_processor() -> None:
+    decoding = PMIDecoding(padded(ONE.ungrounded), ADDITION)
+    with pytest.raises(ModelError, match=r"keeps every token.*LogitsProcessor"):
+        sliding().generate(**padded(ONE.grounded), custom_generate=decoding, max_new_tokens=3)
 
 
 class Collector(BaseStreamer):

@@ -1,5 +1,6 @@
 """The PMI processors equal both prompts run in full at every step, in every mode of `generate`."""
 
+import re
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from groundrail.decoding import (
     PMIAdditionLogitsProcessor,
     PMIInterpolationLogitsProcessor,
     PMILogitsProcessor,
+    combine,
 )
 from groundrail.errors import InputError, ModelError, SourceTooLongError
 
@@ -195,20 +197,6 @@ def test_prompt_length_says_where_the_answer_starts(decoder: PreTrainedModel) ->
         processor(torch.tensor([[2, 3]]), torch.zeros(1, decoder.config.vocab_size))
 
 
-def test_rows_in_any_order_number_and_length_are_exact(decoder: PreTrainedModel) -> None:
-    """What no mode of `generate` does: rows dropped, doubled, cut back, replaced."""
-    from groundrail.decoding.ungrounded import UngroundedContext
-
-    context = UngroundedContext(decoder, padded(THREE.ungrounded))
-    generator = torch.Generator().manual_seed(5)
-    for length, each in [(3, 2), (4, 2), (6, 4), (2, 4), (2, 1), (5, 1), (1, 3), (0, 2), (3, 2)]:
-        continuation = torch.randint(2, 4, (3 * each, length), generator=generator)
-        found = context.log_probs(continuation)
-        for row, decoded in enumerate(continuation.tolist()):
-            expected = full_pass(decoder, THREE.ungrounded[row // each], decoded)
-            assert torch.allclose(found[row], expected, atol=1e-4)
-
-
 def test_gains_are_the_log_ratios_of_the_chosen_tokens(model: PreTrainedModel) -> None:
     for options in (MODES["greedy"], MODES["several sequences"]):
         side = "right" if model.config.is_encoder_decoder else "left"
@@ -262,6 +250,15 @@ def test_gains_are_refused_where_they_are_not_known(decoder: PreTrainedModel) ->
 def test_alpha_and_method_out_of_range_are_errors(kind: Any, alpha: float) -> None:
     with pytest.raises(InputError, match=r"alpha is|method is"):
         PMI(alpha, kind)
+
+
+def test_equations_have_the_papers_numbers_and_alpha_its_range() -> None:
+    """West et al. print interpolation as equation 5, addition as equation 6, both with alpha in [0, 1]."""
+    assert str(PMIInterpolationLogitsProcessor.__doc__).startswith("Equation 5")
+    assert str(PMIAdditionLogitsProcessor.__doc__).startswith("Equation 6")
+    assert re.findall(r"(\w+) \(equation (\d)\)", str(combine.__doc__)) == [("Interpolation", "5"), ("Addition", "6")]
+    assert "[0, 1]" in str(PMI.__doc__)
+    assert PMI(1.5).alpha == 1.5
 
 
 @pytest.mark.parametrize("floor", [0.0, 1.5, -1.0])

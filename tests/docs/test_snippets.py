@@ -1,7 +1,8 @@
 """The docs' runnable snippets run, and print what the pages say.
 
 A block fenced as `python runnable` is run, the blocks of a page one after another in one namespace; a `text`
-block right after it is its output, but for white space at the ends of lines. `OPENAI_BASE_URL` is a small server on loopback.
+block right after it is its output, but for white space at the ends of lines. `OPENAI_BASE_URL` is a small server on loopback,
+and the current folder an empty one.
 """
 
 import contextlib
@@ -36,7 +37,7 @@ def snippets(page: Path) -> list[Snippet]:
     ]
 
 
-PAGES = [page for page in sorted(DOCS.glob("*.md")) if snippets(page)]
+PAGES = [page for page in sorted(DOCS.rglob("*.md")) if snippets(page)]
 
 
 class _Server(BaseHTTPRequestHandler):
@@ -61,7 +62,8 @@ class _Server(BaseHTTPRequestHandler):
 
 
 @pytest.fixture(autouse=True)
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    monkeypatch.chdir(tmp_path)
     running = ThreadingHTTPServer(("127.0.0.1", 0), _Server)
     thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
@@ -88,6 +90,6 @@ def test_a_page_runs_and_prints_what_it_says(page: Path) -> None:
             assert _trimmed(printed.getvalue()) == _trimmed(snippet.output), f"{page.name}, line {snippet.line}"
 
 
-@pytest.mark.parametrize("name", ["langchain", "chat", "openai"])
+@pytest.mark.parametrize("name", ["index", "choosing", "policies", "report", "langchain", "chat", "openai"])
 def test_the_pages_that_promise_a_snippet_have_one(name: str) -> None:
     assert DOCS / f"{name}.md" in PAGES

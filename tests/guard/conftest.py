@@ -6,11 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from tests.decoding.conftest import decoder, models
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
-
-__all__ = ["decoder", "models"]
 
 
 class HashedYesNo(EntailmentModel):

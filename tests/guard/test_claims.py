@@ -6,7 +6,17 @@ from hypothesis import strategies as st
 
 from groundrail import Guard, Verdict
 from groundrail.claims import claim_of, is_refusal
+from groundrail.english.answers import question_of
+from groundrail.errors import UncheckableError
 from groundrail.testing import FakeEntailment
+
+
+def _is_claim(text: str) -> bool:
+    """Whether it is something to check, be it that it cannot be checked."""
+    try:
+        return claim_of(text) is not None
+    except UncheckableError:
+        return True
 
 
 @pytest.mark.parametrize(
@@ -57,7 +67,7 @@ def test_known_phrases_claim_nothing(text: str) -> None:
     ],
 )
 def test_what_could_carry_a_fact_is_a_claim(text: str) -> None:
-    assert claim_of(text) is not None
+    assert _is_claim(text)
     result = Guard(scorer=FakeEntailment(lambda premise, claim: 0.0)).check(text, "Pets are not allowed.")
     assert [s.verdict for s in result.sentences if s.verdict is not Verdict.NO_CLAIM]
     assert not any(character.isdigit() for character in result.text)
@@ -97,10 +107,68 @@ def test_refusals() -> None:
     "text", ["how can i help " * 400, "would you " + "help " * 3000, "yes" + " " * 50_000 + "x", "[1]" * 20_000]
 )
 def test_long_texts_are_read_once(text: str) -> None:
-    assert claim_of(text) is not None  # by patterns that backtrack, this would take hours
+    assert _is_claim(text)  # by patterns that backtrack, this would take hours
 
 
 @given(st.text(max_size=60))
 def test_letters_are_never_passed_over_unless_they_are_known_phrases(text: str) -> None:
-    if claim_of(f"zzz {text}") is None:
+    if not _is_claim(f"zzz {text}"):
         raise AssertionError(f"an unknown word was passed over: {text!r}")
+
+
+_QUESTION = "How long is the lease?"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Yes.", "No.", "No, never.", "Both.", "Neither.", "All of them.", "Until Friday.", "Two years.", "950 euros.",
+        "Yes, it is.", "They do.", "Of course not.", "Absolutely.", "In March 2025.", "Anna.", "The landlord.",
+        "By bank transfer.", "Only on Sundays.", "Not at all.", "Correct.", "**Yes**", "- Never", "Three.", "That is right.",
+        "No, they can't.", "Twelve months.", "28 February 2026.", "To the landlord.", "Every month.", "Not allowed.", "1,450",
+    ],
+)  # fmt: skip
+def test_a_bare_answer_is_checked_with_its_question_or_not_at_all(answer: str) -> None:
+    with pytest.raises(UncheckableError, match="no question"):
+        claim_of(answer)
+    bare = answer.strip("*- ")
+    assert claim_of(answer, "", f"Read the lease. {_QUESTION}") == f"{_QUESTION} {bare}"
+    assert claim_of(answer, "How many are they? ", _QUESTION) == f"How many are they? {bare}"
+    sure = Guard(scorer=FakeEntailment(lambda premise, claim: float(claim == f"{_QUESTION} {bare}")))
+    assert sure.check(answer, "The lease has 12 months.").text == ""
+    assert sure.check(answer, "The lease has 12 months.", _QUESTION).text == answer
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The rent is due.",
+        "Pets are allowed.",
+        "Rent: 950 euros",
+        "Tenants pay rent.",
+        "The lease ends in May.",
+        "Anna signed.",
+    ],
+)
+def test_a_statement_needs_no_question(claim: str) -> None:
+    assert claim_of(claim) == claim == claim_of(claim, "", _QUESTION)
+
+
+def test_a_yes_before_a_statement_is_checked_with_its_question_where_there_is_one() -> None:
+    assert claim_of("Yes, pets are allowed.") == "Yes, pets are allowed."
+    assert claim_of("Yes, pets are allowed.", "", "Are dogs allowed?") == "Are dogs allowed? Yes, pets are allowed."
+
+
+@pytest.mark.parametrize(
+    ("prompt", "question"),
+    [
+        ("", ""),
+        ("Summarise the lease.", ""),
+        ("Question: How long is it?", "How long is it?"),
+        ("The conversation so far:\nUser: Who?\nAssistant: Anna.\n\nUser: How long is it?", "How long is it?"),
+        ("Are cats allowed? And dogs?", "Are cats allowed? And dogs?"),
+        ("How long is it? Answer in one word.", "How long is it?"),
+    ],
+)
+def test_the_question_of_a_prompt(prompt: str, question: str) -> None:
+    assert question_of(prompt) == question

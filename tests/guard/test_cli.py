@@ -138,3 +138,47 @@ def test_bad_use_is_one_line_and_exit_code_2(
     assert said in printed.err
     assert printed.err.startswith("groundrail: ")
     assert printed.err.count("\n") == 1
+
+
+def _command(answer: Path, redirection: str = "", name: str = "") -> tuple[int, str]:
+    """The exit code of the command in a shell, and what it wrote to standard error."""
+    command = f'"$0" -m groundrail.cli check "$1" --source "$2" {redirection}'
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {command}", sys.executable, name or str(answer), str(LEASE)],
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+@pytest.mark.parametrize("redirection", ["> /dev/full", "--json > /dev/full", ">&-", "| head -c 0"])
+def test_output_that_cannot_be_written_is_one_line_and_exit_code_2(answer: Path, redirection: str) -> None:
+    code, told = _command(answer, redirection)
+    assert code == 2
+    assert "Traceback" not in told
+    assert told.count("\n") == (0 if "|" in redirection else 1)
+
+
+def test_closed_standard_input_is_one_line(answer: Path) -> None:
+    code, told = _command(answer, "<&-", "-")
+    assert (code, told.count("\n")) == (2, 1)
+    assert "closed" in told or "descriptor" in told
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\u200b\u200b"])
+def test_an_empty_answer_is_no_supported_one(text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "answer.txt"
+    path.write_text(text, encoding="utf-8")
+    assert main(["check", str(path), "--source", str(LEASE)]) == 2
+    assert "empty" in capsys.readouterr().err
+
+
+def test_no_control_character_reaches_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "answer.txt"
+    path.write_text(f"{TRUE}\x1b[2K\r\x07 \u202eNo\u202c {FALSE}\n", encoding="utf-8")
+    assert main(["check", str(path), "--source", str(LEASE)]) == 1
+    assert main(["check", "no\x1b[31m\u202esuch", "--source", str(LEASE)]) == 2
+    shown = capsys.readouterr()
+    assert all(letter.isprintable() or letter == "\n" for letter in shown.out + shown.err)

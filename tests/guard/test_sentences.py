@@ -226,7 +226,7 @@ def test_words_that_are_abbreviations_elsewhere_end_a_sentence(word: str) -> Non
 
 
 def test_a_text_without_stops_is_searched_once() -> None:
-    stream = Stream()
+    stream = Stream(longest=10**6)
     for _ in range(50_000):  # takes minutes if every word looks at all before it again
         assert stream.feed("word ") == []
     assert len(stream.flush()) == 1
@@ -238,3 +238,58 @@ def test_a_text_without_stops_is_searched_once() -> None:
 )
 def test_a_text_is_finished_where_a_stop_ends_it(text: str, finished: bool) -> None:
     assert is_finished(text) == finished
+
+
+_UNITS = [
+    "1",
+    "!",
+    "😀",
+    "word ",
+    "(",
+    '"',
+    "a. b ",
+    "\n",
+    " ",
+    "`",
+    "[1]",
+    "! [",
+    "。",
+    "-\n",
+    "```\n",
+    "e.g. ",
+    "\u0301",
+]
+
+
+@pytest.mark.parametrize("unit", _UNITS)
+def test_time_grows_with_the_text(unit: str) -> None:
+    def seconds(characters: int, piece: int) -> float:
+        text, stream = (unit * characters)[:characters], Stream()
+        started = time.perf_counter()
+        for start in range(0, characters, piece):
+            stream.feed(text[start : start + piece])
+        stream.flush()
+        return time.perf_counter() - started
+
+    for characters, piece in ((20_000, 20_000), (6_000, 40)):
+        short = min(seconds(characters, piece) for _ in range(2))
+        assert min(seconds(4 * characters, piece) for _ in range(2)) < 9 * short + 0.1
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(st.sampled_from([*_UNITS, "Ends here. ", "He ", "x" * 30, "\n\n", "## H\n"]), max_size=60).map("".join),
+    st.integers(1, 90),
+    st.integers(20, 120),
+)
+def test_a_long_text_is_cut_the_same_in_any_pieces(text: str, piece: int, longest: int) -> None:
+    stream, found = Stream(longest), []
+    for start in range(0, len(text), piece):
+        found += stream.feed(text[start : start + piece])
+        assert len(stream.pending) <= longest + 64
+    found += stream.flush()
+    assert found == split(text, longest)
+    assert "".join(s.text for s in found) == text
+    assert all(len(s.text) <= longest for s in found)
+    if len(text) <= longest:
+        assert found == split(text)

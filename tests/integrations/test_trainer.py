@@ -177,6 +177,57 @@ def test_the_noisy_examples_are_the_ones_dropped(tmp_path, kind):
     assert max(shares) > 0.0
 
 
+@pytest.mark.parametrize("epochs", [1, 2])
+def test_a_hot_start_in_epochs_keeps_every_example_of_them(tmp_path, epochs):
+    rows = copies(44, seed=1, noisy=set(range(0, 44, 4)))
+    trainer = Watched(
+        llama(),
+        arguments(tmp_path, num_train_epochs=3, gradient_accumulation_steps=4),
+        train_dataset=[example(*row, "llama") for row in rows],
+        data_collator=collator(),
+        c=0.5,
+        window=20,
+        hot_start_epochs=epochs,
+    )
+    trainer.train()
+    verdicts = [verdict for _, verdict in trainer.verdicts]
+    assert len(verdicts) == 3 * len(rows)
+    assert all(verdicts[: epochs * len(rows)])
+    assert not all(verdicts[epochs * len(rows) :][:8])  # the window is full by then
+    assert sum(verdicts[epochs * len(rows) :]) < 0.8 * (3 - epochs) * len(rows)
+
+
+def test_a_hot_start_in_epochs_goes_on_where_a_resumed_run_was(tmp_path):
+    rows = [example(*row, "llama") for row in copies(32, seed=1, noisy=set(range(0, 32, 4)))]
+    settings = {"c": 0.5, "window": 16, "hot_start_epochs": 2}
+    first = arguments(tmp_path, num_train_epochs=2, save_strategy="epoch")
+    Watched(llama(), first, train_dataset=rows, data_collator=collator(), **settings).train()
+    trainer = Watched(
+        llama(), arguments(tmp_path, num_train_epochs=3), train_dataset=rows, data_collator=collator(), **settings
+    )
+    trainer.train(resume_from_checkpoint=True)
+    assert len(trainer.verdicts) == len(rows)
+    assert not all(verdict for _, verdict in trainer.verdicts[-16:])
+
+
+def test_the_hot_start_holds_for_the_gain_too(tmp_path):
+    rows = grounded_rows(32, set(range(0, 32, 4)))
+    trainer = Watched(
+        llama(),
+        arguments(tmp_path, num_train_epochs=2),
+        train_dataset=rows,
+        data_collator=PairedCollator(collator()),
+        c=1.0,
+        c_gnd=0.5,
+        ungrounded_model=llama(seed=1),
+        hot_start_epochs=1,
+    )
+    trainer.train()
+    verdicts = [verdict for _, verdict in trainer.verdicts]
+    assert all(verdicts[:32])
+    assert not all(verdicts[32:])
+
+
 def grounded_rows(count, ungrounded_target):
     """The target repeats the source's word; a row in `ungrounded_target` has one that context alone gives."""
     draw, rows = random.Random(5), []
@@ -291,6 +342,8 @@ def test_evaluation_drops_nothing_and_reads_paired_batches(tmp_path):
         ({"c": 1.2}, {}, "c is the share"),
         ({"window": 0}, {}, "window"),
         ({"c_gnd": 0.8}, {}, "belong together"),
+        ({"hot_start": 5, "hot_start_epochs": 1}, {}, "one of the two"),
+        ({"hot_start_epochs": -1}, {}, "hot_start_epochs=-1 epochs"),
         ({}, {"label_smoothing_factor": 0.1}, "label_smoothing_factor"),
     ],
 )

@@ -16,15 +16,13 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from groundrail.entailment.prefix import PrefixEntailment
+    from groundrail.entailment.rules.details import DetailCheck
 
 SCALE = ".scale"
 
 
-def load_builtin(
-    device: "str | torch.device | None" = None, dtype: "str | torch.dtype | None" = None
-) -> "PrefixEntailment":
-    """The built-in judge. `dtype` None takes bfloat16 where the processor multiplies it natively, else float32.
+def load_builtin(device: "str | torch.device | None" = None, dtype: "str | torch.dtype | None" = None) -> "DetailCheck":
+    """The built-in judge: the model under a check of numbers, dates, units and names. `dtype` None takes bfloat16 where the processor multiplies it natively, else float32.
 
     Raises: ModelError if its files are missing from the installation.
     """
@@ -44,12 +42,13 @@ _loading = threading.Lock()
 
 
 @lru_cache(maxsize=2)
-def _load(device: str, dtype: "torch.dtype") -> "PrefixEntailment":
+def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
     import torch
     from safetensors.torch import load_file
     from transformers import AutoTokenizer, MPNetConfig, MPNetForSequenceClassification
 
-    from groundrail.entailment.prefix import PrefixEntailment
+    from groundrail.entailment.cross_encoder import CrossEncoderEntailment
+    from groundrail.entailment.rules.details import DetailCheck
 
     with as_file(files(__name__)) as folder:
         if not (folder / "model.safetensors").is_file():
@@ -57,15 +56,10 @@ def _load(device: str, dtype: "torch.dtype") -> "PrefixEntailment":
         config = MPNetConfig.from_pretrained(folder)
         tokenizer = AutoTokenizer.from_pretrained(folder)
         weights = restored(load_file(folder / "model.safetensors"), dtype)
-    model = MPNetForSequenceClassification.from_pretrained(None, config=config, state_dict=weights, dtype=dtype)
-    model.to(torch.device(device))  # type: ignore[arg-type]
-    return PrefixEntailment(
-        model,
-        tokenizer,
-        temperature=config.entailment_temperature,
-        threshold=config.entailment_threshold,
-        chunk_tokens=config.entailment_chunk_tokens,
-    )
+    model = MPNetForSequenceClassification(config).to(dtype=dtype)
+    model.load_state_dict(weights)
+    model.to(torch.device(device))
+    return DetailCheck(CrossEncoderEntailment(model, tokenizer))
 
 
 def restored(stored: "dict[str, Tensor]", dtype: "torch.dtype") -> "dict[str, Tensor]":

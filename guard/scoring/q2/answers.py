@@ -10,17 +10,18 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from groundrail.english import words
+from groundrail.english.stems import stem
 from groundrail.errors import InputError
 from groundrail.scoring.q2.candidates import Candidate, Kind, candidates
 
 _TOKEN = re.compile(r"\w+(?:['’.\-/,]\w+)*")
-_ASKING = frozenset(
-    ["what", "who", "whom", "whose", "which", "where", "when", "why", "how", "many", "much", "year", "date"]
-)
+_ASKING = frozenset(map(stem, "what who whom whose which where when why how many much year date time".split()))
 _FIGURES = (
     (re.compile(r"\bhow (?:much|many)\b"), (Kind.AMOUNT, Kind.NUMBER)),
     (re.compile(r"\bwhat year\b"), (Kind.YEAR, Kind.DATE)),
-    (re.compile(r"\bwhat date\b|\bwhen\b"), (Kind.DATE, Kind.YEAR)),
+    (re.compile(r"\bwhat date\b"), (Kind.DATE, Kind.YEAR)),
+    (re.compile(r"\bwhat time\b"), (Kind.TIME,)),
+    (re.compile(r"\bwhen\b"), (Kind.DATE, Kind.YEAR, Kind.TIME)),
 )
 
 
@@ -54,7 +55,7 @@ class _Sentence:
 class LexicalAnswerer:
     """The sentence that shares most words with the question, and in it the span that the question leaves open.
 
-    A stopgap where no reading model is at hand, and weak: it matches word forms and not meaning, and knows
+    A baseline for where no reading model is at hand, and weak: it matches word forms and not meaning, and knows
     of the question only its words and whether a number or a date is asked for. No answer where the sentence
     has less than `min_overlap` of the question's words, rare ones counting more, or no span of the kind.
     """
@@ -91,9 +92,9 @@ class LexicalAnswerer:
 
 
 def _stems(text: str) -> list[tuple[str, int, int]]:
-    """Content words with offsets, cut to six letters so that most endings fall off."""
+    """Content words by their stem, with offsets."""
     return [
-        (match[0].lower()[:6].rstrip("s"), match.start(), match.end())
+        (stem(match[0]), match.start(), match.end())
         for match in _TOKEN.finditer(text)
         if match[0].lower() not in words.FUNCTION
     ]
@@ -120,7 +121,7 @@ def _order(question: str) -> tuple[set[str], set[str]]:
     if match is None:
         return set(), set()
     stems = _stems(question)
-    subject = match.start() == 0 and match[1] not in words.AUXILIARIES | {"much", "many", "year", "date"}
+    subject = match.start() == 0 and match[1] not in words.AUXILIARIES | {"much", "many", "year", "date", "time"}
     before = {stem for stem, _, end in stems if end <= match.start()}
     return before, {stem for stem, _, _ in stems} if subject else set()
 
@@ -135,9 +136,9 @@ def _open_span(question: str, weight: Mapping[str, float], sentence: _Sentence) 
         own = [stem for stem, start, end in sentence.stems if span.start <= start and end <= span.end]
         known = sum(stem in weight for stem in own) / max(1, len(own))
         near = 0.0
-        for stem, start, end in anchors:
-            ordered = (stem in before and end <= span.start) or (stem in after and span.end <= start)
-            near += weight[stem] * (1 + ordered) / (5 + max(start - span.end, span.start - end, 0))
+        for word, start, end in anchors:
+            ordered = (word in before and end <= span.start) or (word in after and span.end <= start)
+            near += weight[word] * (1 + ordered) / (5 + max(start - span.end, span.start - end, 0))
         return -known, span.kind in (Kind.NAME, Kind.PHRASE), near, span.end - span.start
 
     fitting = [span for span in sentence.candidates if not figures or span.kind in figures]

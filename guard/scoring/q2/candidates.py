@@ -1,6 +1,6 @@
 """What a question about a text can ask for: dates, numbers, names and noun phrases, found by rule.
 
-Stands in for the entities and noun chunks that Q² (section 3.1) takes from a parser. Turning a candidate into a
+Stands in for the named entities and noun phrases that Q² (section 2, "Question Generation") takes from spaCy. Turning a candidate into a
 question is `groundrail.scoring.q2.questions`.
 """
 
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from groundrail.english import words
+from groundrail.english.mentions import mentions
 
 
 class Kind(StrEnum):
@@ -17,6 +18,7 @@ class Kind(StrEnum):
 
     YEAR = "year"
     DATE = "date"
+    TIME = "time"
     AMOUNT = "amount"
     NUMBER = "number"
     NAME = "name"
@@ -33,19 +35,8 @@ class Candidate:
     kind: Kind
 
 
-_MONTH = rf"(?:{'|'.join(month.capitalize() for month in sorted(words.MONTHS))})"
-_CURRENCY = r"(?:dollars?|euros?|pounds?|yen|cents?|percent|per cent|%|€|USD|EUR|GBP)"
-_FIGURE = r"\d+(?:[.,]\d+)*(?:\s(?:hundred|thousand|million|billion|trillion))?"
-_NUMBER_WORD = rf"(?:{'|'.join(sorted(words.NUMBER_WORDS - {'one', 'half'}))})"
-_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
-_YEAR = r"(?:1[0-9]|20)\d{2}"
-_PATTERNS = (
-    (Kind.DATE, rf"\b(?:{_DAY} {_MONTH}|{_MONTH} {_DAY}|{_MONTH}(?=,? {_YEAR}\b))(?:,? {_YEAR})?\b"),
-    (Kind.YEAR, rf"\b{_YEAR}\b(?![.,]\d)"),
-    (Kind.AMOUNT, rf"[$€£¥]\s?{_FIGURE}|\b{_FIGURE}\s?{_CURRENCY}(?!\w)"),
-    (Kind.NUMBER, rf"(?<![\w.,]){_FIGURE}(?![\w%€])|\b{_NUMBER_WORD}(?:[ -]{_NUMBER_WORD})*\b"),
-)
-_COMPILED = tuple((kind, re.compile(pattern)) for kind, pattern in _PATTERNS)
+_MONTH_BEFORE = re.compile(rf"\b(?:{'|'.join(month.capitalize() for month in sorted(words.MONTHS))}),? $")
+_YEAR = re.compile(r"(?:1\d|20)\d\d")
 _TOKEN = re.compile(r"\w+(?:(?:['’.\-/]|,(?=\d))\w+)*|\S")
 _LINKS = frozenset({"of", "the", "de", "la", "von", "van", "del", "and"})
 
@@ -59,13 +50,24 @@ def candidates(text: str) -> list[Candidate]:
 
 
 def _figures(text: str) -> Iterator[Candidate]:
-    """Dates, years, amounts and numbers; a figure within a longer one is not repeated."""
-    taken: list[tuple[int, int]] = []
-    for kind, pattern in _COMPILED:
-        for match in pattern.finditer(text):
-            if not any(start < match.end() and match.start() < end for start, end in taken):
-                taken.append(match.span())
-                yield Candidate(match[0], match.start(), match.end(), kind)
+    """Dates, times, years, amounts and numbers, as `groundrail.english.mentions` reads them."""
+    for found in mentions(text):
+        start, end = found.start, found.end
+        match found.meaning[0]:
+            case "date" | "literal":
+                kind = Kind.DATE
+            case "time":
+                kind = Kind.TIME
+            case "quantity":
+                kind = Kind.AMOUNT
+            case "number" if _YEAR.fullmatch(text[start:end]):
+                month = _MONTH_BEFORE.search(text, max(0, start - 12), start)
+                kind, start = (Kind.DATE, month.start()) if month else (Kind.YEAR, start)
+            case "number":
+                kind = Kind.NUMBER
+            case _:  # an ordinal belongs to its phrase
+                continue
+        yield _candidate(text, start, end, kind)
 
 
 def _names(text: str) -> Iterator[Candidate]:

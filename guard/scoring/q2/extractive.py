@@ -10,8 +10,9 @@ from typing import Any, Self
 import torch
 from transformers import AutoModelForQuestionAnswering, PreTrainedModel, PreTrainedTokenizerBase
 
-from groundrail.entailment.pretrained import load_pretrained, longest_input, require_fast
+from groundrail.entailment.pretrained import longest_input, require_fast
 from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.pretrained import load_pretrained
 from groundrail.scoring.q2.answers import Answer
 
 PAPER_ANSWERER = "ktrapeznikov/albert-xlarge-v2-squad-v2"

@@ -1,6 +1,6 @@
-"""Questions whose answer, in the claim, is a given span: Q²'s first step (section 3.1).
+"""Questions whose answer, in the claim, is a given span: Q²'s first step (section 2, "Question Generation").
 
-By template for use without a model, or by an encoder-decoder trained to ask. Whether a question is any good is
+By template for use without a model, a baseline, or by an encoder-decoder trained to ask. Whether a question is any good is
 found by asking the claim itself, in `groundrail.scoring.q2.scorer`.
 """
 
@@ -33,7 +33,7 @@ class QuestionGenerator(Protocol):
 
 
 class TemplateQuestions:
-    """The candidate's sentence with a question word in the candidate's place; no model.
+    """The candidate's sentence with a question word in the candidate's place; no model. A baseline.
 
     `Who wrote the first program?` where the span is the subject, `In what year was Ada born?` where an
     auxiliary can be put first, else `Ada moved to Paris in what year?`. Stiff, and always about the span.
@@ -65,8 +65,8 @@ def _question_word(answer: Candidate, before: str, after: str) -> str:
     if answer.kind in (Kind.AMOUNT, Kind.NUMBER):
         counted = answer.kind is Kind.NUMBER and re.match(r"\s+[a-z]", after)
         return "how many" if counted else "how much"
-    if answer.kind in (Kind.YEAR, Kind.DATE):
-        return "what year" if answer.kind is Kind.YEAR else "what date"
+    if answer.kind in (Kind.YEAR, Kind.DATE, Kind.TIME):
+        return f"what {answer.kind}"
     said = answer.text.lower().split()
     person = answer.kind is Kind.NAME and len(said) > 1 and not words.ORGANISATION.intersection(said)
     return "who" if person and not before.rstrip().endswith((" in", " at", " near")) else "what"
@@ -95,8 +95,9 @@ def _fronted(before: str, asking: str, after: str) -> str | None:
 
 
 class Seq2SeqQuestions:
-    """Questions written by an encoder-decoder, by default the paper's T5, with beam search.
+    """Questions written by an encoder-decoder, by default the paper's T5.
 
+    One `beam` is greedy decoding, the paper's main setting (section 6.1); five are appendix B's.
     `template` holds `{answer}` and `{context}`; `prefix` is cut off what the model writes. Questions that do
     not end within `max_new_tokens` are not offered.
     """
@@ -108,7 +109,7 @@ class Seq2SeqQuestions:
         *,
         template: str = "answer: {answer}  context: {context}",
         prefix: str = "question:",
-        beams: int = 5,
+        beams: int = 1,
         max_new_tokens: int = 128,
         batch_size: int = 8,
     ) -> None:
@@ -140,7 +141,7 @@ class Seq2SeqQuestions:
         """
         from transformers import AutoModelForSeq2SeqLM
 
-        from groundrail.entailment.pretrained import load_pretrained
+        from groundrail.pretrained import load_pretrained
 
         model, tokenizer = load_pretrained(
             AutoModelForSeq2SeqLM, name_or_path, device=device, dtype=dtype, hub=hub or {}

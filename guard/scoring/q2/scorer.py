@@ -1,65 +1,38 @@
 """Q² (Honovich et al., EMNLP 2021): ask about a claim, answer from the claim and from the source, compare.
 
-Candidates, questions and answers are made elsewhere and pluggable; here is what is asked of whom, and what an
-answer is worth.
+Candidates, questions and answers are made elsewhere and pluggable; here is what is asked of whom. What an answer is
+worth is `groundrail.scoring.q2.exchanges`, what many responses amount to `.tally`, coreference (appendix A) `.pronouns`.
 """
 
 import math
-import re
-import string
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, Pair
+<<<<<<< HEAD
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, best_first
+=======
+from groundrail.errors import InputError
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+>>>>>>> main
 from groundrail.scoring.decomposed import SentencePairScorer, load_nli
 from groundrail.scoring.passages import best
 from groundrail.scoring.q2.answers import Answer, Answerer, LexicalAnswerer
 from groundrail.scoring.q2.candidates import candidates
+from groundrail.scoring.q2.exchanges import Exchange, Label, normalised, response_score, token_f1
+from groundrail.scoring.q2.personal import is_personal
 from groundrail.scoring.q2.questions import QuestionGenerator, Seq2SeqQuestions, TemplateQuestions
 from groundrail.types import Citation, Document, Source, Span, as_documents
 
-Label: TypeAlias = Literal["entailment", "neutral", "contradiction"]
+Variant: TypeAlias = Literal["base", "filter", "top-k"]
+"""The rows of the paper's table 7: the main setting, the personal filter, the filter and five questions a span."""
 
 _LABELS: tuple[Label, Label, Label] = ("entailment", "neutral", "contradiction")
-_LEFT_OUT = re.compile(r"\b(?:a|an|the|in|our)\b")
-_PERSONAL = re.compile(r"\b(?:i|you|my|your)\b", re.IGNORECASE)
-_NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
-
-
-@dataclass(frozen=True, slots=True)
-class Exchange:
-    """One question, what the claim and what the source answer, and what that is worth.
-
-    f1: token F1 of the two answers, 0 where the source has none.
-    label: what NLI made of differing answers; None where it was not asked.
-    score: 1 for entailment, 0 for contradiction, else `f1`.
-    citation: the source sentence with the answer; None without one.
-    """
-
-    question: str
-    claim_answer: str
-    source_answer: str | None
-    f1: float
-    label: Label | None
-    score: float
-    citation: Citation | None
-
-
-def normalised(text: str) -> list[str]:
-    """Words in lower case without punctuation and without a, an, the, in, our, as the paper compares them."""
-    return _LEFT_OUT.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
-
-
-def token_f1(one: str, other: str) -> float:
-    """F1 over normalised tokens with multiplicity; 0 where nothing is shared."""
-    ours, theirs = Counter(normalised(one)), Counter(normalised(other))
-    shared = (ours & theirs).total()
-    return 2 * shared / (ours.total() + theirs.total()) if shared else 0.0
+_TOP = 5
+"""Appendix B's k."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +44,22 @@ class _Question:
 class Q2Scorer(Scorer):
     """The mean score of the questions that a claim answers itself; every document apart, the best counts.
 
-    entailment: a model of three classes, for answers that differ.
+    As it comes, questions are templates and answers word overlap: a baseline, far below the paper's. The paper's own
+    models are `Q2Scorer(NLI_ID, questions=PAPER_GENERATOR, answerer=PAPER_ANSWERER)`.
+
+    entailment: a model of three classes, for answers that differ; premise and hypothesis are the question, the
+        answer and a full stop, which the authors' program adds to what section 2 prints.
     questions: a generator, a hub id or folder of an encoder-decoder, or None for templates.
-    answerer: an answerer, a hub id or folder of an extractive model, or None for word overlap, which is weak.
+    answerer: an answerer, a hub id or folder of an extractive model, or None for word overlap.
     fallback: scores claims about which no valid question could be asked. By default the claim's entailment
-        from its best source sentence, as a probability; the authors take 1, 0.5 or 0 by the label instead.
-    one_each: at most one question a candidate, the first valid one (the paper's main setting).
-    personal: keep questions that say I, you, my or your.
+        from its best source sentence, as a probability; the authors' program takes 1, 0.5 or 0 by the label, the
+        paper leaves such claims out (section 6.5), which `exchanges` shows.
+    variant: "base" is section 6.1's main setting: the first question of each span, asked greedily, none left out as
+        personal. "filter" leaves out personal questions, "top-k" also takes the first valid one of five questions a
+        span, found by beam search (appendix B). A generator that was built elsewhere searches as it was told.
+    one_each: False takes all valid questions of a span, appendix B's other way with five.
+    nli: False scores differing answers by token F1 alone, the paper's plain Q².
+    discard: leave out unanswered questions where another has an answer (section 6.4's Q²*).
 
     A question is valid when its answer from the claim is, normalised, the span it was asked for.
     """
@@ -89,15 +71,25 @@ class Q2Scorer(Scorer):
         questions: QuestionGenerator | str | None = None,
         answerer: Answerer | str | None = None,
         fallback: Scorer | None = None,
+        variant: Variant = "base",
         one_each: bool = True,
-        personal: bool = False,
+        nli: bool = True,
+        discard: bool = False,
     ) -> None:
+        if variant not in get_args(Variant):
+            raise InputError(f"a variant of Q² is one of {', '.join(get_args(Variant))}, not {variant!r}")
         self.entailment = load_nli(entailment, "Q²")
-        self.questions = _generator(questions)
+        self.questions = _generator(questions, _TOP if variant == "top-k" else 1)
         self.answerer = _answerer(answerer)
         self.fallback: Scorer = SentencePairScorer(self.entailment) if fallback is None else fallback
+        self.variant = variant
         self.one_each = one_each
-        self.personal = personal
+        self.nli = nli
+        self.discard = discard
+
+    def unread(self, claim: str) -> Sequence[str]:
+        """Its model's."""
+        return self.entailment.unread(claim)
 
     def read(self, source: Source) -> Reader:
         """Nothing but the documents: questions are answered from them as they are."""
@@ -107,7 +99,7 @@ class Q2Scorer(Scorer):
         """One score a claim, with the sentences that answered as citations; NaN for a blank claim or source."""
         asked = [self._valid(claim) for claim in claims]
         exchanges = self._exchanges(asked, documents)
-        scores = [best([_mean(of_one) for of_one in of_claim if of_one]) for of_claim in exchanges]
+        scores = [best([self._mean(of_one) for of_one in of_claim if of_one]) for of_claim in exchanges]
         bare = [i for i, claim in enumerate(claims) if documents and claim.strip() and not asked[i]]
         if bare:
             for i, score in zip(bare, self.fallback.score([claims[i] for i in bare], documents), strict=True):
@@ -116,16 +108,21 @@ class Q2Scorer(Scorer):
 
     def explain(self, claim: str, source: Source) -> list[Exchange]:
         """The exchanges behind a claim's score, from the best document; none where the fallback scores it."""
+        return self.exchanges([claim], source)[0]
+
+    def exchanges(self, claims: Sequence[str], source: Source) -> list[list[Exchange]]:
+        """`explain` for many claims, in order."""
         documents = [document for document in as_documents(source) if document.text.strip()]
-        (of_claim,) = self._exchanges([self._valid(claim)], documents)
-        return max(of_claim, key=lambda exchanges: _mean(exchanges).value, default=[])
+        asked = self._exchanges([self._valid(claim) for claim in claims], documents)
+        return [max(of_claim, key=lambda found: self._mean(found).value, default=[]) for of_claim in asked]
 
     def _valid(self, claim: str) -> list[_Question]:
         """Questions about the claim that it answers with the span they were asked for."""
         spans = candidates(claim)
-        asked = self.questions.questions(claim, spans) if spans else []
-        if not self.personal:
-            asked = [[q for q in questions if not _PERSONAL.search(q)] for questions in asked]
+        top = _TOP if self.variant == "top-k" else 1
+        asked = [questions[:top] for questions in self.questions.questions(claim, spans)] if spans else []
+        if self.variant != "base":
+            asked = [[question for question in questions if not is_personal(question)] for questions in asked]
         found = iter(self.answerer.answer([(q, claim) for questions in asked for q in questions]))
         valid: dict[str, _Question] = {}
         for span, questions in zip(spans, asked, strict=True):
@@ -153,7 +150,10 @@ class Q2Scorer(Scorer):
         return [[[next(judged) for _ in of_document] for of_document in of_claim] for of_claim in drafts]
 
     def _judged(self, exchanges: Sequence[Exchange]) -> Iterator[Exchange]:
-        """The same, with NLI on question and answer where the source's differs from the claim's."""
+        """The same, with NLI on question and answer where the source's differs from the claim's, if NLI is wanted."""
+        if not self.nli:
+            yield from exchanges
+            return
         pairs: list[Pair] = [
             (f"{e.question} {e.source_answer}.", f"{e.question} {e.claim_answer}.") for e in exchanges if _differs(e)
         ]
@@ -171,10 +171,21 @@ class Q2Scorer(Scorer):
             citation = exchange.citation and exchange.citation.model_copy(update={"score": score})
             yield replace(exchange, label=label, score=score, citation=citation)
 
+    def _mean(self, exchanges: Sequence[Exchange]) -> Score:
+        """The response's score, and each cited sentence once, with the best score it has, best first."""
+        cited: dict[tuple[int, int], Citation] = {}
+        for citation in (exchange.citation for exchange in exchanges):
+            if citation is not None:
+                place = (citation.start, citation.end)
+                if place not in cited or cited[place].score < citation.score:
+                    cited[place] = citation
+        value = response_score(exchanges, self.nli, self.discard)
+        return Score(value, tuple(sorted(cited.values(), key=lambda citation: -citation.score)))
 
-def _generator(questions: QuestionGenerator | str | None) -> QuestionGenerator:
+
+def _generator(questions: QuestionGenerator | str | None, beams: int) -> QuestionGenerator:
     if isinstance(questions, str):
-        return Seq2SeqQuestions.from_pretrained(questions)
+        return Seq2SeqQuestions.from_pretrained(questions, beams=beams)
     return TemplateQuestions() if questions is None else questions
 
 
@@ -205,6 +216,7 @@ def _sentence_of(answer: Answer, document: Document, score: float) -> Citation:
     touched = [s for s in split(document.text) if s.start < answer.end and answer.start < s.end]
     start, end = Span.trimmed(document.text, touched[0].start, touched[-1].end)
     return Citation(document_id=document.id, start=start, end=end, text=document.text[start:end], score=score)
+<<<<<<< HEAD
 
 
 def _mean(exchanges: Sequence[Exchange]) -> Score:
@@ -213,3 +225,5 @@ def _mean(exchanges: Sequence[Exchange]) -> Score:
         return Score(math.nan)
     value = math.fsum(exchange.score for exchange in exchanges) / len(exchanges)
     return Score(value, best_first(exchange.citation for exchange in exchanges if exchange.citation is not None))
+=======
+>>>>>>> main

@@ -8,14 +8,18 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
+from groundrail.deadline import awithin
 from groundrail.entailment import load
 from groundrail.entailment.base import EntailmentModel
+from groundrail.entailment.remembered import Remembered
 from groundrail.errors import InputError
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.scoring.passages import Passage, fitted, room
+from groundrail.scoring.scale.best_first import Chunks, carried_alone, winners
 from groundrail.scoring.scale.chunks import Windows
-from groundrail.scoring.scale.tree import Search, descend, widened
+from groundrail.scoring.scale.tree import Node, Search, descend, widened
 from groundrail.sentences import split
 from groundrail.types import Citation, Document, Source, as_documents
 
@@ -36,10 +40,16 @@ class _Winner:
     start: int
     end: int
     score: float
+    exact: bool
+    note: str | None
 
 
 class ScaleScorer(Scorer):
     """Score of a claim = the highest P(entailment) from any chunk of any document (section 3.1).
+
+    `search` is where the tree begins: "document" halves the whole document of the best chunk, as in section 3.2, a
+    part longer than a chunk being scored by the best of its runs of sentences that fit one; "chunk" begins with the
+    sentences of the best chunk, which reads less. None leaves the search out, and the citation with it.
 
     `chunk_tokens` is the premise's length, None for the model's own choice (its `chunk_tokens`, else 512), and
     less where the model has no room for it beside the claim;
@@ -47,6 +57,12 @@ class ScaleScorer(Scorer):
     tree. The tree ends at one sentence, which is cited unless it scores lower than the chunk by more than
     `slack`: then the smallest node above it that does not, of at most four sentences, is cited, because the
     claim takes several sentences to support. `slack=None` always cites one sentence, as in the paper.
+
+    Its readers' `score` reads every chunk for every claim. `decide` reads the chunks most like the claim first and
+    stops at the first that reaches the threshold, which leaves the decision as it is (a NaN in a chunk that was
+    never read aside); of a supported claim the sentences most like it are tried first, and the tree is searched
+    where none of them carries it. `max_chunks` reads no more than that many chunks for a claim, the ones most like
+    it, and says so in `Score.note`. What was asked before, of this source, is not asked again.
 
     `entailment` is a model, a hub id or folder, or None for the built-in judge.
     """
@@ -59,8 +75,10 @@ class ScaleScorer(Scorer):
         *,
         chunk_tokens: int | None = None,
         overlap: float = 0.25,
+        search: Literal["chunk", "document"] | None = "chunk",
         branches: int = 2,
         slack: float | None = 0.25,
+        max_chunks: int | None = None,
     ) -> None:
         self.entailment = load(entailment)
         if chunk_tokens is None:
@@ -69,36 +87,44 @@ class ScaleScorer(Scorer):
             raise InputError(f"chunk_tokens is {chunk_tokens}; a chunk holds at least one token")
         if not 0 <= overlap < 1:
             raise InputError(f"overlap is {overlap}; it is a share of a chunk, from 0 to below 1")
+        if search not in ("chunk", "document", None):
+            raise InputError(f"a search begins with the best 'chunk' or the whole 'document', not {search!r}")
         if branches < 2:
             raise InputError(f"branches is {branches}; a tree needs at least 2")
         if slack is not None and not slack >= 0:
             raise InputError(f"slack is {slack}; pass 0 or more, or None to cite one sentence always")
+        if max_chunks is not None and max_chunks < 1:
+            raise InputError(f"max_chunks is {max_chunks}; at least one is read, and None reads all")
         self.chunk_tokens = chunk_tokens
         self.overlap = overlap
+        self.search = search
         self.branches = branches
         self.slack = slack
+        self.max_chunks = max_chunks
+        self.threshold = self.entailment.threshold
+
+    def unread(self, claim: str) -> Sequence[str]:
+        """Its model's."""
+        return self.entailment.unread(claim)
 
     def read(self, source: Source) -> Reader:
         """Tokenize every document once, to be cut into chunks beside the claims. Raises: InputError for a blank source."""
-        return Prepared(self._score, self._documents(source))
+        return _ScaleReader(self, source)
 
-    def _documents(self, source: Source) -> "list[_Read]":
-        documents = [document for document in as_documents(source) if document.text.strip()]
-        if not documents:
-            raise InputError("the source is blank, so there is nothing to score claims against")
-        return [_Read(document, self.entailment) for document in documents]
-
-    def _score(self, claims: Sequence[str], documents: "Sequence[_Read]") -> list[Score]:
-        """One score a claim, with the citation the search tree finds in the winning chunk.
+    def judged(self, claims: Sequence[str], source: "_Chunked", threshold: float | None) -> list[Score]:
+        """One score a claim, with the citation the search tree finds in the winning chunk; for its readers.
 
         The citation is the best there is, whether the claim is supported or not. NaN from the model for any
         chunk makes the claim's value NaN, without a citation; other claims keep theirs.
 
         Raises: InputError for a blank claim, ClaimTooLongError for a claim that leaves no room.
         """
-        winners = self._winners(claims, documents)
-        citations = self._citations([winner for winner in winners if not math.isnan(winner.score)])
-        return [Score(winner.score, () if math.isnan(winner.score) else next(citations)) for winner in winners]
+        found = self._winners(claims, source, threshold)
+        citations = self._citations([one for one in found if not math.isnan(one.score)], source.model, threshold)
+        return [
+            Score(one.score, () if math.isnan(one.score) else next(citations), exact=one.exact, note=one.note)
+            for one in found
+        ]
 
     def best_chunks(self, claims: Sequence[str], source: Source) -> list[Citation]:
         """The chunk that won for each claim, before any search for a sentence. Raises as `score`."""
@@ -110,26 +136,26 @@ class ScaleScorer(Scorer):
                 text=winner.read.document.text[winner.start : winner.end],
                 score=winner.score,
             )
-            for winner in self._winners(claims, self._documents(source))
+            for winner in self._winners(claims, _Chunked(source, self), None)
         ]
 
-    def _winners(self, claims: Sequence[str], documents: "Sequence[_Read]") -> list[_Winner]:
+    def _winners(self, claims: Sequence[str], source: "_Chunked", threshold: float | None) -> list[_Winner]:
         if isinstance(claims, str):
             raise InputError("claims is one text; pass a list of claims")
         sizes = [self._size(claim) for claim in claims]
-        places: list[tuple[int, _Read, int, int]] = []
-        for size in dict.fromkeys(sizes):
-            sharing = [index for index, other in enumerate(sizes) if other == size]
-            for document in documents:
-                for start, end in document.windows.cut(size, self.overlap):
-                    places += [(index, document, start, end) for index in sharing]
-        pairs = [(document.document.text[start:end], claims[index]) for index, document, start, end in places]
-        best: list[_Winner | None] = [None] * len(claims)
-        for (index, document, start, end), score in zip(places, self.entailment.entailment(pairs), strict=True):
-            known = best[index]
-            if known is None or score > known.score or (math.isnan(score) and not math.isnan(known.score)):
-                best[index] = _Winner(claims[index], sizes[index], document, start, end, float(score))
-        return [winner for winner in best if winner is not None]
+        cut = [source.chunks(size) for size in sizes]
+        best = winners(source.model, claims, [chunks for _, chunks in cut], threshold, self.max_chunks)
+        return [
+            _Winner(
+                claim,
+                size,
+                *places[winner.chunk],
+                winner.score,
+                winner.read == winner.chunks,
+                f"only the {winner.read} of {winner.chunks} chunks nearest to it were read" if winner.limited else None,
+            )
+            for claim, size, (places, _), winner in zip(claims, sizes, cut, best, strict=True)
+        ]
 
     def _size(self, claim: str) -> int:
         """Tokens of a chunk beside this claim."""
@@ -140,26 +166,83 @@ class ScaleScorer(Scorer):
             return self.chunk_tokens
         return free - free % _STEP if free > 4 * _STEP else free
 
-    def _citations(self, winners: Sequence[_Winner]) -> Iterator[tuple[Citation, ...]]:
+    def _citations(
+        self, winners: Sequence[_Winner], model: EntailmentModel, threshold: float | None
+    ) -> Iterator[tuple[Citation, ...]]:
         """What to cite for each winner, in order; nothing where the model gave no number."""
+        if self.search is None:
+            yield from (() for _ in winners)
+            return
         searches = [Search(winner.claim, self._around(winner), winner.size) for winner in winners]
-        paths = descend(self.entailment, searches, self.branches)
+        paths: dict[int, list[Node]] = {}
+        if threshold is not None and self.slack is not None:
+            supported = [index for index, winner in enumerate(winners) if winner.score >= threshold]
+            lowest = [winners[index].score - self.slack for index in supported]
+            alone = carried_alone(model, [searches[index] for index in supported], lowest)
+            paths = {index: [node] for index, node in zip(supported, alone, strict=True) if node is not None}
+        left = [index for index in range(len(winners)) if index not in paths]
+        below = [searches[index] for index in left]
+        found = descend(model, below, self.branches)
         if self.slack is not None:
-            lowest = [winner.score - self.slack for winner in winners]
-            paths = widened(self.entailment, searches, paths, lowest, _WIDEST)
-        for path in paths:
+            lowest = [winners[index].score - self.slack for index in left]
+            found = widened(model, below, found, lowest, _WIDEST)
+        paths |= zip(left, found, strict=True)
+        for index in range(len(winners)):
+            path = paths[index]
             yield (path[-1].passage.cite(path[-1].score),) if path else ()
 
     def _around(self, winner: _Winner) -> tuple[Passage, ...]:
-        """The sentences that the winning chunk has a part of, whole; one that does not fit is cut up."""
+        """The sentences to search in, those that the winning chunk has a part of or all; one that does not fit is cut."""
+        start, end = winner.start, winner.end
+        if self.search == "document":
+            start, end = 0, len(winner.read.document.text)
         passages: list[Passage] = []
-        for passage in winner.read.sentences(winner.start, winner.end):
+        for passage in winner.read.sentences(start, end):
             if passage.tokens > winner.size:
-                clipped = winner.read.passage(max(passage.start, winner.start), min(passage.end, winner.end))
+                clipped = winner.read.passage(max(passage.start, start), min(passage.end, end))
                 passages += fitted([clipped], winner.size, self.entailment)
             else:
                 passages.append(passage)
         return tuple(passage for passage in passages if passage.start < passage.end)
+
+
+class _ScaleReader(Reader):
+    """A source as chunks, with what its claims were scored before."""
+
+    def __init__(self, scorer: ScaleScorer, source: Source) -> None:
+        self._scorer, self._source = scorer, _Chunked(source, scorer)
+
+    def score(self, claims: Sequence[str]) -> list[Score]:
+        """The maximum over all chunks."""
+        return self._scorer.judged(claims, self._source, None)
+
+    def decide(self, claims: Sequence[str], threshold: float) -> list[Score]:
+        """The maximum over all chunks where it is below `threshold`, else a lower bound that is not."""
+        return self._scorer.judged(claims, self._source, threshold)
+
+    async def adecide(self, claims: Sequence[str], threshold: float) -> list[Score]:
+        """`decide` in a thread."""
+        return await awithin(None, self.decide, claims, threshold)
+
+
+class _Chunked:
+    """The documents of a source, their chunks of each size, and the model with what it was asked before."""
+
+    def __init__(self, source: Source, scorer: ScaleScorer) -> None:
+        documents = [document for document in as_documents(source) if document.text.strip()]
+        if not documents:
+            raise InputError("the source is blank, so there is nothing to score claims against")
+        self.model = Remembered(scorer.entailment)
+        self._documents = [_Read(document, scorer.entailment) for document in documents]
+        self._overlap = scorer.overlap
+        self._cut: dict[int, tuple[list[tuple[_Read, int, int]], Chunks]] = {}
+
+    def chunks(self, size: int) -> "tuple[list[tuple[_Read, int, int]], Chunks]":
+        """Where the chunks of a size are, and their texts."""
+        if size not in self._cut:
+            places = [(read, *span) for read in self._documents for span in read.windows.cut(size, self._overlap)]
+            self._cut[size] = places, Chunks([read.document.text[start:end] for read, start, end in places])
+        return self._cut[size]
 
 
 class _Read:

@@ -63,7 +63,8 @@ class WholeClaim:
 class UnitScorer(Scorer):
     """A scorer that scores every unit of a claim and takes the mean or the minimum.
 
-    The mean over sentences is Falke et al.'s aggregation; the minimum over sub-sentences is InFusE's.
+    The mean over sentences is Falke et al.'s aggregation; the minimum over the sub-sentences of a sentence is
+    InFusE's: nest one in the other for both, as `groundrail.scoring.registry.in_units` does.
     A claim without units, or with a unit the scorer has no value for, has the value NaN.
     """
 
@@ -74,6 +75,10 @@ class UnitScorer(Scorer):
         self.units = SentenceUnits() if units is None else units
         self.aggregate = aggregate
         self.threshold = scorer.threshold
+
+    def unread(self, claim: str) -> Sequence[str]:
+        """Its scorer's."""
+        return self.scorer.unread(claim)
 
     def read(self, source: Source) -> Reader:
         """The scorer's own reading."""

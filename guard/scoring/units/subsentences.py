@@ -1,4 +1,7 @@
-"""Units smaller than a sentence: InFusE's sub-sentences, Glover et al.'s content units.
+"""Units smaller than a sentence: InFusE's sub-sentences (section 3).
+
+Glover et al.'s summary content units are another thing: one a verb, from a semantic role labeller that is not here. No
+splitter of this package writes them; whatever does is a `SubSentenceSplitter`.
 
 The seam, the units for `groundrail.scoring.units.base`, and a splitter over any sequence-to-sequence model. The
 splitter that needs no model is `groundrail.scoring.units.clauses`.
@@ -33,9 +36,10 @@ class SubSentenceSplitter(Protocol):
 
 
 class SubSentenceUnits:
-    """Units for `groundrail.scoring.units.base.UnitScorer`: sentences first, then their sub-sentences.
+    """Units for `groundrail.scoring.units.base.UnitScorer`: sentences first, then their sub-sentences, in one list.
 
-    Take the minimum over them, as InFusE does: a claim is supported when all its parts are.
+    Take the minimum over them: a claim is supported when all its parts are. InFusE takes it within each sentence
+    and the mean over sentences: `groundrail.scoring.registry.in_units(scorer, "subsentences")`.
     """
 
     def __init__(self, splitter: SubSentenceSplitter | None = None) -> None:
@@ -53,7 +57,8 @@ class SubSentenceUnits:
 
 
 class Seq2SeqSplitter:
-    """Sub-sentences written by an encoder-decoder trained to split and rephrase (InFusE uses a T5).
+    """Sub-sentences written by an encoder-decoder trained to split and rephrase (InFusE, appendix B: a T5-large tuned
+    on WiCE's splits).
 
     prefix: put before the claim, as the model was trained with.
     separator: what the model writes between units; None where it writes plain sentences.
@@ -96,7 +101,7 @@ class Seq2SeqSplitter:
         """
         from transformers import AutoModelForSeq2SeqLM
 
-        from groundrail.entailment.pretrained import load_pretrained
+        from groundrail.pretrained import load_pretrained
 
         model, tokenizer = load_pretrained(AutoModelForSeq2SeqLM, name_or_path, device=device, dtype=dtype, hub=hub)
         return cls(model, tokenizer, prefix=prefix, separator=separator, max_new_tokens=max_new_tokens)

@@ -5,11 +5,11 @@ import math
 from pathlib import Path
 
 import pytest
-from tests.decoding.conftest import full_pass, letters, steered
+from tests.decoding.conftest import full_pass, letters, llama, steered
 from transformers import PreTrainedModel
 
 from groundrail.decoding import PMI
-from groundrail.errors import InputError, SourceTooLongError
+from groundrail.errors import InputError, ModelError, SourceTooLongError
 from groundrail.evaluation.ablation import AblationExample, AblationResult, factual_ablation, load_examples
 
 EXAMPLES = [
@@ -19,7 +19,13 @@ EXAMPLES = [
 ]
 
 
-def slow_log_p(model: PreTrainedModel, example: AblationExample, source: str, pmi: PMI | None) -> float:
+def slow_log_p(
+    model: PreTrainedModel,
+    example: AblationExample,
+    source: str,
+    pmi: PMI | None,
+    ungrounded_model: PreTrainedModel | None = None,
+) -> float:
     """Sum over the target's tokens, each from its own full passes."""
 
     def ids(text: str) -> list[int]:
@@ -30,7 +36,7 @@ def slow_log_p(model: PreTrainedModel, example: AblationExample, source: str, pm
     for place, token in enumerate(target):
         log_p = full_pass(model, [2, *ids(source + "\n\n"), *context], target[:place])
         if pmi is not None:
-            log_p = steered(log_p, full_pass(model, [2, *context], target[:place]), pmi)
+            log_p = steered(log_p, full_pass(ungrounded_model or model, [2, *context], target[:place]), pmi)
         total += float(log_p[token])
     return total
 
@@ -42,6 +48,39 @@ def test_log_ratios_equal_the_definition(decoder: PreTrainedModel, pmi: PMI | No
         expected = slow_log_p(decoder, example, example.source, pmi)
         expected -= slow_log_p(decoder, example, example.other_source, pmi)
         assert found == pytest.approx(expected, abs=1e-3)
+
+
+def test_another_model_may_estimate_what_is_likely_without_a_source(models: dict[str, PreTrainedModel]) -> None:
+    model, other = models["llama"], models["gpt2"]
+    for pmi in (PMI(0.5), PMI(0.3, "interpolation")):
+        result = factual_ablation(model, letters(), EXAMPLES, steering=pmi, ungrounded_model=other)
+        for example, found in zip(EXAMPLES, result.log_ratios, strict=True):
+            expected = slow_log_p(model, example, example.source, pmi, other)
+            expected -= slow_log_p(model, example, example.other_source, pmi, other)
+            assert found == pytest.approx(expected, abs=1e-3)
+
+
+def test_an_ungrounded_model_that_cannot_be_asked_is_an_error(models: dict[str, PreTrainedModel]) -> None:
+    with pytest.raises(InputError, match="steering=PMI"):
+        factual_ablation(models["llama"], letters(), EXAMPLES, ungrounded_model=models["gpt2"])
+    with pytest.raises(ModelError, match=r"71 tokens.* 61"):
+        factual_ablation(models["llama"], letters(), EXAMPLES, steering=PMI(0.5), ungrounded_model=llama(71))
+
+
+def test_a_tie_is_a_failure(models: dict[str, PreTrainedModel]) -> None:
+    """Equation 2 is strict."""
+    tie = AblationExample("He won", " seven", "a seven b", "a seven b")
+    result = factual_ablation(models["llama"], letters(), [tie], margins=[0.0])
+    assert result.log_ratios == (0.0,)
+    assert result.accuracies == (0.0,)
+    assert AblationResult((math.log(100), 5.0), (math.log(100),)).accuracies == (0.5,)
+
+
+def test_a_target_below_the_floor_of_both_sources_is_above_no_margin(models: dict[str, PreTrainedModel]) -> None:
+    result = factual_ablation(models["llama"], letters(), EXAMPLES, margins=[-math.inf], steering=PMI(0.5, floor=1.0))
+    impossible = [math.isnan(ratio) for ratio in result.log_ratios]
+    assert any(impossible)
+    assert result.accuracies[0] <= 1 - sum(impossible) / len(EXAMPLES)
 
 
 def test_accuracies_count_what_is_above_each_margin() -> None:

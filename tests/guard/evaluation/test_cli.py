@@ -84,14 +84,14 @@ def test_eval_repeats_itself_to_the_digit_and_continues(groundrail, data, tmp_pa
     assert json.loads((tmp_path / "out" / "summary.json").read_text())[0]["auc"] == first[0]["auc"]
 
 
-def test_eval_draws_two_pictures_and_leaves_matplotlib_as_it_was(groundrail, data, tmp_path):
+def test_eval_draws_three_pictures_and_leaves_matplotlib_as_it_was(groundrail, data, tmp_path):
     import matplotlib
 
     before = matplotlib.rcParams["backend"]
     groundrail("eval", "--scorer", "overlap", "--data", data, "--plots", tmp_path / "plots")
     assert matplotlib.rcParams["backend"] == before
     pictures = sorted(path.name for path in (tmp_path / "plots").iterdir())
-    assert pictures == ["overlap-pairs-reliability.png", "overlap-pairs-roc.png"]
+    assert pictures == [f"overlap-pairs-{name}.png" for name in ("precision-recall", "reliability", "roc")]
     for name in pictures:
         assert (tmp_path / "plots" / name).read_bytes().startswith(b"\x89PNG")
 
@@ -114,6 +114,54 @@ def test_settings_reach_the_scorer_and_unknown_ones_are_refused(groundrail, data
         groundrail(*arguments, "k=3")
     with pytest.raises(InputError, match="NAME=VALUE"):
         groundrail(*arguments, "k")
+
+
+def test_the_threshold_of_validation_claims_and_another_scorers_results(groundrail, data, tmp_path, capsys):
+    other = data.with_name("others.jsonl")
+    other.write_text(data.read_text())
+    groundrail("eval", "--scorer", "overlap", "--set", "measure=f1", "--data", data, "--out", tmp_path / "f1")
+    capsys.readouterr()
+    arguments = ("eval", "--scorer", "overlap", "--data", data, "--validation", other)
+    groundrail(*arguments, "--against", tmp_path / "f1" / "results.jsonl", "--json")
+    (report,) = json.loads(capsys.readouterr().out)
+    tuned = report["tuned_balanced_accuracy"]["value"]
+    assert tuned >= report["balanced_accuracy"]
+    assert report["auc_difference"]["low"] <= report["auc_difference"]["value"] <= report["auc_difference"]["high"]
+    groundrail(*arguments)
+    assert "threshold of the validation claims" in capsys.readouterr().out
+    groundrail("eval", "--scorer", "overlap", "--data", data, "--threshold", report["tuned_threshold"], "--json")
+    assert json.loads(capsys.readouterr().out)[0]["balanced_accuracy"] == tuned
+    with pytest.raises(InputError, match="one file, or 1"):
+        groundrail(*arguments, other)
+    with pytest.raises(InputError, match="no such file"):
+        groundrail(*arguments, "--against", tmp_path / "nothing.jsonl")
+
+
+def test_settings_reach_the_model(groundrail, tmp_path, tiny_t5_folder, capsys):
+    path = tmp_path / "long.jsonl"
+    path.write_text(json.dumps({"premise": "rent is due. " * 300, "hypothesis": "Rent is due.", "label": 1}) + "\n")
+    arguments = ("eval", "--scorer", "full", "--entailment", tiny_t5_folder, "--data", path, "--json")
+    pairs = []
+    for limit in (300, 3000):
+        groundrail(*arguments, "--set", f"max_length={limit}")
+        pairs.append(json.loads(capsys.readouterr().out)[0]["pairs"])
+    assert pairs[0] > pairs[1] == 1
+    with pytest.raises(InputError, match="name a model with --entailment"):
+        groundrail("eval", "--scorer", "full", "--data", path, "--set", "max_length=300")
+    with pytest.raises(InputError, match="no setting 'max_length'"):
+        groundrail("eval", "--scorer", "overlap", "--data", path, "--set", "max_length=300")
+
+
+def test_the_context_of_ablation_rows_is_read_when_asked(groundrail, tmp_path, capsys):
+    record = {"context": "In May", "target": "In May it rose.", "new_target": "It fell.", "source": "It rose.",
+              "new_source": "It fell."}  # fmt: skip
+    path = tmp_path / "ablation.jsonl"
+    path.write_text(json.dumps(record))
+    means = []
+    for flags in ((), ("--context",)):
+        groundrail("eval", "--scorer", "overlap", "--data", path, "--json", *flags)
+        means.append(json.loads(capsys.readouterr().out)[0]["mean_score"])
+    assert means[0] < means[1]
 
 
 def test_two_files_of_one_name_are_refused(groundrail, data):

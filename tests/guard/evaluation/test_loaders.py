@@ -58,6 +58,7 @@ def test_q2_layouts(table):
     header = ["", "knowledge", "gold", "a_response", "b_response", "a_label", "b_label"]
     both = load(table(header, [7, "K", "G", "RA", "RB", 0, 1]))
     assert [(e.id, e.claim, e.label) for e in both] == [("7-a", "RA", 0.0), ("7-b", "RB", 1.0)]
+    assert [(e.system, e.group) for e in both] == [("a", "7"), ("b", "7")]
 
 
 def test_pairs(jsonl):
@@ -65,9 +66,10 @@ def test_pairs(jsonl):
         {"premise": "P", "hypothesis": "H", "label": "entailment"},
         {"premise": "P", "hypothesis": "H", "label": "not_entailment", "id": "x"},
         {"premise": "P", "hypothesis": "H", "label": 0.25},
-        {"premise": "P", "hypothesis": "H"},
+        {"premise": "P", "hypothesis": "H", "kind": "EntE", "system": "BART"},
     ]
     examples = load(jsonl(*rows))
+    assert [(e.kind, e.system) for e in examples] == [(None, None)] * 3 + [("EntE", "BART")]
     assert [e.label for e in examples] == [1.0, 0.0, 0.25, None]
     assert [e.id for e in examples] == ["1", "x", "3", "4"]
 
@@ -99,7 +101,7 @@ def test_long_documents_keep_offsets_and_prompts(jsonl):
         "id": "P1",
         "text": text,
         "claims": [
-            {"prompt": "9", "text": "It worked.", "label": 1, "evidence": [[6, 22]]},
+            {"prompt": "9", "text": "It worked.", "label": 1, "evidence": [[6, 22]], "kind": "copied"},
             {"prompt": "9", "text": "It failed.", "label": 0, "evidence": []},
         ],
     }
@@ -107,6 +109,7 @@ def test_long_documents_keep_offsets_and_prompts(jsonl):
     assert cited(true) == [["The drug worked."]]
     assert wrong.evidence is None
     assert true.group == wrong.group == "P1/9"
+    assert (true.kind, wrong.kind) == ("copied", None)
 
 
 def test_meetings(jsonl):
@@ -145,6 +148,9 @@ def test_factual_ablation_gives_every_target_both_sources(tmp_path, by_id):
     assert read == [("S", "T.", 1.0), ("V", "T.", 0.0), ("V", "U.", 1.0), ("S", "U.", 0.0)]
     first, second, third, fourth = (example.group for example in examples)
     assert first == second != third == fourth
+    assert {example.context for example in examples} == {"On"}
+    assert [example.in_context().source[0].text for example in examples[:2]] == ["S\n\nOn", "V\n\nOn"]
+    assert examples[0].in_context().in_context() == examples[0].in_context()
     path.write_text(json.dumps({**record, "new_target": 3}))
     with pytest.raises(InputError, match=r"line 1: .*new_target"):
         load(path)

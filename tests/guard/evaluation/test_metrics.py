@@ -8,6 +8,8 @@ from hypothesis import strategies as st
 
 from groundrail.errors import InputError
 from groundrail.evaluation import evidence, metrics
+from groundrail.evaluation.comparison import paired_bootstrap
+from groundrail.evaluation.systems import by_system, robustness, simulated_correlation
 from groundrail.types import Span
 
 ROWS = st.lists(
@@ -80,7 +82,7 @@ def test_a_calibrated_scorer_has_no_calibration_error():
 @given(ROWS)
 def test_correlations_have_a_sign_and_do_not_mind_scale(rows):
     y, s = columns(rows)
-    for measure in (metrics.pearson, metrics.kendall):
+    for measure in (metrics.pearson, metrics.spearman, metrics.kendall):
         assert measure(y, s) == pytest.approx(-measure(y, [1 - score for score in s]))
         assert measure(y, y) == pytest.approx(1)
 
@@ -89,13 +91,89 @@ def test_best_of_three():
     labels = [1, 0, 0, 0, 1, 0, 1, 0, 0, 1, 1, 0]
     scores = [0.9, 0.1, 0.2, 0.9, 0.8, 0.1, 0.5, 0.5, 0.1, 0.9, 0.9, 0.1]
     groups = [*"aaabbbcccddd"]
-    assert metrics.best_of_group(labels, scores, groups) == pytest.approx((1 + 0 + 0.5) / 3)
+    assert metrics.best_of_group(labels, scores, groups) == pytest.approx(1 / 3)  # a tie is a miss
+    assert metrics.best_of_group(labels, scores, groups, margin=0.6) == pytest.approx(1 / 3)
+    assert metrics.best_of_group(labels, scores, groups, margin=0.75) == 0
     with pytest.raises(InputError, match="exactly one is supported"):
         metrics.best_of_group(labels, scores, [None] * 12)
 
 
+@settings(deadline=None)
+@given(ROWS)
+def test_the_tuned_threshold_has_the_best_balanced_accuracy_of_all(rows):
+    best, threshold = metrics.best_balanced_accuracy(*columns(rows))
+    every = [metrics.balanced_accuracy(*columns(rows), cut) for cut in (0.0, *(row[1] for row in rows), 2.0)]
+    assert best == pytest.approx(max(every))
+    assert metrics.balanced_accuracy(*columns(rows), threshold) == pytest.approx(best)
+
+
+def test_average_precision_is_the_mean_precision_at_each_supported_claim():
+    labels, scores = [1, 0, 1, 0, 1, 0.5], [0.9, 0.8, 0.7, 0.6, 0.5, 0.4]
+    assert metrics.average_precision(labels, scores) == pytest.approx((1 / 1 + 2 / 3 + 3 / 5) / 3)
+
+
+def test_a_paired_bootstrap_tells_a_better_scorer_from_an_equal_one():
+    draw = np.random.default_rng(1)
+    y = draw.integers(0, 2, 150)
+    good, poor = y + draw.normal(0, 0.7, 150), draw.normal(0, 1, 150)
+    better = paired_bootstrap(metrics.roc_auc, y, good, poor, resamples=200)
+    assert better.value == pytest.approx(metrics.roc_auc(y, good) - metrics.roc_auc(y, poor))
+    assert 0 < better.low < better.value < better.high
+    assert better.p == pytest.approx(2 / 200)
+    worse = paired_bootstrap(metrics.roc_auc, y, poor, good, resamples=200)
+    assert (worse.value, worse.low, worse.high, worse.p) == pytest.approx(
+        (-better.value, -better.high, -better.low, better.p)
+    )
+    same = paired_bootstrap(metrics.roc_auc, y, good, good, resamples=20)
+    assert (same.value, same.low, same.high, same.p) == (0, 0, 0, 1)
+
+
+def test_pairing_is_what_makes_the_interval_narrow():
+    draw = np.random.default_rng(2)
+    y = draw.integers(0, 2, 150)
+    first = y + draw.normal(0, 1, 150)
+    second = first + draw.normal(0, 0.05, 150)
+    found = paired_bootstrap(metrics.roc_auc, y, first, second, resamples=200)
+    alone = metrics.bootstrap(metrics.roc_auc, y, first, resamples=200)
+    assert found.high - found.low < (alone.high - alone.low) / 3
+
+
+def test_systems_are_compared_by_their_means():
+    labels = [1, 1, 1, 0, 0, 0, 1]
+    scores = [0.9, 0.7, 0.6, 0.4, 0.2, 0.3, 0.1]
+    found = by_system(labels, scores, ["a", "a", "b", "b", "c", "c", None])
+    assert [(s.name, s.claims, s.label, s.score) for s in found.systems] == [
+        ("a", 2, 1.0, pytest.approx(0.8)),
+        ("b", 2, 0.5, pytest.approx(0.5)),
+        ("c", 2, 0.0, pytest.approx(0.25)),
+    ]
+    assert found.spearman == pytest.approx(1)
+    assert found.pearson == pytest.approx(metrics.pearson([1, 0.5, 0], [0.8, 0.5, 0.25]))
+    with pytest.raises(InputError, match="at least three, not 2"):
+        by_system(labels[:4], scores[:4], ["a", "a", "b", "b"])
+
+
+def test_simulated_systems_follow_their_shares_under_a_good_scorer_and_not_under_a_blind_one():
+    draw = np.random.default_rng(3)
+    contexts = [str(number // 2) for number in range(200)]
+    labels = [1, 0] * 100
+    good, blind = np.array(labels) + draw.normal(0, 0.1, 200), draw.random(200)
+    found = simulated_correlation([*labels, 1], [*good, 0.0], [*contexts, "alone"], resamples=40)
+    assert (found.low, found.value, found.high) == pytest.approx((1, 1, 1))
+    unsure = simulated_correlation(labels, blind, contexts, resamples=40)
+    assert unsure.value < 0.9
+    with pytest.raises(InputError, match="a supported and an unsupported"):
+        simulated_correlation([1, 0], [1, 0], ["a", "b"])
+
+
+def test_robustness_falls_in_a_line_with_the_share_of_wrong_responses():
+    table = robustness([1, 1, 0, 0], [0.9, 0.7, 0.3, 0.1], [0.0, 0.5, 1.0], size=100, resamples=100)
+    assert [found.value for found in table] == pytest.approx([0.8, 0.5, 0.2], abs=0.02)
+    assert all(found.low < found.value < found.high for found in table)
+
+
 @pytest.mark.parametrize("label", [0, 1])
-@pytest.mark.parametrize("measure", [metrics.roc_auc, metrics.best_macro_f1])
+@pytest.mark.parametrize("measure", [metrics.roc_auc, metrics.best_macro_f1, metrics.best_balanced_accuracy])
 def test_one_class_has_no_auc_and_the_message_says_why(measure, label):
     with pytest.raises(InputError, match="needs both classes, but all 3 labels are"):
         measure([label] * 3, [0.1, 0.2, 0.3])

@@ -1,19 +1,21 @@
 import json
+import math
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import groundrail
 from groundrail.errors import InputError, ScoringError
+from groundrail.evaluation import metrics
 from groundrail.evaluation.counting import CountingEntailment, counted
 from groundrail.evaluation.examples import Example
-from groundrail.evaluation.run import code, evaluate, fingerprint, read_results
+from groundrail.evaluation.run import Result, code, evaluate, fingerprint, read_results
 from groundrail.evaluation.summary import match, summarise
 from groundrail.scoring.base import Prepared, Score, Scorer
 from groundrail.scoring.decomposed import SentencePairScorer, SentliScorer, TopKScorer
 from groundrail.scoring.overlap import OverlapScorer
-from groundrail.scoring.units.base import WholeClaim
 from groundrail.types import Document, Span
 
 LEASE = Document(text="The rent is 900 euros. Pets are not allowed. The keys are returned in June.")
@@ -51,7 +53,7 @@ def test_values_are_the_mean_over_sentences_in_order_and_empty_claims_are_left_o
     first, second = scorer.score(["The rent is 700 euros.", "Pets are allowed."], LEASE)
     assert results[1].value == pytest.approx((first.value + second.value) / 2)
     assert results[3].value is None
-    (whole,) = evaluate(scorer, EXAMPLES[1:2], units=WholeClaim())
+    (whole,) = evaluate(scorer, EXAMPLES[1:2], units="whole")
     assert whole.value == scorer.score([EXAMPLES[1].claim], LEASE)[0].value
     (least,) = evaluate(scorer, EXAMPLES[1:2], aggregate="minimum")
     assert least.value == min(first.value, second.value)
@@ -92,7 +94,7 @@ def test_another_model_setting_claim_or_source_is_scored_anew(hashed_yes_no, lin
         lambda: evaluate(TopKScorer(hashed_yes_no(1)), one, results=path),
         lambda: evaluate(TopKScorer(hashed_yes_no(1), k=6), one, results=path),
         lambda: evaluate(SentencePairScorer(hashed_yes_no(1)), one, results=path, aggregate="minimum"),
-        lambda: evaluate(SentencePairScorer(hashed_yes_no(1)), one, results=path, units=WholeClaim()),
+        lambda: evaluate(SentencePairScorer(hashed_yes_no(1)), one, results=path, units="whole"),
         lambda: evaluate(SentencePairScorer(hashed_yes_no(1)), one, results=path, settings={"note": 1}),
         lambda: evaluate(SentencePairScorer(hashed_yes_no(1)), [example(1, "The rent is 9.")], results=path),
         lambda: evaluate(
@@ -210,6 +212,45 @@ def test_evidence_and_kinds_are_summarised():
         ("made up", 1, 1),
         ("copied", 1, 1),
     ]
+
+
+def test_scores_by_kind_and_by_system_and_margins_of_log_probabilities():
+    rows = [
+        example(number, f"c{number}", float(number % 2), kind="odd" if number % 2 else "even", system=f"s{number // 4}",
+                group=str(number // 2))
+        for number in range(12)
+    ]  # fmt: skip
+    values = [-9.0, -1.0, -3.0, -2.0, -8.0, -2.5, -6.0, -5.5, -7.0, -6.5, -4.0, -6.0]
+    results = [
+        Result(key=row.id, dataset="lease", id=row.id, value=value) for row, value in zip(rows, values, strict=True)
+    ]
+    (summary,) = summarise(rows, results, threshold=-5, resamples=20)
+    even, odd = summary.kinds
+    assert (even.right, even.total, odd.right, odd.total) == (4, 6, 3, 6)
+    assert even.quartiles == tuple(np.quantile(values[::2], [0.25, 0.5, 0.75]))
+    assert summary.systems is None  # every system has the same mean label
+    assert any("every label is 0.5" in note for note in summary.notes)
+    assert summary.best_of_group == 5 / 6
+    assert summary.margins == ((math.log(100), 2 / 6), (math.log(1000), 1 / 6))
+    assert summary.auc_difference is summary.tuned_balanced_accuracy is None
+    shares = [Result(key=row.key, dataset="lease", id=row.id, value=0.5) for row in results]
+    assert summarise(rows, shares, resamples=20)[0].margins == ()
+
+
+def test_another_scorers_results_and_a_tuned_threshold():
+    results = evaluate(OverlapScorer(), EXAMPLES)
+    others = [result.model_copy(update={"value": 0.5, "key": "x"}) for result in results]
+    (summary,) = summarise(EXAMPLES, results, resamples=20, tuned={"lease": 0.9}, against=others)
+    assert summary.auc_difference is not None
+    assert summary.auc_difference.value == pytest.approx(summary.auc.value - 0.5)
+    assert summary.tuned_threshold == 0.9
+    labels, scores = zip(*[(1.0, 1.0), (0.0, results[1].value), (1.0, results[4].value)], strict=True)
+    assert summary.tuned_balanced_accuracy.value == metrics.balanced_accuracy(labels, scores, 0.9)
+    (summary,) = summarise(EXAMPLES, results, resamples=20, against=others[:1])
+    assert summary.auc_difference is None
+    assert any("a score for 1 of the 3 claims" in note for note in summary.notes)
+    with pytest.raises(InputError, match="several runs"):
+        summarise(EXAMPLES, results, resamples=20, against=others + results)
 
 
 def span(start, end):

@@ -1,6 +1,5 @@
-"""The index ranks as the formula says, and its chunks hold every sentence."""
+"""The index ranks as the formula says, and holds every sentence."""
 
-import itertools
 import math
 import random
 from collections import Counter
@@ -61,29 +60,12 @@ def test_words_match_by_their_stem_and_numbers_by_their_digits() -> None:
     assert stems("Descaling descaled 1,450.50") == ["descal", "descal", "1450.50"]
 
 
-@pytest.mark.parametrize("seed", range(25))
-@pytest.mark.parametrize("tokens", [1, 12, 30, 60, 1000])
-def test_chunks_hold_every_sentence_within_their_size_and_never_cross_documents(seed: int, tokens: int) -> None:
-    index = indexed(written(seed, 12), written(seed + 100, 7))
-    chunks = index.chunks(tokens)
-    assert {place for chunk in chunks for place in range(chunk.first, chunk.last)} == set(range(19))
-    for chunk in chunks:
-        inside = index.passages[chunk.first : chunk.last]
-        assert len({passage.document.id for passage in inside}) == 1
-        assert chunk.text == inside[0].document.text[inside[0].start : inside[-1].end]
-        assert sum(passage.tokens for passage in inside) <= tokens or len(inside) == 1
-    assert all(one.first < two.first and one.last < two.last for one, two in itertools.pairwise(chunks))
-    assert tokens < 1000 or len(chunks) == 2
+def test_the_sentence_before_is_of_the_same_document() -> None:
+    index = indexed("Cats sleep. Dogs run.", "The pool is heated. Dogs bark.")
+    assert [index.before(place) for place in range(4)] == [None, 0, None, 2]
 
 
-def test_the_chunk_that_shares_most_with_the_claim_is_nearest() -> None:
-    index = indexed("Cats sleep. Dogs run. " * 5, "The pool is heated. The rent is 5 euros. Dogs bark.")
-    (chunk,) = index.nearest("The rent is 5 euros.", 20, 1)
-    assert "5 euros" in chunk.text
-    assert len(index.nearest("xyzzy", 8, 3)) == 3
-
-
-def test_a_sentence_longer_than_a_chunk_is_cut_and_none_of_it_left_out() -> None:
+def test_a_sentence_too_long_is_cut_and_none_of_it_left_out() -> None:
     long = "rent " * 60 + "is due."
     index = indexed(long, longest=20)
     assert " ".join(passage.text for passage in index.passages).split() == long.split()

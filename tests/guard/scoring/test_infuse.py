@@ -8,7 +8,7 @@ from groundrail import sentences
 from groundrail.entailment import CrossEncoderEntailment
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.scoring.infuse import InfuseScorer
-from groundrail.scoring.units.base import UnitScorer
+from groundrail.scoring.registry import in_units
 
 WORDS = ("rent", "deposit", "tenant", "landlord", "keys", "heating", "garden", "pays", "kept", "soon")
 CLAIM = "The tenant pays the rent."
@@ -38,7 +38,7 @@ def transcribed(model, claim, document, reverse=True, margin=0.0, bound=64):
         if len(premise.split()) + len(claim.split()) > model.max_tokens:
             break
         entailment, neutral, _ = model.classify([(premise, claim)])[0]
-        if before is not None and neutral > before[1] + margin:
+        if before is not None and neutral >= before[1] + margin:
             break
         before = (entailment, neutral, [listed[i] for i in chosen])
     return before[0], before[2]
@@ -72,6 +72,21 @@ def test_a_margin_of_one_reads_everything(hashed_nli):
     assert len(score.citations) == 9
 
 
+def test_growing_stops_where_the_neutral_probability_does_not_fall(hashed_nli):
+    """Algorithm 1, line 14: a step with the same neutral probability stops, and the step before it is returned."""
+
+    class Level(hashed_nli):
+        def classify(self, pairs):
+            rows = super().classify(pairs)
+            for row, (premise, _) in zip(rows, pairs, strict=True):
+                row[:] = (0.2, 0.5, 0.3) if premise.count("Clause") < 2 else (0.4, 0.5, 0.1)
+            return rows
+
+    (score,) = InfuseScorer(Level(1), reverse=False).score([CLAIM], written(1, 5))
+    assert score.value == 0.2
+    assert [citation.text for citation in score.citations] == [sentences.split(written(1, 5))[0].text.strip()]
+
+
 def test_claims_and_documents_do_not_disturb_each_other(hashed_nli):
     model, claims = hashed_nli(4, max_tokens=60), [CLAIM, "The garden is kept.", "Keys are returned in June."]
     documents = [written(seed, 10) for seed in range(4)]
@@ -88,11 +103,19 @@ def test_steps_are_evaluated_ahead_in_few_calls(hashed_nli):
     assert len(model.asked) == 2
 
 
-def test_sub_sentences_take_the_minimum(hashed_nli):
+def test_infuse_sub_is_the_minimum_within_a_sentence_and_the_mean_over_sentences(hashed_nli):
     scorer = InfuseScorer(hashed_nli(3))
-    claims, document = ["The tenant pays the rent.", "Keys are kept."], written(3, 9)
-    (score,) = UnitScorer(scorer, aggregate="minimum").score([" ".join(claims)], document)
-    assert score.value == min(part.value for part in scorer.score(claims, document))
+    cut = ["The tenant pays the rent.", "The landlord repairs the roof."]
+    claim, document = "The tenant pays the rent and the landlord repairs the roof. Keys are kept.", written(3, 9)
+    first, second, last = (score.value for score in scorer.score([*cut, "Keys are kept."], document))
+    assert len({first, second, last}) == 3
+    (score,) = in_units(scorer, "subsentences").score([claim], document)
+    assert score.value == pytest.approx((min(first, second) + last) / 2)
+    (strict,) = in_units(scorer, "subsentences", "minimum").score([claim], document)
+    assert strict.value == min(first, second, last)
+    (plain,) = in_units(scorer, "sentences").score([claim], document)
+    whole = scorer.score([claim.split(". ")[0] + ".", "Keys are kept."], document)
+    assert plain.value == pytest.approx((whole[0].value + whole[1].value) / 2)
 
 
 def test_probabilities_that_are_not_numbers_give_no_score(hashed_nli):

@@ -1,12 +1,13 @@
-"""The nearest chunks decide, the sentence that says it best alone is cited."""
+"""The nearest sentences decide, the one that says it best alone is cited."""
 
+import itertools
 import math
 import random
 
 import numpy as np
 import pytest
 
-from groundrail import Document, InputError
+from groundrail import Document, InputError, sentences
 from groundrail.scoring.nearest import NearestScorer
 from groundrail.testing import FakeEntailment
 
@@ -19,38 +20,66 @@ def written(seed: int, count: int) -> str:
     return " ".join(f"Clause {n} {' '.join(draw.choices(words, k=draw.randint(2, 9)))}." for n in range(count))
 
 
+def cut(text: str) -> list[str]:
+    return [part.text.strip() for part in sentences.split(text)]
+
+
 @pytest.mark.parametrize("seed", range(10))
-def test_the_score_is_the_maximum_over_the_nearest_chunks_and_the_best_sentence_is_cited(seed: int) -> None:
-    text = written(seed, 30)
+def test_the_score_is_the_maximum_over_sentences_alone_and_after_the_one_before(seed: int) -> None:
+    text = written(seed, 6)
+    parts = cut(text)
     judge = FakeEntailment(lambda premise, claim: (hash((premise, claim, seed)) % 9973) / 9973)
-    (score,) = NearestScorer(judge, tokens=40, k=3, sentences=5).score([CLAIM], text)
-    chunks, sentences = ([premise for premise, _ in call] for call in judge.calls)
-    assert len(chunks) == 3
-    assert all(chunk in text for chunk in chunks)
-    assert score.value == max(judge.judge(chunk, CLAIM) for chunk in chunks)
-    winner = max(chunks, key=lambda chunk: judge.judge(chunk, CLAIM))
-    assert all(sentence in winner for sentence in sentences)
+    alone = {part: judge.judge(part, CLAIM) for part in parts}
+    both = {b: judge.judge(f"{a} {b}", CLAIM) for a, b in itertools.pairwise(parts)}
+    (score,) = NearestScorer(judge, k=len(parts)).score([CLAIM], text)
+    assert score.value == max([*alone.values(), *both.values()])
     (citation,) = score.citations
+    reached = [[part] for part, value in alone.items() if value == score.value]
+    reached += [[a, b] for a, b in itertools.pairwise(parts) if both[b] == score.value]
+    assert citation.text in [max(of, key=alone.__getitem__) for of in reached]
     assert text[citation.start : citation.end] == citation.text
-    assert citation.score == judge.judge(citation.text, CLAIM) == max(judge.judge(s, CLAIM) for s in sentences)
 
 
-def test_model_calls_and_tokens_do_not_grow_with_the_source() -> None:
+def test_model_calls_do_not_grow_with_the_source() -> None:
     for size in (50, 2000):
         judge = FakeEntailment()
-        NearestScorer(judge, tokens=100, k=2, sentences=4).score([CLAIM, "Keys are kept."], written(1, size))
-        assert len(judge.calls) == 2
-        read = [premise for call in judge.calls for premise, _ in call]
-        assert sum(len(judge.offsets(premise)) for premise in read) <= 2 * (2 * 100 + 4 * 11)
+        NearestScorer(judge, k=4).score([CLAIM, "Keys are kept."], written(1, size))
+        assert len(judge.calls) == 1
+        assert len(judge.calls[0]) <= 2 * 3 * 4
 
 
-def test_chunks_of_all_documents_compete_and_none_crosses_two() -> None:
+def test_sentences_of_all_documents_compete_and_no_premise_crosses_them() -> None:
     documents = [Document(text="Cats sleep.", id="a"), Document(text="The rent is 5 euros. Dogs run.", id="b")]
     judge = FakeEntailment()
-    (score,) = NearestScorer(judge).score(["The rent is 5 euros."], documents)
-    assert score.value == 1.0
+    (score,) = NearestScorer(judge, k=2).score(["The rent is 5 euros."], documents)
     assert [citation.document_id for citation in score.citations] == ["b"]
-    assert not any("Cats" in premise and "rent" in premise for call in judge.calls for premise, _ in call)
+    assert all("Cats" not in premise or premise == "Cats sleep." for premise, _ in judge.calls[0])
+
+
+def test_of_two_sentences_the_one_that_says_it_is_cited() -> None:
+    text = "The rent is 5 euros. The rent of the lease ends in May."
+    judge = FakeEntailment(
+        lambda premise, claim: 0.9 if "lease" in premise and "5" in premise else 0.5 * ("5" in premise)
+    )
+    (score,) = NearestScorer(judge, k=1).score(["The lease rent ends in May, at 5 euros."], text)
+    assert (score.value, score.citations[0].text) == (0.9, "The rent is 5 euros.")
+
+
+def test_a_claim_that_shares_no_word_is_not_scored_against_whatever_comes_first() -> None:
+    judge = FakeEntailment(lambda premise, claim: 1.0)
+    (score,) = NearestScorer(judge, k=2).score(["Xyzzy!"], "Cats sleep. Dogs run. Pets are fine.")
+    assert score.value == 0.0
+    assert "no word" in str(score.refusal)
+    assert NearestScorer(judge, k=3).score(["Xyzzy!"], "Cats sleep. Dogs run. Pets are fine.")[0].value == 1.0
+
+
+def test_a_sentence_longer_than_the_model_is_cut_and_none_of_it_left_out() -> None:
+    long = "rent " * 60 + "is due."
+    judge = FakeEntailment(max_tokens=20)
+    NearestScorer(judge, k=20).score([CLAIM], long)
+    read = [premise for premise, _ in judge.calls[0] if "rent rent" in premise or "due" in premise]
+    assert sum(len(premise.split()) for premise in read) >= len(long.split())
+    assert all(len(judge.offsets(premise)) + 4 <= 20 for premise in read)
 
 
 def test_a_source_is_tokenized_once_however_many_claims_are_asked() -> None:
@@ -68,13 +97,12 @@ def test_a_source_is_tokenized_once_however_many_claims_are_asked() -> None:
     assert judge.characters < 1.1 * len(text)
 
 
-def test_a_blank_source_has_no_score_and_settings_must_be_positive() -> None:
+def test_a_blank_source_has_no_score_and_k_must_be_positive() -> None:
     (score,) = NearestScorer(FakeEntailment()).score([CLAIM], [" ", "\n"])
     assert math.isnan(score.value)
     assert score.citations == ()
-    for setting in ({"k": 0}, {"tokens": 0}, {"sentences": 0}):
-        with pytest.raises(InputError, match="at least one"):
-            NearestScorer(FakeEntailment(), **setting)
+    with pytest.raises(InputError, match="k is 0"):
+        NearestScorer(FakeEntailment(), k=0)
 
 
 class ThreeWay(FakeEntailment):

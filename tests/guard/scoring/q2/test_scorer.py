@@ -12,8 +12,12 @@ from groundrail.errors import InputError, ModelError
 from groundrail.scoring.decomposed import SentencePairScorer
 from groundrail.scoring.q2.answers import Answer, Answerer, LexicalAnswerer
 from groundrail.scoring.q2.candidates import Kind, candidates
+from groundrail.scoring.q2.exchanges import Exchange, normalised, token_f1
+from groundrail.scoring.q2.personal import is_personal
+from groundrail.scoring.q2.pronouns import resolved
 from groundrail.scoring.q2.questions import QuestionGenerator, TemplateQuestions
-from groundrail.scoring.q2.scorer import Exchange, Q2Scorer, normalised, token_f1
+from groundrail.scoring.q2.scorer import Q2Scorer
+from groundrail.scoring.q2.tally import tally
 from groundrail.types import Document
 
 SOURCE = (
@@ -200,18 +204,127 @@ def test_a_question_whose_answer_does_not_come_back_is_left_out(hashed_nli):
     script = Scripted(
         {"Anna": [("Who?", "March", "Anna"), ("Who pays?", "Anna", "Anna"), ("And who?", "Anna", "Anna")]}
     )
-    one = Q2Scorer(hashed_nli(1), questions=script, answerer=script)
-    assert [e.question for e in one.explain(CLAIM, LONG)] == ["Who pays?"]
-    every = Q2Scorer(hashed_nli(1), questions=script, answerer=script, one_each=False)
-    assert [e.question for e in every.explain(CLAIM, LONG)] == ["Who pays?", "And who?"]
+
+    def asked(**settings):
+        scorer = Q2Scorer(hashed_nli(1), questions=script, answerer=script, **settings)
+        return [exchange.question for exchange in scorer.explain(CLAIM, LONG)]
+
+    assert asked() == asked(variant="filter") == []  # the first question only, as greedy decoding gives
+    assert asked(variant="top-k") == ["Who pays?"]
+    assert asked(variant="top-k", one_each=False) == ["Who pays?", "And who?"]
 
 
-@pytest.mark.parametrize("question", ["Whom do I pay?", "Is it you?", "What is MY rent?", "Who has your keys?"])
-def test_personal_questions_are_left_out_unless_wanted(hashed_nli, question):
+PERSONAL = [
+    "Whom do I pay?",
+    "What animal do i love?",
+    "I live in what city?",
+    "What is MY rent?",
+    "Who has your keys?",
+]
+OTHERS = ["What does World War I mean?", "Who married Elizabeth I?", "Who wrote you?", "Is it you?", "Who owns mylar?"]
+
+
+@pytest.mark.parametrize("question", PERSONAL + OTHERS)
+def test_the_main_setting_keeps_every_question_and_the_filter_leaves_out_what_is_personal(hashed_nli, question):
     script = Scripted({"Anna": [(question, "Anna", "Anna")]})
-    assert Q2Scorer(hashed_nli(1), questions=script, answerer=script).explain(CLAIM, LONG) == []
-    (kept,) = Q2Scorer(hashed_nli(1), questions=script, answerer=script, personal=True).explain(CLAIM, LONG)
+    (kept,) = Q2Scorer(hashed_nli(1), questions=script, answerer=script).explain(CLAIM, LONG)
     assert kept.question == question
+    filtered = Q2Scorer(hashed_nli(1), questions=script, answerer=script, variant="filter").explain(CLAIM, LONG)
+    assert bool(filtered) == (question in OTHERS)
+
+
+@pytest.mark.parametrize(
+    "question", ["What can't you do?", "Where are you?", "I'm from where?", "Yesterday I saw what?"]
+)
+def test_subjects_are_found_by_word_order(question):
+    assert is_personal(question)
+
+
+def test_scores_by_f1_alone_and_without_unanswered_questions(hashed_nli):
+    model, script = judge(hashed_nli, 0), Scripted(TABLE)
+
+    def value(**settings):
+        return Q2Scorer(model, questions=script, answerer=script, **settings).score([CLAIM], LONG)[0].value
+
+    assert value() == pytest.approx((1 + 1 + 0) / 3)
+    assert value(nli=False) == pytest.approx((1 + 0.5 + 0) / 3)
+    assert value(discard=True) == pytest.approx((1 + 1) / 2)
+    assert value(nli=False, discard=True) == pytest.approx((1 + 0.5) / 2)
+    model.asked.clear()
+    value(nli=False)
+    assert model.asked == [[]]  # what a model of three classes is known by
+
+
+def test_unanswered_questions_count_where_none_is_answered(hashed_nli):
+    script = Scripted({"March": TABLE["March"]})
+    (score,) = Q2Scorer(hashed_nli(1), questions=script, answerer=script, discard=True).score([CLAIM], LONG)
+    assert score.value == 0
+
+
+def test_a_tally_has_the_papers_columns(hashed_nli):
+    script = Scripted(TABLE)
+    scorer = Q2Scorer(judge(hashed_nli, 0), questions=script, answerer=script)
+    found = tally(scorer.exchanges([CLAIM, "It is so.", "Anna left."], LONG))
+    assert (found.responses, found.covered, found.questions, found.unanswered) == (3, 2, 4, 1)
+    assert (found.coverage, found.silence) == (2 / 3, 1 / 4)
+    assert found.f1 == pytest.approx((0.5 + 1) / 2)
+    assert found.nli == pytest.approx((2 / 3 + 1) / 2)
+    assert found.star == pytest.approx(1)
+    empty = tally([[]])
+    assert math.isnan(empty.silence)
+    assert (empty.coverage, math.isnan(empty.nli)) == (0, True)
+
+
+def test_an_unknown_variant_is_refused(hashed_nli):
+    with pytest.raises(InputError, match="base, filter, top-k"):
+        Q2Scorer(hashed_nli(1), variant="coreference")
+
+
+def pronouns(*names):
+    """A resolver by lists: words that mean the same."""
+
+    def clusters(text):
+        return [
+            [match.span() for match in re.finditer(rf"\b(?:{'|'.join(map(re.escape, group))})\b", text)]
+            for group in names
+        ]
+
+    return clusters
+
+
+def test_pronouns_are_spelt_out_from_the_history_turn_by_turn():
+    seen = []
+
+    def resolver(text):
+        seen.append(text)
+        return pronouns(("the Beatles", "they", "They"))(text)
+
+    history = ["Do you like the Beatles?", "Yes, they are my favourite band."]
+    assert resolved("They were formed in 1960.", history, resolver) == "the Beatles were formed in 1960."
+    assert seen == [
+        "Do you like the Beatles?",
+        "Do you like the Beatles?\nYes, they are my favourite band.",
+        "Do you like the Beatles?\nYes, the Beatles are my favourite band.\nThey were formed in 1960.",
+    ]
+
+
+@pytest.mark.parametrize("history", [[], ["It rains."], ["Anna is here.", "She sings, and she is loud."]])
+def test_what_no_resolver_joins_stays_as_it_is(history):
+    assert resolved("She left at 10.", history, lambda text: []) == "She left at 10."
+
+
+def test_mentions_within_mentions_are_replaced_once():
+    clusters = [[(0, 4), (15, 18)], [(5, 10), (15, 27)]]  # her / her umbrella
+    assert (
+        resolved(
+            "her hat is wet.",
+            ["Anna owns"],
+            lambda text: [[(0, 4), (10, 13)], [(0, 9), (10, 17)]] if "\n" in text else [],
+        )
+        == "Anna owns is wet."
+    )
+    with pytest.raises(InputError, match="the resolver named"):
+        resolved("Anna owns it.", [], lambda text: clusters)
 
 
 def test_without_a_valid_question_the_whole_claim_is_judged(hashed_nli):
@@ -277,7 +390,7 @@ def transcribed(model, claim, document):
     scores, seen = [], set()
     for span in candidates(claim):
         ((question,),) = TemplateQuestions().questions(claim, [span])
-        if {"i", "you", "my", "your"} & set(re.findall(r"\w+", question.lower())) or question in seen:
+        if question in seen:
             continue
         (own,) = LexicalAnswerer().answer([(question, claim)])
         if own is None or cleaned(own.text) != cleaned(span.text):

@@ -93,6 +93,37 @@ def test_the_tree_goes_to_the_best_child_until_one_sentence_is_left(hashed_yes_n
     assert [(citation.text, citation.score) for citation in found.citations] == [(here[0], score)]
 
 
+@given(st.integers(2, 40), st.integers(2, 5), st.integers(0, 99))
+@repeated
+def test_the_search_from_the_whole_document_halves_all_of_it(hashed_yes_no, count, branches, seed) -> None:
+    """Section 3.2, straight down: a part is scored as SCALE scores any text, by its best piece that fits a chunk."""
+    model, sentences, size = hashed_yes_no(seed), numbered(count), 30
+
+    def pieces(run):
+        if len(" ".join(run).split()) <= size:
+            return [run]
+        width = max(1, len(run) // branches)
+        return [piece for start in range(0, len(run), width) for piece in pieces(run[start : start + width])]
+
+    def best(run):
+        return max(model.entailment([(" ".join(piece), CLAIM)])[0] for piece in pieces(run))
+
+    here = sentences
+    while len(here) > 1:
+        width = max(1, len(here) // branches)
+        here = max((here[start : start + width] for start in range(0, len(here), width)), key=best)
+    scorer = ScaleScorer(model, chunk_tokens=size, branches=branches, slack=None, search="document")
+    (found,) = scorer.score([CLAIM], " ".join(sentences))
+    assert [citation.text for citation in found.citations] == here
+    assert found.value == ScaleScorer(model, chunk_tokens=size).score([CLAIM], " ".join(sentences))[0].value
+
+
+def test_without_a_search_there_is_a_value_and_no_citation() -> None:
+    model = Overlap()
+    (found,) = ScaleScorer(model, search=None).score(["Word3 w3x0"], " ".join(numbered(9)))
+    assert (found.value, found.citations) == (1.0, ())
+
+
 def test_all_claims_go_down_together_one_call_a_level(hashed_yes_no) -> None:
     model = hashed_yes_no(1)
     source = " ".join(numbered(16))
@@ -222,7 +253,15 @@ def test_bad_input_is_an_error_that_says_so() -> None:
 
 @pytest.mark.parametrize(
     "setting",
-    [{"chunk_tokens": 0}, {"overlap": 1.0}, {"overlap": -0.1}, {"branches": 1}, {"slack": -1.0}, {"slack": math.nan}],
+    [
+        {"search": "tree"},
+        {"chunk_tokens": 0},
+        {"overlap": 1.0},
+        {"overlap": -0.1},
+        {"branches": 1},
+        {"slack": -1.0},
+        {"slack": math.nan},
+    ],
 )
 def test_settings_out_of_range_are_errors(setting) -> None:
     with pytest.raises(InputError, match=next(iter(setting))):

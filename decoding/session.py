@@ -1,0 +1,276 @@
+"""One answer of a Hugging Face model being written: sentences proposed, accepted, refused and written again.
+
+A rejected sentence costs only its own tokens: the caches go back to the last accepted character, and the
+refused tokens are ruled out. What is asked of which model is set in `groundrail.decoding.generator`; whether a
+sentence is good enough is the guard's business.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from groundrail.decoding.prompt_cache import PromptCache
+from groundrail.decoding.steering import PMI, combine
+from groundrail.errors import GenerationError
+from groundrail.generators import Session
+from groundrail.sentences import STOPS
+
+if TYPE_CHECKING:
+    from groundrail.decoding.generator import HFGenerator
+
+_LONGEST_TOKEN = 32
+"""Characters of a refused sentence that may still be missing when its last token is looked for."""
+
+
+@dataclass(slots=True)
+class _Token:
+    """One token of the answer: `end` is where its text ends, `margin` how clearly it won, in nats."""
+
+    id: int
+    margin: float
+    gain: float | None
+    end: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Refusal:
+    """A refused sentence: its tokens, the index of the one that won by least (there the retry turns off), and
+    its text without its full stop."""
+
+    ids: tuple[int, ...]
+    turn: int
+    text: str
+
+
+class HFSession(Session):
+    """One answer; see `groundrail.generators.Session` for the rules.
+
+    `caches`: the prompts it continues, the one with the source first; a second prompt, without, where it steers.
+    `gains` is the mean s_pmi of every accepted sentence when steering, in nats.
+
+        session = generator.start("When does the lease end?", [Document(text=lease)])
+        pieces = session.propose()
+        first = next(pieces)
+        session.accept(len(first))  # stays; `pieces` goes on after it
+        rest = "".join(pieces)
+        session.reject(len(rest))  # text, tokens and caches are those of `first` again
+        other = "".join(session.propose())  # other words than `rest`
+        session.close()
+    """
+
+    def __init__(self, generator: HFGenerator, caches: Sequence[PromptCache]) -> None:
+        self._generator, self._caches = generator, caches
+        self._tokens: list[_Token] = []
+        self._text = ""
+        self._accepted = 0
+        self._refusals: list[_Refusal] = []
+        self._random = torch.Generator().manual_seed(generator.sampling.seed)
+        self._started = time.monotonic()
+        self._generated = 0
+        self._first_accepted: float | None = None
+        self.gains: list[float] = []
+
+    @property
+    def can_retry(self) -> bool:
+        """True: the caches can always go back."""
+        return True
+
+    @property
+    def cut_off(self) -> str:
+        """Says so where the answer stopped at `max_new_tokens`, perhaps within a sentence; else empty."""
+        limit = self._generator.sampling.max_new_tokens
+        return f"the answer was cut off at max_new_tokens={limit}" if len(self._tokens) >= limit else ""
+
+    @property
+    def stats(self) -> dict[str, float]:
+        """Tokens generated in all, kept, and fed through the model; seconds to the first accepted sentence.
+
+        When steering, a token is fed once for each prompt, in one forward pass or two.
+        """
+        kept = sum(token.end <= self._accepted for token in self._tokens)
+        stats: dict[str, float] = {
+            "tokens_generated": self._generated,
+            "tokens_kept": kept,
+            "tokens_fed": sum(cache.tokens_fed for cache in self._caches),
+        }
+        if self._first_accepted is not None:
+            stats["seconds_to_first_sentence"] = self._first_accepted
+        return stats
+
+    def propose(self) -> Iterator[str]:
+        """Write on after the accepted text, in pieces of whole characters, up to the model's end of answer.
+
+        Raises: GenerationError where refusals and processors leave no token to go on with.
+        """
+        owed = self._rewind()
+        start = len(self._tokens)
+        clean = len(self._tokens)  # tokens whose text is complete; a character may take several
+        while len(self._tokens) < self._generator.sampling.max_new_tokens:
+            token = self._draw(start, owed)
+            self._generated += 1
+            if token.id in self._generator.stop_ids:
+                break
+            self._tokens.append(token)
+            added = self._added_text(clean)
+            token.end = len(self._text) + len(added) + 1
+            if added.endswith("\ufffd"):
+                continue
+            common = min(len(owed), len(added))
+            owed, added = owed[common:], added[common:]
+            self._text += added
+            for waiting in self._tokens[clean:]:
+                waiting.end = len(self._text) - len(owed)
+            clean = len(self._tokens)
+            if added:
+                yield added
+        if clean < len(self._tokens):
+            self._text += self._added_text(clean)
+            yield self._added_text(clean)
+
+    def accept(self, n_chars: int) -> None:
+        """The next `n_chars` characters stay, however they were cut into tokens; what was refused is forgotten."""
+        before, self._accepted = self._accepted, self._accepted + n_chars
+        gains = [t.gain for t in self._tokens if before < t.end <= self._accepted and t.gain is not None]
+        if gains:
+            self.gains.append(sum(gains) / len(gains))
+        if self._first_accepted is None:
+            self._first_accepted = time.monotonic() - self._started
+        self._refusals = []
+
+    def reject(self, n_chars: int) -> None:
+        """The next `n_chars` characters are a refused sentence, which is not written again in their place.
+
+        The next proposal parts from it where the model was least sure, is steered harder, and from the second
+        refusal on is drawn at `retry_temperature`; see `Sampling`.
+        """
+        refused = [t for t in self._tokens if t.end > self._accepted]
+        ends = [t.end for t in refused if t.end < self._accepted + n_chars]
+        refused = refused[: len(ends) + 1]
+        if refused:
+            turn = min(range(len(refused)), key=lambda i: refused[i].margin)
+            text = self._text[self._accepted : self._accepted + n_chars].strip().rstrip(STOPS)
+            self._refusals.append(_Refusal(tuple(t.id for t in refused), turn, text))
+        self._rewind()
+
+    def close(self) -> None:
+        """Free the caches. A session that is used again reads its prompts anew."""
+        for cache in self._caches:
+            cache.reset()
+
+    def _rewind(self) -> str:
+        """Forget what was not accepted; returns accepted characters that no kept token covers.
+
+        A token may hold the space that ends one sentence and the first letters of the next. It goes, and
+        the next tokens must begin with its accepted part, so the text never changes.
+        """
+        self._tokens = [token for token in self._tokens if token.end <= self._accepted]
+        self._text = self._text[: self._accepted]
+        return self._text[self._tokens[-1].end if self._tokens else 0 :]
+
+    def _added_text(self, clean: int) -> str:
+        """What the tokens from `clean` on add, decoded after a few tokens of context."""
+        context = max(0, clean - 4)
+        ids = [token.id for token in self._tokens[context:]]
+        decode = self._generator.tokenizer.decode
+        options = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
+        known = decode(ids[: clean - context], **options)
+        return str(decode(ids, **options)[len(known) :])
+
+    def _draw(self, start: int, owed: str) -> _Token:
+        ids = [token.id for token in self._tokens]
+        log_p, *without = self._log_probs(ids)
+        scores = combine(log_p, without[0], self._steering()) if without else log_p
+        scores = self._allowed(self._processed(scores, ids), ids[start:], owed)
+        if torch.isneginf(scores).all():
+            raise GenerationError("no token is left to continue with; allow more, or loosen the logits_processor")
+        chosen = self._pick(scores)
+        others = scores.clone()
+        others[chosen] = -torch.inf
+        margin = float(scores[chosen] - others.max())
+        gain = float(log_p[chosen] - without[0][chosen]) if without else None
+        return _Token(chosen, margin, gain)
+
+    def _log_probs(self, ids: list[int]) -> Tensor:
+        """log P of the token after `ids`, by prompt: (prompts, vocabulary)."""
+        written = torch.tensor([ids], dtype=torch.long)
+        logits = [cache.next_logits(written)[:, 0] for cache in self._caches]
+        return torch.log_softmax(torch.cat([each.to(logits[0].device) for each in logits]), dim=-1)
+
+    def _steering(self) -> PMI:
+        steering = self._generator.steering
+        if steering is None:
+            raise GenerationError("a session without steering has no second context")
+        if not self._refusals:
+            return steering
+        alpha = steering.alpha * self._generator.sampling.retry_alpha
+        return replace(steering, alpha=min(1.0, alpha) if steering.method == "interpolation" else alpha)
+
+    def _processed(self, scores: Tensor, ids: list[int]) -> Tensor:
+        penalty, processors = self._generator.sampling.repetition_penalty, self._generator.logits_processor
+        if penalty == 1.0 and processors is None:
+            return scores
+        from transformers import RepetitionPenaltyLogitsProcessor
+
+        written = torch.tensor([ids], dtype=torch.long, device=scores.device)
+        row = scores[None]
+        if penalty != 1.0 and ids:
+            row = RepetitionPenaltyLogitsProcessor(penalty)(written, row)
+        if processors is not None:
+            row = processors(written, row)  # type: ignore[arg-type]
+        return row[0]
+
+    def _allowed(self, scores: Tensor, written: list[int], owed: str) -> Tensor:
+        """Rule out tokens that would finish a refused sentence, or change text that was accepted."""
+        scores = scores.clone()
+        for refusal in self._refusals:
+            at = len(written)
+            if (
+                at < len(refusal.ids)
+                and tuple(written) == refusal.ids[:at]
+                and at in (refusal.turn, len(refusal.ids) - 1)
+            ):
+                scores[refusal.ids[at]] = -torch.inf
+            scores[self._completing(refusal.text)] = -torch.inf
+        if owed:
+            texts = self._generator.vocabulary()
+            stops = self._generator.stop_ids
+            fits = [
+                i in stops or (text != "" and (text.startswith(owed) or owed.startswith(text)))
+                for i, text in enumerate(texts)
+            ]
+            scores[~torch.tensor(fits, device=scores.device)] = -torch.inf
+        return scores
+
+    def _completing(self, refused: str) -> list[int]:
+        """Tokens that would end the sentence being written with just the refused words, spelt in whatever tokens."""
+        written = self._text[self._accepted :].lstrip()
+        missing = refused[len(written) :]
+        if not refused.startswith(written) or len(missing) > _LONGEST_TOKEN:
+            return []
+        ending = re.compile(r"\s*" * (not written) + re.escape(missing) + rf" *(?:[^\S ]|[{re.escape(STOPS)}])")
+        ends = [i for i, text in enumerate(self._generator.vocabulary()) if ending.match(text)]
+        return ends if missing else [*ends, *self._generator.stop_ids]
+
+    def _pick(self, scores: Tensor) -> int:
+        sampling = self._generator.sampling
+        temperature = sampling.temperature
+        if len(self._refusals) > 1:
+            temperature = max(temperature, sampling.retry_temperature)
+        if temperature == 0:
+            return int(scores.argmax())
+        from transformers import TopKLogitsWarper, TopPLogitsWarper
+
+        row = scores[None] / temperature
+        none = torch.empty(0, dtype=torch.long)
+        if sampling.top_k:
+            row = TopKLogitsWarper(sampling.top_k)(none, row)
+        if sampling.top_p < 1:
+            row = TopPLogitsWarper(sampling.top_p)(none, row)
+        return int(torch.multinomial(torch.softmax(row[0], dim=-1).cpu(), 1, generator=self._random))

@@ -1,0 +1,145 @@
+"""Entailment from a decoder-only model that answers Yes or No, its premises read once.
+
+SCALE's prompt has the premise first, so that the keys and values of a premise are the same for every claim: they
+are kept, and a claim costs its own tokens. Keeping them is `groundrail.entailment.prefixes`; chunking, maxima and
+citations belong to `groundrail.scoring`.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+import torch
+from transformers import AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerBase
+
+from groundrail.entailment import pretrained
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+from groundrail.entailment.batching import by_length
+from groundrail.entailment.prefixes import Prefixes
+from groundrail.entailment.seq2seq import TEMPLATE
+from groundrail.errors import InputError, ModelError
+from groundrail.pretrained import load_pretrained
+
+_SEAMS = 8
+"""Tokens kept free because premise and claim may tokenize a little longer inside the prompt than alone."""
+
+
+class CausalEntailment(EntailmentModel):
+    """P(premise entails claim) = softmax(logit[Yes], logit[No])[0] at the first token after the prompt.
+
+    `template` holds `{premise}` and then `{claim}`, once each. The prompt's tokens are those of the part up to the
+    premise's end and those of the rest, so that the first part can be kept: at most `cache_bytes` of keys and values,
+    those not used for the longest time dropped first. `max_length` is the longest prompt the model reads.
+
+    Where the model also writes the answers, it judges its own words: cheap, and no second opinion.
+
+    Raises: ModelError for a slow tokenizer, one in which Yes or No is not a single token, or a model whose cache
+    cannot be cropped; InputError for a template that cannot be filled, or that has the claim first.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        template: str = TEMPLATE,
+        threshold: float = 0.5,
+        max_length: int | None = None,
+        batch_tokens: int = 16_384,
+        cache_bytes: int = 1 << 30,
+    ) -> None:
+        self.model = model.eval()  # type: ignore[no-untyped-call]
+        self.tokenizer = pretrained.require_fast(tokenizer)
+        parts = re.split(r"\{(premise|claim)\}", template)
+        if parts[1::2] != ["premise", "claim"]:
+            raise InputError(f"a template holds {{premise}} and, after it, {{claim}}, once each, unlike {template!r}")
+        self._before, self._between, self._after = parts[::2]
+        self.template, self.threshold, self.batch_tokens = template, threshold, batch_tokens
+        longest = max_length or pretrained.longest_input(model, tokenizer)
+        if longest is None:
+            raise ModelError("neither model nor tokenizer says how much it reads; pass max_length")
+        self.max_length = longest
+        self._answers = _answers(tokenizer)
+        self._prefixes = Prefixes(model, cache_bytes)
+        self.max_tokens = self.max_length - len(self._prefix("")) - len(self._suffix("")) - _SEAMS
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name_or_path: str,
+        *,
+        device: str | torch.device | None = None,
+        dtype: str | torch.dtype | None = None,
+        template: str = TEMPLATE,
+        threshold: float = 0.5,
+        max_length: int | None = None,
+        batch_tokens: int = 16_384,
+        cache_bytes: int = 1 << 30,
+        **hub: Any,
+    ) -> Self:
+        """Load by hub id or folder. `hub` goes to transformers (`revision`, `local_files_only`, ...).
+
+        `device` None takes the accelerator if there is one, `dtype` None takes float32.
+        """
+        model, tokenizer = load_pretrained(AutoModelForCausalLM, name_or_path, device=device, dtype=dtype, hub=hub)
+        return cls(
+            model,
+            tokenizer,
+            template=template,
+            threshold=threshold,
+            max_length=max_length,
+            batch_tokens=batch_tokens,
+            cache_bytes=cache_bytes,
+        )
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """Character span of every token of `text`, in order."""
+        return pretrained.offsets(self.tokenizer, text)
+
+    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
+        """P(premise entails claim) for each `(premise, claim)`, shape (n,); NaN where the model gives NaN.
+
+        A premise is read once for all its claims, which are read together.
+
+        Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
+        """
+        pretrained.refuse_long_claims(self.tokenizer, pairs, self.max_tokens)
+        results = np.empty(len(pairs))
+        of_premise: dict[str, list[int]] = {}
+        for index, (premise, _) in enumerate(pairs):
+            of_premise.setdefault(premise, []).append(index)
+        with torch.inference_mode():
+            for premise, indices in of_premise.items():
+                prefix = self._prefix(premise)
+                suffixes = [self._suffix(pairs[index][1]) for index in indices]
+                longest = len(prefix) + max(map(len, suffixes))
+                if longest > self.max_length:
+                    raise InputError(
+                        f"premise and claim have {longest} tokens with the prompt, and the model reads "
+                        f"{self.max_length}; cut the premise into chunks, as groundrail.scoring does"
+                    )
+                for batch in by_length([len(prefix) + len(suffix) for suffix in suffixes], self.batch_tokens):
+                    logits = self._prefixes.last_logits(prefix, [suffixes[place] for place in batch])
+                    yes = torch.softmax(logits[:, self._answers].float(), dim=-1)[:, 0]
+                    results[[indices[place] for place in batch]] = yes.double().cpu().numpy()
+        return results
+
+    def _prefix(self, premise: str) -> tuple[int, ...]:
+        """Token ids up to the premise's end, with what the tokenizer puts at the beginning of every text."""
+        ids = self.tokenizer(self._before + premise, verbose=False)["input_ids"]
+        end = self.tokenizer.eos_token_id
+        return tuple(ids[:-1] if ids[-1:] == [end] and end != self.tokenizer.bos_token_id else ids)
+
+    def _suffix(self, claim: str) -> tuple[int, ...]:
+        text = self._between + claim + self._after
+        return tuple(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
+
+
+def _answers(tokenizer: PreTrainedTokenizerBase) -> list[int]:
+    """The ids of Yes and No as they follow a question: with the blank before them, where that is one token."""
+    for blank in (" ", ""):
+        ids = [tokenizer(blank + word, add_special_tokens=False)["input_ids"] for word in ("Yes", "No")]
+        if all(len(one) == 1 and one[0] != tokenizer.unk_token_id for one in ids):
+            return [one[0] for one in ids]
+    raise ModelError("the tokenizer has no single token for Yes and for No, so their logits cannot be read")

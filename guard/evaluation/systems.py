@@ -1,0 +1,131 @@
+"""Measures of whole systems, by the mean score of what each wrote (Q², section 5).
+
+Of the systems that a file names, and of simulated ones that mix right and wrong responses in known shares.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from groundrail.errors import InputError
+from groundrail.evaluation.metrics import Bools, Floats, Interval, checked, pearson, spearman, two_classes
+
+SHARES = (0.05, 0.1, 0.15, 0.2, 0.25)
+"""The shares of inconsistent responses of the paper's simulated systems (section 6.1)."""
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """What one system wrote: how many claims, their mean label and their mean score."""
+
+    name: str
+    claims: int
+    label: float
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class SystemCorrelation:
+    """Correlation of mean score with mean label over `systems`."""
+
+    systems: tuple[System, ...]
+    pearson: float
+    spearman: float
+
+
+def by_system(labels: ArrayLike, scores: ArrayLike, systems: Sequence[str | None]) -> SystemCorrelation:
+    """The systems that are named, and how well their mean scores follow their mean labels.
+
+    Raises: InputError with fewer than three systems, of which any two lie on a line, or where all means are the same.
+    """
+    y, s = checked(labels, scores)
+    names = sorted({name for name in systems if name is not None})
+    if len(names) < 3:
+        raise InputError(f"a correlation over systems needs at least three, not {len(names)}")
+    found = []
+    for name in names:
+        inside = [place for place, other in enumerate(systems) if other == name]
+        found.append(System(name, len(inside), fmean(y[inside].tolist()), fmean(s[inside].tolist())))
+    means = [system.label for system in found], [system.score for system in found]
+    return SystemCorrelation(tuple(found), pearson(*means), spearman(*means))
+
+
+def simulated_correlation(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    contexts: Sequence[str | None],
+    *,
+    shares: Sequence[float] = SHARES,
+    size: int = 350,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> Interval:
+    """The mean over `resamples` of the correlation between simulated systems' scores and their shares of right responses.
+
+    Each time `size` contexts are drawn with repetition among those that have a supported and an unsupported response;
+    the system of share c gives a random c of them the unsupported one. The paper does not name its correlation; the
+    bounds that it prints for five systems are Spearman's steps, so that is taken.
+
+    Raises: InputError where no context has both.
+    """
+    right, wrong = _both(labels, scores, contexts)
+    random = np.random.default_rng(seed)
+    found = []
+    for _ in range(resamples):
+        drawn = random.integers(right.size, size=size)
+        means = [_mixed(right[drawn], wrong[drawn], share, random) for share in shares]
+        found.append(spearman([1 - share for share in shares], means) if len(set(means)) > 1 else 0.0)
+    return _interval(found, confidence)
+
+
+def robustness(
+    labels: ArrayLike,
+    scores: ArrayLike,
+    shares: Sequence[float],
+    *,
+    size: int = 400,
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> list[Interval]:
+    """The mean score of systems of which each share is unsupported, drawn with repetition (section 5, figure 4)."""
+    supported, s = two_classes(labels, scores, "Score robustness")
+    random = np.random.default_rng(seed)
+    table = []
+    for share in shares:
+        wrong = round(share * size)
+        drawn = (
+            random.choice(s[~supported], (resamples, wrong)),
+            random.choice(s[supported], (resamples, size - wrong)),
+        )
+        table.append(_interval(np.concatenate(drawn, axis=1).mean(axis=1).tolist(), confidence))
+    return table
+
+
+def _both(labels: ArrayLike, scores: ArrayLike, contexts: Sequence[str | None]) -> tuple[Floats, Floats]:
+    """Of every context with a supported and an unsupported response, their first scores."""
+    y, s = checked(labels, scores)
+    first: dict[tuple[str, bool], float] = {}
+    for context, label, score in zip(contexts, y, s, strict=True):
+        if context is not None:
+            first.setdefault((context, bool(label >= 1)), float(score))
+    found = [(first[c, True], first[c, False]) for c, label in first if label and (c, False) in first]
+    if not found:
+        raise InputError("simulated systems need contexts with a supported and an unsupported response")
+    right, wrong = np.array(found).T
+    return right, wrong
+
+
+def _mixed(right: Floats, wrong: Floats, share: float, random: np.random.Generator) -> float:
+    unsupported: Bools = random.permutation(right.size) < round(share * right.size)
+    return float(np.where(unsupported, wrong, right).mean())
+
+
+def _interval(values: Sequence[float], confidence: float) -> Interval:
+    tail = (1 - confidence) / 2
+    low, high = map(float, np.quantile(values, [tail, 1 - tail]))
+    return Interval(fmean(values), low, high)

@@ -1,0 +1,76 @@
+"""Scores as bars with the threshold as a line: geometry only, in the units of an SVG's view box."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+HEIGHT, STEP, GAP = 60.0, 15.0, 15.0
+"""Of the plot; from bar to bar; between answers."""
+WIDEST = 640.0
+"""Charts with more bars get narrower ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A sentence's score as a box; `scored` is False for a stub where there is no score."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+    scored: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """An answer's threshold, from its first bar to its last."""
+
+    x1: float
+    x2: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """Bars in the order of the sentences, over a plot of `width` by `HEIGHT`."""
+
+    width: float
+    bars: list[Bar] = field(default_factory=list)
+    lines: list[Line] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """Maps scores to shares of a length, 0 to 1: probabilities as they are, other values from least to greatest."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def over(cls, values: Sequence[float]) -> "Axis":
+        finite = [value for value in values if math.isfinite(value)]
+        low, high = min(finite, default=0.0), max(finite, default=1.0)
+        return cls(0.0, 1.0) if low >= 0 and high <= 1 else cls(min(low, 0.0), max(high, 0.0))
+
+    def share(self, value: float) -> float:
+        """Where a value lies between the ends of the axis; beyond them is at the end."""
+        if not math.isfinite(value):
+            return 1.0 if value > 0 else 0.0
+        return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
+
+
+def chart(answers: Sequence[tuple[Sequence[float | None], float]], axis: Axis) -> Chart:
+    """Answers as (scores, threshold) side by side."""
+    count = sum(len(scores) for scores, _ in answers)
+    step = min(STEP, (WIDEST - GAP * (len(answers) - 1)) / max(1, count))
+    bars, lines, x = [], [], 0.0
+    for scores, threshold in answers:
+        left = x
+        for score in scores:
+            tall = 2.0 if score is None else max(2.0, axis.share(score) * HEIGHT)
+            bars.append(Bar(x + 0.1 * step, HEIGHT - tall, 0.8 * step, tall, score is not None))
+            x += step
+        if scores:
+            lines.append(Line(left, x, HEIGHT * (1 - axis.share(threshold))))
+            x += GAP
+    return Chart(max(STEP, x - GAP), bars, lines)

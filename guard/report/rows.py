@@ -1,0 +1,85 @@
+"""What the views tell of a sentence, in words and with the places that speak for it or against it.
+
+How it looks is up to the views.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from groundrail.types import Attempt, CheckedSentence, Citation, Verdict
+
+Stance = Literal["for", "against", "near"]
+
+_QUOTATION = re.compile(r"\s*[:;]\s*(?:nearest:\s*)?“[^”]*”$")
+_LABELS = {
+    Verdict.SUPPORTED: "Supported",
+    Verdict.UNSUPPORTED: "Not supported",
+    Verdict.NO_CLAIM: "Nothing to check",
+    Verdict.NO_SOURCE: "No source to check against",
+    Verdict.ERROR: "Could not be checked",
+    Verdict.TIMEOUT: "Not checked in time",
+}
+STANCES: dict[Stance, str] = {
+    "for": "The source says",
+    "against": "The source says otherwise",
+    "near": "Nearest in the source",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A place in the source and how it stands to the sentence."""
+
+    stance: Stance
+    citation: Citation
+
+    @property
+    def label(self) -> str:
+        return STANCES[self.stance]
+
+
+def passages(sentence: CheckedSentence) -> list[Passage]:
+    """Where to look in the source, what contradicts first, then what supports, or is nearest without doing so."""
+    stance: Stance = "for" if sentence.verdict is Verdict.SUPPORTED else "near"
+    found = [Passage("against", sentence.conflict)] if sentence.conflict is not None else []
+    told = {(p.citation.document_id, p.citation.start, p.citation.end) for p in found}
+    return found + [Passage(stance, c) for c in sentence.citations if (c.document_id, c.start, c.end) not in told]
+
+
+def refused_attempts(sentence: CheckedSentence) -> tuple[Attempt, ...]:
+    """The tries before this one."""
+    return sentence.attempts[:-1]
+
+
+def label(verdict: Verdict) -> str:
+    """A verdict in words, as "Not supported"."""
+    return _LABELS[verdict]
+
+
+def fate(sentence: CheckedSentence) -> str:
+    """What became of it: "released", "held back" or "replaced"."""
+    if sentence.replacement is not None:
+        return "replaced"
+    return "released" if sentence.released else "held back"
+
+
+def why(reason: str | None) -> str:
+    """A reason without the passage it quotes, for views that show the passage in full."""
+    return _QUOTATION.sub("", reason or "")
+
+
+def leading_to(sentence: CheckedSentence, place: Passage) -> str:
+    """Why, and how the place stands to that, as words that a quotation can follow; neither said twice."""
+    reason, label = why(sentence.reason), "nearest" if place.stance == "near" else place.label.lower()
+    return reason if reason.lower() == label else "; ".join(part for part in (reason, label) if part)
+
+
+def kinds(sentences: Iterator[CheckedSentence]) -> dict[tuple[Verdict, str], int]:
+    """How many sentences of each verdict met each fate, in the order in which they first turn up."""
+    counts: dict[tuple[Verdict, str], int] = {}
+    for sentence in sentences:
+        key = (sentence.verdict, fate(sentence))
+        counts[key] = counts.get(key, 0) + 1
+    return counts

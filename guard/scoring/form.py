@@ -1,0 +1,100 @@
+"""Whether a claim can be read at all, and whether the source holds what it points to: links, addresses, footnotes.
+
+No model judges this: a claim that fails here is not supported, whatever a scorer would make of it. What a claim
+is of its sentence belongs to `groundrail.claims`.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+from groundrail.english.pointers import footnotes, links, without_footnotes
+from groundrail.scoring.base import Score, Scorer
+from groundrail.types import Document
+
+_WORD = re.compile(r"[^\W\d_]+")
+_BOX = re.compile(r"^\s*\[[ xX]?\](?=\s)")
+_HARMLESS = frozenset("°©®™℃℉№")
+_LOOKALIKE = frozenset("LATIN CYRILLIC GREEK ARMENIAN CHEROKEE COPTIC LISU DESERET GEORGIAN".split())
+_MEASURES = frozenset("µμΩ")
+_PHONETIC = re.compile("[\u0250-\u02af\u1d00-\u1dbf\ua720-\ua7ff]")
+_QUOTED = 3
+"""Words from which a claim that the source holds letter by letter is a quotation."""
+
+
+class FormCheck:
+    """Checks claims against the documents of one answer before they are scored."""
+
+    def __init__(self, scorer: Scorer, documents: Sequence[Document]) -> None:
+        self._scorer, self._documents = scorer, documents
+
+    def sorted(self, claims: Sequence[str]) -> tuple[list[str], Callable[[Sequence[Score]], list[Score]]]:
+        """The claims that can be scored, and how their scores become those of all claims."""
+        plain = [without_footnotes(claim, len(self._documents)) for claim in claims]
+        refusals = [self.refusal(claim) for claim in plain]
+        scored = [claim for claim, refusal in zip(plain, refusals, strict=True) if refusal is None]
+
+        def all_of(scores: Sequence[Score]) -> list[Score]:
+            if len(scores) != len(scored):
+                return list(scores)  # for the loop to refuse
+            rest = iter(scores)
+            return [next(rest) if refusal is None else Score(0.0, refusal=refusal) for refusal in refusals]
+
+        return scored, all_of
+
+    def refusal(self, claim: str) -> str | None:
+        """Why a claim is not supported whatever it means; None where it can be judged."""
+        for link in links(claim):
+            if link not in self._links:
+                return f"the source does not hold the link “{link:.80}”"
+        for mark in footnotes(claim):
+            if not any(mark in document.text for document in self._documents):
+                return f"the source does not hold the footnote mark {mark}"
+        if self._is_quotation(claim):
+            return None
+        symbols = [c for c in claim if _is_symbol(c)] + _BOX.findall(claim)
+        if symbols:
+            return f"the symbol {symbols[0]} cannot be read as words"
+        for word in self._foreign(claim):
+            if word.lower() not in self._words:
+                return f"“{word}” mixes or imitates letters, and is not in the source"
+        for word in self._scorer.unread(claim):
+            if word.lower() not in self._text:
+                return f"“{word:.40}” cannot be read by the judge"
+        return None
+
+    @cached_property
+    def _text(self) -> str:
+        return "\n".join(document.text for document in self._documents).lower()
+
+    @cached_property
+    def _words(self) -> frozenset[str]:
+        return frozenset(_WORD.findall(self._text))
+
+    @cached_property
+    def _links(self) -> frozenset[str]:
+        return frozenset(link for document in self._documents for link in links(document.text))
+
+    def _is_quotation(self, claim: str) -> bool:
+        return len(_WORD.findall(claim)) >= _QUOTED and claim.strip().lower() in self._text
+
+    def _foreign(self, claim: str) -> list[str]:
+        """Words whose letters come from two alphabets or look like others', or are from another than most words."""
+        found = [(word, _alphabets(word)) for word in _WORD.findall(claim) if not word.isascii()]
+        latin = any(map(str.isascii, _WORD.findall(claim)))
+        return [
+            word
+            for word, alphabets in found
+            if len(alphabets) > 1 or _PHONETIC.search(word) or (latin and alphabets and "LATIN" not in alphabets)
+        ]
+
+
+def _alphabets(word: str) -> frozenset[str]:
+    names = (unicodedata.name(letter, "").partition(" ")[0] for letter in word if letter not in _MEASURES)
+    return _LOOKALIKE.intersection(names)
+
+
+def _is_symbol(letter: str) -> bool:
+    """Pictures and signs that can stand for words, private characters, and those that no standard names."""
+    return unicodedata.category(letter) in ("So", "Co", "Cn") and letter not in _HARMLESS

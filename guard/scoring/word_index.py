@@ -1,0 +1,37 @@
+"""Texts searchable by the stems of their words (BM25, by bm25s).
+
+What the texts are, sentences or chunks, and what they say about a claim belongs to whoever asks.
+"""
+
+from collections.abc import Sequence
+
+import bm25s  # type: ignore[import-untyped]
+import numpy as np
+from numpy.typing import NDArray
+
+from groundrail.english.stems import stems
+
+
+class WordIndex:
+    """Texts by number, in the order in which they were given."""
+
+    def __init__(self, texts: Sequence[str]) -> None:
+        self._texts = len(texts)
+        words = [stems(text) for text in texts]
+        self._bm25: bm25s.BM25 | None = None
+        if any(words):
+            self._bm25 = bm25s.BM25()
+            self._bm25.index(words, show_progress=False)
+
+    def likeness(self, claim: str) -> NDArray[np.float64]:
+        """How much each text's words are like the claim's, shape (texts,); 0 where they share none."""
+        words = [word for word in dict.fromkeys(stems(claim)) if self._bm25 and word in self._bm25.vocab_dict]
+        if self._bm25 is None or not words:
+            return np.zeros(self._texts)
+        return np.asarray(self._bm25.get_scores(words), dtype=np.float64)
+
+    def ranked(self, claim: str) -> list[int]:
+        """Texts that share a word with the claim, the most alike first; equals in order."""
+        likeness = self.likeness(claim)
+        order = np.argsort(-likeness, kind="stable")
+        return [int(place) for place in order[: int((likeness > 0).sum())]]

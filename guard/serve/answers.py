@@ -1,0 +1,222 @@
+"""One answer asked of whoever writes: an upstream server, or a generator in this process.
+
+An answer is what a guard reads from, and what is known of it beside its text: the finish reason, tool calls,
+counts of tokens, why it failed. Checking and releasing it is `groundrail.serve.guarded`'s.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from groundrail.errors import GenerationError, InputError
+from groundrail.generators import Generator
+from groundrail.generators.asked import AskedSession, request_to_continue
+from groundrail.integrations.openai import _WholeCharacters
+from groundrail.serve.errors import ProtocolError
+from groundrail.serve.requests import ChatRequest
+from groundrail.serve.settings import Settings
+from groundrail.serve.sources import Found, as_message, text_of, without_marks
+from groundrail.serve.upstream import Reply, Upstream
+from groundrail.types import Document
+
+_CUT_OFF = ("length", "content_filter")
+_CALLS = ("tool_calls", "function_call")
+
+
+class Answer(Protocol):
+    """One answer. `calls` are the deltas, verbatim, with which the model calls tools."""
+
+    generator: Generator
+    prompt: str
+    model: str
+    finish_reason: str | None
+    calls: list[dict[str, Any]]
+    usage: dict[str, Any]
+    failure: ProtocolError | None
+
+    async def open(self) -> None:
+        """Ask. Raises: ProtocolError if whoever writes refuses, so that nothing needs to be sent before."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of it, finished or not."""
+        ...
+
+
+class Writer(Protocol):
+    """Whoever writes answers."""
+
+    def answer(
+        self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]
+    ) -> Answer: ...
+
+    async def models(self, headers: Mapping[str, str]) -> Any: ...
+
+    async def aclose(self) -> None: ...
+
+
+class UpstreamWriter:
+    """Answers of an OpenAI-compatible server."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.upstream = settings, Upstream(settings)
+
+    def answer(
+        self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]
+    ) -> "UpstreamAnswer":
+        fields = {key: value for key, value in body.items() if key not in ("n", "documents", "logprobs")}
+        messages = without_marks(list(body["messages"]))
+        if asked.documents is not None and self.settings.documents == "forward":
+            fields["documents"] = body["documents"]
+        elif found.place == "documents" and found.documents and self.settings.documents == "insert":
+            messages.insert(0, as_message(found.documents))
+        usage = not asked.stream or (asked.stream_options is not None and asked.stream_options.include_usage)
+        if usage:
+            fields["stream_options"] = {**(body.get("stream_options") or {}), "include_usage": True}
+        return UpstreamAnswer(self.upstream, {**fields, "messages": messages}, headers, self.settings.max_answer)
+
+    async def models(self, headers: Mapping[str, str]) -> Any:
+        return await self.upstream.models(headers)
+
+    async def aclose(self) -> None:
+        await self.upstream.aclose()
+
+
+class UpstreamAnswer:
+    """An answer, and the generator that a guard reads it from: after a refusal the upstream is asked to go on."""
+
+    prompt = ""
+
+    def __init__(self, upstream: Upstream, body: Mapping[str, Any], headers: Mapping[str, str], longest: int) -> None:
+        self.generator: Generator = self
+        self.model = str(body["model"])
+        self.finish_reason: str | None = None
+        self.calls: list[dict[str, Any]] = []
+        self.usage: dict[str, Any] = {}
+        self.failure: ProtocolError | None = None
+        self._upstream, self._body, self._headers = upstream, body, headers
+        self._longest, self._written = longest, 0
+        self._opened: Reply | None = None
+        self._reply: Reply | None = None
+
+    async def open(self) -> None:
+        self._reply = self._opened = await self._upstream.ask(self._body, self._headers)
+
+    def start(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+        raise InputError("an upstream's answer is read by an event loop: use astream")
+
+    async def astart(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+        async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
+            whole = _WholeCharacters()
+            try:
+                async for event in self._events(accepted, refused):
+                    if text := whole.feed(self._read(event, session)):
+                        yield text
+            except ProtocolError as failure:
+                self.failure = failure
+                raise GenerationError(failure.message) from failure
+
+        session = AskedSession(write)
+        return session
+
+    async def aclose(self) -> None:
+        reply, self._reply = self._reply, None
+        if reply is not None:
+            await reply.aclose()
+
+    async def _events(self, accepted: str, refused: Sequence[str]) -> AsyncIterator[dict[str, Any]]:
+        if self._opened is None:
+            await self.aclose()
+            self._reply = await self._upstream.ask(_continued(self._body, accepted, refused), self._headers)
+        reply, self._opened = self._opened or self._reply, None
+        self.finish_reason, self.calls = None, []
+        if reply is not None:
+            async for event in reply.events():
+                yield event
+            await self.aclose()
+
+    def _read(self, event: Mapping[str, Any], session: AskedSession) -> str:
+        """The event's text; what else it says is noted."""
+        self.model = str(event.get("model") or self.model)
+        _add(self.usage, event.get("usage"))
+        text = ""
+        for choice in (event.get("choices") or ())[:1]:
+            delta = choice.get("delta") or {}
+            for part in (delta.get("content"), delta.get("refusal")):
+                if isinstance(part, str):
+                    text += part
+            if calls := {name: delta[name] for name in _CALLS if delta.get(name)}:
+                self.calls.append(calls)
+            if reason := choice.get("finish_reason"):
+                self.finish_reason = str(reason)
+                if reason in _CUT_OFF:
+                    session.cut_off = f"the upstream cut the answer off ({reason})"
+        self._written += len(text)
+        if self._written > self._longest:
+            raise ProtocolError(
+                502, f"the answer is over {self._longest} characters", code="answer_too_long", retry=False
+            )
+        return text
+
+
+def _continued(body: Mapping[str, Any], accepted: str, refused: Sequence[str]) -> dict[str, Any]:
+    """The request with what stands so far as the assistant's turn, and a turn that asks to go on."""
+    messages = list(body["messages"])
+    if accepted.strip():
+        messages.append({"role": "assistant", "content": accepted.rstrip()})
+    messages.append({"role": "user", "content": request_to_continue(accepted.strip(), refused)})
+    return {**body, "messages": messages}
+
+
+def _add(counts: dict[str, Any], more: object) -> None:
+    """Add token counts, details included, to those of the calls before."""
+    for name, count in more.items() if isinstance(more, dict) else ():
+        if isinstance(count, dict):
+            _add(counts.setdefault(name, {}), count)
+        elif isinstance(count, int):
+            counts[name] = counts.get(name, 0) + count
+
+
+class LocalWriter:
+    """Answers of a generator in this process, one at a time: the last user message is its prompt."""
+
+    def __init__(self, generator: Generator, model: str) -> None:
+        self.generator, self.model = generator, model
+        self._free = asyncio.Lock()
+
+    def answer(
+        self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]
+    ) -> "LocalAnswer":
+        prompt = next((text_of(message) for message in reversed(asked.messages) if message.role == "user"), "")
+        return LocalAnswer(self.generator, prompt, self.model, self._free)
+
+    async def models(self, headers: Mapping[str, str]) -> Any:
+        return {
+            "object": "list",
+            "data": [{"id": self.model, "object": "model", "created": 0, "owned_by": "groundrail"}],
+        }
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+class LocalAnswer:
+    """An answer of a generator in this process; it waits for the one before it to end."""
+
+    finish_reason: str | None = "stop"
+    failure: ProtocolError | None = None
+
+    def __init__(self, generator: Generator, prompt: str, model: str, free: asyncio.Lock) -> None:
+        self.generator, self.prompt, self.model = generator, prompt, model
+        self.calls: list[dict[str, Any]] = []
+        self.usage: dict[str, Any] = {}
+        self._free, self._holds = free, False
+
+    async def open(self) -> None:
+        await self._free.acquire()
+        self._holds = True
+
+    async def aclose(self) -> None:
+        if self._holds:
+            self._holds = False
+            self._free.release()

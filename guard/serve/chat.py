@@ -1,0 +1,202 @@
+"""`POST /v1/chat/completions`: the protocol's chunks and objects around released sentences.
+
+Reading requests, finding sources, asking upstream and checking are the neighbours'.
+"""
+
+import json
+import time
+import uuid
+from collections.abc import AsyncIterator
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
+
+from groundrail.guard import Guard
+from groundrail.serve import details
+from groundrail.serve.answers import Answer, Writer
+from groundrail.serve.errors import ProtocolError, json_response
+from groundrail.serve.guarded import GuardedAnswer, unless_disconnected
+from groundrail.serve.observe import Observer
+from groundrail.serve.requests import ChatRequest, parsed, read_json, refuse_what_cannot_be_guarded
+from groundrail.serve.settings import Settings
+from groundrail.serve.sources import Found, find_source
+from groundrail.types import CheckedSentence, GuardResult
+
+HEARTBEAT = b": waiting for a verdict\n\n"
+DONE = b"data: [DONE]\n\n"
+
+
+def event(content: object) -> bytes:
+    """One server-sent event, in ASCII."""
+    return b"data: " + json.dumps(content).encode() + b"\n\n"
+
+
+class EventStream(StreamingResponse):
+    """Server-sent events; `close` runs however the stream ends, begun or not."""
+
+    def __init__(self, events: AsyncIterator[bytes], close: Any) -> None:
+        headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+        super().__init__(events, headers=headers, media_type="text/event-stream")
+        self._close = close
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            await self._close()
+
+
+class Chat:
+    """The endpoint."""
+
+    def __init__(self, guard: Guard, writer: Writer | None, settings: Settings, observer: Observer) -> None:
+        self.guard, self.writer, self.settings, self.observer = guard, writer, settings, observer
+
+    async def __call__(self, request: Request) -> Response:
+        body = await read_json(request, self.settings)
+        asked = parsed(ChatRequest, body)
+        refuse_what_cannot_be_guarded(asked)
+        level = details.level_of(request)
+        found = find_source(asked.messages, asked.documents, self.settings.markers)
+        if self.writer is None:
+            raise ProtocolError(
+                501, "this server only checks: start it with --upstream", code="no_upstream", retry=False
+            )
+        answer = self.writer.answer(asked, body, found, request.headers)
+        if not asked.stream:
+            return await unless_disconnected(request, self._whole(answer, found, level))
+        try:
+            await unless_disconnected(request, answer.open())
+            written = self._written(answer, found)
+        except BaseException:
+            await answer.aclose()
+            raise
+
+        async def close() -> None:
+            await written.aclose()
+            await answer.aclose()
+
+        usage = asked.stream_options is not None and bool(asked.stream_options.include_usage)
+        return EventStream(self._events(written, Form(answer, found, level, usage)), close)
+
+    def _written(self, answer: Answer, found: Found) -> GuardedAnswer:
+        guard = self.guard.with_generator(answer.generator)
+        return GuardedAnswer(
+            lambda: guard.astream(answer.prompt, found.documents),
+            self.observer,
+            endpoint="chat",
+            time_limit=self.settings.request_timeout,
+            failure=lambda: answer.failure,
+        )
+
+    async def _whole(self, answer: Answer, found: Found, level: details.Level) -> Response:
+        try:
+            await answer.open()
+            written = self._written(answer, found)
+            try:
+                result = await written.result()
+            finally:
+                await written.aclose()
+            return json_response(Form(answer, found, level).whole(result))
+        finally:
+            await answer.aclose()
+
+    async def _events(self, written: GuardedAnswer, form: "Form") -> AsyncIterator[bytes]:
+        yield event(form.chunk({"role": "assistant", "content": ""}))
+        try:
+            async for decided in written.events(self.settings.heartbeat):
+                if decided is None:
+                    yield HEARTBEAT
+                elif isinstance(decided, GuardResult):
+                    for last in form.last(decided):
+                        yield event(last)
+                elif (chunk := form.sentence(decided)) is not None:
+                    yield event(chunk)
+            yield DONE
+        except ProtocolError as error:  # the status has been sent: the protocol has errors as events for that
+            yield event(error.body)
+
+
+class Form:
+    """One answer's chunks, or its whole object."""
+
+    def __init__(self, answer: Answer, found: Found, level: details.Level, usage: bool = False) -> None:
+        self._answer, self._found, self._level, self._usage = answer, found, level, usage
+        self._id, self._created = f"chatcmpl-{uuid.uuid4().hex}", int(time.time())
+
+    def chunk(self, delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
+        choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
+        return self._object("chat.completion.chunk", [choice]) | ({"usage": None} if self._usage else {})
+
+    def sentence(self, sentence: CheckedSentence) -> dict[str, Any] | None:
+        """A chunk with what is released of a sentence; None where there is nothing to tell."""
+        text = sentence.released_text
+        if self._level == "off":
+            return self.chunk({"content": text}) if text else None
+        told = {"sentence": details.of_sentence(sentence, self._level)}
+        return self.chunk({"content": text} if text else {}) | {"groundrail": told}
+
+    def last(self, result: GuardResult) -> list[dict[str, Any]]:
+        """The chunks that end a stream: tool calls, the finish reason, and the counts if they were asked for."""
+        chunks = [self.chunk(delta) for delta in self._answer.calls]
+        ending = self.chunk({}, self._finish_reason(result))
+        chunks.append(ending | self._told(result, sentences=False))
+        if self._usage:
+            chunks.append(self._object("chat.completion.chunk", []) | {"usage": self._answer.usage or None})
+        return chunks
+
+    def whole(self, result: GuardResult) -> dict[str, Any]:
+        """The object of an answer that is not streamed."""
+        calls = _joined(self._answer.calls)
+        content = None if calls and not result.text else result.text
+        message = {"role": "assistant", "content": content, "refusal": None, **calls}
+        choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self._finish_reason(result)}
+        fields = self._object("chat.completion", [choice]) | self._told(result, sentences=True)
+        return fields | ({"usage": self._answer.usage} if self._answer.usage else {})
+
+    def _object(self, kind: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
+        return {
+            "id": self._id,
+            "object": kind,
+            "created": self._created,
+            "model": self._answer.model,
+            "choices": choices,
+        }
+
+    def _told(self, result: GuardResult, *, sentences: bool) -> dict[str, Any]:
+        if self._level == "off":
+            return {}
+        return {"groundrail": details.of_result(result, self._found.place, self._level, sentences=sentences)}
+
+    def _finish_reason(self, result: GuardResult) -> str:
+        """The writer's; `content_filter` where the guard ended the answer, or let nothing of it through."""
+        emptied = bool(result.answer.strip()) and not result.text.strip() and not self._answer.calls
+        return "content_filter" if emptied or not self._answer.finish_reason else self._answer.finish_reason
+
+
+def _joined(deltas: list[dict[str, Any]]) -> dict[str, Any]:
+    """Tool calls of a whole message, from the deltas of a stream."""
+    calls: dict[int, dict[str, Any]] = {}
+    function: dict[str, Any] = {}
+    for delta in deltas:
+        for number, call in enumerate(delta.get("tool_calls") or ()):
+            _extend(calls.setdefault(call.get("index", number), {}), call)
+        _extend(function, delta.get("function_call") or {})
+    whole: dict[str, Any] = {}
+    if calls:
+        whole["tool_calls"] = [
+            {name: value for name, value in calls[index].items() if name != "index"} for index in sorted(calls)
+        ]
+    return whole | ({"function_call": function} if function else {})
+
+
+def _extend(whole: dict[str, Any], delta: dict[str, Any]) -> None:
+    for name, value in delta.items():
+        if isinstance(value, dict):
+            _extend(whole.setdefault(name, {}), value)
+        elif name == "arguments":
+            whole[name] = whole.get(name, "") + (value or "")
+        elif value is not None:
+            whole[name] = value

@@ -1,0 +1,76 @@
+"""`POST /v1/check`: an answer that is already written, checked against a source.
+
+Whole, as a `GuardResult`; or, with `"stream": true`, as events: `{"sentence": ...}` each, `{"result": ...}` last.
+"""
+
+from collections.abc import AsyncIterator
+
+from starlette.requests import Request
+from starlette.responses import Response
+from tenacity import stop_after_attempt
+
+from groundrail.errors import GroundrailError, UnsupportedError
+from groundrail.guard import Guard
+from groundrail.serve.chat import DONE, HEARTBEAT, EventStream, event
+from groundrail.serve.errors import ProtocolError, json_response
+from groundrail.serve.guarded import GuardedAnswer, unless_disconnected
+from groundrail.serve.observe import Observer
+from groundrail.serve.requests import CheckRequest, parsed, read_json
+from groundrail.serve.settings import Settings
+from groundrail.serve.sources import named
+from groundrail.streams import AsyncGuardedStream
+from groundrail.types import Document, GuardResult
+
+
+class Check:
+    """The endpoint."""
+
+    def __init__(self, guard: Guard, settings: Settings, observer: Observer) -> None:
+        self.guard, self.settings, self.observer = guard, settings, observer
+
+    async def __call__(self, request: Request) -> Response:
+        asked = parsed(CheckRequest, await read_json(request, self.settings))
+        documents = named(asked.source if isinstance(asked.source, list) else [asked.source])
+        if not asked.stream:
+            result = await unless_disconnected(request, checked(self.guard, asked.answer, documents, self.observer))
+            return json_response(result.model_dump(mode="json"))
+        written = GuardedAnswer(
+            lambda: _read_aloud(self.guard, asked.answer, documents),
+            self.observer,
+            endpoint="check",
+            time_limit=self.settings.request_timeout,
+        )
+        return EventStream(self._events(written), written.aclose)
+
+    async def _events(self, written: GuardedAnswer) -> AsyncIterator[bytes]:
+        try:
+            async for decided in written.events(self.settings.heartbeat):
+                if decided is None:
+                    yield HEARTBEAT
+                else:
+                    kind = "result" if isinstance(decided, GuardResult) else "sentence"
+                    yield event({kind: decided.model_dump(mode="json")})
+            yield DONE
+        except ProtocolError as error:
+            yield event(error.body)
+
+
+async def checked(guard: Guard, answer: str, documents: tuple[Document, ...], observer: Observer) -> GuardResult:
+    """The answer's result, every claim in one call. Raises: ProtocolError."""
+    with observer.answer("check") as seen:
+        try:
+            result = await guard.acheck(answer, documents)
+        except UnsupportedError as error:
+            raise ProtocolError(422, "a sentence is not supported by the source", code="unsupported") from error
+        except GroundrailError as error:
+            raise ProtocolError(400, str(error), code="failed") from error
+        for sentence in result.sentences:
+            seen.sentence(sentence)
+        return result
+
+
+async def _read_aloud(guard: Guard, answer: str, documents: tuple[Document, ...]) -> AsyncGuardedStream:
+    """The answer as if it were being written, so that every sentence is told of as soon as it is judged."""
+    reading = guard.with_generator(lambda prompt: answer)
+    reading.policy = guard.policy.replacing(stop=stop_after_attempt(1))
+    return await reading.astream("", documents)

@@ -1,0 +1,153 @@
+"""`groundrail serve`: arguments, keys from the environment, logging, and the server run under uvicorn."""
+
+import argparse
+import logging
+import os
+import socket
+import sys
+import threading
+import webbrowser
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from groundrail.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from starlette.applications import Starlette
+
+    from groundrail.serve.settings import Settings
+
+    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
+
+_KEY, _UPSTREAM_KEY = "GROUNDRAIL_API_KEY", "GROUNDRAIL_UPSTREAM_API_KEY"
+
+
+def add_serve_parser(subparsers: "Subparsers") -> None:
+    """Add `serve`, with `run_serve` as its `run` default."""
+    parser = subparsers.add_parser("serve", help="an OpenAI-compatible server that releases supported sentences only")
+    parser.add_argument(
+        "--upstream", metavar="URL", help="server that writes, as http://localhost:8000/v1 (only check)"
+    )
+    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
+    parser.add_argument("--port", type=int, default=8080, help="port to listen on, 0 for any free one (8080)")
+    parser.add_argument("--scorer", metavar="ID", help="entailment model, a hub id or folder (the built-in judge)")
+    parser.add_argument("--policy", type=Path, metavar="FILE", help="policy in TOML")
+    parser.add_argument("--api-key", metavar="KEY", help=f"what clients must send; better in {_KEY}")
+    parser.add_argument(
+        "--upstream-api-key", metavar="KEY", help=f"for requests without a key of their own; better in {_UPSTREAM_KEY}"
+    )
+    parser.add_argument("--documents", choices=("insert", "forward", "drop"), default="insert")
+    parser.add_argument("--markers", nargs=2, metavar=("BEGIN", "END"), help="what a source stands between in messages")
+    parser.add_argument("--max-concurrency", type=int, default=64, metavar="N", help="answers at a time (64)")
+    parser.add_argument("--max-body", type=int, default=8 * 1024 * 1024, metavar="BYTES", help="longest request")
+    parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for each piece from upstream")
+    parser.add_argument("--request-timeout", type=float, default=600.0, metavar="SECONDS", help="for a whole answer")
+    parser.add_argument("--heartbeat", type=float, default=10.0, metavar="SECONDS", help="between signs of life")
+    parser.add_argument("--demo-model", action="store_true", help="answer with SmolLM2-135M-Instruct in this process")
+    parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"), default="info")
+    parser.add_argument("--log-text", action="store_true", help="write sentences to the log (at debug)")
+    parser.add_argument("--otel", action="store_true", help="export OpenTelemetry spans, as OTEL_* variables say")
+    parser.set_defaults(run=run_serve, open_browser=False)
+
+
+def run_demo() -> int:
+    """The playground on the example documents, with the demo model, in a browser."""
+    parser = argparse.ArgumentParser()
+    add_serve_parser(parser.add_subparsers())
+    options = parser.parse_args(["serve", "--port", "0", "--demo-model"])
+    options.open_browser = True
+    return run_serve(options)
+
+
+def run_serve(options: argparse.Namespace) -> int:
+    """Serve until interrupted. Raises: InputError, MissingExtraError."""
+    try:
+        import uvicorn
+
+        from groundrail.serve.app import create_app  # noqa: F401
+    except ModuleNotFoundError as error:
+        if error.name not in ("uvicorn", "starlette", "prometheus_client", "httpx"):
+            raise
+        raise MissingExtraError("The server", "serve") from error
+    settings = settings_of(options)
+    app = app_of(options, settings)
+    _log_to_stderr(options.log_level)
+    listening = _listen(options.host, options.port)
+    shown = f"http://{f'[{options.host}]' if ':' in options.host else options.host}:{listening.getsockname()[1]}"
+    print(f"groundrail: serving on {shown}/ (press Ctrl+C to stop)", file=sys.stderr, flush=True)
+    if options.open_browser:
+        threading.Timer(1.0, webbrowser.open, [shown]).start()
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=10, lifespan="on"
+    )
+    uvicorn.Server(config).run(sockets=[listening])
+    return 0
+
+
+def settings_of(options: argparse.Namespace) -> "Settings":
+    """Raises: InputError naming the option that cannot be used."""
+    from pydantic import ValidationError
+
+    from groundrail.serve.settings import Settings
+
+    given: dict[str, Any] = {
+        "upstream": options.upstream,
+        "api_key": options.api_key or os.environ.get(_KEY),
+        "upstream_api_key": options.upstream_api_key or os.environ.get(_UPSTREAM_KEY),
+    }
+    if options.markers:
+        given["markers"] = tuple(options.markers)
+    for name in ("documents", "max_concurrency", "max_body", "timeout", "request_timeout", "heartbeat", "log_text"):
+        given[name] = getattr(options, name)
+    try:
+        return Settings(**given)
+    except ValidationError as error:
+        wrong = error.errors(include_input=False)[0]
+        raise InputError(f"--{'-'.join(map(str, wrong['loc'])).replace('_', '-')}: {wrong['msg']}") from error
+
+
+def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
+    """The app, its judge loaded."""
+    from transformers.utils import logging as loading
+
+    from groundrail.entailment import load
+    from groundrail.entailment.shared import shared
+    from groundrail.guard import Guard
+    from groundrail.policy import Policy
+    from groundrail.scoring import NearestScorer, ScaleScorer
+    from groundrail.scoring.batched import BatchedScorer
+    from groundrail.serve.answers import LocalWriter
+    from groundrail.serve.app import create_app
+    from groundrail.serve.policy_file import read_policy
+    from groundrail.serve.tracing import export_spans
+
+    policy = read_policy(options.policy) if options.policy else Policy()
+    if options.demo_model and options.upstream:
+        raise InputError("--demo-model and --upstream are two writers; pass one")
+    if options.otel:
+        export_spans()
+    loading.disable_progress_bar()  # type: ignore[no-untyped-call]
+    judge = shared(load(options.scorer))
+    scorer = NearestScorer(judge) if options.scorer is None else ScaleScorer(judge)
+    guard = Guard(scorer=BatchedScorer(scorer, max_concurrency=settings.max_concurrency), policy=policy)
+    writer = None
+    if options.demo_model:
+        from groundrail.decoding import HFGenerator, Sampling
+        from groundrail.smollm2 import smollm2
+
+        writer = LocalWriter(HFGenerator(*smollm2(), sampling=Sampling(max_new_tokens=64)), "SmolLM2-135M-Instruct")
+    return create_app(guard, settings, writer=writer, judge=judge)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+        return socket.create_server((host, port), family=family, backlog=512)
+    except (OSError, OverflowError) as error:
+        raise InputError(f"cannot listen on {host} port {port}: {error}") from error
+
+
+def _log_to_stderr(level: str) -> None:
+    logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
+    logging.getLogger("groundrail").setLevel(level.upper())
+    logging.getLogger("bm25s").setLevel(logging.WARNING)  # which sets a lower one of its own

@@ -1,0 +1,51 @@
+"""The field `groundrail` of chunks and answers: verdicts, citations, and what was refused.
+
+The header `x-groundrail-details` says how much: `on` (the default) leaves out the text of what was not released,
+so that it never crosses the wire; `full` has everything; `off` leaves out the field.
+"""
+
+from typing import Any, Literal, TypeAlias, get_args
+
+from starlette.requests import Request
+
+from groundrail.serve.errors import ProtocolError
+from groundrail.types import CheckedSentence, GuardResult, Verdict
+
+HEADER = "x-groundrail-details"
+Level: TypeAlias = Literal["on", "full", "off"]
+
+
+def level_of(request: Request) -> Level:
+    """Raises: ProtocolError for a level that does not exist."""
+    asked = request.headers.get(HEADER, "on").strip().lower()
+    for level in get_args(Level):
+        if asked == level:
+            return level  # type: ignore[no-any-return]
+    raise ProtocolError(400, f"{HEADER} is {asked!r}; it is one of {', '.join(get_args(Level))}", param=HEADER)
+
+
+def of_sentence(sentence: CheckedSentence, level: Level) -> dict[str, Any]:
+    """A sentence as JSON. Under `on`, text is only what was released."""
+    fields = sentence.model_dump(mode="json")
+    if level == "full":
+        return fields
+    fields["text"] = sentence.text if sentence.released else None
+    fields["attempts"] = len(sentence.attempts)
+    if sentence.verdict is Verdict.ERROR:  # whose reason may quote what was written
+        fields["reason"] = "it could not be checked"
+    return fields
+
+
+def of_result(result: GuardResult, place: str, level: Level, *, sentences: bool) -> dict[str, Any]:
+    """What is known of a whole answer; `place` is where its source was found."""
+    summary: dict[str, Any] = {
+        "supported": result.supported,
+        "threshold": result.threshold,
+        "seconds": result.seconds,
+        "source": place,
+        "released": sum(sentence.released for sentence in result.sentences),
+        "withheld": sum(not sentence.released for sentence in result.sentences),
+    }
+    if sentences:
+        summary["sentences"] = [of_sentence(sentence, level) for sentence in result.sentences]
+    return summary

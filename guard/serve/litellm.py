@@ -1,0 +1,105 @@
+"""`POST /beta/litellm_basic_guardrail_api`: LiteLLM's generic guardrail API, so that its proxy guards by configuration.
+
+LiteLLM tells of the request (`input_type` "request") and then of the answer ("response"), which comes without the
+conversation. So the source is taken from the request's messages, by the rules of `groundrail.serve.sources`, and kept
+for the answer with the same `litellm_call_id`; or it comes with the answer, as `documents` in the parameters.
+"""
+
+import time
+from collections import OrderedDict
+
+from pydantic import TypeAdapter, ValidationError
+from starlette.requests import Request
+from starlette.responses import Response
+
+from groundrail.guard import Guard
+from groundrail.sentences import Stream, is_finished
+from groundrail.serve.check import checked
+from groundrail.serve.errors import ProtocolError, json_response
+from groundrail.serve.guarded import unless_disconnected
+from groundrail.serve.observe import Observer
+from groundrail.serve.requests import GuardrailRequest, SourceDocument, parsed, read_json
+from groundrail.serve.settings import Settings
+from groundrail.serve.sources import Found, find_source
+from groundrail.types import Document
+
+_DOCUMENTS: TypeAdapter[list[str | SourceDocument]] = TypeAdapter(list[str | SourceDocument])
+
+
+class LiteLLMGuardrail:
+    """The endpoint. Answers NONE, GUARDRAIL_INTERVENED with what is released, or BLOCKED where nothing is."""
+
+    def __init__(self, guard: Guard, settings: Settings, observer: Observer) -> None:
+        self.guard, self.settings, self.observer = guard, settings, observer
+        self.kept = _Kept(seconds=settings.request_timeout)
+
+    async def __call__(self, request: Request) -> Response:
+        asked = parsed(GuardrailRequest, await read_json(request, self.settings))
+        found = self._source(asked)
+        if asked.input_type == "request":
+            if asked.litellm_call_id:
+                self.kept.put(asked.litellm_call_id, found.documents)
+            return json_response({"action": "NONE"})
+        documents = found.documents
+        if found.place == "none" and asked.litellm_call_id:
+            documents = self.kept.get(asked.litellm_call_id)
+        return await unless_disconnected(request, self._judged(asked.texts or [], documents))
+
+    def _source(self, asked: GuardrailRequest) -> Found:
+        given = (asked.additional_provider_specific_params or {}).get("documents")
+        try:
+            documents = None if given is None else _DOCUMENTS.validate_python(given)
+        except ValidationError as error:
+            wrong = error.errors(include_input=False)[0]["msg"]
+            raise ProtocolError(400, f"additional_provider_specific_params.documents: {wrong}") from None
+        return find_source(asked.structured_messages or [], documents, self.settings.markers)
+
+    async def _judged(self, texts: list[str], documents: tuple[Document, ...]) -> Response:
+        released: list[str] = []
+        held_back: list[int] = []
+        reasons: list[str] = []
+        for text in texts:
+            result = await checked(self.guard, text, documents, self.observer)
+            released.append(result.text)
+            held_back.append(_unsettled(text, result.text))
+            reasons += [f"{s.verdict}: {s.reason}" for s in result.sentences if not s.released]
+        if released == texts:
+            return json_response({"action": "NONE", "stream_holdback_chars": held_back})
+        whole = all(is_finished(text) for text in texts)  # a stream's half sentence may still come out well
+        if whole and not any(text.strip() for text in released):
+            reason = f"the source does not support the answer ({'; '.join(dict.fromkeys(reasons))})"
+            return json_response({"action": "BLOCKED", "blocked_reason": reason})
+        return json_response({"action": "GUARDRAIL_INTERVENED", "texts": released, "stream_holdback_chars": held_back})
+
+
+def _unsettled(text: str, released: str) -> int:
+    """Characters at the end of what is released that may still be part of an unfinished sentence."""
+    stream = Stream()
+    stream.feed(text)
+    return len(stream.pending) if released.endswith(stream.pending) else 0
+
+
+class _Kept:
+    """Sources by call, for a while: the oldest go first, and what they take together is bounded."""
+
+    def __init__(self, seconds: float, characters: int = 64 * 1024 * 1024) -> None:
+        self._seconds, self._room = seconds, characters
+        self._sources: OrderedDict[str, tuple[float, int, tuple[Document, ...]]] = OrderedDict()
+        self._size = 0
+
+    def put(self, call: str, documents: tuple[Document, ...]) -> None:
+        self._drop(call)
+        size = 1000 + sum(len(document.text) for document in documents)
+        self._sources[call] = (time.monotonic() + self._seconds, size, documents)
+        self._size += size
+        while self._sources and (self._size > self._room or next(iter(self._sources.values()))[0] < time.monotonic()):
+            self._drop(next(iter(self._sources)))
+
+    def get(self, call: str) -> tuple[Document, ...]:
+        """The source, none where it is not known (any more)."""
+        until, _, documents = self._sources.get(call, (0.0, 0, ()))
+        return documents if until >= time.monotonic() else ()
+
+    def _drop(self, call: str) -> None:
+        if call in self._sources:
+            self._size -= self._sources.pop(call)[1]

@@ -1,0 +1,146 @@
+"""What clients may send: reading a body within its limits, and pydantic models of the requests.
+
+Fields that are not named here are left to the upstream. What counts as a source is `groundrail.serve.sources`.
+"""
+
+import asyncio
+import json
+from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from starlette.requests import Request
+
+from groundrail.sentences import is_unicode
+from groundrail.serve.errors import ProtocolError
+from groundrail.serve.settings import Settings
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def _encodable(text: str) -> str:
+    if not is_unicode(text):
+        raise ValueError("half a surrogate pair is no text")
+    return text
+
+
+Text: TypeAlias = Annotated[str, AfterValidator(_encodable)]
+
+
+class _Open(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="allow")
+
+
+class Message(_Open):
+    """One turn. `content` is text, a list of parts, or nothing where there are only tool calls."""
+
+    role: str
+    content: Text | list[dict[str, Any]] | None = None
+
+
+class StreamOptions(_Open):
+    include_usage: bool | None = None
+
+
+class SourceDocument(_Open):
+    """A document as vLLM (`text`, `content`) and Cohere (`data`) write it."""
+
+    text: Text | None = None
+    content: Text | None = None
+    data: dict[str, Any] | None = None
+    id: str | int | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class ChatRequest(_Open):
+    """A request for a chat completion, as far as the server looks at it."""
+
+    model: str = Field(min_length=1)
+    messages: list[Message] = Field(min_length=1)
+    stream: bool | None = None
+    stream_options: StreamOptions | None = None
+    n: int | None = None
+    logprobs: bool | None = None
+    modalities: list[str] | None = None
+    response_format: dict[str, Any] | None = None
+    documents: list[Text | SourceDocument] | None = None
+
+
+class CheckRequest(BaseModel):
+    """An answer that is already written, and what it must be supported by."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    answer: Text
+    source: Text | SourceDocument | list[Text | SourceDocument]
+    stream: bool = False
+
+
+class GuardrailRequest(_Open):
+    """LiteLLM's generic guardrail API: texts that were sent (`request`) or written (`response`)."""
+
+    texts: list[Text] | None = None
+    input_type: Literal["request", "response"]
+    litellm_call_id: str | None = None
+    structured_messages: list[Message] | None = None
+    additional_provider_specific_params: dict[str, Any] | None = None
+
+
+async def read_json(request: Request, settings: Settings) -> dict[str, Any]:
+    """The body. Raises: ProtocolError for one that is too large, too slow or no JSON object."""
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if kind != "application/json":  # which also keeps other sites' pages from posting here
+        raise ProtocolError(415, "send the request as JSON, with Content-Type: application/json")
+    data = bytearray()
+    try:
+        async with asyncio.timeout(settings.body_timeout):
+            async for chunk in request.stream():
+                data += chunk
+                if len(data) > settings.max_body:
+                    raise ProtocolError(413, f"the request is over {settings.max_body} bytes", code="request_too_large")
+    except TimeoutError:
+        late = f"the request had not arrived after {settings.body_timeout:g} seconds"
+        raise ProtocolError(408, late, code="request_timeout") from None
+    try:
+        body = json.loads(data.decode("utf-8"), parse_constant=_no_number)
+    except (ValueError, RecursionError) as error:
+        said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise ProtocolError(400, f"the request is not JSON: {said}", code="invalid_json") from None
+    if not isinstance(body, dict):
+        raise ProtocolError(400, "the request must be a JSON object", code="invalid_json")
+    return body
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def parsed(kind: type[Model], body: dict[str, Any]) -> Model:
+    """The request. Raises: ProtocolError naming the first field that is wrong."""
+    try:
+        return kind.model_validate(body)
+    except ValidationError as error:
+        wrong = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(str(part) for part in wrong["loc"])
+        raise ProtocolError(400, f"{place}: {wrong['msg']}", param=place, code=wrong["type"]) from None
+
+
+def refuse_what_cannot_be_guarded(asked: ChatRequest) -> None:
+    """Raises: ProtocolError for what would let unchecked text through, or come out broken."""
+    if asked.n is not None and asked.n != 1:
+        raise ProtocolError(
+            400, f"n is {asked.n}; one choice is checked at a time: leave n out or set it to 1", param="n"
+        )
+    if asked.logprobs:
+        raise ProtocolError(
+            400, "logprobs would show text that was not released; leave the field out", param="logprobs"
+        )
+    if asked.modalities is not None and asked.modalities != ["text"]:
+        raise ProtocolError(400, "only text is checked; leave modalities out", param="modalities")
+    kind = (asked.response_format or {"type": "text"}).get("type")
+    if kind != "text":
+        raise ProtocolError(
+            400,
+            f"response_format {kind!r} cannot be guarded: leaving out a sentence would break it; "
+            "ask for text, or send this request to the upstream itself",
+            param="response_format",
+        )

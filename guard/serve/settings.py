@@ -1,0 +1,53 @@
+"""How the server behaves: addresses, keys, limits. What counts as supported is the guard's policy."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+
+
+class Settings(BaseModel):
+    """Sizes are in bytes, times in seconds.
+
+    upstream: base URL of the server that writes, up to and including the version, as `http://localhost:8000/v1`.
+    upstream_api_key: sent upstream where a request brings no Authorization of its own.
+    api_key: what a request must carry, as `x-api-key` or as the bearer token; it is never sent upstream.
+    documents: what becomes of the field `documents` upstream: put before the conversation as a system message,
+        forwarded as it is (for servers whose chat template reads it), or dropped.
+    markers: what a source stands between in system and user messages.
+    max_concurrency: answers at a time; more get 429.
+    timeout: for a connection upstream, and for each piece of its answer.
+    request_timeout, body_timeout: for a whole answer, and for receiving a request.
+    max_answer: characters that the upstream may write for one answer.
+    heartbeat: between two signs of life while a sentence waits.
+    log_text: write sentences to the log, at DEBUG.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    upstream: str | None = None
+    upstream_api_key: SecretStr | None = None
+    api_key: SecretStr | None = None
+    documents: Literal["insert", "forward", "drop"] = "insert"
+    markers: tuple[str, str] = ("<source>", "</source>")
+    max_concurrency: int = Field(default=64, ge=1)
+    max_body: int = Field(default=8 * 1024 * 1024, ge=1)
+    max_answer: int = Field(default=1_000_000, ge=1)
+    timeout: float = Field(default=60.0, gt=0)
+    request_timeout: float = Field(default=600.0, gt=0)
+    body_timeout: float = Field(default=30.0, gt=0)
+    heartbeat: float = Field(default=10.0, gt=0)
+    log_text: bool = False
+
+    @field_validator("upstream")
+    @classmethod
+    def _is_address(cls, value: str | None) -> str | None:
+        if value is not None and not value.startswith(("http://", "https://")):
+            raise ValueError("upstream must start with http:// or https:// and name a host")
+        return value
+
+    @field_validator("markers")
+    @classmethod
+    def _are_two(cls, value: tuple[str, str]) -> tuple[str, str]:
+        if not value[0] or not value[1]:
+            raise ValueError("a marker is empty; pass what a source begins and ends with")
+        return value

@@ -1,0 +1,141 @@
+"""Where an answer's source comes from: the first of four places in the request that holds one.
+
+1. the field `documents`, even if it is empty;
+2. messages of the role `tool` (or `function`);
+3. content parts that carry `"source": true`, an id, or `{"id": ..., "metadata": ...}`;
+4. text between the configured markers in system, developer and user messages.
+
+Whether an answer without any is released is up to the policy.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from groundrail.errors import InputError
+from groundrail.serve.errors import ProtocolError
+from groundrail.serve.requests import Message, SourceDocument
+from groundrail.types import Document, as_documents
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The source, and which of the places it was found in: documents, tool, parts, markers or none."""
+
+    documents: tuple[Document, ...]
+    place: str
+
+
+def find_source(
+    messages: Sequence[Message],
+    documents: "Sequence[str | SourceDocument] | None",
+    markers: tuple[str, str],
+) -> Found:
+    """The first place that holds a source. Raises: ProtocolError for documents that cannot be used."""
+    if documents is not None:
+        return Found(named(documents), "documents")
+    for place, found in (
+        ("tool", _tool_results(messages)),
+        ("parts", _marked_parts(messages)),
+        ("markers", _between(messages, markers)),
+    ):
+        if distinct := _distinct(found):
+            return Found(distinct, place)
+    return Found((), "none")
+
+
+def named(documents: "Sequence[str | SourceDocument]") -> tuple[Document, ...]:
+    """Documents of a request. Raises: ProtocolError where one has no text, or two have one id."""
+    given: list[str | Document] = []
+    for number, item in enumerate(documents, start=1):
+        if isinstance(item, str):
+            given.append(item)
+            continue
+        text = _text_of(item)
+        if text is None:
+            raise ProtocolError(400, f"document {number} has neither text nor content", param=f"documents.{number - 1}")
+        name = f"source-{number}" if item.id is None else str(item.id)
+        given.append(Document(text=text, id=name, metadata=item.metadata or {}))
+    try:
+        return as_documents(given)
+    except InputError as error:
+        raise ProtocolError(400, str(error), param="documents") from error
+
+
+def _text_of(item: SourceDocument) -> str | None:
+    data = item.data or {}
+    for text in (item.text, item.content, data.get("text"), data.get("content")):
+        if isinstance(text, str):
+            return text
+    return None
+
+
+def text_of(message: Message) -> str:
+    """The text of a message, its text parts one after another."""
+    if isinstance(message.content, str):
+        return message.content
+    return "\n".join(str(part["text"]) for part in message.content or () if isinstance(part.get("text"), str))
+
+
+def _tool_results(messages: Sequence[Message]) -> Iterator[tuple[str | None, str, dict[str, Any]]]:
+    for message in messages:
+        if message.role in ("tool", "function"):
+            fields = message.model_extra or {}
+            name = fields.get("tool_call_id") or fields.get("name")
+            yield None if name is None else str(name), text_of(message), {}
+
+
+def _marked_parts(messages: Sequence[Message]) -> Iterator[tuple[str | None, str, dict[str, Any]]]:
+    for message in messages:
+        for part in message.content if isinstance(message.content, list) else ():
+            mark, text = part.get("source"), part.get("text")
+            if not mark or not isinstance(text, str):
+                continue
+            if isinstance(mark, dict):
+                name, facts = mark.get("id"), mark.get("metadata")
+                yield None if name is None else str(name), text, facts if isinstance(facts, dict) else {}
+            else:
+                yield None if mark is True else str(mark), text, {}
+
+
+def _between(messages: Sequence[Message], markers: tuple[str, str]) -> Iterator[tuple[str | None, str, dict[str, Any]]]:
+    for message in messages:
+        if message.role not in ("system", "developer", "user"):
+            continue
+        _, opened, rest = text_of(message).partition(markers[0])
+        while opened:
+            inside, closed, rest = rest.partition(markers[1])
+            if not closed:  # a marker without its end holds no source
+                break
+            yield None, inside.strip(), {}
+            _, opened, rest = rest.partition(markers[0])
+
+
+def _distinct(found: Iterator[tuple[str | None, str, dict[str, Any]]]) -> tuple[Document, ...]:
+    """Documents with ids of their own: the given ones, numbered where they are missing or repeat."""
+    documents: dict[str, Document] = {}
+    for number, (name, text, metadata) in enumerate(found, start=1):
+        name = name or f"source-{number}"
+        while name in documents:
+            name = f"{name}-{number}"
+        documents[name] = Document(text=text, id=name, metadata=metadata)
+    return tuple(documents.values())
+
+
+def without_marks(messages: list[Any]) -> list[Any]:
+    """The messages as an upstream knows them: parts without the mark that says they are sources."""
+    return [
+        {**message, "content": [{k: v for k, v in part.items() if k != "source"} for part in message["content"]]}
+        if isinstance(message.get("content"), list)
+        else message
+        for message in messages
+    ]
+
+
+INSTRUCTION = "Answer from the following sources and from nothing else."
+
+
+def as_message(documents: Sequence[Document]) -> dict[str, str]:
+    """A system message that gives a model the documents."""
+    blocks = [f"[{document.id}]\n{document.text}" for document in documents]
+    return {"role": "system", "content": "\n\n".join([INSTRUCTION, *blocks])}

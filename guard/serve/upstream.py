@@ -1,0 +1,183 @@
+"""The server that writes: chat completions over one httpx client, event by event, and what its failures mean.
+
+Nothing is repeated here: the first request's failure goes to the client in the protocol's form, which repeats it
+where that makes sense. What is asked belongs to `groundrail.serve.answers`.
+"""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+from typing import Any
+
+import httpx
+
+from groundrail.serve.errors import ProtocolError
+from groundrail.serve.settings import Settings
+
+_LONGEST_LINE = 4 * 1024 * 1024
+_LONGEST_ERROR = 64 * 1024
+_FORWARDED = ("openai-organization", "openai-project")
+
+
+class Reply:
+    """One streamed answer: iterate over its events, and close it."""
+
+    def __init__(self, response: httpx.Response) -> None:
+        self._response = response
+
+    async def events(self) -> AsyncIterator[dict[str, Any]]:
+        """Raises: ProtocolError if the stream breaks off, stops, or is no stream of events."""
+        ended = False
+        try:
+            async for line in _lines(self._response):
+                if not line.startswith(b"data:"):
+                    continue
+                data = line[len(b"data:") :].strip()
+                if data == b"[DONE]":
+                    return
+                event = _event(data)
+                ended = ended or any(choice.get("finish_reason") for choice in event.get("choices") or ())
+                yield event
+        except httpx.TimeoutException as error:
+            raise ProtocolError(504, "the upstream stopped writing", code="upstream_timeout") from error
+        except httpx.HTTPError as error:
+            raise ProtocolError(502, "the upstream's answer broke off", code="upstream_broke_off") from error
+        if not ended:
+            raise ProtocolError(502, "the upstream ended its answer before it was complete", code="upstream_broke_off")
+
+    async def aclose(self) -> None:
+        await self._response.aclose()
+
+
+class Upstream:
+    """An OpenAI-compatible server. Redirects are not followed and cookies not kept: keys go nowhere else."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._key = settings.upstream_api_key
+        self._base = httpx.URL((settings.upstream or "").rstrip("/"))
+        self._client = httpx.AsyncClient(
+            timeout=settings.timeout,
+            limits=httpx.Limits(max_connections=2 * settings.max_concurrency + 8),
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
+        )
+
+    async def ask(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Reply:
+        """A streamed chat completion, once the upstream has agreed to write it. Raises: ProtocolError."""
+        response = await self._send("POST", "/chat/completions", headers, {**body, "stream": True})
+        kind = response.headers.get("content-type", "")
+        if "text/event-stream" not in kind:
+            await response.aclose()
+            raise ProtocolError(
+                502,
+                f"the upstream sent {kind.split(';')[0] or 'something'} where a stream of events was asked for; "
+                "check that its address ends with the API's version, as in http://host:8000/v1",
+                code="upstream_garbage",
+                retry=False,
+            )
+        return Reply(response)
+
+    async def models(self, headers: Mapping[str, str]) -> Any:
+        """What the upstream says of its models. Raises: ProtocolError."""
+        response = await self._send("GET", "/models", headers, None)
+        try:
+            return json.loads(await _start_of(response, _LONGEST_LINE))
+        except ValueError as error:
+            raise ProtocolError(502, "the upstream's models are not JSON", code="upstream_garbage") from error
+        finally:
+            await response.aclose()
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+    async def _send(
+        self, method: str, path: str, headers: Mapping[str, str], body: Mapping[str, Any] | None
+    ) -> httpx.Response:
+        url = self._base.copy_with(path=self._base.path.rstrip("/") + path)
+        request = self._client.build_request(method, url, json=body, headers=self._headers(headers))
+        try:
+            response = await self._client.send(request, stream=True)
+        except httpx.TimeoutException as error:
+            raise ProtocolError(504, "the upstream did not answer in time", code="upstream_timeout") from error
+        except httpx.HTTPError as error:
+            raise ProtocolError(502, "the upstream cannot be reached", code="upstream_unreachable") from error
+        if response.is_success:
+            return response
+        try:
+            raise await _refusal(response)
+        finally:
+            await response.aclose()
+
+    def _headers(self, given: Mapping[str, str]) -> dict[str, str]:
+        headers = {name: given[name] for name in _FORWARDED if name in given}
+        if "authorization" in given:
+            headers["authorization"] = given["authorization"]
+        elif self._key is not None:
+            headers["authorization"] = f"Bearer {self._key.get_secret_value()}"
+        return headers
+
+
+async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:
+    """Lines of a body. Raises: ProtocolError for one without an end in sight."""
+    rest = b""
+    async for chunk in response.aiter_bytes():
+        *lines, rest = (rest + chunk).split(b"\n")
+        for line in lines:
+            yield line
+        if len(rest) > _LONGEST_LINE:
+            raise ProtocolError(502, "the upstream sent an event without end", code="upstream_garbage", retry=False)
+    yield rest
+
+
+def _event(data: bytes) -> dict[str, Any]:
+    try:
+        event = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError(502, "the upstream streamed malformed JSON", code="upstream_garbage") from error
+    choices = event.get("choices") if isinstance(event, dict) else ()
+    if not isinstance(event, dict) or not all(isinstance(choice, dict) for choice in choices or ()):
+        raise ProtocolError(502, "the upstream streamed something else than chunks", code="upstream_garbage")
+    if event.get("error"):
+        raise ProtocolError(502, "the upstream failed while it was writing", code="upstream_failed")
+    return event
+
+
+async def _refusal(response: httpx.Response) -> ProtocolError:
+    """What an answer other than 2xx means for the client."""
+    status, after = response.status_code, response.headers.get("retry-after")
+    if response.is_redirect:
+        return ProtocolError(
+            502,
+            f"the upstream answered with a redirect ({status}), which is not followed; give its final address",
+            code="upstream_redirect",
+            retry=False,
+        )
+    said = _message(await _start_of(response, _LONGEST_ERROR))
+    if status == 429 or status == 503:
+        return ProtocolError(status, said or "the upstream is busy", code="upstream_busy", retry_after=after)
+    if status >= 500:
+        return ProtocolError(502, said or f"the upstream answered {status}", code="upstream_failed", retry_after=after)
+    if status < 400:
+        return ProtocolError(502, f"the upstream answered {status}", code="upstream_garbage", retry=False)
+    return ProtocolError(status, said or f"the upstream answered {status}", code="upstream_refused")
+
+
+async def _start_of(response: httpx.Response, most: int) -> bytes:
+    data = b""
+    try:
+        async for chunk in response.aiter_bytes():
+            data += chunk
+            if len(data) > most:
+                break
+    except httpx.HTTPError as error:
+        raise ProtocolError(502, "the upstream's answer broke off", code="upstream_broke_off") from error
+    return data
+
+
+def _message(data: bytes) -> str:
+    """The message of an error in the protocol's form, "" where there is none."""
+    try:
+        error = json.loads(data)["error"]
+        message = error if isinstance(error, str) else error["message"]
+    except (ValueError, KeyError, TypeError):
+        return ""
+    return message[:1000] if isinstance(message, str) else ""

@@ -1,0 +1,154 @@
+"""The generator's side of one answer: its session from start to close, and its pieces, each call in time.
+
+What to ask of it is decided by `groundrail.loop`; the drivers beside this module pass that on.
+"""
+
+import asyncio
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from groundrail.deadline import Calls, OverdueError
+from groundrail.errors import InputError
+from groundrail.generators import Generator, Session
+from groundrail.loop import Accept, CanRetry, CutOff, Read, Reject, Start
+from groundrail.types import Document
+
+Asked = Start | Read | Accept | Reject | CanRetry | CutOff
+
+
+class Writing:
+    """An answer to `prompt` by `generator`, which nothing is asked of before the first step."""
+
+    def __init__(self, generator: Generator, prompt: str, documents: Sequence[Document], calls: Calls) -> None:
+        self._generator, self._prompt, self._documents = generator, prompt, documents
+        self._calls = calls
+        self._session: Session | None = None
+        self._pieces: Any = None
+        self._busy = False
+
+    @property
+    def stats(self) -> Mapping[str, float]:
+        """The session's own counts."""
+        return {} if self._session is None else self._session.stats
+
+    def do(self, step: Asked) -> Any:
+        """What the session answers. Raises: OverdueError, and whatever the session raises."""
+        match step:
+            case Start():
+                late = _close
+                self._session = self._within(
+                    step.timeout, self._generator.start, self._prompt, self._documents, late=late
+                )
+                return None
+            case Read():
+                return self._within(step.timeout, self._read, step.anew)
+            case Accept() | Reject():
+                return self._within(step.timeout, self._tell, step)
+            case _:
+                return self._say(step)
+
+    async def ado(self, step: Asked) -> Any:
+        """`do` for an event loop: what has no async form runs in a thread."""
+        match step:
+            case Start():
+                start = self._generator.astart(self._prompt, self._documents)
+                self._session = await in_time(step.timeout, start)
+                return None
+            case Read():
+                return await in_time(step.timeout, self._aread(step.anew))
+            case Accept() | Reject():
+                return await self._awithin(step.timeout, self._tell, step)
+            case _:
+                return self._say(step)
+
+    def close(self) -> None:
+        """Stop writing: what the pieces and the session hold is freed, by a call that is still running at its end."""
+        if self._busy:
+            return
+        close = getattr(self._pieces, "close", None)
+        self._pieces = None
+        if close is not None:
+            close()
+        if self._session is not None:
+            self._session.close()
+
+    async def aclose(self) -> None:
+        """`close` for an event loop."""
+        pieces = self._pieces
+        if hasattr(pieces, "aclose") and not self._busy:
+            self._pieces = None
+            await pieces.aclose()
+        await self._calls.awithin(None, self.close)
+
+    def _within(self, timeout: float | None, function: Any, *arguments: Any, late: Any = None) -> Any:
+        with self._while_busy():
+            return self._calls.within(timeout, function, *arguments, late=late or self._left)
+
+    async def _awithin(self, timeout: float | None, function: Any, *arguments: Any) -> Any:
+        with self._while_busy():
+            return await self._calls.awithin(timeout, function, *arguments, late=self._left)
+
+    @contextlib.contextmanager
+    def _while_busy(self) -> Any:
+        """Calls that end leave the session free; those left behind close it when they do."""
+        self._busy = True
+        try:
+            yield
+        except (OverdueError, asyncio.CancelledError, GeneratorExit, KeyboardInterrupt):
+            raise
+        except BaseException:
+            self._busy = False
+            raise
+        self._busy = False
+
+    def _left(self, _: object) -> None:
+        self._busy = False
+        self.close()
+
+    def _read(self, anew: bool) -> str | None:
+        if anew:
+            self._pieces = self._started().propose()
+        if hasattr(self._pieces, "__anext__"):
+            raise InputError("this generator is async; use agenerate or astream")
+        return next(self._pieces, None)
+
+    async def _aread(self, anew: bool) -> str | None:
+        if anew:
+            self._pieces = await self._awithin(None, self._started().propose)
+        if hasattr(self._pieces, "__anext__"):
+            piece: str | None = await anext(self._pieces, None)
+            return piece
+        return await self._awithin(None, next, self._pieces, None)  # type: ignore[no-any-return]
+
+    def _tell(self, step: Accept | Reject) -> None:
+        if isinstance(step, Accept):
+            self._started().accept(step.n_chars)
+        else:
+            self._started().reject(step.n_chars)
+
+    def _say(self, step: Asked) -> Any:
+        return self._started().can_retry if isinstance(step, CanRetry) else self._started().cut_off
+
+    def _started(self) -> Session:
+        if self._session is None:
+            raise InputError("there is no generator to read from")
+        return self._session
+
+
+async def in_time(timeout: float | None, awaitable: Any) -> Any:
+    """Await something. Raises: OverdueError after `timeout` seconds, and then it is cancelled."""
+    if timeout is not None and timeout <= 0:
+        awaitable.close()
+        raise OverdueError(timeout, "there was no time left")
+    try:
+        async with asyncio.timeout(timeout) as limit:
+            return await awaitable
+    except TimeoutError as error:
+        if limit.expired():
+            raise OverdueError(timeout) from error
+        raise
+
+
+def _close(session: Session) -> None:
+    session.close()

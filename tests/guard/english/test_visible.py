@@ -1,0 +1,125 @@
+"""What a reader sees: hidden characters out, look-alikes folded, markup as rendered; the rest is refused."""
+
+import contextlib
+import time
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groundrail.english.visible import visible
+from groundrail.errors import UncheckableError
+
+
+@pytest.mark.parametrize(
+    ("raw", "seen"),
+    [
+        ("Plain text, 5 * 3 = 15 & snake_case_name.", "Plain text, 5 * 3 = 15 & snake_case_name."),
+        ("Smoking is 𝐧𝐨𝐭 allowed.", "Smoking is not allowed."),
+        ("Smoking is ⓝⓞⓣ ｎｏｔ ⁿᵒᵗ allowed.", "Smoking is not not not allowed."),
+        ("25 m² and 1½ months, 50 µg … 10³", "25 m² and 1½ months, 50 µg … 10³"),
+        ("n\u200bo\u200dt\u00ad \ufeffallowed\x00", "not allowed"),
+        ("1\ufe0f\u20e3 rent", "1 rent"),
+        ("The **rent** is *due* __now__ and `x * y`.", "The rent is due now and x * y."),
+        ("n*o*t and **bold begins", "not and bold begins"),
+        ("a \\*star\\*", "a *star*"),
+        ("`~~kept~~` as code", "~~kept~~ as code"),
+        ("&#110;ot &amp; so on", "not & so on"),
+        ("<b>no</b> pets<br>no <!-- --> dogs", "no pets no  dogs"),
+        ('pay [here](http://a.b/c "t")', "pay here <http://a.b/c>"),
+        ('pay <a href="http://a.b/c">here</a>', "pay here <http://a.b/c>"),
+        ("write to <me@a.b>", "write to <me@a.b>"),
+        ("between ~5 and ~10 euros", "between ~5 and ~10 euros"),
+        ("5 < 6 and 7 > 2 [1] (x)", "5 < 6 and 7 > 2 [1] (x)"),
+        ("cafe\u0301\xa0open", "café open"),
+    ],
+)
+def test_seen_as_a_reader_sees_it(raw: str, seen: str) -> None:
+    assert visible(raw).text == seen
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "The rent is \u202e1,450\u202c euros.",
+        "The rent is \u20671,450\u2069 euros.",
+        "5\u200f-10 days",
+        "Cash is ~~not~~ accepted.",
+        "Cash is ~not~ accepted.",
+        "Cash is ~~not accepted.",
+        "Cash is <del>not</del> accepted.",
+        "Cash is n\u0336o\u0336t\u0336 accepted.",
+        "Do <!-- not --> use water.",
+        "Do <!-- not use water.",
+        'Do <span style="display:none">not</span> use water.',
+        "Do <script>not</script> use water.",
+        "not\b\b\b",
+        "\x1b[8mnot\x1b[0m allowed",
+        "allowed\U000e006e\U000e006f",
+    ],
+)
+def test_what_readers_would_read_differently_is_refused(raw: str) -> None:
+    with pytest.raises(UncheckableError):
+        visible(raw)
+
+
+_PIECES = st.sampled_from(
+    [
+        "**",
+        "*",
+        "_",
+        "`",
+        "``",
+        "[a](b)",
+        "[",
+        "](",
+        "&amp;",
+        "<b>",
+        "</b>",
+        "é",
+        "e\u0301",
+        "𝐧",
+        "\u200b",
+        "x",
+        " ",
+        "\n",
+        "\\*",
+        "ﬁ",
+        "½",
+    ]
+)
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.lists(_PIECES | st.characters(codec="utf-8"), max_size=30).map("".join))
+def test_every_visible_character_has_its_place(raw: str) -> None:
+    try:
+        seen = visible(raw)
+    except UncheckableError:
+        return
+    assert len(seen.text) == len(seen.places)
+    assert list(seen.places) == sorted(seen.places)
+    assert all(0 <= place < len(raw) for place in seen.places)
+    assert not any(unicodedata.category(letter) == "Cf" for letter in seen.text)
+    if raw.isalnum() and raw.isascii():
+        assert seen.text == raw
+    for index, letter in enumerate(seen.text):
+        start, end = seen.span(index, index + 1)
+        if letter.isascii() and letter.isalnum() and raw[start].isascii() and raw[start] not in "&](<":
+            assert raw[start:end] == letter
+
+
+@pytest.mark.parametrize(
+    "piece", ["`", "~", "*", "**a ", "[", "](x) ", "<b", "&amp", "_a_", "e\u0301", "\u200b", "``` ", "[a](", "<!", "\\"]
+)
+def test_time_grows_with_the_text(piece: str) -> None:
+    def seconds(times: int) -> float:
+        started = time.perf_counter()
+        with contextlib.suppress(UncheckableError):
+            visible(piece * times)
+        return time.perf_counter() - started
+
+    seconds(100)
+    short = min(seconds(4000) for _ in range(3))
+    assert min(seconds(16_000) for _ in range(3)) < 12 * short + 0.05

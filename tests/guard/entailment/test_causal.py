@@ -1,0 +1,149 @@
+"""A decoder-only judge: the same answers with its cache as without, for far fewer tokens."""
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import (
+    GPT2Config,
+    GPT2LMHeadModel,
+    LlamaConfig,
+    LlamaForCausalLM,
+    MambaConfig,
+    MambaForCausalLM,
+    MistralConfig,
+    MistralForCausalLM,
+    PreTrainedModel,
+)
+
+from groundrail import Guard
+from groundrail.entailment import CausalEntailment, load
+from groundrail.errors import ClaimTooLongError, InputError, ModelError
+from groundrail.scoring.scale.scorer import ScaleScorer
+
+WINDOW = {"vocab_size": 99, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
+HEADS = {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 256}
+
+
+def decoder(kind: str) -> PreTrainedModel:
+    """Random weights large enough that answers vary."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(5)
+        if kind == "llama":
+            return LlamaForCausalLM(LlamaConfig(**WINDOW, **HEADS, initializer_range=0.3)).eval()
+        config = GPT2Config(vocab_size=99, n_positions=256, n_embd=32, n_layer=2, n_head=4, initializer_range=0.3)
+        return GPT2LMHeadModel(config).eval()
+
+
+@pytest.fixture(params=["llama", "gpt2"])
+def model(request) -> PreTrainedModel:
+    return decoder(request.param)
+
+
+def one_by_one(model, tokenizer, pairs) -> np.ndarray:
+    """Each whole prompt fed alone, without any cache."""
+    yes, no = tokenizer.convert_tokens_to_ids(["Yes", "No"])
+    values = []
+    for premise, claim in pairs:
+        prompt = f'{premise} Question: Does this imply that "{claim}"? Yes or No?'
+        ids = tokenizer(prompt, add_special_tokens=False, return_tensors="pt").input_ids
+        with torch.inference_mode():
+            last = model(input_ids=ids, use_cache=False).logits[0, -1, [yes, no]]
+        values.append(torch.softmax(last, dim=0)[0].item())
+    return np.array(values)
+
+
+@pytest.mark.parametrize("budget", [0, 30_000, 1 << 30])
+def test_answers_are_those_without_a_cache(budget, model, tiny_tokenizer, pairs) -> None:
+    asked = [(premise, claim) for premise, _ in pairs[:12] for _, claim in pairs[:3]]
+    judge = CausalEntailment(model, tiny_tokenizer, cache_bytes=budget)
+    expected = one_by_one(model, tiny_tokenizer, asked)
+    assert expected.std() > 0.05
+    for _ in range(2):
+        np.testing.assert_allclose(judge.entailment(asked), expected, atol=1e-4)
+        assert judge._prefixes.bytes <= budget
+
+
+def test_a_premise_is_read_once_for_all_claims_and_calls(tiny_tokenizer) -> None:
+    judge = CausalEntailment(decoder("llama"), tiny_tokenizer)
+    premise = "the rent is due on first of every month " * 10
+    judge.entailment([(premise, "keys were lost"), (premise, "cats are not allowed")])
+    first = judge._prefixes.fed
+    judge.entailment([(premise, "the tenant pays")])
+    assert first > 90
+    assert judge._prefixes.fed - first == len(judge._suffix("the tenant pays"))
+
+
+def test_left_halves_of_the_tree_are_cropped_from_what_was_read(tiny_tokenizer) -> None:
+    judge = CausalEntailment(decoder("llama"), tiny_tokenizer)
+    left, right = "The rent is due in march. The keys were lost.", "Cats are not allowed. Bob signed it."
+    whole = f"{left} {right}"
+    pairs = [(left, "the keys were lost"), (right, "the keys were lost")]
+    expected = one_by_one(judge.model, tiny_tokenizer, pairs)
+    judge.entailment([(whole, "the keys were lost")])
+    fed = judge._prefixes.fed
+    np.testing.assert_allclose(judge.entailment(pairs[:1]), expected[:1], atol=1e-4)
+    assert judge._prefixes.fed - fed == len(judge._suffix("the keys were lost"))
+    np.testing.assert_allclose(judge.entailment(pairs), expected, atol=1e-4)
+
+
+def test_the_least_used_goes_first(tiny_tokenizer) -> None:
+    judge = CausalEntailment(decoder("llama"), tiny_tokenizer, cache_bytes=2 * 2 * 2 * 16 * 4 * 12)
+    premises = ["rent is due " * 4, "cats are lost " * 4, "keys were allowed " * 4]  # two of three fit
+    for premise in (premises[0], premises[1], premises[0], premises[2]):
+        judge.entailment([(premise, "it is")])
+    kept = [tiny_tokenizer.decode(ids).strip() for ids in judge._prefixes._kept]
+    assert kept == [premises[0].strip(), premises[2].strip()]
+
+
+def test_models_whose_cache_cannot_be_cropped_are_refused_before_any_work(tiny_tokenizer) -> None:
+    sliding = MistralForCausalLM(MistralConfig(**WINDOW, **HEADS, sliding_window=8))
+    stateful = MambaForCausalLM(MambaConfig(vocab_size=99, hidden_size=16, num_hidden_layers=1, state_size=4))
+    for model in (sliding, stateful):
+        with pytest.raises(ModelError, match=r"cannot be cut back"):
+            CausalEntailment(model, tiny_tokenizer, max_length=256)
+
+
+def test_bad_templates_and_texts_are_errors(tiny_tokenizer) -> None:
+    model = decoder("gpt2")
+    for template in ("{claim} {premise}", "{premise}", ""):
+        with pytest.raises(InputError, match="template"):
+            CausalEntailment(model, tiny_tokenizer, template=template)
+    judge = CausalEntailment(model, tiny_tokenizer, max_length=60)
+    with pytest.raises(InputError, match="cut the premise"):
+        judge.entailment([("the rent " * 40, "it is due")])
+    with pytest.raises(ClaimTooLongError):
+        judge.entailment([("the rent", "it is due " * 40)])
+    assert judge.entailment([]).shape == (0,)
+
+
+def test_it_is_loaded_by_name_and_serves_scale(tiny_tokenizer, tmp_path: Path) -> None:
+    decoder("llama").save_pretrained(tmp_path)
+    tiny_tokenizer.save_pretrained(tmp_path)
+    judge = load(str(tmp_path))
+    assert isinstance(judge, CausalEntailment)
+    source = " ".join("The rent is due in march. Keys were lost. Cats are not allowed." for _ in range(9))
+    scorer = ScaleScorer(judge, chunk_tokens=40)
+    (score,) = scorer.score(["Keys were lost."], source)
+    assert re.fullmatch(r"[A-Z][^A-Z]*\.( [A-Z][^A-Z]*\.){0,3}", score.citations[0].text)
+    (decided,) = scorer.read(source).decide(["Keys were lost."], score.value)
+    assert decided.value == pytest.approx(score.value, abs=1e-5)
+
+
+def test_a_generator_judges_itself_and_nothing_else_does(tiny_tokenizer) -> None:
+    from groundrail.decoding import HFGenerator
+    from groundrail.generators import Generator
+
+    class Writer(HFGenerator, Generator):
+        """Declares what it is."""
+
+    generator = Writer(decoder("llama"), tiny_tokenizer)
+    scorer = Guard(generator, scorer="self").scorer
+    assert isinstance(scorer, ScaleScorer)
+    assert isinstance(scorer.entailment, CausalEntailment)
+    assert scorer.entailment.model is generator.model
+    for other in (None, lambda prompt, documents: "text"):
+        with pytest.raises(InputError, match="HFGenerator"):
+            Guard(other, scorer="self")

@@ -1,0 +1,170 @@
+"""One model for many callers: the answers are its own, batches meet, nobody waits behind a long source, leaving is free."""
+
+import threading
+import time
+from collections.abc import Sequence
+from concurrent.futures import CancelledError, ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from groundrail.entailment.base import FloatArray, NLIModel, Pair
+from groundrail.entailment.shared import Batch, SharedEntailment, Waits, cancelled_with, shared
+from groundrail.errors import InputError
+from groundrail.testing import FakeEntailment
+
+
+def number(premise: str, claim: str) -> float:
+    """An answer that belongs to this pair and no other."""
+    return (hash((premise, claim)) % 10_007) / 10_007
+
+
+class Gated(FakeEntailment):
+    """Judges only while the gate is open, and tells when it has begun."""
+
+    def __init__(self) -> None:
+        super().__init__(number)
+        self.gate, self.begun = threading.Event(), threading.Event()
+
+    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
+        self.begun.set()
+        if not self.gate.wait(10):
+            raise RuntimeError("the gate stayed shut")
+        return super().entailment(pairs)
+
+
+def pairs(caller: object, count: int) -> list[Pair]:
+    return [(f"premise {index}", f"claim of {caller}") for index in range(count)]
+
+
+@pytest.mark.parametrize("batch_pairs", [1, 3, 64])
+def test_every_caller_gets_its_own_answers_in_order(batch_pairs: int) -> None:
+    model = FakeEntailment(number)
+    asked = SharedEntailment(model, batch_pairs=batch_pairs)
+    counts = [1, 7, 2, 30, 5] * 8
+    with ThreadPoolExecutor(len(counts)) as threads:
+        answers = list(threads.map(lambda c: asked.entailment(pairs(c, counts[c])), range(len(counts))))
+    for caller, answer in enumerate(answers):
+        np.testing.assert_array_equal(answer, [number(*pair) for pair in pairs(caller, counts[caller])])
+    assert max(map(len, model.calls)) <= batch_pairs
+    assert sum(map(len, model.calls)) == sum(counts)
+
+
+def test_calls_that_arrive_together_are_one_model_call() -> None:
+    model = Gated()
+    told: list[Batch] = []
+    asked = SharedEntailment(model, on_batch=told.append)
+    with ThreadPoolExecutor(9) as threads:
+        first = threads.submit(asked.entailment, pairs("first", 1))
+        assert model.begun.wait(5)
+        rest = [threads.submit(asked.entailment, pairs(caller, 2)) for caller in range(8)]
+        while len(asked._waiting) < 8:
+            time.sleep(0.001)
+        model.gate.set()
+        for future in [first, *rest]:
+            future.result(5)
+    assert [len(call) for call in model.calls] == [1, 16]
+    assert [(batch.pairs, batch.calls) for batch in told] == [(1, 1), (16, 8)]
+
+
+def test_a_short_call_does_not_wait_for_a_long_one() -> None:
+    model = Gated()
+    asked = SharedEntailment(model, batch_pairs=10)
+    with ThreadPoolExecutor(2) as threads:
+        long = threads.submit(asked.entailment, pairs("long", 1000))
+        assert model.begun.wait(5)
+        short = threads.submit(asked.entailment, pairs("short", 5))
+        while len(asked._waiting) < 2:
+            time.sleep(0.001)
+        model.gate.set()
+        short.result(5)
+        long.result(5)
+    judged_with = next(number for number, call in enumerate(model.calls) if ("premise 4", "claim of short") in call)
+    assert judged_with == 1
+    assert len(model.calls) == 101
+
+
+def test_one_callers_bad_pair_costs_only_itself() -> None:
+    class Picky(Gated):
+        def entailment(self, asked: Sequence[Pair]) -> FloatArray:
+            values = super().entailment(asked)
+            if any("bad" in claim for _, claim in asked):
+                raise InputError("a bad claim")
+            return values
+
+    model = Picky()
+    asked = SharedEntailment(model)
+    with ThreadPoolExecutor(4) as threads:
+        first = threads.submit(asked.entailment, pairs("first", 1))
+        assert model.begun.wait(5)
+        rest = [threads.submit(asked.entailment, pairs(caller, 2)) for caller in ("a", "bad", "b")]
+        while len(asked._waiting) < 3:
+            time.sleep(0.001)
+        model.gate.set()
+        first.result(5)
+        assert len(rest[0].result(5)) == len(rest[2].result(5)) == 2
+        with pytest.raises(InputError, match="a bad claim"):
+            rest[1].result(5)
+
+
+def test_a_call_that_nobody_waits_for_is_not_judged() -> None:
+    model = Gated()
+    asked = SharedEntailment(model, batch_pairs=2)
+    waits = Waits()
+
+    def ask() -> FloatArray:
+        with cancelled_with(waits):
+            return asked.entailment(pairs("leaving", 50))
+
+    with ThreadPoolExecutor(2) as threads:
+        leaving = threads.submit(ask)
+        assert model.begun.wait(5)
+        waits.cancel()
+        with pytest.raises(CancelledError):
+            leaving.result(5)
+        model.gate.set()
+        assert len(threads.submit(asked.entailment, pairs("staying", 2)).result(5)) == 2
+        with pytest.raises(CancelledError):
+            threads.submit(ask).result(5)
+    assert sum(claim == "claim of leaving" for call in model.calls for _, claim in call) == 2
+
+
+def test_a_model_with_too_few_answers_is_an_error() -> None:
+    class Short(FakeEntailment):
+        def entailment(self, asked: Sequence[Pair]) -> FloatArray:
+            return super().entailment(asked)[:-1]
+
+    with pytest.raises(ValueError, match="1 answers for 2 pairs"):
+        SharedEntailment(Short()).entailment(pairs("a", 2))
+
+
+def test_a_listener_that_fails_holds_nobody_up() -> None:
+    def failing(batch: Batch) -> None:
+        raise RuntimeError("no more paper")
+
+    asked = SharedEntailment(FakeEntailment(number), on_batch=failing)
+    for _ in range(3):
+        assert len(asked.entailment(pairs("a", 2))) == 2
+
+
+def test_no_pairs_are_no_call() -> None:
+    model = FakeEntailment(number)
+    assert len(SharedEntailment(model).entailment([])) == 0
+
+
+def test_what_the_model_is_shows_through(hashed_nli: type) -> None:
+    model = hashed_nli(3, max_tokens=77)
+    asked = shared(model)
+    assert isinstance(asked, NLIModel)
+    assert asked.max_tokens == 77
+    assert asked.offsets("two words") == model.offsets("two words")
+    np.testing.assert_array_equal(asked.classify(pairs("a", 5)), model.classify(pairs("a", 5)))
+    np.testing.assert_array_equal(asked.entailment(pairs("a", 5)), model.entailment(pairs("a", 5)))
+    assert not isinstance(shared(FakeEntailment()), NLIModel)
+    assert shared(asked) is asked
+
+
+@pytest.mark.parametrize("options", [{"wait": -1}, {"wait": float("nan")}, {"batch_pairs": 0}])
+def test_settings_that_make_no_sense(options: dict[str, float]) -> None:
+    with pytest.raises(InputError):
+        SharedEntailment(FakeEntailment(), **options)  # type: ignore[arg-type]

@@ -1,0 +1,205 @@
+"""The server under uvicorn on loopback, and an upstream of plain sockets that does what a test scripts, good or bad."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import httpx
+import openai
+import pytest
+import uvicorn
+from starlette.types import ASGIApp
+
+from groundrail import Guard, Policy
+from groundrail.entailment.shared import SharedEntailment
+from groundrail.scoring import NearestScorer
+from groundrail.scoring.batched import BatchedScorer
+from groundrail.serve import Settings, create_app
+from groundrail.testing import FakeEntailment
+
+SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
+TRUE = "The rent is 950 euros. "
+FALSE = "The rent is 990 euros. "
+KEY = "sk-client-0123456789"
+
+Reply = Callable[["Handler", dict[str, Any]], None]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Speaks chat completions; the upstream's `replies` come first, one a request, then `usual`."""
+
+    protocol_version = "HTTP/1.1"
+    server: "Upstream"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with self.server.counting:
+            self.server.bodies.append(body)
+            self.server.headers.append(dict(self.headers.items()))
+            reply = self.server.replies.pop(0) if self.server.replies else self.server.usual
+        try:
+            reply(self, body)
+        except (BrokenPipeError, ConnectionResetError):
+            self.server.left.set()
+            self.close_connection = True
+
+    def do_GET(self) -> None:
+        self.send(200, json.dumps({"object": "list", "data": [{"id": "scripted", "object": "model"}]}))
+
+    def send(self, status: int, content: str, kind: str = "application/json", **headers: str) -> None:
+        data = content.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def begin(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+
+    def raw(self, text: str) -> None:
+        data = text.encode()
+        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        self.wfile.flush()
+
+    def chunk(self, delta: dict[str, Any], finish: str | None = None, **fields: Any) -> None:
+        choices = [{"index": 0, "delta": delta, "finish_reason": finish}]
+        self.raw(f"data: {json.dumps({'model': 'scripted', 'choices': choices, **fields})}\n\n")
+
+    def end(self, *, done: bool = True) -> None:
+        if done:
+            self.raw("data: [DONE]\n\n")
+        self.wfile.write(b"0\r\n\r\n")
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Quiet."""
+
+
+class Upstream(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 128
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.counting = threading.Lock()
+        self.replies: list[Reply] = []
+        self.usual: Reply = writing(TRUE, FALSE)
+        self.bodies: list[dict[str, Any]] = []
+        self.headers: list[dict[str, str]] = []
+        self.left = threading.Event()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def handle_error(self, *arguments: Any) -> None:
+        """A proxy that hangs up is part of the tests."""
+
+
+def writing(*texts: str, finish: str = "stop", piece: int = 6, usage: int = 11) -> Reply:
+    """Streams the texts in small pieces, then the finish reason, then counts if they were asked for."""
+
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        handler.chunk({"role": "assistant", "content": ""})
+        for text in texts:
+            for start in range(0, len(text), piece):
+                handler.chunk({"content": text[start : start + piece]})
+        handler.chunk({}, finish)
+        if (body.get("stream_options") or {}).get("include_usage"):
+            counts = {"prompt_tokens": 5, "completion_tokens": usage, "total_tokens": 5 + usage}
+            handler.raw(f"data: {json.dumps({'choices': [], 'usage': counts})}\n\n")
+        handler.end()
+
+    return reply
+
+
+@pytest.fixture
+def upstream() -> Iterator[Upstream]:
+    running = Upstream()
+    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield running
+    running.shutdown()
+    thread.join()
+    running.server_close()
+
+
+@contextmanager
+def running(app: ASGIApp) -> Iterator[str]:
+    """The app under uvicorn in a thread; gives its address."""
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, access_log=False, lifespan="on")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        if not thread.is_alive():
+            raise RuntimeError("the server did not start")
+        time.sleep(0.01)
+    try:
+        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join()
+
+
+Serve = Callable[..., str]
+
+
+@pytest.fixture
+def judge() -> FakeEntailment:
+    """Supports a claim whose words are all in one source sentence."""
+    return FakeEntailment()
+
+
+@pytest.fixture
+def serve(upstream: Upstream, judge: FakeEntailment) -> Iterator[Serve]:
+    """Starts servers before the scripted upstream: `serve(policy=..., scorer=..., **settings)` gives an address."""
+    with ExitStack() as stack:
+
+        def start(*, policy: Policy | None = None, scorer: Any = None, observer: Any = None, **settings: Any) -> str:
+            shared = SharedEntailment(judge)
+            pool = BatchedScorer(scorer or NearestScorer(shared))
+            stack.callback(pool.close)
+            guard = Guard(scorer=pool, policy=policy or Policy())
+            chosen = Settings(**{"upstream": upstream.url, **settings})
+            return stack.enter_context(running(create_app(guard, chosen, judge=shared, observer=observer)))
+
+        yield start
+
+
+@pytest.fixture
+def http() -> Iterator[httpx.Client]:
+    with httpx.Client(timeout=20) as client:
+        yield client
+
+
+Client = Callable[..., openai.OpenAI]
+
+
+@pytest.fixture
+def client() -> Iterator[Client]:
+    """Official clients of an address, which do not repeat requests unless told to."""
+    with ExitStack() as stack:
+
+        def connect(address: str, **options: Any) -> openai.OpenAI:
+            chosen = {"api_key": KEY, "max_retries": 0, "timeout": 20, **options}
+            return stack.enter_context(openai.OpenAI(base_url=f"{address}/v1", **chosen))
+
+        yield connect
+
+
+def asking(**fields: Any) -> dict[str, Any]:
+    """A chat request about the source."""
+    messages = [{"role": "user", "content": "How much is the rent?"}]
+    return {"model": "scripted", "messages": messages, "documents": [SOURCE], **fields}

@@ -1,0 +1,74 @@
+"""`/v1/check`, health, and the answer's forms."""
+
+import json
+
+import httpx
+import pytest
+from tests.guard.serve.conftest import FALSE, SOURCE, TRUE, Serve
+
+from groundrail import Document, Guard, GuardResult
+from groundrail.scoring import NearestScorer
+from groundrail.testing import FakeEntailment
+
+
+def without_times(result: GuardResult) -> dict[str, object]:
+    return {
+        "text": result.text,
+        "threshold": result.threshold,
+        "sentences": [(s.text, s.start, s.end, s.verdict, s.score, s.citations, s.released) for s in result.sentences],
+    }
+
+
+@pytest.mark.parametrize(
+    "source", [SOURCE, [SOURCE], {"text": SOURCE, "id": "lease"}, [{"content": SOURCE, "id": "lease"}]]
+)
+def test_a_check_is_the_guards(serve: Serve, http: httpx.Client, source: object) -> None:
+    response = http.post(serve() + "/v1/check", json={"answer": TRUE + FALSE, "source": source})
+    assert response.status_code == 200
+    result = GuardResult.model_validate_json(response.text)
+    name = "lease" if "'id'" in str(source) else "source"
+    expected = Guard(scorer=NearestScorer(FakeEntailment())).check(TRUE + FALSE, Document(text=SOURCE, id=name))
+    assert without_times(result) == without_times(expected)
+
+
+def test_a_streamed_check_tells_of_every_sentence_and_of_the_whole(serve: Serve, http: httpx.Client) -> None:
+    body = {"answer": TRUE + FALSE + "Pets are not allowed.", "source": SOURCE, "stream": True}
+    response = http.post(serve() + "/v1/check", json=body)
+    assert response.headers["content-type"].startswith("text/event-stream")
+    events = [json.loads(line[6:]) for line in response.text.splitlines() if line.startswith("data: {")]
+    assert [e["sentence"]["verdict"] for e in events[:-1]] == ["supported", "unsupported", "supported"]
+    assert [len(e["sentence"]["attempts"]) for e in events[:-1]] == [1, 1, 1]
+    assert events[-1]["result"]["text"] == TRUE + "Pets are not allowed."
+    assert response.text.rstrip().endswith("data: [DONE]")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("answer", ["", "\ud800", "\x00", "Hello!", "\u202e" + TRUE])
+def test_any_text_can_be_checked(serve: Serve, http: httpx.Client, answer: str, stream: bool) -> None:
+    body = json.dumps({"answer": answer, "source": SOURCE, "stream": stream})
+    response = http.post(serve() + "/v1/check", content=body, headers={"content-type": "application/json"})
+    assert response.status_code == (400 if answer == "\ud800" else 200)
+
+
+@pytest.mark.parametrize(
+    "body", [{}, {"answer": "x"}, {"answer": 3, "source": "x"}, {"answer": "x", "source": "y", "z": 1}]
+)
+def test_a_check_with_wrong_fields_names_them(serve: Serve, http: httpx.Client, body: dict[str, object]) -> None:
+    response = http.post(serve() + "/v1/check", json=body)
+    assert response.status_code == 400
+    assert response.json()["error"]["param"]
+
+
+def test_health_needs_nothing(serve: Serve, http: httpx.Client) -> None:
+    assert http.get(serve() + "/healthz").json()["status"] == "ok"
+
+
+def test_a_server_without_an_upstream_checks_only(serve: Serve, http: httpx.Client) -> None:
+    address = serve(upstream=None)
+    assert http.post(address + "/v1/check", json={"answer": TRUE, "source": SOURCE}).json()["text"] == TRUE
+    refused = http.post(
+        address + "/v1/chat/completions", json={"model": "m", "messages": [{"role": "user", "content": "?"}]}
+    )
+    assert refused.status_code == 501
+    assert "--upstream" in refused.json()["error"]["message"]
+    assert http.get(address + "/v1/models").json()["data"] == []

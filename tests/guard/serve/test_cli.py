@@ -1,0 +1,89 @@
+"""`groundrail serve` as a process of its own, and what it says of arguments it cannot use."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx
+import pytest
+from tests.guard.serve.conftest import KEY, Upstream, asking
+
+from groundrail.cli import main
+
+
+def started(*arguments: str, **environment: str) -> tuple["subprocess.Popen[str]", str]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "groundrail.cli", "serve", "--port", "0", *arguments],
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, **environment},
+    )
+    assert process.stderr is not None
+    for line in process.stderr:
+        if match := re.search(r"serving on (\S+)/", line):
+            return process, match[1]
+    raise RuntimeError(f"the server ended with {process.wait()}")
+
+
+def test_the_command_serves_with_keys_from_the_environment_until_it_is_told_to_stop(
+    upstream: Upstream, tmp_path: Path
+) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text('fallback = "abstain"\nabstention = "Nobody knows."\nattempts = 1\n', encoding="utf-8")
+    process, address = started(
+        "--upstream", upstream.url, "--policy", str(policy), GROUNDRAIL_API_KEY="door", GROUNDRAIL_UPSTREAM_API_KEY=KEY
+    )
+    try:
+        assert address.startswith("http://127.0.0.1:")
+        assert httpx.get(address + "/").status_code == 200
+        body = {**asking(), "documents": ["Nothing about it."]}
+        assert httpx.post(address + "/v1/chat/completions", json=body, timeout=60).status_code == 401
+        headers = {"x-api-key": "door"}
+        answer = httpx.post(address + "/v1/chat/completions", json=body, headers=headers, timeout=60).json()
+        assert answer["choices"][0]["message"]["content"] == "Nobody knows."
+        assert upstream.headers[0]["authorization"] == f"Bearer {KEY}"
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=30)
+    assert process.returncode in (0, 130)
+    assert "Traceback" not in said
+    assert KEY not in said
+    assert "Nothing about it" not in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--upstream", "localhost:8000"], "--upstream"),
+        (["--max-concurrency", "0"], "--max-concurrency"),
+        (["--timeout", "-1"], "--timeout"),
+        (["--markers", "", "x"], "--markers"),
+        (["--upstream", "http://localhost:1/v1", "--demo-model"], "two writers"),
+    ],
+)
+def test_arguments_that_cannot_be_used_are_named(
+    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
+) -> None:
+    assert main(["serve", *arguments]) == 2
+    printed = capsys.readouterr().err
+    assert said in printed
+    assert len(printed.splitlines()) == 1
+
+
+def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        assert main(["serve", "--port", str(taken.getsockname()[1])]) == 2
+    assert "cannot listen on 127.0.0.1" in capsys.readouterr().err
+
+
+def test_importing_the_command_needs_no_server_library() -> None:
+    program = (
+        "import sys, groundrail.cli; groundrail.cli._parser(); "
+        "print(sorted({'starlette', 'uvicorn', 'prometheus_client', 'opentelemetry'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

@@ -1,0 +1,324 @@
+"""Bad requests and bad upstreams: the protocol's error object, a status that clients retry on rightly, nothing unchecked."""
+
+import json
+import socket
+import time
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import openai
+import pytest
+from tests.guard.serve.conftest import (
+    FALSE,
+    KEY,
+    SOURCE,
+    TRUE,
+    Client,
+    Handler,
+    Reply,
+    Serve,
+    Upstream,
+    asking,
+    writing,
+)
+
+from groundrail import Policy
+from groundrail.scoring.base import Reader, Score, Scorer
+from groundrail.types import Source
+
+CHAT = "/v1/chat/completions"
+
+
+def error_of(response: httpx.Response) -> dict[str, Any]:
+    error = response.json()["error"]
+    assert set(error) == {"message", "type", "param", "code"}
+    assert error["message"]
+    return dict(error)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"{", "not JSON"),
+        (b"[]", "must be a JSON object"),
+        (b"\xff{}", "not JSON"),
+        (b'{"model": "m", "messages": NaN}', "NaN"),
+        (b"[" * 100_000, "nested too deeply"),
+        (b'{"messages": [{"role": "user", "content": "Hi"}]}', "model"),
+        (b'{"model": "m"}', "messages"),
+        (b'{"model": "m", "messages": []}', "messages"),
+        (b'{"model": "m", "messages": [{"content": "Hi"}]}', "messages.0.role"),
+        (b'{"model": "m", "messages": [{"role": "user", "content": 3}]}', "messages.0.content"),
+        (b'{"model": "m", "messages": [{"role": "user", "content": "Hi"}], "documents": [{"id": "a"}]}', "document 1"),
+        (
+            b'{"model": "m", "messages": [{"role": "user"}], "documents": [{"id": 1, "text": ""}, {"id": 1, "text": ""}]}',
+            "share the id",
+        ),
+    ],
+)
+def test_a_malformed_request_is_a_400(
+    serve: Serve, upstream: Upstream, http: httpx.Client, content: bytes, said: str
+) -> None:
+    response = http.post(serve() + CHAT, content=content, headers={"content-type": "application/json"})
+    assert response.status_code == 400
+    error = error_of(response)
+    assert said in error["message"]
+    assert error["type"] == "invalid_request_error"
+    assert upstream.bodies == []
+
+
+def test_other_forms_than_json_are_refused(serve: Serve, http: httpx.Client) -> None:
+    response = http.post(serve() + CHAT, content=json.dumps(asking()), headers={"content-type": "text/plain"})
+    assert response.status_code == 415
+    error_of(response)
+
+
+def test_a_body_over_the_limit_is_a_413(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    address = serve(max_body=2000)
+    assert http.post(address + CHAT, json=asking()).status_code == 200
+    response = http.post(address + CHAT, json=asking(user="x" * 2000))
+    assert response.status_code == 413
+    assert error_of(response)["code"] == "request_too_large"
+    assert "xxx" not in str(upstream.bodies)
+
+
+def test_a_body_that_does_not_arrive_is_a_408(serve: Serve) -> None:
+    where = urlsplit(serve(body_timeout=0.2))
+    with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as connection:
+        head = f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{{"
+        connection.sendall(head.encode())
+        assert connection.recv(65536).startswith(b"HTTP/1.1 408")
+
+
+def test_unknown_addresses_and_methods_are_errors_of_the_protocol(serve: Serve, http: httpx.Client) -> None:
+    address = serve()
+    assert error_of(http.post(address + "/v1/embeddings", json={}))["type"] == "not_found_error"
+    assert http.get(address + CHAT).status_code == 405
+    error_of(http.get(address + CHAT))
+
+
+def breaking_off(handler: Handler, body: dict[str, Any]) -> None:
+    handler.begin()
+    handler.chunk({"content": TRUE + FALSE[:15]})
+    time.sleep(0.1)
+    handler.connection.close()
+    handler.close_connection = True
+
+
+def ending_early(handler: Handler, body: dict[str, Any]) -> None:
+    handler.begin()
+    handler.chunk({"content": TRUE + "The rent"})
+    handler.end(done=False)
+
+
+def stopping(handler: Handler, body: dict[str, Any]) -> None:
+    handler.begin()
+    handler.chunk({"content": TRUE + "The rent"})
+    time.sleep(1.5)
+
+
+def talking_nonsense(handler: Handler, body: dict[str, Any]) -> None:
+    handler.begin()
+    handler.chunk({"content": TRUE + "The rent"})
+    handler.raw("data: {nonsense\n\n")
+    handler.end()
+
+
+def sending_a_list(handler: Handler, body: dict[str, Any]) -> None:
+    handler.begin()
+    handler.chunk({"content": TRUE + "The rent"})
+    handler.raw('data: {"choices": ["The rent is 990 euros."]}\n\n')
+    handler.end()
+
+
+def reporting_an_error(handler: Handler, body: dict[str, Any]) -> None:
+    handler.begin()
+    handler.chunk({"content": TRUE + "The rent"})
+    handler.raw('data: {"error": {"message": "out of memory"}}\n\n')
+    handler.end()
+
+
+@pytest.mark.parametrize(
+    "reply", [breaking_off, ending_early, stopping, talking_nonsense, sending_a_list, reporting_an_error]
+)
+def test_an_upstream_that_fails_while_writing(serve: Serve, upstream: Upstream, client: Client, reply: Reply) -> None:
+    upstream.usual = reply
+    address = serve(timeout=0.5)
+    released: list[str] = []
+
+    def read() -> None:
+        asked = {"model": "m", "messages": [{"role": "user", "content": "?"}], "extra_body": {"documents": [SOURCE]}}
+        for chunk in client(address).chat.completions.create(**asked, stream=True):
+            released.append(chunk.choices[0].delta.content or "")  # noqa: PERF401 (kept if the stream fails)
+
+    with pytest.raises(openai.APIError, match="upstream"):
+        read()
+    assert "".join(released) == TRUE
+    with pytest.raises(openai.InternalServerError) as failed:
+        client(address).chat.completions.create(
+            model="m", messages=[{"role": "user", "content": "?"}], extra_body={"documents": [SOURCE]}
+        )
+    assert failed.value.status_code in (502, 504)
+    assert "950" not in str(failed.value)
+
+
+def sending(status: int, content: str = "{}", **headers: str) -> Reply:
+    return lambda handler, body: handler.send(status, content, **headers)
+
+
+def silent(handler: Handler, body: dict[str, Any]) -> None:
+    time.sleep(1.5)
+    handler.close_connection = True
+
+
+@pytest.mark.parametrize(
+    ("reply", "status", "tries"),
+    [
+        (sending(500), 502, 3),
+        (sending(503, Retry_After="0"), 503, 3),
+        (sending(429, '{"error": {"message": "slow down"}}', Retry_After="0"), 429, 3),
+        (sending(401, '{"error": {"message": "wrong key"}}'), 401, 1),
+        (sending(404, '{"error": {"message": "no such model"}}'), 404, 1),
+        (sending(400, "<html>"), 400, 1),
+        (sending(302, "", Location="http://127.0.0.1:9/elsewhere"), 502, 1),
+        (sending(200, "<html>hello</html>", kind="text/html"), 502, 1),
+        (sending(200, '{"choices": [{"message": {"content": "The rent is 990 euros."}}]}'), 502, 1),
+        (silent, 504, 3),
+    ],
+)
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_upstream_that_does_not_begin(
+    serve: Serve, upstream: Upstream, client: Client, reply: Reply, status: int, tries: int, stream: bool
+) -> None:
+    """The official client repeats the request where that makes sense, and not where it does not."""
+    upstream.usual = reply
+    trying = client(serve(timeout=0.3), max_retries=2)
+    with pytest.raises(openai.APIStatusError) as failed:
+        trying.chat.completions.create(
+            model="m", messages=[{"role": "user", "content": "?"}], stream=stream, extra_body={"documents": [SOURCE]}
+        )
+    assert failed.value.status_code == status
+    assert len(upstream.bodies) == tries
+    assert "990" not in failed.value.response.text
+    error_of(failed.value.response)
+
+
+def test_an_upstream_that_is_down_is_a_502(serve: Serve, http: httpx.Client) -> None:
+    response = http.post(serve(upstream="http://127.0.0.1:9/v1") + CHAT, json=asking(stream=True))
+    assert response.status_code == 502
+    assert error_of(response)["code"] == "upstream_unreachable"
+
+
+def test_an_answer_without_end_is_ended(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    upstream.usual = writing("word " * 1000)
+    response = http.post(serve(max_answer=500) + CHAT, json=asking())
+    assert response.status_code == 502
+    assert error_of(response)["code"] == "answer_too_long"
+
+
+def test_an_answer_over_its_time_is_ended(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    def endless(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        while True:
+            handler.chunk({"content": TRUE})
+            time.sleep(0.02)
+
+    upstream.usual = endless
+    address = serve(request_timeout=0.5)
+    assert http.post(address + CHAT, json=asking()).status_code == 504
+    streamed = http.post(address + CHAT, json=asking(stream=True)).text
+    assert "request_timeout" in streamed
+    assert "[DONE]" not in streamed
+    assert upstream.left.wait(10)
+
+
+def test_too_many_at_once_get_429_and_come_in_later(
+    serve: Serve, upstream: Upstream, client: Client, http: httpx.Client
+) -> None:
+    def slow(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        time.sleep(0.8)
+        handler.chunk({"content": TRUE}, "stop")
+        handler.end()
+
+    upstream.usual = slow
+    address = serve(max_concurrency=1)
+    with http.stream("POST", address + CHAT, json=asking(stream=True)) as first:
+        assert first.status_code == 200
+        with httpx.Client() as other:
+            refused = other.post(address + CHAT, json=asking())
+            assert refused.status_code == 429
+            assert refused.headers["retry-after"] == "1"
+            assert error_of(refused)["type"] == "rate_limit_error"
+            assert other.get(address + "/healthz").status_code == 200
+        answer = client(address, max_retries=5).chat.completions.create(
+            model="m", messages=[{"role": "user", "content": "?"}], extra_body={"documents": [SOURCE]}
+        )
+        assert b"[DONE]" in first.read()
+    assert answer.choices[0].message.content == TRUE
+
+
+class Broken(Scorer):
+    """A scorer that fails with a message that quotes the claim."""
+
+    def read(self, source: Source) -> Reader:
+        return BrokenReader()
+
+
+class BrokenReader(Reader):
+    def score(self, claims: Sequence[str]) -> list[Score]:
+        raise RuntimeError(f"cannot score {claims}")
+
+
+def test_a_judge_that_fails_releases_nothing(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    response = http.post(serve(scorer=Broken()) + CHAT, json=asking())
+    assert response.status_code == 200
+    assert response.json()["choices"][0]["message"]["content"] == ""
+    assert {s["verdict"] for s in response.json()["groundrail"]["sentences"]} == {"error"}
+    assert "950" not in response.text
+
+
+def test_the_policy_raise_is_an_error_that_is_not_repeated(serve: Serve, upstream: Upstream, client: Client) -> None:
+    upstream.usual = writing(FALSE)
+    with pytest.raises(openai.UnprocessableEntityError) as failed:
+        client(serve(policy=Policy(fallback="raise")), max_retries=2).chat.completions.create(
+            model="m", messages=[{"role": "user", "content": "?"}], extra_body={"documents": [SOURCE]}
+        )
+    assert "990" not in failed.value.response.text
+
+
+def test_keys_go_where_they_belong(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    address = serve(api_key="door", upstream_api_key="house")
+    given: list[Any] = [{}, {"authorization": "Bearer wrong"}, {"x-api-key": "wrong"}, {b"x-api-key": b"d\xf6r"}]
+    for headers in given:
+        refused = http.post(address + CHAT, json=asking(), headers=headers)
+        assert refused.status_code == 401
+        assert error_of(refused)["type"] == "authentication_error"
+        assert "door" not in refused.text
+    assert http.get(address + "/metrics").status_code == 401
+    assert http.get(address + "/healthz").status_code == 200
+    assert upstream.headers == []
+
+    def sent(headers: dict[str, str]) -> str | None:
+        assert http.post(address + CHAT, json=asking(), headers=headers).status_code == 200
+        received = {name.lower(): value for name, value in upstream.headers[-1].items()}
+        assert "door" not in " ".join(received.values())
+        assert "x-api-key" not in received
+        return received.get("authorization")
+
+    assert sent({"authorization": "Bearer door"}) == "Bearer house"
+    assert sent({"x-api-key": "door"}) == "Bearer house"
+    assert sent({"x-api-key": "door", "authorization": f"Bearer {KEY}"}) == f"Bearer {KEY}"
+
+
+def test_the_upstreams_cookies_do_not_travel_to_other_clients(
+    serve: Serve, upstream: Upstream, http: httpx.Client
+) -> None:
+    upstream.replies = [sending(500, "{}", Set_Cookie="session=first")]
+    address = serve()
+    http.post(address + CHAT, json=asking())
+    http.post(address + CHAT, json=asking())
+    assert len(upstream.headers) > 1
+    assert not any("cookie" in map(str.lower, headers) for headers in upstream.headers)

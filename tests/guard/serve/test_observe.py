@@ -1,0 +1,200 @@
+"""What the server tells of its work: metrics, spans and a log, none of them with text unless asked."""
+
+import logging
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import httpx
+import pytest
+from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from prometheus_client.parser import text_string_to_metric_families
+from tenacity import stop_after_attempt
+from tests.guard.serve.conftest import KEY, SOURCE, TRUE, Serve, Upstream, asking, writing
+
+from groundrail import Policy
+from groundrail.scoring.base import Reader, Score, Scorer
+from groundrail.serve.observe import Observer
+from groundrail.serve.tracing import Tracing, export_spans
+from groundrail.types import Source
+
+CHAT = "/v1/chat/completions"
+ONCE = Policy(stop=stop_after_attempt(1))
+
+
+def metrics(http: httpx.Client, address: str) -> dict[tuple[str, ...], float]:
+    text = http.get(address + "/metrics").text
+    return {
+        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def test_metrics_count_what_happened(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    address = serve(policy=ONCE)
+    http.post(address + CHAT, json=asking())
+    http.post(address + CHAT, json=asking(stream=True))
+    http.post(address + CHAT, json=asking(n=2))
+    http.post(address + "/v1/check", json={"answer": TRUE, "source": SOURCE})
+    counted = metrics(http, address)
+    assert counted["groundrail_requests_total", "chat", "200"] == 2
+    assert counted["groundrail_requests_total", "chat", "400"] == 1
+    assert counted["groundrail_requests_total", "check", "200"] == 1
+    assert counted["groundrail_sentences_total", "true", "supported"] == 3
+    assert counted["groundrail_sentences_total", "false", "unsupported"] == 2
+    assert counted["groundrail_attempts_total",] == 5
+    assert counted["groundrail_sentence_seconds_count",] == 5
+    assert counted["groundrail_requests_open",] == 0
+    assert counted["groundrail_batch_pairs_count",] >= 3
+    assert counted["groundrail_model_seconds_sum",] > 0
+
+
+@pytest.fixture
+def spans() -> Iterator[InMemorySpanExporter]:
+    exporter = InMemorySpanExporter()
+    yield exporter
+    exporter.shutdown()
+
+
+def observer_into(exporter: InMemorySpanExporter, **options: Any) -> Observer:
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    return Observer(Tracing(provider, **options))
+
+
+def by_name(exporter: InMemorySpanExporter) -> dict[str, list[ReadableSpan]]:
+    found: dict[str, list[ReadableSpan]] = {}
+    for span in exporter.get_finished_spans():
+        found.setdefault(span.name, []).append(span)
+    return found
+
+
+@pytest.mark.parametrize("path", ["chat", "check"])
+def test_spans_of_answer_sentences_and_model_calls(
+    serve: Serve, http: httpx.Client, spans: InMemorySpanExporter, path: str
+) -> None:
+    address = serve(policy=ONCE, observer=observer_into(spans))
+    if path == "chat":
+        http.post(address + CHAT, json=asking(stream=True))
+    else:
+        http.post(address + "/v1/check", json={"answer": TRUE + "The rent is 990 euros.", "source": SOURCE})
+    found = by_name(spans)
+    (answer,) = found["groundrail.answer"]
+    sentences = found["groundrail.sentence"]
+    assert answer.context is not None
+    assert [s.parent.span_id if s.parent else None for s in sentences] == [answer.context.span_id] * 2
+    assert [(s.attributes or {})["groundrail.verdict"] for s in sentences] == ["supported", "unsupported"]
+    assert (answer.attributes or {})["groundrail.sentences"] == 2
+    assert (answer.attributes or {})["groundrail.released"] == 1
+    calls = found["groundrail.model_call"]
+    assert calls
+    for call in calls:
+        assert [link.context.span_id for link in call.links] == [answer.context.span_id]
+        assert (call.attributes or {})["groundrail.pairs"] >= 1  # type: ignore[operator]
+    for span in spans.get_finished_spans():
+        assert (span.end_time or 0) >= (span.start_time or 0)
+        assert "euros" not in span.to_json()
+
+
+def test_spans_have_text_if_asked(serve: Serve, http: httpx.Client, spans: InMemorySpanExporter) -> None:
+    http.post(serve(policy=ONCE, observer=observer_into(spans, content=True)) + CHAT, json=asking())
+    texts = [(span.attributes or {})["groundrail.text"] for span in by_name(spans)["groundrail.sentence"]]
+    assert texts == [TRUE, "The rent is 990 euros. "]
+
+
+class Broken(Scorer):
+    """A scorer whose error quotes the claim."""
+
+    def read(self, source: Source) -> Reader:
+        return BrokenReader()
+
+
+class BrokenReader(Reader):
+    def score(self, claims: Sequence[str]) -> list[Score]:
+        raise RuntimeError(f"cannot score {claims}")
+
+
+def test_the_log_has_no_text_and_no_key(
+    serve: Serve, upstream: Upstream, http: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="groundrail")
+    address = serve(policy=ONCE)
+    headers = {"authorization": f"Bearer {KEY}"}
+    http.post(address + CHAT, json=asking(stream=True), headers=headers)
+    http.post(address + CHAT, json=asking(messages="wrong"), headers=headers)
+    http.post(serve(scorer=Broken()) + CHAT, json=asking(), headers=headers)
+    upstream.usual = lambda handler, body: handler.send(500, '{"error": {"message": "The rent is 990 euros."}}')
+    http.post(address + CHAT, json=asking(), headers=headers)
+    said = "\n".join(record.getMessage() for record in caplog.records if record.name.startswith("groundrail"))
+    assert "chat 200" in said
+    assert "chat: 2 sentences, 1 released" in said
+    assert not re.search(r"The rent|euros|The lease", said)
+    assert KEY not in said
+    assert not any(record.exc_info for record in caplog.records if record.name.startswith("groundrail"))
+
+
+def test_the_log_has_text_if_asked(
+    serve: Serve, upstream: Upstream, http: httpx.Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG, logger="groundrail")
+    upstream.usual = writing(TRUE)
+    http.post(serve(observer=Observer(log_text=True)) + CHAT, json=asking())
+    told = [record for record in caplog.records if "950 euros" in record.getMessage()]
+    assert [record.levelno for record in told] == [logging.DEBUG]
+
+
+def test_a_fault_of_the_server_is_a_500_without_its_message(
+    serve: Serve, http: httpx.Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*arguments: object) -> None:
+        raise KeyError("The rent is 990 euros.")
+
+    monkeypatch.setattr("groundrail.serve.chat.find_source", failing)
+    response = http.post(serve() + CHAT, json=asking())
+    assert response.status_code == 500
+    assert response.json()["error"]["type"] == "api_error"
+    assert "990" not in response.text
+    said = "\n".join(record.getMessage() for record in caplog.records)
+    assert "unexpected KeyError at" in said
+    assert "990" not in said
+
+
+def test_spans_are_exported_as_the_standard_variables_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    import threading
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+    from opentelemetry import trace
+
+    received: list[bytes] = []
+
+    class Collector(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            received.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, format: str, *arguments: Any) -> None:
+            """Quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{server.server_address[1]}")
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)
+    monkeypatch.setattr(trace, "_TRACER_PROVIDER_SET_ONCE", type(trace._TRACER_PROVIDER_SET_ONCE)())
+    try:
+        export_spans()
+        with Observer().answer("chat"):
+            pass
+        provider = trace.get_tracer_provider()
+        assert isinstance(provider, TracerProvider)
+        provider.shutdown()
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+    assert any(b"groundrail.answer" in body for body in received)

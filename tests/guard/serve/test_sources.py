@@ -1,0 +1,106 @@
+"""Where a request's source is found: the order, the forms, and what the upstream gets of it."""
+
+from typing import Any
+
+import httpx
+import pytest
+from tests.guard.serve.conftest import SOURCE, TRUE, Serve, Upstream, writing
+
+from groundrail.serve.errors import ProtocolError
+from groundrail.serve.requests import ChatRequest
+from groundrail.serve.sources import find_source
+
+MARKERS = ("<source>", "</source>")
+TOOL = {"role": "tool", "tool_call_id": "call_7", "content": "From the tool."}
+PART = {
+    "role": "user",
+    "content": [{"type": "text", "text": "From a part.", "source": {"id": "p", "metadata": {"a": 1}}}],
+}
+MARKED = {"role": "system", "content": "Read <source> From markers. </source> and <source>Twice.</source>"}
+ASKED = {"role": "user", "content": "How much?"}
+
+
+def found(messages: list[dict[str, Any]], **fields: Any) -> tuple[str, list[tuple[str, str]]]:
+    asked = ChatRequest.model_validate({"model": "m", "messages": messages, **fields})
+    source = find_source(asked.messages, asked.documents, MARKERS)
+    return source.place, [(document.id, document.text) for document in source.documents]
+
+
+def test_the_first_place_that_holds_a_source_counts() -> None:
+    everything = [MARKED, PART, TOOL, ASKED]
+    assert found(everything, documents=["Given."]) == ("documents", [("source", "Given.")])
+    assert found(everything) == ("tool", [("call_7", "From the tool.")])
+    assert found([MARKED, PART, ASKED]) == ("parts", [("p", "From a part.")])
+    assert found([MARKED, ASKED]) == ("markers", [("source-1", "From markers."), ("source-2", "Twice.")])
+    assert found([ASKED]) == ("none", [])
+
+
+def test_documents_that_were_retrieved_and_are_none_stay_none() -> None:
+    assert found([MARKED, PART, TOOL, ASKED], documents=[]) == ("documents", [])
+
+
+def test_documents_come_in_the_forms_of_vllm_and_cohere() -> None:
+    documents = [
+        "plain",
+        {"title": "a title", "text": "of vLLM"},
+        {"content": "content", "id": 7},
+        {"id": "c", "data": {"text": "of Cohere"}, "metadata": {"page": 2}},
+    ]
+    place, texts = found([ASKED], documents=documents)
+    assert place == "documents"
+    assert texts == [("source-1", "plain"), ("source-2", "of vLLM"), ("7", "content"), ("c", "of Cohere")]
+
+
+def test_metadata_stays_with_its_document() -> None:
+    asked = ChatRequest.model_validate({"model": "m", "messages": [PART, ASKED]})
+    (document,) = find_source(asked.messages, None, MARKERS).documents
+    assert document.metadata == {"a": 1}
+
+
+def test_results_of_one_tool_called_twice_are_two_documents() -> None:
+    place, texts = found([ASKED, TOOL, {**TOOL, "content": [{"type": "text", "text": "Again."}]}])
+    assert place == "tool"
+    assert [text for _, text in texts] == ["From the tool.", "Again."]
+    assert len({name for name, _ in texts}) == 2
+
+
+@pytest.mark.parametrize("role", ["assistant", "tool-like"])
+def test_what_the_model_wrote_between_markers_is_no_source(role: str) -> None:
+    assert found([{**MARKED, "role": role}, ASKED]) == ("none", [])
+
+
+def test_a_marker_without_its_end_holds_no_source() -> None:
+    assert found([{"role": "user", "content": "<source>" * 50_000}]) == ("none", [])
+
+
+def test_two_documents_with_one_id_are_refused() -> None:
+    with pytest.raises(ProtocolError, match="share the id"):
+        found([ASKED], documents=[{"id": "a", "text": "x"}, {"id": "a", "text": "y"}])
+
+
+@pytest.mark.parametrize(
+    ("messages", "place"),
+    [
+        ([{"role": "user", "content": f"<source>{SOURCE}</source> How much?"}], "markers"),
+        ([{"role": "user", "content": [{"type": "text", "text": SOURCE, "source": True}]}], "parts"),
+        ([ASKED, {"role": "assistant", "content": None, "tool_calls": []}, {**TOOL, "content": SOURCE}], "tool"),
+    ],
+)
+def test_the_server_checks_against_what_it_found_and_sends_the_upstream_what_it_knows(
+    serve: Serve, upstream: Upstream, http: httpx.Client, messages: list[dict[str, Any]], place: str
+) -> None:
+    upstream.usual = writing(TRUE)
+    answer = http.post(serve() + "/v1/chat/completions", json={"model": "m", "messages": messages}).json()
+    assert answer["choices"][0]["message"]["content"] == TRUE
+    assert answer["groundrail"]["source"] == place
+    sent = upstream.bodies[0]["messages"]
+    assert len(sent) == len(messages)
+    assert '"source": true' not in str(sent).lower().replace("'", '"')
+    assert SOURCE in str(sent)
+
+
+def test_markers_can_be_chosen(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    upstream.usual = writing(TRUE)
+    message = {"role": "system", "content": f"[[{SOURCE}]]"}
+    address = serve(markers=("[[", "]]")) + "/v1/chat/completions"
+    assert http.post(address, json={"model": "m", "messages": [message]}).json()["groundrail"]["source"] == "markers"

@@ -1,0 +1,373 @@
+"""Parts that fail: nothing unchecked goes out, the documented exception comes, and no thread or process is lost."""
+
+import asyncio
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from groundrail import Guard, Policy, UnsupportedError, Verdict
+from groundrail.deadline import Calls, OverdueError
+from groundrail.errors import GenerationError
+from groundrail.generators import Generator, Session
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.testing import FakeEntailment, ScriptedGenerator
+from groundrail.types import Document, Source, as_documents
+
+SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
+TRUE, FALSE = "The rent is 950 euros. ", "The rent is 990 euros. "
+
+
+class Scoring(Scorer):
+    """Scores by whether all words are in the source, after `before` was called with the claims."""
+
+    def __init__(self, before: Callable[[Sequence[str]], object] = lambda claims: None) -> None:
+        self._before, self._entailment = before, FakeEntailment()
+
+    def read(self, source: Source) -> Reader:
+        return Prepared(self._judge, as_documents(source))
+
+    def _judge(self, claims: Sequence[str], documents: Sequence[Document]) -> list[Score]:
+        self._before(claims)
+        return [Score(float(v)) for v in self._entailment.entailment([(documents[0].text, c) for c in claims])]
+
+
+class Told(Session):
+    """A session that writes `text` and does something when told."""
+
+    def __init__(self, text: str, told: Callable[[], object]) -> None:
+        self._text, self._told = text, told
+
+    def propose(self) -> Iterator[str]:
+        yield self._text
+
+    def accept(self, n_chars: int) -> None:
+        self._told()
+
+    def reject(self, n_chars: int) -> None:
+        self._told()
+
+
+class Starting(Generator):
+    """A generator whose sessions come from a function."""
+
+    def __init__(self, start: Callable[[], Session]) -> None:
+        self._start = start
+
+    def start(self, prompt: str, documents: Sequence[Document]) -> Session:
+        return self._start()
+
+
+def raising(error: BaseException) -> Callable[..., Any]:
+    def fail(*arguments: object) -> Any:
+        raise error
+
+    return fail
+
+
+def both_ways(subject: Guard, prompt: str = "?") -> list[Any]:
+    """The result of `generate` and of `agenerate`."""
+    return [subject.generate(prompt, SOURCE), asyncio.run(subject.agenerate(prompt, SOURCE))]
+
+
+def test_no_time_left_is_no_call() -> None:
+    called: list[int] = []
+    calls = Calls()
+    for timeout in (0, -1.0):
+        with pytest.raises(OverdueError):
+            calls.within(timeout, called.append, 1)
+        with pytest.raises(OverdueError):
+            asyncio.run(calls.awithin(timeout, called.append, 1))
+    assert not called
+
+
+def test_threads_are_kept_and_only_so_many_calls_are_left_behind() -> None:
+    calls, go, late = Calls(most_left=3), threading.Event(), list[int]()
+    before = threading.active_count()
+    for number in range(50):
+        assert calls.within(5, lambda n: n + 1, number) == number + 1
+    assert threading.active_count() <= before + 1
+
+    def hanging(number: int) -> int:
+        go.wait(10)
+        return number
+
+    for number in range(9):
+        with pytest.raises(OverdueError):
+            calls.within(0.02, hanging, number, late=late.append)
+    assert calls.left == 3
+    assert threading.active_count() <= before + 4
+    go.set()
+    deadline = time.monotonic() + 5
+    while calls.left and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert sorted(late) == [0, 1, 2]
+    assert calls.within(5, int, "3") == 3
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
+@pytest.mark.parametrize("deadline", [None, 5.0])
+def test_interrupts_pass_through(error: BaseException, deadline: float | None) -> None:
+    subject = Guard(lambda prompt: TRUE, scorer=Scoring(raising(error)), policy=Policy(deadline=deadline))
+    with pytest.raises(type(error)):
+        subject.generate("?", SOURCE)
+    with pytest.raises(type(error)):
+        asyncio.run(subject.agenerate("?", SOURCE))
+
+
+@pytest.mark.parametrize("deadline", [None, 5.0])
+@pytest.mark.parametrize("error", [StopIteration(), StopAsyncIteration(), RuntimeError("no"), ValueError("no")])
+def test_whatever_a_scorer_raises_is_an_error_verdict(error: Exception, deadline: float | None) -> None:
+    subject = Guard(lambda prompt: TRUE, scorer=Scoring(raising(error)), policy=Policy(deadline=deadline))
+    for result in both_ways(subject):
+        assert [s.verdict for s in result.sentences] == [Verdict.ERROR]
+        assert result.text == ""
+
+
+def test_a_scorer_that_cancels_itself_cancels_nothing_else() -> None:
+    class Cancelling(Scoring):
+        def read(self, source: Source) -> Reader:
+            class Own(Prepared[Any]):
+                async def ascore(self, claims: Sequence[str]) -> list[Score]:
+                    raise asyncio.CancelledError
+
+            return Own(lambda claims, source: [], None)
+
+    result = asyncio.run(Guard(scorer=Cancelling()).acheck(TRUE, SOURCE))
+    assert [s.verdict for s in result.sentences] == [Verdict.ERROR]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [raising(ZeroDivisionError("no")), lambda value: "high", lambda value: None, lambda value: float("nan")],
+)
+def test_a_calibration_that_fails_supports_nothing(broken: Any) -> None:
+    result = Guard(scorer=Scoring(), policy=Policy(calibration=broken)).check(TRUE, SOURCE)
+    assert [s.verdict for s in result.sentences] == [Verdict.ERROR]
+    assert result.text == ""
+
+
+@pytest.mark.parametrize("citations", [("here",), 3, ({"start": 0},)])
+def test_citations_that_are_none_support_nothing(citations: Any) -> None:
+    class Citing(Scoring):
+        def read(self, source: Source) -> Reader:
+            return Prepared(lambda claims, source: [Score(1.0, citations) for _ in claims], None)
+
+    result = Guard(scorer=Citing()).check(TRUE + TRUE, SOURCE)
+    assert [s.verdict for s in result.sentences] == [Verdict.ERROR] * 2
+
+
+def test_a_claim_function_that_fails_supports_nothing() -> None:
+    result = Guard(scorer=Scoring(), claim_of=raising(KeyError("no"))).check(TRUE, SOURCE)
+    assert [s.verdict for s in result.sentences] == [Verdict.ERROR]
+
+
+def test_a_deadline_is_a_finite_time() -> None:
+    for name in ("deadline", "answer_deadline"):
+        for value in (float("inf"), float("nan"), 0.0, -1.0):
+            with pytest.raises(ValidationError):
+                Policy(**{name: value})
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_after_the_answers_deadline_no_thread_is_started(is_async: bool) -> None:
+    go = threading.Event()
+    scorer = Scoring(lambda claims: go.wait(10))
+    subject = Guard(lambda prompt: TRUE * 300, scorer=scorer, policy=Policy(answer_deadline=0.3))
+    before, started = threading.active_count(), time.monotonic()
+    result = asyncio.run(subject.agenerate("?", SOURCE)) if is_async else subject.generate("?", SOURCE)
+    assert time.monotonic() - started < 3
+    assert threading.active_count() <= before + 4
+    assert result.text == ""
+    assert result.sentences[-1].verdict is Verdict.TIMEOUT
+    go.set()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_an_endless_generator_is_stopped_and_closed(is_async: bool) -> None:
+    ended = threading.Event()
+
+    def endless(prompt: str) -> Iterator[str]:
+        try:
+            while True:
+                yield "and so on "
+        finally:
+            ended.set()
+
+    subject = Guard(endless, scorer=Scoring(), policy=Policy(answer_deadline=0.3, longest_sentence=10**6))
+    started = time.monotonic()
+    result = asyncio.run(subject.agenerate("?", SOURCE)) if is_async else subject.generate("?", SOURCE)
+    assert time.monotonic() - started < 5
+    assert [s.verdict for s in result.sentences] == [Verdict.TIMEOUT]
+    assert ended.wait(5)
+
+
+def test_an_endless_async_generator_is_stopped_and_closed() -> None:
+    ended = threading.Event()
+
+    async def endless(prompt: str) -> AsyncIterator[str]:
+        try:
+            while True:
+                await asyncio.sleep(0)
+                yield "and so on "
+        finally:
+            ended.set()
+
+    subject = Guard(endless, scorer=Scoring(), policy=Policy(answer_deadline=0.3, longest_sentence=10**6))
+    assert asyncio.run(subject.agenerate("?", SOURCE)).sentences[-1].verdict is Verdict.TIMEOUT
+    assert ended.is_set()
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("where", ["start", "accept"])
+def test_starting_and_accepting_are_in_time(where: str, is_async: bool) -> None:
+    go, closed = threading.Event(), threading.Event()
+
+    class Slow(Told):
+        def close(self) -> None:
+            closed.set()
+
+    def start() -> Session:
+        if where == "start":
+            go.wait(10)
+        return Slow(TRUE + TRUE, lambda: where == "accept" and go.wait(10))
+
+    async def with_ticks() -> Any:
+        ticks = 0
+
+        async def tick() -> None:
+            nonlocal ticks
+            while True:
+                await asyncio.sleep(0.01)
+                ticks += 1
+
+        ticking = asyncio.create_task(tick())
+        result = await subject.agenerate("?", SOURCE)
+        ticking.cancel()
+        assert ticks > 5  # the event loop ran on
+        return result
+
+    subject = Guard(Starting(start), scorer=Scoring(), policy=Policy(answer_deadline=0.4))
+    started = time.monotonic()
+    result = asyncio.run(with_ticks()) if is_async else subject.generate("?", SOURCE)
+    assert time.monotonic() - started < 5
+    assert result.sentences[-1].verdict is Verdict.TIMEOUT
+    assert result.text == ("" if where == "start" else TRUE)
+    assert not closed.is_set()  # it is still running, and closes its session when it ends
+    go.set()
+    assert closed.wait(5)
+
+
+@pytest.mark.parametrize("told", ["start", "propose", "accept"])
+@pytest.mark.parametrize("error", [ConnectionError("gone"), StopIteration("gone"), TimeoutError("gone")])
+def test_a_generator_that_fails_raises_what_is_documented(told: str, error: Exception) -> None:
+    class Failing(Told):
+        def propose(self) -> Iterator[str]:
+            if told == "propose":
+                raise error
+            return super().propose()
+
+    def start() -> Session:
+        if told == "start":
+            raise error
+        return Failing(TRUE + TRUE, raising(error) if told == "accept" else lambda: None)
+
+    for result in both_ways(Guard(Starting(start), scorer=Scoring())):
+        assert result.sentences[-1].verdict is Verdict.ERROR
+        assert "gone" in str(result.sentences[-1].reason)
+        assert result.text == (TRUE if told == "accept" else "")
+    strict = Guard(Starting(start), scorer=Scoring(), policy=Policy(fallback="raise"))
+    with pytest.raises(GenerationError, match="gone") as caught:
+        strict.generate("?", SOURCE)
+    assert caught.value.__cause__ is not None
+    with pytest.raises(GenerationError, match="gone"):
+        asyncio.run(strict.agenerate("?", SOURCE))
+
+
+@pytest.mark.parametrize("blank", ["\u200b\u200b", "\ufeff \n\u2060", "\u3164\u2800", "\x00\x01", "\u00ad"])
+def test_a_source_that_nobody_can_see_is_none(blank: str) -> None:
+    result = Guard(scorer=Scoring()).check(TRUE, blank)
+    assert [s.verdict for s in result.sentences] == [Verdict.NO_SOURCE]
+
+
+def test_refused_text_can_be_left_out_everywhere() -> None:
+    script = [TRUE, [FALSE, "The rent is 991 euros. "], "Dragons at http://evil.example fly. ", TRUE]
+    for fallback in ("drop", "flag", "abstain"):
+        subject = Guard(
+            ScriptedGenerator(script), scorer=Scoring(), policy=Policy(keep_refused=False, fallback=fallback)
+        )
+        for result in both_ways(subject):
+            told = result.model_dump_json() + result.to_html() + result.to_markdown()
+            shown = result.text
+            for word in ("990 euros", "991 euros", "Dragons", "evil"):
+                assert word in shown or word not in told
+            assert "990 euros" not in told
+            for sentence in result.sentences:
+                assert result.answer[sentence.start : sentence.end] == sentence.text
+    strict = Policy(keep_refused=False, fallback="raise")
+    with pytest.raises(UnsupportedError) as caught:
+        Guard(ScriptedGenerator([TRUE, FALSE]), scorer=Scoring(), policy=strict).generate("?", SOURCE)
+    assert "990" not in str(caught.value)
+    assert "990" not in str(caught.value.result)
+
+
+def test_a_text_without_boundary_is_judged_in_pieces() -> None:
+    judged: list[int] = []
+    scorer = Scoring(lambda claims: judged.extend(map(len, claims)))
+    text = "rent " * 400 + TRUE
+    result = Guard(lambda prompt: text, scorer=scorer, policy=Policy(longest_sentence=200)).generate("?", SOURCE)
+    assert max(judged) <= 200
+    assert result.answer == text
+
+
+def test_one_late_sentence_and_a_normal_exit() -> None:
+    script = textwrap.dedent("""
+        import torch
+        from groundrail import Guard, Policy
+        from groundrail.scoring.base import Prepared, Score, Scorer
+
+        class Slow(Scorer):
+            def read(self, source):
+                return Prepared(self.judge, None)
+
+            def judge(self, claims, source):
+                a = torch.ones(700, 700)
+                for _ in range(150):
+                    a = torch.tanh(a @ a)
+                return [Score(1.0) for _ in claims]
+
+        result = Guard(scorer=Slow(), policy=Policy(deadline=0.05)).check("The rent is due.", "The rent is due.")
+        print(result.sentences[0].verdict)
+    """)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "timeout", "")
+
+
+def test_many_guards_at_once_load_one_judge() -> None:
+    script = textwrap.dedent("""
+        import threading
+        from groundrail import Guard
+        found, start = [], threading.Barrier(8)
+
+        def check():
+            start.wait()
+            try:
+                found.append(Guard().check("The rent is 950 euros.", "The rent is 950 euros.").sentences[0].verdict)
+            except BaseException as error:
+                found.append(repr(error))
+
+        threads = [threading.Thread(target=check) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        print(set(map(str, found)), len(found))
+    """)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "{'supported'} 8"), done.stderr

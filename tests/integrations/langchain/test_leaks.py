@@ -1,0 +1,180 @@
+"""Nothing that was not released reaches whoever listens, and nothing the model wrote counts as evidence."""
+
+import asyncio
+import re
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from langchain_core._api import LangChainDeprecationWarning
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
+from langchain_core.tools import tool
+from pydantic import BaseModel
+
+from groundrail import Guard, InputError, Policy
+from groundrail.integrations.langchain import GuardedChatModel, GuardedRunnable
+from groundrail.integrations.langchain.echo import without_echo
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.testing import FakeEntailment
+from groundrail.types import Source, as_documents
+
+SOURCE = "The rent is 950 euros a month. Pets are not allowed."
+TRUE, FALSE = "The rent is 950 euros. ", "The rent is 990 euros. "
+SECRET = "990"
+INPUT = {"documents": SOURCE, "prompt": "How much is the rent?"}
+
+
+def model(text: str = TRUE + FALSE) -> FakeListChatModel:
+    return FakeListChatModel(responses=[text])
+
+
+class Careless(Runnable[Any, str]):
+    """Calls a model and drops the config that it was given."""
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> str:
+        return str(model().invoke("?").text)
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[str]:
+        for chunk in model().stream("?"):
+            yield str(chunk.text)
+
+
+class CarelessModel(Careless):
+    """The same, giving messages."""
+
+    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        return model().invoke("?")
+
+    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
+        yield from model().stream("?")
+
+
+class Asking(Scorer):
+    """A judge that asks a LangChain model, which says more than it should."""
+
+    def read(self, source: Source) -> Reader:
+        return Prepared(self._judge, as_documents(source)[0].text)
+
+    def _judge(self, claims: Sequence[str], source: str) -> list[Score]:
+        for _ in model("SECRET 990").stream("Is it so?"):
+            pass
+        return [Score(float(v)) for v in FakeEntailment().entailment([(source, claim) for claim in claims])]
+
+
+def words() -> Scorer:
+    from groundrail.scoring.scale.scorer import ScaleScorer
+
+    return ScaleScorer(FakeEntailment())
+
+
+def own_generator() -> GuardedRunnable:
+    def write(prompt: str) -> Iterator[str]:
+        for chunk in model().stream(prompt):
+            yield str(chunk.text)
+
+    return GuardedRunnable(guard=Guard(write, scorer=words(), policy=_POLICY))
+
+
+_POLICY = Policy(keep_refused=False)
+_KINDS: dict[str, Any] = {
+    "own generator": own_generator,
+    "careless runnable": lambda: GuardedRunnable(Careless(), guard=Guard(scorer=words(), policy=_POLICY)),
+    "careless function": lambda: GuardedRunnable(
+        RunnableLambda(lambda given: model().invoke("?").text), guard=Guard(scorer=words(), policy=_POLICY)
+    ),
+    "judge": lambda: GuardedRunnable(RunnableLambda(lambda given: TRUE), guard=Guard(scorer=Asking(), policy=_POLICY)),
+    "chat model": lambda: (
+        RunnableLambda(lambda given: HumanMessage(given["prompt"])).pipe(lambda m: [m])
+        | GuardedChatModel(
+            model=CarelessModel(), guard=Guard(scorer=Asking(), policy=_POLICY), sources_of=lambda messages: SOURCE
+        )
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+@pytest.mark.parametrize("way", ["astream_events", "astream_log"])
+def test_no_listener_sees_unreleased_text(kind: str, way: str) -> None:
+    subject = RunnableLambda(lambda given: given) | _KINDS[kind]()
+
+    async def seen() -> list[Any]:
+        if way == "astream_events":
+            return [event async for event in subject.astream_events(INPUT, version="v2")]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", LangChainDeprecationWarning)
+            return [patch async for patch in subject.astream_log(INPUT)]
+
+    told = asyncio.run(seen())
+    for event in told:
+        letters = re.findall(r"content='(.)'", str(event))  # what a model streams comes letter by letter
+        assert not letters, event
+    assert "950" in str(told)
+    assert f"{SECRET} euros" not in str(told)
+    assert f"SECRET {SECRET}" not in str(told)
+
+
+class Answer(BaseModel):
+    """An answer."""
+
+    text: str
+
+
+def test_structured_output_is_refused_unless_asked_for() -> None:
+    for fallback in ("drop", "raise"):
+        subject = GuardedChatModel(model=model(), guard=Guard(scorer=words(), policy=Policy(fallback=fallback)))
+        with pytest.raises(InputError, match="unchecked"):
+            subject.with_structured_output(Answer)
+
+    class Bound(FakeListChatModel):
+        def with_structured_output(self, schema: Any, **kwargs: Any) -> Any:
+            return RunnableLambda(lambda given: Answer(text=FALSE))
+
+    subject = GuardedChatModel(model=Bound(responses=[""]), guard=Guard(scorer=words()))
+    assert subject.with_structured_output(Answer, unchecked=True).invoke("?") == Answer(text=FALSE)
+
+
+def _after_tool(result: str, arguments: dict[str, Any], **options: Any) -> str:
+    messages: list[BaseMessage] = [
+        HumanMessage("How much is the rent?"),
+        AIMessage("", tool_calls=[{"name": "note", "args": arguments, "id": "1"}]),
+        ToolMessage(result, tool_call_id="1", name="note"),
+    ]
+    subject = GuardedChatModel(model=model(), guard=Guard(scorer=words()), annotate=False, **options)
+    return str(subject.invoke(messages).text)
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        FALSE,
+        "Saved: the rent  is 990 EUROS!",
+        '{"ok": true, "note": "The rent is 990 euros."}',
+        f"{SOURCE} Noted: {FALSE}",
+    ],
+)
+def test_what_the_model_wrote_into_a_tool_call_is_no_evidence(result: str) -> None:
+    assert SECRET not in _after_tool(result, {"note": FALSE, "tags": ["x"]})
+
+
+def test_a_tools_own_words_are_evidence() -> None:
+    assert _after_tool(SOURCE, {"query": "rent"}) == TRUE
+    assert _after_tool(SOURCE, {"query": "rent"}, tools=frozenset({"note"})) == TRUE
+    assert _after_tool(SOURCE, {"query": "rent"}, tools=frozenset({"other"})) == ""
+    assert without_echo("990", {"rent": 990}) == ""
+    assert without_echo("The rent is 990.", {"flat": 4}) == "The rent is 990."
+
+
+def test_a_tool_inside_a_chain_is_no_echo_chamber_either() -> None:
+    @tool
+    def note(text: str) -> str:
+        """Keep a note."""
+        return f"Kept: {text}"
+
+    def chain(given: Any) -> str:
+        note.invoke({"text": FALSE})
+        return FALSE
+
+    assert GuardedRunnable(RunnableLambda(chain), guard=Guard(scorer=words())).invoke("?") == ""
