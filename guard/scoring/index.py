@@ -13,7 +13,7 @@ from groundrail.entailment.base import EntailmentModel
 from groundrail.scoring.passages import Passage, fitted
 from groundrail.scoring.word_index import WordIndex
 from groundrail.sentences import split
-from groundrail.types import Document
+from groundrail.types import Document, Span
 
 
 class SentenceIndex:
@@ -39,8 +39,6 @@ def _sentences(document: Document, model: EntailmentModel) -> Iterator[Passage]:
     """Sentences without white space at their ends, their tokens counted in one pass over the document."""
     starts = [start for start, _ in model.offsets(document.text)]
     for part in split(document.text):
-        bare = part.text.strip()
-        if bare:
-            start = part.start + part.text.find(bare)
-            end = start + len(bare)
+        start, end = Span.trimmed(document.text, part.start, part.end)
+        if start < end:
             yield Passage(document, start, end, bisect_left(starts, end) - bisect_left(starts, start))

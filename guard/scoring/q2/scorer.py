@@ -12,8 +12,12 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, Pair
+<<<<<<< HEAD
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, best_first
+=======
 from groundrail.errors import InputError
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+>>>>>>> main
 from groundrail.scoring.decomposed import SentencePairScorer, load_nli
 from groundrail.scoring.passages import best
 from groundrail.scoring.q2.answers import Answer, Answerer, LexicalAnswerer
@@ -21,7 +25,7 @@ from groundrail.scoring.q2.candidates import candidates
 from groundrail.scoring.q2.exchanges import Exchange, Label, normalised, response_score, token_f1
 from groundrail.scoring.q2.personal import is_personal
 from groundrail.scoring.q2.questions import QuestionGenerator, Seq2SeqQuestions, TemplateQuestions
-from groundrail.types import Citation, Document, Source, as_documents
+from groundrail.types import Citation, Document, Source, Span, as_documents
 
 Variant: TypeAlias = Literal["base", "filter", "top-k"]
 """The rows of the paper's table 7: the main setting, the personal filter, the filter and five questions a span."""
@@ -210,6 +214,16 @@ def _sentence_of(answer: Answer, document: Document, score: float) -> Citation:
     from groundrail.sentences import split
 
     touched = [s for s in split(document.text) if s.start < answer.end and answer.start < s.end]
-    start, end = touched[0].start, touched[-1].start + len(document.text[touched[-1].start : touched[-1].end].rstrip())
-    start += len(document.text[start:end]) - len(document.text[start:end].lstrip())
+    start, end = Span.trimmed(document.text, touched[0].start, touched[-1].end)
     return Citation(document_id=document.id, start=start, end=end, text=document.text[start:end], score=score)
+<<<<<<< HEAD
+
+
+def _mean(exchanges: Sequence[Exchange]) -> Score:
+    """The mean score, and each cited sentence once, with the best score it has, best first."""
+    if not exchanges:
+        return Score(math.nan)
+    value = math.fsum(exchange.score for exchange in exchanges) / len(exchanges)
+    return Score(value, best_first(exchange.citation for exchange in exchanges if exchange.citation is not None))
+=======
+>>>>>>> main

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.types import Span
 
 Offsets: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
 """Character span of every token of a text, in order."""
@@ -55,7 +56,7 @@ class Windows:
         begin = 0
         while True:
             end = self._fitting_end(begin, size)
-            span = _trimmed(self.text, self._place(begin), self._place(end))
+            span = Span.trimmed(self.text, self._place(begin), self._place(end))
             if span[0] < span[1] and (not spans or spans[-1][1] < span[1]):
                 spans.append(span)
             if end >= len(self._starts):
@@ -93,6 +94,8 @@ class Windows:
     def _place(self, token: int) -> int:
         """Where a token begins; past the last one, where the text ends."""
         return self._starts[token] if token < len(self._starts) else len(self.text)
+<<<<<<< HEAD
+=======
 
 
 def _part_end(text: str, begin: int, part: int) -> int:
@@ -107,3 +110,4 @@ def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
     """The span without white space at its ends."""
     inner = text[start:end]
     return start + len(inner) - len(inner.lstrip()), end - len(inner) + len(inner.rstrip())
+>>>>>>> main
