@@ -125,7 +125,7 @@ def nearest(scorer: ScaleScorer, claims: list[str], source: str) -> list[float]:
 
 
 def counting(model: T5ForConditionalGeneration, tokenizer: PreTrainedTokenizerFast) -> CountingEntailment:
-    return CountingEntailment(Seq2SeqEntailment(model, tokenizer, max_length=CHUNK))
+    return CountingEntailment(Seq2SeqEntailment(model, tokenizer, max_length=2 * CHUNK))
 
 
 def t5(words: int) -> T5ForConditionalGeneration:

@@ -101,10 +101,12 @@ class PromptCache:
 
     def _read(self) -> Tensor:
         """Read every prompt by itself: the logits of the first token, and a cache that holds the prompts."""
+        self._cache = None
         everyone = torch.arange(self.batch_size, device=self.model.device)
         outputs = [self._forward(prompt, 0, None) for prompt in self.prompts]
-        states = [getattr(output, "past_key_values", None) for output in outputs]
-        self._takes_cache = self._takes_cache and all(isinstance(state, Cache) for state in states)
+        found = [getattr(output, "past_key_values", None) for output in outputs]
+        states = [state for state in found if isinstance(state, Cache)]
+        self._takes_cache = self._takes_cache and len(states) == len(found)
         if self._takes_cache:
             self._keep(grown(states[0]) if len(states) == 1 else joined(*states), everyone, self.prompts[0].ids[:, :0])
         self._opening = torch.stack([output.logits[:, -1].float() for output in outputs])
@@ -136,7 +138,7 @@ class PromptCache:
             encoded = encoder(input_ids=self._all.ids, attention_mask=self._all.mask)
             self._encoded = cast(Tensor, encoded.last_hidden_state)
         output = self.model(
-            encoder_outputs=BaseModelOutput(last_hidden_state=self._encoded[rows]),  # type: ignore[arg-type]
+            encoder_outputs=BaseModelOutput(last_hidden_state=self._encoded[rows]),
             attention_mask=self._all.mask[rows],
             decoder_input_ids=continuation[:, kept or 0 :],
             past_key_values=cache,

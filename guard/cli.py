@@ -1,4 +1,4 @@
-"""The `groundrail` command: check an answer, ask a model under guard, see a demo, evaluate, calibrate.
+"""The `groundrail` command: check an answer, ask a model under guard, see a demo, score a corpus, evaluate, calibrate.
 
 Exit codes: 0 when everything is supported, 1 when something is not, 2 when the command cannot be carried out, its
 output could not be written or the answer says nothing, 130 when it was interrupted.
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from groundrail import __version__
 from groundrail.english.visible import is_blank
@@ -103,10 +103,23 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="see a small model's answers checked against real documents")
     demo.add_argument("--web", action="store_true", help="in a browser, on a page to try your own texts on")
     demo.set_defaults(run=_demo)
+    _add_score(commands)
     add_eval_parser(commands)
     add_calibrate_parser(commands)
     add_serve_parser(commands)
     return parser
+
+
+def _add_score(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    score = commands.add_parser("score", help="score a corpus of claims, on this machine or on Ray")
+    score.add_argument("input", metavar="INPUT", type=Path, help="JSON lines or Parquet with id, claim and source")
+    score.add_argument("--out", required=True, type=Path, metavar="DIR", help="Parquet files; run again to continue")
+    score.add_argument("--engine", choices=("local", "ray"), default="local")
+    score.add_argument("--workers", type=int, default=1, help="actors on Ray, each with a model")
+    score.add_argument("--gpus", type=float, default=0.0, help="of each actor, whole or a fraction")
+    score.add_argument("--entailment", metavar="ID", help="model id or folder of the judge (the built-in one)")
+    score.add_argument("--threshold", type=float, help="score from which a claim is supported (the judge's own)")
+    score.set_defaults(run=_score)
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
@@ -168,6 +181,28 @@ def _ask(options: argparse.Namespace) -> int:
     return SUPPORTED if stream.result.supported else UNSUPPORTED
 
 
+def _score(options: argparse.Namespace) -> int:
+    from functools import partial
+
+    from groundrail.corpus import score_corpus
+    from groundrail.scoring.registry import as_scorer
+
+    with _progress("scoring") as report:
+        counts = score_corpus(
+            options.input,
+            options.out,
+            partial(as_scorer, options.entailment),
+            engine=options.engine,
+            threshold=options.threshold,
+            workers=options.workers,
+            gpus=options.gpus,
+            progress=report,
+        )
+    told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
+    print(f"{counts.total()} rows in {options.out}: {told or 'none'}")
+    return SUPPORTED if set(counts) <= {"supported"} else UNSUPPORTED
+
+
 def _demo(options: argparse.Namespace) -> int:
     if options.web:
         from groundrail.serve.cli import run_demo
@@ -200,8 +235,12 @@ def _guard(
 def _console() -> "Console":
     from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=False)
-    return console if console.is_terminal else Console(highlight=False, width=160, no_color=True)
+    class Output(Console):
+        def on_broken_pipe(self) -> NoReturn:  # rich would leave with exit code 1
+            raise BrokenPipeError("whoever read along has gone")
+
+    console = Output(highlight=False, soft_wrap=False)
+    return console if console.is_terminal else Output(highlight=False, width=160, no_color=True)
 
 
 def _status(doing: str):  # type: ignore[no-untyped-def]

@@ -44,7 +44,7 @@ class Reading:
         asked, all_of = await self._calls.awithin(None, self._form.sorted, step.claims)
         if not asked:
             return all_of([])
-        reader = self._reader or await self._calls.awithin(None, self._read)
+        reader = await self._calls.awithin(None, self._read) if self._reader is None else self._reader
         found = reader.ascore(asked) if step.threshold is None else reader.adecide(asked, step.threshold)
         return all_of(await found)
 

@@ -41,6 +41,13 @@ class Span(_Frozen):
             raise ValueError(f"a span ends before it starts: start={self.start}, end={self.end}")
         return self
 
+    @staticmethod
+    def trimmed(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
+        """Where `text[start:end]` begins and ends without the white space around it, in `text`."""
+        part = text[start:end]
+        start += len(part) - len(part.lstrip())
+        return start, start + len(part.strip())
+
 
 class Citation(Span):
     """The piece of source that speaks for a claim; `score` is P(entailment) of the claim from it alone."""

@@ -61,6 +61,9 @@ def test_the_wheel_holds_the_judge_the_documents_and_the_type_marker(wheel: zipf
     assert "groundrail/entailment/builtin/MODEL_CARD.md" in judge
     assert sum(judge.values()) <= 95e6
     assert {"groundrail/py.typed", "groundrail/documents/lease.txt"} <= set(sizes)
+    assert {name for name in sizes if name.startswith("groundrail/report/templates/")} == {
+        f"groundrail/report/templates/{path.name}" for path in (ROOT / "guard" / "report" / "templates").iterdir()
+    }
 
 
 def test_every_public_name_resolves() -> None:
@@ -103,6 +106,5 @@ def test_importing_loads_no_model_library() -> None:
 def test_versions_agree() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["version"] == groundrail.__version__
-    assert re.match(
-        rf"## {re.escape(groundrail.__version__)}\b", (ROOT / "CHANGELOG.md").read_text().split("\n\n", 2)[2]
-    )
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert next(heading for heading in headings if heading != "Unreleased") == groundrail.__version__

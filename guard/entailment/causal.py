@@ -62,7 +62,7 @@ class CausalEntailment(EntailmentModel):
         self.max_length = longest
         self._answers = _answers(tokenizer)
         self._prefixes = Prefixes(model, cache_bytes)
-        self._prompt_tokens = len(self._prefix("")) + len(self._suffix("")) + _SEAMS
+        self.max_tokens = self.max_length - len(self._prefix("")) - len(self._suffix("")) - _SEAMS
 
     @classmethod
     def from_pretrained(
@@ -92,11 +92,6 @@ class CausalEntailment(EntailmentModel):
             batch_tokens=batch_tokens,
             cache_bytes=cache_bytes,
         )
-
-    @property
-    def max_tokens(self) -> int:
-        """Tokens of premise and claim together: the longest prompt, less the template's own tokens."""
-        return self.max_length - self._prompt_tokens
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Character span of every token of `text`, in order."""

@@ -15,7 +15,7 @@ from torch.nn import functional
 from transformers import PreTrainedModel, T5ForConditionalGeneration
 
 _DTYPES = (torch.float32, torch.bfloat16)
-_ONEDNN = torch.backends.mkldnn.is_available() and hasattr(torch.ops.mkldnn, "_linear_pointwise")
+_ONEDNN: bool = hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
 class PackedT5:
@@ -47,7 +47,7 @@ class PackedT5:
         """Token ids of some texts -> shape (texts, answers), float32."""
         lengths = [len(ids) for ids in texts]
         states = self._encoded(torch.tensor([token for ids in texts for token in ids]), lengths)
-        decoded = self._decoded(states.split(lengths))
+        decoded = self._decoded(torch.split(states, lengths))
         config = self.model.config
         if getattr(config, "scale_decoder_outputs", config.tie_word_embeddings):
             decoded = decoded * config.d_model**-0.5
@@ -66,9 +66,9 @@ class PackedT5:
             start = 0
             for length in lengths:
                 here = slice(start, start + length)
-                parts = [_heads(each[here], attention.n_heads) for each in (query, key, value)]
+                q, k, v = (_heads(each[here], attention.n_heads) for each in (query, key, value))
                 told = functional.scaled_dot_product_attention(
-                    *parts, attn_mask=bias[:, :, :length, :length], scale=1.0
+                    q, k, v, attn_mask=bias[:, :, :length, :length], scale=1.0
                 )
                 mixed[here] = told[0].transpose(0, 1).reshape(length, -1)
                 start += length
@@ -125,7 +125,7 @@ def _linear(inputs: Tensor, layer: torch.nn.Linear) -> Tensor:
 
 def _heads(rows: Tensor, heads: int) -> Tensor:
     """Shape (tokens, heads * d) -> (1, heads, tokens, d)."""
-    return rows.unflatten(-1, (heads, -1)).transpose(0, 1)[None]
+    return rows.view(len(rows), heads, -1).transpose(0, 1)[None]
 
 
 def _linears(model: PreTrainedModel) -> list[torch.nn.Module]:

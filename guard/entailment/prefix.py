@@ -152,8 +152,8 @@ class PrefixEntailment(NLIModel):
         self.max_tokens = int(model.config.max_position_embeddings) - _FIRST - 4
         self._cache: OrderedDict[str, _Kept] = OrderedDict()
         self._lock = threading.Lock()
-        names = {str(name).lower(): index for index, name in model.config.id2label.items()}
-        self._order = [names[name] for name in ("entailment", "neutral", "contradiction")]
+        names = {str(name).lower(): index for index, name in (model.config.id2label or {}).items()}
+        self._order: list[int] = [int(names[name]) for name in ("entailment", "neutral", "contradiction")]
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Character span of every token of `text`, in order."""
@@ -217,7 +217,8 @@ class PrefixEntailment(NLIModel):
         x, _ = read(self.model, ids, positions, queries, kept.states)
         starts = np.cumsum([0, *(len(claim) for claim in claims[:-1])])
         logits = classified(self.model, x[torch.from_numpy(starts)]).float() / self.temperature
-        return torch.softmax(logits, dim=-1)[:, self._order].double().cpu().numpy()  # type: ignore[no-any-return]
+        probabilities: FloatArray = torch.softmax(logits, dim=-1)[:, self._order].double().cpu().numpy()
+        return probabilities
 
 
 def _refuse_long(tokens: int, limit: int) -> None:

@@ -62,7 +62,7 @@ class Seq2SeqEntailment(EntailmentModel):
             raise ModelError("the model's config has no decoder_start_token_id, so its decoder cannot start")
         self._decoder_start = int(start)
         prompt = pretrained.encode(tokenizer, [self._prompt("", "")], self.max_length)[0]["input_ids"]
-        self._prompt_tokens = len(prompt) + _SEAMS
+        self.max_tokens = self.max_length - len(prompt) - _SEAMS
 
     @classmethod
     def from_pretrained(
@@ -90,11 +90,6 @@ class Seq2SeqEntailment(EntailmentModel):
             max_length=max_length,
             batch_tokens=batch_tokens,
         )
-
-    @property
-    def max_tokens(self) -> int:
-        """Tokens of premise and claim together: the longest prompt, less the template's own tokens."""
-        return self.max_length - self._prompt_tokens
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Character span of every token of `text`, in order."""

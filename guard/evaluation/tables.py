@@ -79,8 +79,8 @@ def print_summaries(summaries: Sequence[Summary], scorer: str) -> None:
     for margin in sorted({margin for s in summaries for margin, _ in s.margins}):
         row(f"best of group by {margin:.3g}", [_number(dict(s.margins).get(margin)) for s in summaries])
     if any(s.systems for s in summaries):
-        row("Pearson r over systems", [_number(s.systems and s.systems.pearson) for s in summaries])
-        row("Spearman rho over systems", [_number(s.systems and s.systems.spearman) for s in summaries])
+        row("Pearson r over systems", [_number(s.systems.pearson if s.systems else None) for s in summaries])
+        row("Spearman rho over systems", [_number(s.systems.spearman if s.systems else None) for s in summaries])
     for label, name in sorted({(kind.label, kind.name) for s in summaries for kind in s.kinds}):
         cells = [
             "".join(

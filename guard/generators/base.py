@@ -50,6 +50,7 @@ class Session(Protocol):
 
     def close(self) -> None:
         """No more will be asked: free caches, connections, slots. May be called more than once."""
+        return
 
 
 @runtime_checkable

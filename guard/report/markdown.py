@@ -50,11 +50,11 @@ def _held_back(result: GuardResult) -> Iterator[str]:
 
 def _reason(sentence: CheckedSentence) -> str:
     """Why, with the deciding place in full."""
-    why = _escaped(rows.why(sentence.reason))
     places = rows.passages(sentence)
     if not places:
-        return why
-    return f"{why}; {places[0].label.lower()}: “{_escaped(places[0].citation.text)}” {_where(places[0].citation)}"
+        return _escaped(sentence.reason or "")
+    place = places[0]
+    return f"{_escaped(rows.leading_to(sentence, place))}: “{_escaped(place.citation.text)}” {_where(place.citation)}"
 
 
 def _where(citation: Citation) -> str:

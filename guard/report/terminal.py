@@ -69,16 +69,15 @@ def _print(mark: str, verdict: str, score: float | None, text: str, style: str, 
 
 def _explained(sentence: CheckedSentence, named: bool) -> list[str]:
     """Why, and the place in the source that decides: what supports it, else what contradicts it or is nearest."""
-    why, places = rows.why(sentence.reason), rows.passages(sentence)
+    places = rows.passages(sentence)
     if not places:
-        return [why] if why else []
+        return [sentence.reason] if sentence.reason else []
     place = places[0]
     text = shorten(_one_line(place.citation.text), _LONGEST_PASSAGE, placeholder=" …")
     quoted = f"“{text}”" + (f" ({_one_line(place.citation.document_id)})" if named else "")
     if place.stance == "for":
         return [f"↳ {quoted}"]
-    label = "nearest" if place.stance == "near" else place.label.lower()
-    return [f"{why}: {quoted}" if why == label else f"{why}; {label}: {quoted}"]
+    return [f"{rows.leading_to(sentence, place)}: {quoted}"]
 
 
 def _mark(sentence: CheckedSentence) -> str:

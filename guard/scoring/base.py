@@ -3,7 +3,8 @@
 A scorer reads a source once and answers for as many claims as an answer has.
 """
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
@@ -29,6 +30,20 @@ class Score:
     exact: bool = True
     note: str | None = None
     refusal: str | None = None
+
+
+def below_all(value: float) -> float:
+    """A score's place in a ranking: NaN comes last."""
+    return -math.inf if math.isnan(value) else value
+
+
+def best_first(citations: Iterable[Citation]) -> tuple[Citation, ...]:
+    """Each place once, with the best score it has, the best place first, equals in order and NaN last."""
+    ranked = sorted(citations, key=lambda citation: below_all(citation.score), reverse=True)
+    places: dict[tuple[str, int, int], Citation] = {}
+    for citation in ranked:
+        places.setdefault((citation.document_id, citation.start, citation.end), citation)
+    return tuple(places.values())
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
-from groundrail.types import Citation, Document, Source, as_documents
+from groundrail.types import Citation, Document, Source, Span, as_documents
 
 if TYPE_CHECKING:
     import torch
@@ -165,10 +165,8 @@ def _loaded(
 
 def _citation(document: Document, start: int, end: int, gain: float) -> Citation:
     """The chunk without white space at its ends."""
-    text = document.text[start:end]
-    start += len(text) - len(text.lstrip())
-    text = text.strip()
-    return Citation(document_id=document.id, start=start, end=start + len(text), text=text, score=gain)
+    start, end = Span.trimmed(document.text, start, end)
+    return Citation(document_id=document.id, start=start, end=end, text=document.text[start:end], score=gain)
 
 
 def _chunks(document: Document, spans: Sequence[tuple[int, int]], size: int | None) -> Iterator[tuple[int, int]]:
@@ -178,7 +176,7 @@ def _chunks(document: Document, spans: Sequence[tuple[int, int]], size: int | No
     """
     from groundrail.sentences import split
 
-    ends = {part.start + len(part.text.rstrip()) for part in split(document.text)}
+    ends = {Span.trimmed(document.text, part.start, part.end)[1] for part in split(document.text)}
     first = 0
     while first < len(spans):
         last = len(spans) if size is None else min(first + size, len(spans))

@@ -1,4 +1,4 @@
-"""The sentences of a source, searchable by their words (BM25, by bm25s).
+"""The sentences of a source, searchable by their words.
 
 What a sentence says about a claim belongs to the scorers.
 """
@@ -6,15 +6,14 @@ What a sentence says about a claim belongs to the scorers.
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-import bm25s  # type: ignore[import-untyped]
 import numpy as np
 from numpy.typing import NDArray
 
-from groundrail.english.stems import stems
 from groundrail.entailment.base import EntailmentModel
 from groundrail.scoring.passages import Passage, fitted
+from groundrail.scoring.word_index import WordIndex
 from groundrail.sentences import split
-from groundrail.types import Document
+from groundrail.types import Document, Span
 
 
 class SentenceIndex:
@@ -24,18 +23,11 @@ class SentenceIndex:
         self.passages: list[Passage] = []
         for document in documents:
             self.passages += fitted(_sentences(document, model), longest, model)
-        words = [stems(passage.text) for passage in self.passages]
-        self._bm25: bm25s.BM25 | None = None
-        if any(words):
-            self._bm25 = bm25s.BM25()
-            self._bm25.index(words, show_progress=False)
+        self._words = WordIndex([passage.text for passage in self.passages])
 
     def likeness(self, claim: str) -> NDArray[np.float64]:
         """How much every sentence has of the claim's words, shape (sentences,); 0 where they share none."""
-        words = [word for word in dict.fromkeys(stems(claim)) if self._bm25 and word in self._bm25.vocab_dict]
-        if self._bm25 is None or not words:
-            return np.zeros(len(self.passages))
-        return np.asarray(self._bm25.get_scores(words), dtype=np.float64)
+        return self._words.likeness(claim)
 
     def before(self, place: int) -> int | None:
         """The sentence before this one in its document, None for the first."""
@@ -47,8 +39,6 @@ def _sentences(document: Document, model: EntailmentModel) -> Iterator[Passage]:
     """Sentences without white space at their ends, their tokens counted in one pass over the document."""
     starts = [start for start, _ in model.offsets(document.text)]
     for part in split(document.text):
-        bare = part.text.strip()
-        if bare:
-            start = part.start + part.text.find(bare)
-            end = start + len(bare)
+        start, end = Span.trimmed(document.text, part.start, part.end)
+        if start < end:
             yield Passage(document, start, end, bisect_left(starts, end) - bisect_left(starts, start))

@@ -5,7 +5,7 @@ nothing to do with the claim, each of which it may misjudge. Word likeness is BM
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -110,12 +110,13 @@ def _scored(premises: Sequence[_Premise], judged: Sequence[FloatArray], index: S
     value = max(float(row[0]) for _, row in known)
     won = next(premise for premise, row in known if row[0] == value)
     cited = max(won.places, key=lambda place: float(alone[place][0]) if place in alone else -1.0)
-    conflict = max(alone, key=lambda place: float(alone[place][2]), default=None)
-    contradicted = conflict is not None and alone[conflict][2] > max(value, 0.5)
-    return Score(
-        value, (_cited(index, cited, value),), _cited(index, conflict, alone[conflict][2]) if contradicted else None
-    )  # type: ignore[index]
+    return Score(value, (index.passages[cited].cite(value),), _conflict(alone, value, index))
 
 
-def _cited(index: SentenceIndex, place: int, score: float) -> Citation:
-    return index.passages[place].cite(float(score))
+def _conflict(alone: Mapping[int, FloatArray], value: float, index: SentenceIndex) -> Citation | None:
+    """The sentence that contradicts the claim most, where that is likelier than not and than that one says it."""
+    contradicted = {place: float(row[2]) for place, row in alone.items() if row[2] > max(value, 0.5)}
+    if not contradicted:
+        return None
+    place = max(contradicted, key=contradicted.__getitem__)
+    return index.passages[place].cite(contradicted[place])

@@ -6,11 +6,12 @@ Which sentences a claim is scored against, and what their scores mean, belongs t
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from groundrail.entailment.base import EntailmentModel, FloatArray
 from groundrail.errors import ClaimTooLongError
-from groundrail.scoring.base import Score
-from groundrail.types import Citation, Document, Source, as_documents
+from groundrail.scoring.base import Score, below_all, best_first
+from groundrail.types import Citation, Document, Source, Span, as_documents
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,6 +35,12 @@ class Passage:
         """This passage as a citation."""
         return Citation(document_id=self.document.id, start=self.start, end=self.end, text=self.text, score=score)
 
+    @classmethod
+    def trimmed(cls, document: Document, start: int, end: int, model: EntailmentModel) -> Self:
+        """A slice without white space at its ends, its tokens counted by `model`."""
+        start, end = Span.trimmed(document.text, start, end)
+        return cls(document, start, end, len(model.offsets(document.text[start:end])))
+
 
 def sentences(source: Source, model: EntailmentModel) -> list[list[Passage]]:
     """The sentences of every document, in order, blank ones and blank documents left out."""
@@ -41,18 +48,11 @@ def sentences(source: Source, model: EntailmentModel) -> list[list[Passage]]:
 
     documents = []
     for document in as_documents(source):
-        found = [_trimmed(document, part.start, part.end, model) for part in split(document.text)]
+        found = [Passage.trimmed(document, part.start, part.end, model) for part in split(document.text)]
         passages = [passage for passage in found if passage.end > passage.start]
         if passages:
             documents.append(passages)
     return documents
-
-
-def _trimmed(document: Document, start: int, end: int, model: EntailmentModel) -> Passage:
-    text = document.text[start:end]
-    start += len(text) - len(text.lstrip())
-    end = start + len(text.strip())
-    return Passage(document, start, end, len(model.offsets(document.text[start:end])))
 
 
 def room(claim: str, model: EntailmentModel) -> int:
@@ -80,8 +80,8 @@ def fitted(passages: Iterable[Passage], size: int, model: EntailmentModel) -> li
             continue
         half = _cut(passage, min(size, passage.tokens - 1), model)
         pieces_of_it = (
-            _trimmed(passage.document, passage.start, half, model),
-            _trimmed(passage.document, half, passage.end, model),
+            Passage.trimmed(passage.document, passage.start, half, model),
+            Passage.trimmed(passage.document, half, passage.end, model),
         )
         waiting += [piece for piece in reversed(pieces_of_it) if piece.end > piece.start]
     return pieces
@@ -117,19 +117,14 @@ def as_many_as_fit(ranked: Sequence[Passage], size: int, model: EntailmentModel)
 
 def ranked(scores: FloatArray) -> list[int]:
     """Indices from the highest score to the lowest, equals in order, NaN last."""
-    return sorted(range(len(scores)), key=lambda index: _below_all(float(scores[index])), reverse=True)
-
-
-def _below_all(value: float) -> float:
-    return -math.inf if math.isnan(value) else value
+    return sorted(range(len(scores)), key=lambda index: below_all(float(scores[index])), reverse=True)
 
 
 def cited(passages: Iterable[Passage], score_of: Callable[[Passage], float]) -> tuple[Citation, ...]:
     """Citations of passages, the best score first."""
-    citations = [passage.cite(score_of(passage)) for passage in passages]
-    return tuple(sorted(citations, key=lambda citation: _below_all(citation.score), reverse=True))
+    return best_first(passage.cite(score_of(passage)) for passage in passages)
 
 
 def best(scores: Sequence[Score]) -> Score:
     """The highest of a claim's scores against each document; NaN where there is none."""
-    return max(scores, key=lambda score: _below_all(score.value), default=Score(math.nan))
+    return max(scores, key=lambda score: below_all(score.value), default=Score(math.nan))

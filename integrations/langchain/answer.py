@@ -8,11 +8,16 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
 from typing import TypeAlias
 
-from langchain_core.callbacks import AsyncCallbackManager, BaseCallbackManager, CallbackManager
+from langchain_core.callbacks import (
+    AsyncCallbackHandler,
+    AsyncCallbackManager,
+    BaseCallbackHandler,
+    BaseCallbackManager,
+    CallbackManager,
+)
 from langchain_core.callbacks.manager import BaseRunManager
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, patch_config, set_config_context
-from langchain_core.tracers._streaming import _StreamingCallbackHandler, _V2StreamingCallbackHandler
 
 from groundrail.errors import UnsupportedError
 from groundrail.generators import Generator
@@ -100,12 +105,22 @@ def inner_config(
     manager = (AsyncCallbackManager if is_async else CallbackManager)([], parent_run_id=parent)
     if isinstance(around, BaseRunManager | BaseCallbackManager):
         for handler in around.inheritable_handlers:
-            if not isinstance(handler, (_StreamingCallbackHandler, _V2StreamingCallbackHandler)):
+            if not forwards_tokens(handler):
                 manager.add_handler(handler)
         manager.add_tags(around.inheritable_tags)
         manager.add_metadata(around.inheritable_metadata)
     manager.add_handler(SourceCollector(sources))
     return patch_config(config, callbacks=manager)
+
+
+def forwards_tokens(handler: BaseCallbackHandler) -> bool:
+    """Whether a handler gives raw tokens to a consumer: it taps runs, or takes a model's stream event by event.
+
+    langchain-core streams to a consumer by these methods alone; the second came after 1.0.
+    """
+    taps = any(hasattr(handler, name) for name in ("tap_output_iter", "tap_output_aiter"))
+    unused = [getattr(base, "on_stream_event", None) for base in (BaseCallbackHandler, AsyncCallbackHandler)]
+    return taps or getattr(type(handler), "on_stream_event", None) not in [None, *unused]
 
 
 class _Started(Generator):

@@ -56,7 +56,8 @@ def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
         config = MPNetConfig.from_pretrained(folder)
         tokenizer = AutoTokenizer.from_pretrained(folder)
         weights = restored(load_file(folder / "model.safetensors"), dtype)
-    model = MPNetForSequenceClassification.from_pretrained(None, config=config, state_dict=weights, dtype=dtype)
+    model = MPNetForSequenceClassification(config)
+    model.load_state_dict(weights, assign=True)
     model.to(torch.device(device))  # type: ignore[arg-type]
     return DetailCheck(CrossEncoderEntailment(model, tokenizer))
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 from groundrail.english import words
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.scoring.q2.candidates import Candidate, Kind
+from groundrail.types import Span
 
 if TYPE_CHECKING:
     import torch
@@ -44,15 +45,11 @@ class TemplateQuestions:
 
         sentences = split(claim)
         return [
-            [_asked(sentence.text.strip(), answer, sentence.start + _indent(sentence.text))]
+            [_asked(sentence.text.strip(), answer, Span.trimmed(claim, sentence.start)[0])]
             for answer in answers
             for sentence in sentences
             if sentence.start <= answer.start < sentence.end
         ]
-
-
-def _indent(text: str) -> int:
-    return len(text) - len(text.lstrip())
 
 
 def _asked(sentence: str, answer: Candidate, offset: int) -> str:

@@ -21,7 +21,7 @@ from groundrail.scoring.q2.candidates import candidates
 from groundrail.scoring.q2.exchanges import Exchange, Label, normalised, response_score, token_f1
 from groundrail.scoring.q2.personal import is_personal
 from groundrail.scoring.q2.questions import QuestionGenerator, Seq2SeqQuestions, TemplateQuestions
-from groundrail.types import Citation, Document, Source, as_documents
+from groundrail.types import Citation, Document, Source, Span, as_documents
 
 Variant: TypeAlias = Literal["base", "filter", "top-k"]
 """The rows of the paper's table 7: the main setting, the personal filter, the filter and five questions a span."""
@@ -210,6 +210,5 @@ def _sentence_of(answer: Answer, document: Document, score: float) -> Citation:
     from groundrail.sentences import split
 
     touched = [s for s in split(document.text) if s.start < answer.end and answer.start < s.end]
-    start, end = touched[0].start, touched[-1].start + len(document.text[touched[-1].start : touched[-1].end].rstrip())
-    start += len(document.text[start:end]) - len(document.text[start:end].lstrip())
+    start, end = Span.trimmed(document.text, touched[0].start, touched[-1].end)
     return Citation(document_id=document.id, start=start, end=end, text=document.text[start:end], score=score)

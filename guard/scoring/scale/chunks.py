@@ -3,11 +3,13 @@
 What a window says about a claim belongs to the scorers.
 """
 
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.types import Span
 
 Offsets: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
 """Character span of every token of a text, in order."""
@@ -16,13 +18,20 @@ Offsets: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
 class Windows:
     """A document tokenized once, to be cut into windows of any size.
 
-    `offsets` is the tokenizer's; a window is measured as it will be read, on its own.
+    `offsets` is the tokenizer's; a window is measured as it will be read, on its own. The document is tokenized in
+    parts of at most `part` characters, cut before white space, which bounds the memory that a long one takes.
     """
 
-    def __init__(self, text: str, offsets: Offsets) -> None:
+    def __init__(self, text: str, offsets: Offsets, part: int = 500_000) -> None:
         self.text = text
         self._offsets = offsets
-        self._starts = [0, *(start for start, _ in offsets(text)[1:])]
+        self._starts = array("q")
+        begin = 0
+        while begin < len(text):
+            end = _part_end(text, begin, part)
+            self._starts.extend(begin + start for start, _ in offsets(text[begin:end]))
+            begin = end
+        self._starts[:1] = array("q", [0])  # the first window begins with the text
         self._cut: dict[tuple[int, float], list[tuple[int, int]]] = {}
 
     def cut(self, size: int, overlap: float) -> list[tuple[int, int]]:
@@ -48,7 +57,7 @@ class Windows:
         begin = 0
         while True:
             end = self._fitting_end(begin, size)
-            span = _trimmed(self.text, self._place(begin), self._place(end))
+            span = Span.trimmed(self.text, self._place(begin), self._place(end))
             if span[0] < span[1] and (not spans or spans[-1][1] < span[1]):
                 spans.append(span)
             if end >= len(self._starts):
@@ -88,7 +97,9 @@ class Windows:
         return self._starts[token] if token < len(self._starts) else len(self.text)
 
 
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without white space at its ends."""
-    inner = text[start:end]
-    return start + len(inner) - len(inner.lstrip()), end - len(inner) + len(inner.rstrip())
+def _part_end(text: str, begin: int, part: int) -> int:
+    """Before the last white space of the part from `begin`, or where the part is full; the text's end in the last one."""
+    end = begin + part
+    if end >= len(text):
+        return len(text)
+    return next((place for place in range(end, begin, -1) if text[place].isspace()), end)

@@ -264,7 +264,4 @@ class _Read:
 
     def passage(self, start: int, end: int) -> Passage:
         """A slice without white space at its ends."""
-        text = self.document.text[start:end]
-        start += len(text) - len(text.lstrip())
-        text = text.strip()
-        return Passage(self.document, start, start + len(text), len(self._entailment.offsets(text)))
+        return Passage.trimmed(self.document, start, end, self._entailment)

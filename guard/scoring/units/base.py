@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from groundrail.errors import InputError
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
-from groundrail.types import Citation, Source
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, best_first
+from groundrail.types import Source
 
 Aggregate: TypeAlias = Literal["mean", "minimum"]
 
@@ -99,9 +99,4 @@ class UnitScorer(Scorer):
             value = math.nan
         else:
             value = min(values) if self.aggregate == "minimum" else math.fsum(values) / len(values)
-        citations: dict[tuple[str, int, int], Citation] = {}
-        for citation in (citation for score in scores for citation in score.citations):
-            place = (citation.document_id, citation.start, citation.end)
-            if place not in citations or citations[place].score < citation.score:
-                citations[place] = citation
-        return Score(value, tuple(sorted(citations.values(), key=lambda found: -found.score)))
+        return Score(value, best_first(citation for score in scores for citation in score.citations))

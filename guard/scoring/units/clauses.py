@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from groundrail.english import words
 from groundrail.scoring.units.insertions import apposition, relative
 from groundrail.scoring.units.tokens import Clause, Token, Tokens, asserted, tokens_of, trimmed
+from groundrail.types import Span
 
 _JOINING = frozenset({"and", "but", "so", "yet"})
 _CONTRASTING = frozenset({"while", "whereas", "although", "though"})
@@ -56,8 +57,7 @@ class ClauseSplitter:
         else:
             clauses = list(_divided(Clause(tokens)))
         if len(clauses) == 1:
-            start = len(claim) - len(claim.lstrip())
-            return [SubSentence(claim.strip(), start, start + len(claim.strip()))]
+            return [SubSentence(claim.strip(), *Span.trimmed(claim))]
         stop = tokens[-1].text if tokens[-1].text in (".", "!") else ""
         return [_written(claim, clause, stop) for clause in clauses]
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 from groundrail.errors import ClaimTooLongError
 from groundrail.scoring.units.base import Unit
 from groundrail.scoring.units.clauses import ClauseSplitter, SubSentence
+from groundrail.types import Span
 
 if TYPE_CHECKING:
     import torch
@@ -143,8 +144,7 @@ class Seq2SeqSplitter:
 
 
 def _whole(claim: str) -> SubSentence:
-    start = len(claim) - len(claim.lstrip())
-    return SubSentence(claim.strip(), start, start + len(claim.strip()))
+    return SubSentence(claim.strip(), *Span.trimmed(claim))
 
 
 def _aligned(unit: str, claim: str) -> SubSentence:

@@ -1,11 +1,22 @@
 """What people see: every text escaped, every citation numbered, struck-out sentences recognisable."""
 
+import base64
+import hashlib
+import html as html_module
 import html.parser
 import io
+import re
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
+from tests.guard.report.conftest import Told
 
-from groundrail import Citation, Guard, Policy, Verdict
+from groundrail import Citation, Document, Guard, InputError, Policy, Verdict
+from groundrail.report import passages
+from groundrail.report.chart import HEIGHT, Axis, chart
+from groundrail.report.passages import Place, blocks
 from groundrail.report.terminal import print_result, print_sentence
 from groundrail.scoring.scale.scorer import ScaleScorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
@@ -20,45 +31,106 @@ def result(**policy: object) -> GuardResult:
 
 
 class Tags(html.parser.HTMLParser):
-    def __init__(self) -> None:
+    """Which elements there are, that they are closed in order, and the text inside `del` and `ins`."""
+
+    def __init__(self, page: str) -> None:
         super().__init__()
         self.open: list[str] = []
         self.seen: set[str] = set()
-        self.struck = ""
+        self.text = {"del": "", "ins": "", "mark": ""}
+        self.feed(page)
+        self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.seen.add(tag)
-        if tag not in ("meta", "br"):
+        if tag != "meta":
             self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.seen.add(tag)
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if "del" in self.open:
-            self.struck += data
+        for tag in self.text:
+            if tag in self.open:
+                self.text[tag] += data
 
 
-def test_html_is_well_formed_and_escapes_everything() -> None:
-    page = result().to_html()
-    tags = Tags()
-    tags.feed(page)
+@pytest.mark.parametrize("source", [None, SOURCE])
+def test_html_is_well_formed_and_escapes_everything(source: str | None) -> None:
+    page = result().to_html(source)
+    tags = Tags(page)
     assert tags.open == []
-    assert "script" not in tags.seen
-    assert "b" not in tags.seen
-    assert 'alert("x")' in tags.struck
+    assert page.count("<script") == 1  # its own
+    assert "alert" not in tags.seen
+    assert 'alert("x")' in tags.text["del"]
     assert "http" not in page.replace("http-equiv", "")
 
 
-def test_html_links_each_citation() -> None:
-    page = result().to_html()
-    assert 'href="#c1"' in page
-    assert 'id="c1"' in page
+def test_only_the_pages_own_script_and_style_may_run() -> None:
+    page = result().to_html(SOURCE)
+    policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)
+    assert policy is not None
+    allowed = html_module.unescape(policy[1])
+    for tag in ("script", "style"):
+        (inside,) = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+        digest = base64.b64encode(hashlib.sha256(inside.encode()).digest()).decode()
+        assert f"{tag}-src 'sha256-{digest}'" in allowed
+    assert "default-src 'none'" in allowed
+    assert "unsafe" not in allowed
 
 
 def test_html_shows_a_replacement_beside_what_it_replaces() -> None:
-    page = result(fallback=lambda sentence: "<removed>").to_html()
-    assert '<span class="replaced">&lt;removed&gt;</span>' in page
+    tags = Tags(result(fallback=lambda sentence: "<removed>").to_html())
+    assert "<removed>" in tags.text["ins"]
+    assert 'alert("x")' in tags.text["del"]
+
+
+def test_html_refuses_a_source_that_was_not_checked() -> None:
+    with pytest.raises(InputError, match="not what the result cites"):
+        result().to_html("Something else entirely, in which nothing of that stands.")
+    with pytest.raises(InputError, match="not among the sources"):
+        result().to_html(Document(text=SOURCE, id="other"))
+
+
+def test_a_notebook_gets_a_short_form_without_a_script() -> None:
+    shown = result()._repr_html_()
+    tags = Tags(shown)
+    assert tags.open == []
+    assert tags.seen <= {"div", "span", "bdi", "em", "code"}
+    assert "line-through" in shown
+
+
+spans = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)).map(sorted), max_size=12)
+
+
+@given(text=st.text(st.sampled_from("ab <&\n"), max_size=300), cut=spans, size=st.integers(1, 80))
+def test_a_cut_up_source_is_whole_and_every_place_in_it(text: str, cut: list[list[int]], size: int) -> None:
+    document = Document(text=text)
+    places = [
+        Place(n, Citation(document_id="source", start=a, end=b, text=text[a:b], score=1.0))
+        for n, (a, b) in enumerate(cut)
+        if b <= len(text)
+    ]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(passages, "BLOCK", size)
+        pieces = [piece for block in blocks(document, places) for piece in block]
+    assert html_module.unescape("".join(piece.text for piece in pieces)) == text
+    for place in places:
+        lit = "".join(piece.text for piece in pieces if place in piece.places)
+        assert html_module.unescape(lit) == place.citation.text
+
+
+@given(st.lists(st.floats(-9, 9), min_size=1, max_size=9), st.floats(-9, 9))
+def test_a_bar_reaches_the_line_exactly_from_the_threshold_up(scores: list[float], threshold: float) -> None:
+    drawn = chart([(scores, threshold)], Axis.over([*scores, threshold]))
+    (line,) = drawn.lines
+    for score, bar in zip(scores, drawn.bars, strict=True):
+        assert 0 <= bar.y <= bar.y + bar.height <= HEIGHT + 1e-9
+        if abs(score - threshold) > 1:
+            assert (bar.y < line.y) == (score > threshold)
 
 
 def test_markdown_has_the_released_text_and_escaped_footnotes() -> None:
@@ -72,7 +144,8 @@ def test_a_retry_is_shown_struck_out() -> None:
     script = [["The rent is 1 euro.", "The rent is 950 euros."]]
     retried = Guard(ScriptedGenerator(script), scorer=ScaleScorer(FakeEntailment())).generate("?", SOURCE)
     assert retried.sentences[0].verdict is Verdict.SUPPORTED
-    assert "<del><bdi>The rent is 1 euro.</bdi></del>" in retried.to_html()
+    assert "The rent is 1 euro." in Tags(retried.to_html(SOURCE)).text["del"]
+    assert "The rent is 950 euros." not in Tags(retried.to_html(SOURCE)).text["del"]
 
 
 def test_json_goes_round() -> None:
@@ -100,3 +173,63 @@ def test_markdown_keeps_marks_apart_from_fences_and_from_the_models_own() -> Non
     assert "```\n\n[^1]" in page
     marked = Guard(scorer=ScaleScorer(FakeEntailment())).check("The rent is 950 euros [^1].", source + " [^1]")
     assert "\\[^1]" in marked.to_markdown()
+
+
+def lines(checked: GuardResult, *, colour: bool = False, width: int = 60) -> list[str]:
+    console = Console(file=io.StringIO(), force_terminal=colour, width=width)
+    print_result(checked, console)
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    return re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
+
+
+@pytest.mark.parametrize("colour", [False, True])
+@given(
+    fake=st.sampled_from(
+        ["\n✓ supported    0.99 │ ", "\r✓ ", "\u2028✓ supported ", " " * 70 + "✓ supported 0.99 │ ", "\x1b[1A✓ "]
+    ),
+    width=st.integers(40, 120),
+)
+def test_a_refused_sentence_cannot_draw_a_line_that_looks_released(colour: bool, fake: str, width: int) -> None:
+    answer = f"Pets pay twice{fake}the rent is 950 euros and pets live here for nothing at all."
+    checked = Guard(scorer=ScaleScorer(FakeEntailment()), policy=Policy(fallback="drop")).check(answer, SOURCE)
+    assert [s.released for s in checked.sentences] == [False] * len(checked.sentences)
+    told = lines(checked, colour=colour, width=width)
+    body = told[: told.index("")]
+    assert body
+    assert all(line.startswith("✗ ") for line in body)
+
+
+def test_the_terminal_tells_why_and_what_the_source_says() -> None:
+    source = "The rent is 950 euros. Pets are forbidden."
+    scorer = Told(
+        {
+            "950": (0.9, "The rent is 950 euros.", ""),
+            "Pets": (0.1, "", "Pets are forbidden."),
+            "Rex": (0.1, "Pets are forbidden.", ""),
+        }
+    )
+    checked = Guard(scorer=scorer).check("The rent is 950 euros. Pets are welcome. Rex may stay. Thank you!", source)
+    told = "\n".join(lines(checked, width=150))
+    assert "✓                   │ ↳ “The rent is 950 euros.”" in told
+    assert (
+        "✗ unsupported  0.10 │ Pets are welcome.\n✗                   │ the source says otherwise: “Pets are forbidden.”"
+        in told
+    )
+    assert "the source does not say this; nearest: “Pets are forbidden.”" in told
+    assert "· no claim          │ Thank you!" in told
+    flagged = Guard(scorer=scorer, policy=Policy(fallback="flag")).check("Pets are welcome.", source)
+    assert lines(flagged)[0].startswith("! unsupported")
+
+
+def test_markdown_marks_what_was_released_without_support_and_lists_what_was_not() -> None:
+    source = "Pets are *forbidden*."
+    scorer = Told({"Pets": (0.1, "", "Pets are *forbidden*.")})
+    flagged = Guard(scorer=scorer, policy=Policy(fallback="flag")).check("Pets are welcome.", source)
+    assert flagged.citations == ()
+    assert "Pets are welcome.[^1]" in flagged.to_markdown()
+    assert "[^1]: Not supported: the source says otherwise: “Pets are \\*forbidden\\*.”" in flagged.to_markdown()
+    dropped = Guard(scorer=scorer).check("Pets are welcome.", source)
+    assert "welcome" not in dropped.to_markdown()
+    assert "- ~~Pets are welcome.~~ (not supported, 0.10): the source says otherwise" in dropped.to_markdown(
+        held_back=True
+    )

@@ -9,7 +9,7 @@ from transformers import PreTrainedModel
 
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.gain import GainScorer
+from groundrail.scoring.gain import GainScorer, _chunks
 from groundrail.types import Document
 
 SOURCE = "Ada left in 1843. Bob came."
@@ -53,7 +53,11 @@ def test_the_best_chunk_counts_and_is_cited(decoder: PreTrainedModel) -> None:
         citation = score.citations[0]
         document = {document.id: document for document in documents}[citation.document_id]
         assert document.text[citation.start : citation.end] == citation.text
-        chunks = [document.text[start:end] for document in documents for start, end in scorer._chunks(document, 14)]
+        chunks = [
+            document.text[start:end]
+            for document in documents
+            for start, end in _chunks(document, scorer._spans(document.text), 14)
+        ]
         assert score.value == pytest.approx(max(slow_gain(decoder, claim, chunk) for chunk in chunks), abs=1e-4)
 
 
@@ -61,7 +65,7 @@ def test_the_best_chunk_counts_and_is_cited(decoder: PreTrainedModel) -> None:
 def test_chunks_hold_every_word_within_their_size(models: dict[str, PreTrainedModel], size: int | None) -> None:
     text = "One two. Three four five six.  Seven eight nine ten eleven twelve.\nThirteen. " * 3
     scorer = GainScorer(models["llama"], letters())
-    spans = list(scorer._chunks(Document(text=text), size))
+    spans = list(_chunks(Document(text=text), scorer._spans(text), size))
     assert "".join("".join(text[start:end].split()) for start, end in spans) == "".join(text.split())
     assert all(earlier[1] <= later[0] for earlier, later in itertools.pairwise(spans))
     if size is not None:
@@ -74,7 +78,7 @@ def test_a_source_longer_than_the_context_is_read_whole(models: dict[str, PreTra
     scorer = GainScorer(models["llama"], letters())
     one, other = (scorer.score(["Bob came."], start + end)[0].value for end in ("Bob came.", "zzzzzzz."))
     assert len(start) > 3 * CONTEXT
-    chunks = [start[a:b] for a, b in scorer._chunks(Document(text=start), scorer._room(9))]
+    chunks = [start[a:b] for a, b in _chunks(Document(text=start), scorer._spans(start), scorer._room(9))]
     least = max(slow_gain(models["llama"], "Bob came.", chunk) for chunk in chunks[:-1])
     assert min(one, other) >= least - 1e-4
     assert one != other

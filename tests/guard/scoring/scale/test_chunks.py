@@ -81,6 +81,14 @@ def test_short_words_are_never_cut(parts, size, overlap) -> None:
         assert end == len(text) or text[end] == " "
 
 
+@given(texts, st.integers(2, 40), st.integers(1, 60))
+@settings(deadline=None)
+def test_tokenizing_in_parts_gives_the_same_windows(text, size, part) -> None:
+    """Of words, which no part divides unless it is shorter than one."""
+    longest = max(map(len, text.split()), default=0)
+    assert Windows(text, words, part + longest).cut(size, 0.25) == Windows(text, words).cut(size, 0.25)
+
+
 def test_a_word_longer_than_a_window_is_cut() -> None:
     text = "so " + "x" * 100 + " it is"
     spans = Windows(text, syllables).cut(8, 0.25)

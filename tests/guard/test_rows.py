@@ -1,0 +1,101 @@
+"""Rows of a corpus: every row gets its verdict, and a bad one costs only itself."""
+
+import json
+
+import pytest
+
+from groundrail.corpus import results, score_corpus
+from groundrail.errors import InputError, ScoringError
+from groundrail.rows import COLUMNS, scored_rows
+from groundrail.scoring.scale.scorer import ScaleScorer
+from groundrail.testing import FakeEntailment
+
+SOURCE = "The rent is due in march. Keys were lost. Cats are not allowed."
+ROWS = [
+    {"id": "a", "claim": "Keys were lost.", "source": SOURCE},
+    {"id": "b", "claim": "Dogs are allowed.", "source": SOURCE},
+    {"id": "c", "claim": "Cats are not allowed.", "source": ["Nothing here.", SOURCE]},
+    {"id": "d", "claim": " ", "source": SOURCE},
+    {"id": "e", "claim": "Keys were lost.", "source": " "},
+    {"id": "f", "claim": "Keys were lost.", "source": None},
+    {"id": "g", "source": SOURCE},
+    {"id": "h", "claim": "Keys were lost.", "source": SOURCE},
+]
+VERDICTS = ["supported", "unsupported", "supported", "error", "error", "error", "error", "supported"]
+
+
+def scorer() -> ScaleScorer:
+    return ScaleScorer(FakeEntailment())
+
+
+def test_every_row_has_a_verdict_and_a_citation_that_is_in_its_source() -> None:
+    found = scored_rows(scorer(), ROWS)
+    assert [row["verdict"] for row in found] == VERDICTS
+    assert [row["id"] for row in found] == [row["id"] for row in ROWS]
+    assert all(tuple(row) == COLUMNS for row in found)
+    assert (found[0]["citation"], SOURCE[found[0]["start"] : found[0]["end"]]) == ("Keys were lost.",) * 2
+    assert found[2]["document_id"] == "source-2"
+    assert [row["reason"] for row in found[3:7]] == [
+        "the row has no claim",
+        "the row's source is blank",
+        "the row has no source: it is text, or a list of texts",
+        "the row has no claim",
+    ]
+
+
+def test_a_claim_that_breaks_the_model_is_an_error_row_and_its_neighbours_are_not() -> None:
+    def judge(premise: str, claim: str) -> float:
+        if claim.startswith("Dogs"):
+            raise ScoringError("no dogs")
+        return 0.9
+
+    found = scored_rows(ScaleScorer(FakeEntailment(judge)), ROWS[:2])
+    assert [(row["verdict"], row["reason"]) for row in found] == [("supported", None), ("error", "no dogs")]
+
+
+@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
+def test_a_corpus_goes_to_a_folder_and_a_second_run_scores_only_what_is_new(suffix, tmp_path) -> None:
+    arrow = pytest.importorskip("pyarrow.parquet")
+    import pyarrow
+
+    file, out = tmp_path / f"corpus.{suffix}", tmp_path / "out"
+    rows = [{**row, "source": SOURCE} for row in ROWS if "claim" in row]
+
+    def write(some: list) -> None:
+        if suffix == "parquet":
+            arrow.write_table(pyarrow.Table.from_pylist(some), file)
+        else:
+            file.write_text("".join(json.dumps(row) + "\n" for row in some))
+
+    models: list[FakeEntailment] = []
+
+    def build() -> ScaleScorer:
+        models.append(FakeEntailment())
+        return ScaleScorer(models[-1])
+
+    seen = []
+    write(rows[:3])
+    score_corpus(file, out, build, progress=lambda done, total: seen.append((done, total)))
+    write(rows)
+    counts = score_corpus(file, out, build)
+    assert seen == [(3, 3)]
+    assert counts == {"supported": 5, "unsupported": 1, "error": 1}
+    assert {claim for call in models[1].calls for _, claim in call} == {"Keys were lost."}
+    assert score_corpus(file, out, build) == counts
+    assert len(models) == 2
+    expected = {row["id"]: row for row in scored_rows(scorer(), rows)}
+    assert {row["id"]: row for row in results(out)} == expected
+
+
+def test_rows_without_ids_or_with_equal_ones_are_refused_before_any_work(tmp_path) -> None:
+    pytest.importorskip("pyarrow")
+    file = tmp_path / "corpus.jsonl"
+    for lines, told in (('{"claim": "a", "source": "b"}\n', "no id"), ('{"id": 1}\n{"id": 1}\n', "row 2")):
+        file.write_text(lines)
+        with pytest.raises(InputError, match=told):
+            score_corpus(file, tmp_path / "out", scorer)
+    file.write_text("no json")
+    with pytest.raises(InputError, match="neither JSON lines nor Parquet"):
+        score_corpus(file, tmp_path / "out", scorer)
+    with pytest.raises(InputError, match="no such file"):
+        score_corpus(tmp_path / "missing.jsonl", tmp_path / "out", scorer)

@@ -1,0 +1,64 @@
+"""Scoring on a real local Ray: the same rows as in one process, and a worker that dies loses none."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ray = pytest.importorskip("ray")
+
+from groundrail.corpus import results, score_corpus  # noqa: E402
+from groundrail.scoring.scale.scorer import ScaleScorer  # noqa: E402
+from groundrail.testing import FakeEntailment  # noqa: E402
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
+
+SOURCES = [" ".join(f"Room {room} of house {house} is let." for room in range(9)) for house in range(4)]
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=100_000_000)
+    yield
+    ray.shutdown()
+
+
+def corpus(folder: Path) -> Path:
+    """150 claims, of which some are true, some false, and three no claims at all."""
+    import pyarrow
+    from pyarrow import parquet
+
+    claims = [f"Room {n % 13} of house {n % 4} is let." for n in range(150)]
+    claims[7] = claims[77] = claims[149] = " "
+    rows = [{"id": str(n), "claim": claim, "source": SOURCES[n % 4]} for n, claim in enumerate(claims)]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), folder / "corpus.parquet")
+    return folder / "corpus.parquet"
+
+
+def test_both_engines_give_the_same_rows_and_a_killed_worker_loses_none(cluster, tmp_path) -> None:
+    file, killed = corpus(tmp_path), tmp_path / "killed"
+
+    def build() -> ScaleScorer:
+        return ScaleScorer(FakeEntailment())
+
+    def fragile() -> ScaleScorer:
+        def judge(premise: str, claim: str) -> float:
+            if "Room 5" in claim and not killed.exists():
+                killed.touch()
+                os._exit(1)
+            return float(claim in premise)
+
+        return ScaleScorer(FakeEntailment(judge))
+
+    counts = score_corpus(file, tmp_path / "local", build)
+    assert counts["error"] == 3
+    assert counts["supported"] > 50 < counts["supported"] + counts["unsupported"]
+    assert score_corpus(file, tmp_path / "ray", fragile, engine="ray", workers=1) == counts
+    assert killed.exists()
+    by_id = [{row["id"]: row for row in results(tmp_path / engine)} for engine in ("local", "ray")]
+    assert {name: row["verdict"] for name, row in by_id[0].items()} == {
+        name: row["verdict"] for name, row in by_id[1].items()
+    }
+    assert {name: row["citation"] for name, row in by_id[0].items()} == {
+        name: row["citation"] for name, row in by_id[1].items()
+    }

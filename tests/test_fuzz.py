@@ -1,0 +1,176 @@
+"""Fuzzing: more than 20,000 generated texts, answers, files and command lines; no crash but the documented errors."""
+
+import asyncio
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from groundrail import Guard, GuardResult, InputError, Policy, UnsupportedError, Verdict
+from groundrail.claims import claim_of
+from groundrail.cli import main
+from groundrail.english.answers import question_of
+from groundrail.english.pointers import footnotes, links, without_footnotes
+from groundrail.english.visible import is_blank, visible
+from groundrail.errors import GenerationError, UncheckableError
+from groundrail.evaluation.loaders import load
+from groundrail.scoring.nearest import NearestScorer
+from groundrail.scoring.scale.scorer import ScaleScorer
+from groundrail.sentences import Stream, is_unicode, split
+from groundrail.testing import FakeEntailment, ScriptedGenerator
+
+_FUZZ = settings(deadline=None, suppress_health_check=list(HealthCheck), database=None)
+
+_WORDS = st.sampled_from(
+    [
+        *"The rent is 950 euros . ! ? ~~ ** _ ` ``` [1] [44] <b> </del> <!-- --> &amp; http://a.b (see ) \n \n\n - 1. | 🚫 😊 \u200b \u202e "
+        "́ e.g. Dr. Yes No never until Friday both \x00 \r\n � ” “ 。 … é ﬁ 𝐧 ½ \t # > Anna , and which".split(" "),
+        " ",
+        "\n",
+        "\u2028",
+        "�",
+    ]
+)
+_MARKED = st.lists(_WORDS, max_size=25).map(" ".join) | st.lists(_WORDS, max_size=25).map("".join)
+_TEXTS = _MARKED | st.text(max_size=60)
+_UNICODE = _TEXTS.filter(is_unicode)
+
+
+@settings(_FUZZ, max_examples=6000)
+@given(_TEXTS, st.integers(1, 9))
+def test_sentences_are_the_text(text: str, piece: int) -> None:
+    stream, found = Stream(40), []
+    for start in range(0, len(text), piece):
+        found += stream.feed(text[start : start + piece])
+    found += stream.flush()
+    assert found == split(text, 40)
+    assert "".join(sentence.text for sentence in found) == text
+
+
+@settings(_FUZZ, max_examples=6000)
+@given(_TEXTS, _TEXTS, _TEXTS)
+def test_claims_are_text_or_nothing_or_uncheckable(sentence: str, previous: str, prompt: str) -> None:
+    try:
+        claim = claim_of(sentence, previous, prompt)
+    except UncheckableError as error:
+        _explained(error)
+        return
+    assert claim is None or claim.strip()
+    if is_blank(sentence):
+        assert claim is None
+
+
+@settings(_FUZZ, max_examples=3000)
+@given(_TEXTS)
+def test_reading_a_text_never_fails_otherwise(text: str) -> None:
+    links(text), footnotes(text), question_of(text)
+    assert len(without_footnotes(text)) <= len(text)
+    try:
+        seen = visible(text)
+    except UncheckableError:
+        return
+    assert len(seen.text) == len(seen.places)
+
+
+@settings(_FUZZ, max_examples=1500)
+@given(_UNICODE, st.lists(_UNICODE, max_size=3), st.sampled_from([ScaleScorer, NearestScorer]), st.integers(8, 60))
+def test_any_source_and_answer_are_judged(answer: str, sources: list[str], kind: Any, tokens: int) -> None:
+    guard = Guard(scorer=kind(FakeEntailment(max_tokens=tokens)))
+    result = guard.check(answer, sources, "How much is it?")
+    assert result.answer == answer
+    _holds(result)
+    for citation in result.citations:
+        source = sources[int(citation.document_id.removeprefix("source-") or 1) - 1 if len(sources) > 1 else 0]
+        assert source[citation.start : citation.end] == citation.text
+
+
+@settings(_FUZZ, max_examples=3000)
+@given(
+    st.lists(_TEXTS | st.lists(_TEXTS, min_size=1, max_size=3), max_size=4),
+    st.integers(1, 20),
+    st.sampled_from(["drop", "flag", "abstain", "raise"]),
+    st.booleans(),
+    st.booleans(),
+)
+def test_any_answer_is_written_under_guard(script: Any, piece: int, fallback: Any, keep: bool, is_async: bool) -> None:
+    policy = Policy(fallback=fallback, keep_refused=keep, longest_sentence=100)
+    guard = Guard(ScriptedGenerator(script, piece), scorer=ScaleScorer(FakeEntailment()), policy=policy)
+    source = "The rent is 950 euros. Both pay until Friday."
+    try:
+        result = asyncio.run(guard.agenerate("Who?", source)) if is_async else guard.generate("Who?", source)
+    except (UnsupportedError, GenerationError) as error:
+        result = (
+            error.result if isinstance(error.result, GuardResult) and fallback == "raise" else pytest.fail(str(error))
+        )
+    except IndexError:  # the script's own: it was asked past its end
+        return
+    _holds(result)
+
+
+_FIELDS = st.sampled_from(
+    "text source claim label id answer question context evidence grounding generated_text nonsense".split()
+)
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | _UNICODE,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_FIELDS, inner, max_size=4),
+    max_leaves=8,
+)
+_FILES = (
+    st.binary(max_size=80)
+    | _UNICODE.map(str.encode)
+    | st.lists(st.dictionaries(_FIELDS, _VALUES, max_size=5), max_size=3).map(
+        lambda rows: "\n".join(map(json.dumps, rows)).encode()
+    )
+)
+
+
+@settings(_FUZZ, max_examples=2500)
+@given(_FILES, st.sampled_from(["jsonl", "json", "csv", "tsv", "txt"]))
+def test_any_file_is_loaded_or_refused(tmp_path_factory: pytest.TempPathFactory, data: bytes, ending: str) -> None:
+    path = tmp_path_factory.getbasetemp() / f"fuzz.{ending}"
+    path.write_bytes(data)
+    try:
+        load(path)
+    except InputError as error:
+        _explained(error)
+
+
+@settings(_FUZZ, max_examples=600)
+@given(
+    st.lists(
+        _UNICODE | st.sampled_from("check ask eval calibrate - --source --json --threshold nan --html".split()),
+        max_size=6,
+    )
+)
+def test_any_command_line_is_refused_in_order(arguments: list[str]) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
+        if (
+            any(Path(a).is_file() for a in arguments if a and "\x00" not in a and len(a) < 200)
+            or "--version" in arguments
+        ):
+            return
+        try:
+            assert main(arguments) == 2
+        except SystemExit as ended:  # argparse's way out
+            if ended.code not in (0, 2):
+                raise
+
+
+def _explained(error: Exception) -> None:
+    """Every refusal says why."""
+    if not str(error).strip():
+        raise AssertionError(f"{type(error).__name__} says nothing") from error
+
+
+def _holds(result: GuardResult) -> None:
+    """What is true of every result."""
+    assert result.text == "".join(sentence.released_text for sentence in result.sentences)
+    for sentence in result.sentences:
+        assert result.answer[sentence.start : sentence.end] == sentence.text
+        assert sentence.verdict is not Verdict.ERROR or not sentence.released
+        assert not sentence.released or is_unicode(sentence.text)
