@@ -12,12 +12,8 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, Pair
-<<<<<<< HEAD
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer, best_first
-=======
 from groundrail.errors import InputError
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
->>>>>>> main
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, best_first
 from groundrail.scoring.decomposed import SentencePairScorer, load_nli
 from groundrail.scoring.passages import best
 from groundrail.scoring.q2.answers import Answer, Answerer, LexicalAnswerer
@@ -216,14 +212,3 @@ def _sentence_of(answer: Answer, document: Document, score: float) -> Citation:
     touched = [s for s in split(document.text) if s.start < answer.end and answer.start < s.end]
     start, end = Span.trimmed(document.text, touched[0].start, touched[-1].end)
     return Citation(document_id=document.id, start=start, end=end, text=document.text[start:end], score=score)
-<<<<<<< HEAD
-
-
-def _mean(exchanges: Sequence[Exchange]) -> Score:
-    """The mean score, and each cited sentence once, with the best score it has, best first."""
-    if not exchanges:
-        return Score(math.nan)
-    value = math.fsum(exchange.score for exchange in exchanges) / len(exchanges)
-    return Score(value, best_first(exchange.citation for exchange in exchanges if exchange.citation is not None))
-=======
->>>>>>> main

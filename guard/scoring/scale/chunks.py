@@ -94,8 +94,6 @@ class Windows:
     def _place(self, token: int) -> int:
         """Where a token begins; past the last one, where the text ends."""
         return self._starts[token] if token < len(self._starts) else len(self.text)
-<<<<<<< HEAD
-=======
 
 
 def _part_end(text: str, begin: int, part: int) -> int:
@@ -104,10 +102,3 @@ def _part_end(text: str, begin: int, part: int) -> int:
     if end >= len(text):
         return len(text)
     return next((place for place in range(end, begin, -1) if text[place].isspace()), end)
-
-
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """The span without white space at its ends."""
-    inner = text[start:end]
-    return start + len(inner) - len(inner.lstrip()), end - len(inner) + len(inner.rstrip())
->>>>>>> main

@@ -12,12 +12,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from groundrail.english import words
-<<<<<<< HEAD
-from groundrail.types import Span
-=======
 from groundrail.scoring.units.insertions import apposition, relative
 from groundrail.scoring.units.tokens import Clause, Token, Tokens, asserted, tokens_of, trimmed
->>>>>>> main
+from groundrail.types import Span
 
 _JOINING = frozenset({"and", "but", "so", "yet"})
 _CONTRASTING = frozenset({"while", "whereas", "although", "though"})
