@@ -101,6 +101,7 @@ class PromptCache:
 
     def _read(self) -> Tensor:
         """Read every prompt by itself: the logits of the first token, and a cache that holds the prompts."""
+        self._cache = None
         everyone = torch.arange(self.batch_size, device=self.model.device)
         outputs = [self._forward(prompt, 0, None) for prompt in self.prompts]
         found = [getattr(output, "past_key_values", None) for output in outputs]

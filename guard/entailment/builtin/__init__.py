@@ -56,9 +56,9 @@ def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
         config = MPNetConfig.from_pretrained(folder)
         tokenizer = AutoTokenizer.from_pretrained(folder)
         weights = restored(load_file(folder / "model.safetensors"), dtype)
-    model = MPNetForSequenceClassification(config).to(dtype=dtype)
-    model.load_state_dict(weights)
-    model.to(torch.device(device))
+    model = MPNetForSequenceClassification(config)
+    model.load_state_dict(weights, assign=True)
+    model.to(torch.device(device))  # type: ignore[arg-type]
     return DetailCheck(CrossEncoderEntailment(model, tokenizer))
 
 

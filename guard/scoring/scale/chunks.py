@@ -25,12 +25,13 @@ class Windows:
     def __init__(self, text: str, offsets: Offsets, part: int = 500_000) -> None:
         self.text = text
         self._offsets = offsets
-        self._starts = array("q", [0])
+        self._starts = array("q")
         begin = 0
         while begin < len(text):
             end = _part_end(text, begin, part)
-            self._starts.extend(begin + start for start, _ in offsets(text[begin:end])[begin == 0 :])
+            self._starts.extend(begin + start for start, _ in offsets(text[begin:end]))
             begin = end
+        self._starts[:1] = array("q", [0])  # the first window begins with the text
         self._cut: dict[tuple[int, float], list[tuple[int, int]]] = {}
 
     def cut(self, size: int, overlap: float) -> list[tuple[int, int]]:
