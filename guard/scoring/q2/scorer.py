@@ -13,7 +13,7 @@ import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, Pair
 from groundrail.errors import InputError
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, best_first
 from groundrail.scoring.decomposed import SentencePairScorer, load_nli
 from groundrail.scoring.passages import best
 from groundrail.scoring.q2.answers import Answer, Answerer, LexicalAnswerer
@@ -169,14 +169,8 @@ class Q2Scorer(Scorer):
 
     def _mean(self, exchanges: Sequence[Exchange]) -> Score:
         """The response's score, and each cited sentence once, with the best score it has, best first."""
-        cited: dict[tuple[int, int], Citation] = {}
-        for citation in (exchange.citation for exchange in exchanges):
-            if citation is not None:
-                place = (citation.start, citation.end)
-                if place not in cited or cited[place].score < citation.score:
-                    cited[place] = citation
         value = response_score(exchanges, self.nli, self.discard)
-        return Score(value, tuple(sorted(cited.values(), key=lambda citation: -citation.score)))
+        return Score(value, best_first(exchange.citation for exchange in exchanges if exchange.citation is not None))
 
 
 def _generator(questions: QuestionGenerator | str | None, beams: int) -> QuestionGenerator:
