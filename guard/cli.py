@@ -193,8 +193,12 @@ def _guard(
 def _console() -> "Console":
     from rich.console import Console
 
-    console = Console(highlight=False, soft_wrap=False)
-    return console if console.is_terminal else Console(highlight=False, width=160, no_color=True)
+    class Output(Console):
+        def on_broken_pipe(self) -> None:  # rich's own ends the process as if something were unsupported
+            raise BrokenPipeError
+
+    console = Output(highlight=False, soft_wrap=False)
+    return console if console.is_terminal else Output(highlight=False, width=160, no_color=True)
 
 
 def _status(doing: str):  # type: ignore[no-untyped-def]
