@@ -6,8 +6,9 @@ WORKDIR /build
 RUN python -m venv /opt/groundrail
 ENV PATH=/opt/groundrail/bin:$PATH
 COPY constraints.txt ./
-# torch from PyTorch's own index of CPU builds; PyPI's brings gigabytes of CUDA.
-RUN pip install --no-cache-dir -c constraints.txt --index-url https://download.pytorch.org/whl/cpu torch
+# Name an index of CPU builds to spare gigabytes of CUDA: docker build --build-arg TORCH_INDEX=... .
+ARG TORCH_INDEX=""
+RUN pip install --no-cache-dir -c constraints.txt ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} torch
 COPY . .
 RUN pip install --no-cache-dir -c constraints.txt ".[serve,otel]"
 

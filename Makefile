@@ -18,7 +18,7 @@ test: install
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy -p groundrail -p tests
+	$(BIN)/mypy -p groundrail
 
 # The site in site/, offline: links that lead nowhere are errors.
 docs: install
