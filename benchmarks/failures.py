@@ -23,7 +23,7 @@ from groundrail.types import Document, Source
 
 SOURCE = "The rent is 950 euros. Pets are allowed."
 TRUE, FALSE, LAST = "The rent is 950 euros. ", "The rent is 990 euros. ", "Pets are allowed."
-LATE = 0.6
+LATE = 1.2
 """Seconds: longer than the deadlines of the policies here."""
 
 

@@ -3,8 +3,8 @@
     pip install selenium; apt-get install chromium chromium-driver
     python tools/picture.py
 
-The page is what `groundrail check examples/answers/lease_planted.txt --source examples/documents/lease.txt --html` writes,
-with a sentence clicked whose wrong detail the source contradicts or comes near to.
+The page is what `groundrail check examples/answers/lease_short.txt --source examples/documents/lease.txt --html` writes,
+with a sentence clicked that has a wrong detail.
 """
 
 import shutil
@@ -20,6 +20,7 @@ from groundrail import Document, Guard
 ROOT = Path(__file__).parents[1]
 PICTURE = ROOT / "docs" / "images" / "report.png"
 FLAGS = "--headless=new --no-sandbox --disable-gpu --disable-background-networking --hide-scrollbars"
+CLICKED = "a late fee of 75 euros"
 WIDTH, HEIGHT = 1180, 720
 
 
@@ -27,7 +28,7 @@ def report() -> str:
     """The page of the example answer beside the example lease."""
     lease = ROOT / "examples" / "documents" / "lease.txt"
     source = Document(text=lease.read_text(encoding="utf-8"), id=lease.name)
-    answer = (ROOT / "examples" / "answers" / "lease_planted.txt").read_text(encoding="utf-8")
+    answer = (ROOT / "examples" / "answers" / "lease_short.txt").read_text(encoding="utf-8")
     return Guard().check(answer, source).to_html(source)
 
 
@@ -52,8 +53,7 @@ def main() -> None:
             light = {"name": "prefers-color-scheme", "value": "light"}
             browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [still, light]})
             browser.get(page.as_uri())
-            wrong = browser.find_elements(By.CSS_SELECTOR, ".s.unsupported")
-            (wrong[1] if len(wrong) > 1 else wrong[0]).click()
+            browser.find_element(By.XPATH, f"//a[contains(., {CLICKED!r})]").click()
             browser.get_screenshot_as_file(str(PICTURE))
     finally:
         browser.quit()

@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, Wrapped
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, Wrapped, three_way
+from groundrail.errors import ModelError
 
 _PART = 64
 """Pairs between two reports."""
@@ -19,10 +20,21 @@ class Reporting(Wrapped):
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim), shape (n,)."""
-        scores = np.empty(len(pairs))
+        return self._in_parts(self.model.entailment, pairs, np.empty(len(pairs)))
+
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+        """The model's three classes, shape (n, 3). Raises: ModelError where it does not tell them apart."""
+        model = three_way(self.model)
+        if model is None:
+            raise ModelError(f"{type(self.model).__name__} does not tell neutral from contradiction")
+        return self._in_parts(model.classify, pairs, np.empty((len(pairs), 3))) if pairs else model.classify(pairs)
+
+    def _in_parts(
+        self, judge: Callable[[Sequence[Pair]], FloatArray], pairs: Sequence[Pair], scores: FloatArray
+    ) -> FloatArray:
         self.report(0, len(pairs))
         for start in range(0, len(pairs), _PART):
             part = pairs[start : start + _PART]
-            scores[start : start + len(part)] = self.model.entailment(part)
+            scores[start : start + len(part)] = judge(part)
             self.report(start + len(part), len(pairs))
         return scores

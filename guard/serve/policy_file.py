@@ -21,6 +21,8 @@ KEYS = (
     "answer_deadline",
     "abstention",
     "calibration",
+    "longest_sentence",
+    "keep_refused",
 )
 """`attempts` and `retry_seconds` make the policy's `stop`; `calibration` is a file of `groundrail calibrate --save-map`."""
 

@@ -32,6 +32,8 @@ def test_every_key_reaches_the_policy(tmp_path: Path) -> None:
             answer_deadline = 60.5
             abstention = "Nothing in the source says so."
             calibration = "map.json"
+            keep_refused = false
+            longest_sentence = 500
             """,
         )
     )
@@ -44,6 +46,8 @@ def test_every_key_reaches_the_policy(tmp_path: Path) -> None:
         "deadline": 5.0,
         "answer_deadline": 60.5,
         "abstention": "Nothing in the source says so.",
+        "keep_refused": False,
+        "longest_sentence": 500,
     }
     assert policy.calibration is not None
     assert policy.calibration(0.5) == pytest.approx(0.25)
