@@ -90,6 +90,7 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
         return str(self._url.copy_with(userinfo=b"", query=None))
 
     def close(self) -> None:
+        """Close the connections; nothing can be asked after that."""
         self._client.close()
 
     def __enter__(self) -> Self:

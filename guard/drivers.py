@@ -105,6 +105,7 @@ class PushedAnswer:
         self._advance(None)
 
     def feed(self, piece: str) -> list[CheckedSentence]:
+        """More text was written: the sentences decided on with it, released or not."""
         return self._advance(piece)
 
     def finish(self) -> list[CheckedSentence]:

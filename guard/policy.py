@@ -92,6 +92,7 @@ class Attempts:
 
     @property
     def number(self) -> int:
+        """Which attempt it is, from 1."""
         return self._state.attempt_number
 
     def another(self) -> bool:

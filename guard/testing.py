@@ -34,6 +34,7 @@ class FakeEntailment(EntailmentModel):
         return [match.span() for match in _WORD.finditer(text)]
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
+        """`judge` of each pair, shape (n,); the call is noted in `calls`."""
         self.calls.append(list(pairs))
         return np.array([self.judge(premise, claim) for premise, claim in pairs], dtype=np.float64)
 
@@ -50,6 +51,7 @@ class ScriptedGenerator(Generator):
         self.piece = piece
 
     def start(self, prompt: str, documents: Sequence[Document]) -> "_ScriptedSession":
+        """A session that begins the script anew, whatever is asked."""
         return _ScriptedSession(self)
 
 

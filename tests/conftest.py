@@ -56,7 +56,7 @@ def tiny_t5(tiny_tokenizer: "PreTrainedTokenizerFast") -> "T5ForConditionalGener
     from transformers import T5Config, T5ForConditionalGeneration
 
     with _seeded(7):
-        config = T5Config(
+        config = T5Config(  # type: ignore[call-arg]
             vocab_size=len(tiny_tokenizer),
             d_model=32,
             d_kv=8,

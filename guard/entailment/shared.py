@@ -46,6 +46,7 @@ class Waits:
         self._futures: set[Future[FloatArray]] = set()
 
     def add(self, future: "Future[FloatArray]") -> None:
+        """The answer waits for a call; one that was cancelled takes it along at once."""
         with self._lock:
             self._futures.add(future)
             cancelled = self._cancelled
@@ -53,10 +54,12 @@ class Waits:
             future.cancel()
 
     def discard(self, future: "Future[FloatArray]") -> None:
+        """A call is over."""
         with self._lock:
             self._futures.discard(future)
 
     def cancel(self) -> None:
+        """End every call that is waited for, and all that come."""
         with self._lock:
             self._cancelled = True
             futures = list(self._futures)

@@ -104,9 +104,11 @@ class Place:
         self.documents = path.parent if documents is None else documents
 
     def error(self, field: str, message: str) -> InputError:
+        """A complaint about a field of this row, to be raised."""
         return InputError(f"{self.path}, line {self.line}, field {field!r}: {message}")
 
     def parse(self, model: type[Row], row: Mapping[str, Any]) -> Row:
+        """The row as a model. Raises: InputError that names file, line and field."""
         try:
             return model.model_validate(row)
         except ValidationError as error:
@@ -119,6 +121,7 @@ class Place:
 
 
 def read_text(path: Path) -> str:
+    """A file's text in UTF-8. Raises: InputError where it cannot be read or is something else."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:

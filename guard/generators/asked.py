@@ -51,6 +51,7 @@ class AskedSession(Session):
 
     @property
     def can_retry(self) -> bool:
+        """Always for a model that can go on from a text, else until something stands."""
         return self._continues or not self._accepted
 
     def open(self, timeout: float | None = None) -> None:
@@ -83,15 +84,18 @@ class AskedSession(Session):
         return next(pieces, None), pieces
 
     def propose(self) -> Pieces:
+        """What was opened, or a new call, without what it repeats of the accepted text. Async where `write` is."""
         pieces, self._opened = self._opened or self._ask(), None
         return self._follow_async(pieces) if isinstance(pieces, AsyncIterator) else self._follow(pieces)
 
     def accept(self, n_chars: int) -> None:
+        """The next call is told that these characters stand."""
         self._accepted += self._undecided[:n_chars]
         self._undecided = self._undecided[n_chars:]
         self._refused.clear()
 
     def reject(self, n_chars: int) -> None:
+        """The next call is told not to write this again; what came after it is forgotten."""
         self._refused.append(self._undecided[:n_chars].strip())
         self._undecided = ""
 
@@ -132,6 +136,7 @@ class Fresh:
         self._at_seam = bool(written) and written[-1].isspace()
 
     def feed(self, piece: str) -> str:
+        """What of the text so far is certainly new; empty while it may still be a repetition."""
         if not self._written:
             return self._past_seam(piece)
         self._held += piece
@@ -144,6 +149,7 @@ class Fresh:
         return self.flush()
 
     def flush(self) -> str:
+        """What is still held, once nothing more comes."""
         held, self._held = self._held, ""
         return self._past_seam(held)
 

@@ -33,9 +33,11 @@ class CallableGenerator(Generator):
         )
 
     def start(self, prompt: str, documents: Sequence[Document]) -> Session:
+        """A session that calls the function when text is asked for."""
         return _CallableSession(self, prompt, documents)
 
     def call(self, prompt: str, documents: Sequence[Document], prefix: str) -> Any:
+        """Call the function with as much as it has parameters for."""
         arguments = (prompt, documents) if self._takes_documents else (prompt,)
         return self._function(*arguments, **({"prefix": prefix} if self.takes_prefix else {}))
 

@@ -48,6 +48,7 @@ class Axis:
 
     @classmethod
     def over(cls, values: Sequence[float]) -> "Axis":
+        """An axis that all finite values lie on: from 0 to 1 for probabilities, else with 0 on it."""
         finite = [value for value in values if math.isfinite(value)]
         low, high = min(finite, default=0.0), max(finite, default=1.0)
         return cls(0.0, 1.0) if low >= 0 and high <= 1 else cls(min(low, 0.0), max(high, 0.0))

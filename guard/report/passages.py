@@ -37,12 +37,14 @@ class Piece:
 
     @property
     def kind(self) -> str:
+        """How it is marked: `for` where it supports a sentence, `against` where it contradicts one, else `near`."""
         if any(place.supports for place in self.places):
             return "for"
         return "against" if any(place.contradicts for place in self.places) else "near"
 
     @property
     def numbers(self) -> str:
+        """The numbers of its places, with blanks between."""
         return " ".join(str(place.number) for place in self.places)
 
 

@@ -37,6 +37,7 @@ class Passage:
 
     @property
     def label(self) -> str:
+        """The stance in words."""
         return STANCES[self.stance]
 
 

@@ -46,13 +46,17 @@ class Answer(Protocol):
 class Writer(Protocol):
     """Whoever writes answers."""
 
-    def answer(
-        self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]
-    ) -> Answer: ...
+    def answer(self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]) -> Answer:
+        """An answer to a request, not begun yet."""
+        ...
 
-    async def models(self, headers: Mapping[str, str]) -> Any: ...
+    async def models(self, headers: Mapping[str, str]) -> Any:
+        """The models that can be asked for, as the protocol lists them."""
+        ...
 
-    async def aclose(self) -> None: ...
+    async def aclose(self) -> None:
+        """Close what is open; no answer is asked for after that."""
+        ...
 
 
 class UpstreamWriter:
@@ -64,6 +68,7 @@ class UpstreamWriter:
     def answer(
         self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]
     ) -> "UpstreamAnswer":
+        """The request as it goes to the upstream, with documents where the settings want them."""
         fields = {key: value for key, value in body.items() if key not in ("n", "documents", "logprobs")}
         messages = without_marks(list(body["messages"]))
         if asked.documents is not None and self.settings.documents == "forward":
@@ -76,9 +81,11 @@ class UpstreamWriter:
         return UpstreamAnswer(self.upstream, {**fields, "messages": messages}, headers, self.settings.max_answer)
 
     async def models(self, headers: Mapping[str, str]) -> Any:
+        """The upstream's own list."""
         return await self.upstream.models(headers)
 
     async def aclose(self) -> None:
+        """Close the connections to the upstream."""
         await self.upstream.aclose()
 
 
@@ -100,12 +107,16 @@ class UpstreamAnswer:
         self._reply: Reply | None = None
 
     async def open(self) -> None:
+        """Ask the upstream. Raises: ProtocolError where it refuses or cannot be reached."""
         self._reply = self._opened = await self._upstream.ask(self._body, self._headers)
 
     def start(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+        """Raises: InputError; there is only `astart`."""
         raise InputError("an upstream's answer is read by an event loop: use astream")
 
     async def astart(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+        """A session that reads the opened answer first, and asks again after a refusal."""
+
         async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
             whole = _WholeCharacters()
             try:
@@ -120,6 +131,7 @@ class UpstreamAnswer:
         return session
 
     async def aclose(self) -> None:
+        """Leave the upstream's answer, finished or not."""
         reply, self._reply = self._reply, None
         if reply is not None:
             await reply.aclose()
@@ -187,10 +199,12 @@ class LocalWriter:
     def answer(
         self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]
     ) -> "LocalAnswer":
+        """An answer to the last user message."""
         prompt = next((text_of(message) for message in reversed(asked.messages) if message.role == "user"), "")
         return LocalAnswer(self.generator, prompt, self.model, self._free)
 
     async def models(self, headers: Mapping[str, str]) -> Any:
+        """The one model that writes here."""
         return {
             "object": "list",
             "data": [{"id": self.model, "object": "model", "created": 0, "owned_by": "groundrail"}],
@@ -213,10 +227,12 @@ class LocalAnswer:
         self._free, self._holds = free, False
 
     async def open(self) -> None:
+        """Wait until no other answer is being written."""
         await self._free.acquire()
         self._holds = True
 
     async def aclose(self) -> None:
+        """Let the next answer begin."""
         if self._holds:
             self._holds = False
             self._free.release()

@@ -127,6 +127,7 @@ class Form:
         self._id, self._created = f"chatcmpl-{uuid.uuid4().hex}", int(time.time())
 
     def chunk(self, delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
+        """One chunk of a streamed answer."""
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
         return self._object("chat.completion.chunk", [choice]) | ({"usage": None} if self._usage else {})
 

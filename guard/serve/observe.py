@@ -82,6 +82,7 @@ class Observer:
                 _log.info("%s: %d sentences, %d released, %.3f s", endpoint, seen.count, released, seconds)
 
     def sentence(self, sentence: CheckedSentence) -> None:
+        """Count a sentence: its verdict, its seconds and its attempts. Its text is logged only if that was asked for."""
         self._sentences.labels(str(sentence.verdict), str(sentence.released).lower()).inc()
         self._sentence_seconds.observe(sentence.seconds)
         self._attempts.inc(len(sentence.attempts))

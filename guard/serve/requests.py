@@ -38,6 +38,8 @@ class Message(_Open):
 
 
 class StreamOptions(_Open):
+    """What a client wants of a stream besides its text."""
+
     include_usage: bool | None = None
 
 

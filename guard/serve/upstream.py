@@ -46,6 +46,7 @@ class Reply:
             raise ProtocolError(502, "the upstream ended its answer before it was complete", code="upstream_broke_off")
 
     async def aclose(self) -> None:
+        """Leave the answer, read to its end or not."""
         await self._response.aclose()
 
 
@@ -87,6 +88,7 @@ class Upstream:
             await response.aclose()
 
     async def aclose(self) -> None:
+        """Close the connections."""
         await self._client.aclose()
 
     async def _send(

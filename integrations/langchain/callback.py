@@ -193,12 +193,15 @@ class GroundrailCallbackHandler(_RunWatcher):
     """
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **kwargs: Any) -> None:
+        """Tell of the sentences that this text completes."""
         _tell(self._written(run_id, _text(token, chunk)))
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        """Tell of the rest of the answer and of its result."""
         _tell(self._ended(run_id, response))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Tell of what was found before the model failed."""
         _tell(self._failed(run_id, error))
 
 
@@ -211,20 +214,25 @@ class AsyncGroundrailCallbackHandler(_RunWatcher):
     run_inline = True  # the bookkeeping is quick and stays in order; the checks are coroutines
 
     def on_chain_start(self, serialized: Any, inputs: Any, **kwargs: Any) -> None:
+        """Raises: InputError in a plain chain."""
         _require_event_loop()
         super().on_chain_start(serialized, inputs, **kwargs)
 
     def on_llm_start(self, serialized: Any, prompts: list[str], **kwargs: Any) -> None:
+        """Raises: InputError in a plain chain."""
         _require_event_loop()
         super().on_llm_start(serialized, prompts, **kwargs)
 
     async def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **kwargs: Any) -> None:
+        """Tell of the sentences that this text completes."""
         await _atell(await asyncio.to_thread(self._written, run_id, _text(token, chunk)))
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
+        """Tell of the rest of the answer and of its result."""
         await _atell(await asyncio.to_thread(self._ended, run_id, response))
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Tell of what was found before the model failed."""
         await _atell(await asyncio.to_thread(self._failed, run_id, error))
 
 

@@ -113,6 +113,7 @@ class GuardedChatModel(BaseChatModel):
         stop: list[str] | None = None,
         **kwargs: Any,
     ) -> Iterator[AIMessageChunk]:
+        """Released text as chunks, a sentence at a time; the last one has no text and all the rest."""
         yield from super().stream(input, config, stop=stop, **_with_documents(config, kwargs))
 
     async def astream(
@@ -123,6 +124,7 @@ class GuardedChatModel(BaseChatModel):
         stop: list[str] | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[AIMessageChunk]:
+        """`stream` for an event loop."""
         async for chunk in super().astream(input, config, stop=stop, **_with_documents(config, kwargs)):
             yield chunk
 

@@ -48,6 +48,7 @@ class SourceDocuments:
 
     @property
     def documents(self) -> tuple[Document, ...]:
+        """The documents in the order they were found, each once, under distinct ids."""
         return tuple(self._documents.values())
 
     def add(self, found: Any) -> None:
@@ -64,6 +65,7 @@ class SourceDocuments:
                 self._documents[free] = Document(text=text, id=free, metadata=metadata)
 
     def metadata(self, citation: Citation) -> dict[str, Any]:
+        """The metadata of the document that a citation points into."""
         return self._documents[citation.document_id].metadata
 
     def result(self, result: GuardResult, looked_at: str) -> SourcedResult:
@@ -79,6 +81,7 @@ class SourceDocuments:
         return sentence.model_copy(update={"reason": self.no_source(looked_at)})
 
     def no_source(self, looked_at: str) -> str:
+        """The reason of a sentence that has no source."""
         empty = f" ({self.empty} documents were empty)" if self.empty else ""
         return f"no document with text was found{empty}; looked at {looked_at}"
 
@@ -116,15 +119,19 @@ class SourceCollector(BaseCallbackHandler):
     def on_tool_start(
         self, serialized: Any, input_str: str, *, run_id: UUID, inputs: Any = None, **kwargs: Any
     ) -> None:
+        """Remember what the tool is called with: what it repeats of that is no source."""
         self._arguments[run_id] = input_str if inputs is None else inputs
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
+        """Forget the call."""
         self._arguments.pop(run_id, None)
 
     def on_retriever_end(self, documents: Any, **kwargs: Any) -> None:
+        """Add what was retrieved."""
         self._sources.add(documents)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        """Add what the tool answered."""
         self._sources.add(tool_source(output, self._arguments.pop(run_id, None)))
 
 

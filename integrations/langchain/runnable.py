@@ -74,15 +74,22 @@ class GuardedRunnable(Runnable[Any, Any]):
         self._model = _innermost(runnable)
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """The released text, or a `SourcedResult` with `return_result=True`.
+
+        Raises: InputError for an input without what it needs, UnsupportedError under `fallback="raise"`."""
         return self._call_with_config(self._invoke, input, config, **kwargs)
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
+        """`invoke` for an event loop."""
         return await self._acall_with_config(self._ainvoke, input, config, **kwargs)
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
+        """Released text, a sentence at a time; with `return_result=True` the result alone, at the end."""
         yield from self._transform_stream_with_config(iter([input]), self._stream, config, **kwargs)
 
     async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
+        """`stream` for an event loop."""
+
         async def inputs() -> AsyncIterator[Any]:
             yield input
 

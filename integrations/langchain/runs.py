@@ -34,6 +34,7 @@ class RunTree:
                 self._sources.setdefault(run, SourceDocuments()).add(found)
 
     def end(self, run: UUID) -> None:
+        """A run is over; what it found stays with the runs around it."""
         with self._lock:
             self._parents.pop(run, None)
             self._sources.pop(run, None)

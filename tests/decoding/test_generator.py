@@ -3,6 +3,7 @@
 import gc
 import math
 import weakref
+from typing import Any
 
 import pytest
 import torch
@@ -16,6 +17,7 @@ from transformers import (
     LogitsProcessorList,
     MistralConfig,
     MistralForCausalLM,
+    PreTrainedModel,
     PreTrainedTokenizerFast,
     T5Config,
     T5ForConditionalGeneration,
@@ -59,9 +61,9 @@ def model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
     return LlamaForCausalLM(config).eval().requires_grad_(False)
 
 
-def generator(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, **options: object) -> HFGenerator:
-    sampling = Sampling(**{"max_new_tokens": 24, **options.pop("sampling", {})})  # type: ignore[dict-item]
-    return HFGenerator(model, tokenizer, sampling=sampling, **options)  # type: ignore[arg-type]
+def generator(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, **options: Any) -> HFGenerator:
+    sampling = Sampling(**{"max_new_tokens": 24, **options.pop("sampling", {})})
+    return HFGenerator(model, tokenizer, sampling=sampling, **options)
 
 
 def test_greedy_text_is_that_of_generate(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
@@ -69,7 +71,7 @@ def test_greedy_text_is_that_of_generate(model: LlamaForCausalLM, tokenizer: Pre
     text = "".join(subject.start("When?", DOCUMENTS).propose())
     ids = torch.tensor([subject.encode("When?", DOCUMENTS[0].text)])
     mask = torch.ones_like(ids)
-    whole = model.generate(ids, attention_mask=mask, max_new_tokens=24, do_sample=False, pad_token_id=0)
+    whole = model.generate(ids, attention_mask=mask, max_new_tokens=24, do_sample=False, pad_token_id=0)  # type: ignore[misc]
     assert text == tokenizer.decode(whole[0, ids.shape[1] :], skip_special_tokens=True)
     assert text
 
@@ -217,7 +219,7 @@ def test_accepted_text_never_changes_by_a_character(
         assert session._text == accepted
     assert (accepted + "".join(session.propose())).startswith(accepted)
     assert session._text.startswith(accepted)
-    decoded = tokenizer.decode([token.id for token in session._tokens])
+    decoded = str(tokenizer.decode([token.id for token in session._tokens]))
     assert "\ufffd" in decoded or decoded.startswith(accepted) or accepted.startswith(decoded)
 
 
@@ -254,7 +256,7 @@ def test_refused_words_do_not_come_back_in_other_tokens(
         """Whatever tokens spell the wanted sentence, and then the end."""
 
         def __call__(self, input_ids: torch.Tensor, scores: torch.Tensor) -> torch.Tensor:
-            missing = wanted.removeprefix(tokenizer.decode(input_ids[0].long()))
+            missing = wanted.removeprefix(str(tokenizer.decode(input_ids[0].long())))
             if not missing:
                 scores[0, 0] += 1e4
             fits = [bool(text) and missing.startswith(text) for text in subject.vocabulary()]
@@ -314,7 +316,7 @@ def test_bad_options_say_so(model: LlamaForCausalLM, tokenizer: PreTrainedTokeni
         Sampling(top_p=0)
     for wrong in ({"temperature": math.nan}, {"retry_alpha": -1.0}, {"repetition_penalty": 0.0}):
         with pytest.raises(InputError, match=next(iter(wrong))):
-            Sampling(**wrong)
+            Sampling(**wrong)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="steering=PMI"):
         HFGenerator(model, tokenizer, ungrounded_model=model)
     smaller = LlamaForCausalLM(

@@ -4,6 +4,7 @@ import gc
 import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
 import torch
@@ -24,7 +25,8 @@ COMMON = settings(max_examples=30, deadline=None, suppress_health_check=list(Hea
 
 
 def prompt(rows: list[list[int]], side: str = "left", name: str = "the prompt") -> Prompt:
-    return Prompt(*padded(rows, side).values(), name)
+    fields = padded(rows, side)
+    return Prompt(fields["input_ids"], fields["attention_mask"], name)
 
 
 @contextmanager
@@ -125,7 +127,7 @@ def test_the_first_prompts_states_are_those_of_a_pass_of_its_own(decoder: PreTra
     for answer in (torch.empty(2, 0, dtype=torch.long), torch.tensor([[5, 6], [7, 8]])):
         cache.next_logits(answer)
         width = len(ONE.ungrounded[0]) + answer.shape[1]
-        found = cache.first_rows(2, width + 3)
+        found: Any = cache.first_rows(2, width + 3)
         alone = decoder(torch.cat([torch.tensor(ONE.ungrounded).repeat(2, 1), answer], dim=1)).past_key_values
         for mine, plain in zip(found.layers, alone.layers, strict=True):
             assert torch.allclose(mine.keys[:, :, 3:], plain.keys, atol=1e-4)

@@ -225,7 +225,7 @@ def test_streams_remember_what_was_shown() -> None:
     subject = chat(Model(TRUE + FALSE + "Pets are not allowed.", TRUE + "Pets are not allowed."))
     assert list(subject.stream("one")) == [TRUE, "Pets are not allowed."]
     assert subject.turns[0].reply == TRUE + "Pets are not allowed."
-    stream = subject.stream("two")
+    stream: Any = subject.stream("two")
     assert next(stream) == TRUE
     stream.close()
     assert subject.turns[1].reply == TRUE

@@ -172,7 +172,7 @@ def test_a_deadline_is_a_finite_time() -> None:
     for name in ("deadline", "answer_deadline"):
         for value in (float("inf"), float("nan"), 0.0, -1.0):
             with pytest.raises(ValidationError):
-                Policy(**{name: value})
+                Policy.model_validate({name: value})
 
 
 @pytest.mark.parametrize("is_async", [False, True])

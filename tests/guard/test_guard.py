@@ -5,6 +5,7 @@ import copy
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -42,7 +43,7 @@ class WordScorer(Scorer):
         return [Score(float(value), cited) for value in values]
 
 
-def guard(script: Sequence[str | Sequence[str]] = (), **policy: object) -> Guard:
+def guard(script: Sequence[str | Sequence[str]] = (), **policy: Any) -> Guard:
     return Guard(ScriptedGenerator(script), scorer=WordScorer(), policy=Policy(**policy))
 
 

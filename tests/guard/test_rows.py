@@ -1,6 +1,7 @@
 """Rows of a corpus: every row gets its verdict, and a bad one costs only itself."""
 
 import json
+from typing import Any
 
 import pytest
 
@@ -11,7 +12,7 @@ from groundrail.scoring.scale.scorer import ScaleScorer
 from groundrail.testing import FakeEntailment
 
 SOURCE = "The rent is due in march. Keys were lost. Cats are not allowed."
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"id": "a", "claim": "Keys were lost.", "source": SOURCE},
     {"id": "b", "claim": "Dogs are allowed.", "source": SOURCE},
     {"id": "c", "claim": "Cats are not allowed.", "source": ["Nothing here.", SOURCE]},
@@ -61,7 +62,7 @@ def test_a_corpus_goes_to_a_folder_and_a_second_run_scores_only_what_is_new(suff
     file, out = tmp_path / f"corpus.{suffix}", tmp_path / "out"
     rows = [{**row, "source": SOURCE} for row in ROWS if "claim" in row]
 
-    def write(some: list) -> None:
+    def write(some: list[Any]) -> None:
         if suffix == "parquet":
             arrow.write_table(pyarrow.Table.from_pylist(some), file)
         else:

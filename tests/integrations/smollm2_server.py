@@ -20,14 +20,15 @@ ONE_AT_A_TIME = threading.Lock()
 
 
 def prompt_ids(body: dict[str, Any]) -> torch.Tensor:
-    encoded = TOKENIZER.apply_chat_template(
+    encoded: Any = TOKENIZER.apply_chat_template(
         body["messages"],
         add_generation_prompt=body.get("add_generation_prompt", True),
         continue_final_message=body.get("continue_final_message", False),
         return_tensors="pt",
         return_dict=True,
     )
-    return encoded["input_ids"]
+    ids: torch.Tensor = encoded["input_ids"]
+    return ids
 
 
 def first_token_logprobs(ids: torch.Tensor, count: int) -> dict[str, Any]:
@@ -45,7 +46,7 @@ def written(ids: torch.Tensor, max_tokens: int) -> Iterator[str]:
     streamer = TextIteratorStreamer(TOKENIZER, skip_prompt=True, skip_special_tokens=True)
     mask = torch.ones_like(ids)
     options = {"max_new_tokens": max_tokens, "do_sample": False, "streamer": streamer}
-    thread = threading.Thread(target=MODEL.generate, args=(ids,), kwargs={"attention_mask": mask, **options})
+    thread = threading.Thread(target=MODEL.generate, args=(ids,), kwargs={"attention_mask": mask, **options})  # type: ignore[arg-type]
     thread.start()
     yield from streamer
     thread.join()

@@ -27,7 +27,7 @@ def generated(tokenizer: PreTrainedTokenizerFast, judge: float) -> tuple[str, Gu
     released = "".join(streamer)
     thread.join()
     whole = model.generate(**options)[0, prompt["input_ids"].shape[1] :]
-    return released, streamer, tokenizer.decode(whole, skip_special_tokens=True)
+    return released, streamer, str(tokenizer.decode(whole, skip_special_tokens=True))
 
 
 def test_supported_text_comes_through_but_for_the_half_sentence_at_its_end(

@@ -3,6 +3,7 @@
 import random
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,7 +48,7 @@ def llama(seed=0, vocabulary=VOCABULARY):
 def t5(seed=0):
     torch.manual_seed(seed)
     return T5ForConditionalGeneration(
-        T5Config(
+        T5Config(  # type: ignore[call-arg]
             vocab_size=VOCABULARY,
             d_model=32,
             d_kv=8,
@@ -160,7 +161,7 @@ def test_the_noisy_examples_are_the_ones_dropped(tmp_path, kind):
     trainer = Watched(
         llama() if kind == "llama" else t5(),
         arguments(tmp_path, num_train_epochs=4),
-        train_dataset=[example(*row, kind) for row in rows],
+        train_dataset=[example(row[0], row[1], kind) for row in rows],
         data_collator=collator(),
         c=0.8,
         hot_start=160,
@@ -183,7 +184,7 @@ def test_a_hot_start_in_epochs_keeps_every_example_of_them(tmp_path, epochs):
     trainer = Watched(
         llama(),
         arguments(tmp_path, num_train_epochs=3, gradient_accumulation_steps=4),
-        train_dataset=[example(*row, "llama") for row in rows],
+        train_dataset=[example(row[0], row[1], "llama") for row in rows],
         data_collator=collator(),
         c=0.5,
         window=20,
@@ -198,8 +199,8 @@ def test_a_hot_start_in_epochs_keeps_every_example_of_them(tmp_path, epochs):
 
 
 def test_a_hot_start_in_epochs_goes_on_where_a_resumed_run_was(tmp_path):
-    rows = [example(*row, "llama") for row in copies(32, seed=1, noisy=set(range(0, 32, 4)))]
-    settings = {"c": 0.5, "window": 16, "hot_start_epochs": 2}
+    rows = [example(row[0], row[1], "llama") for row in copies(32, seed=1, noisy=set(range(0, 32, 4)))]
+    settings: dict[str, Any] = {"c": 0.5, "window": 16, "hot_start_epochs": 2}
     first = arguments(tmp_path, num_train_epochs=2, save_strategy="epoch")
     Watched(llama(), first, train_dataset=rows, data_collator=collator(), **settings).train()
     trainer = Watched(
@@ -268,9 +269,10 @@ def test_the_ungrounded_examples_are_dropped_by_gain_though_their_loss_is_low(tm
 
 @pytest.mark.parametrize(("kind", "accumulation"), [("llama", 1), ("llama", 3), ("t5", 1)])
 def test_with_nothing_dropped_it_is_the_trainer(tmp_path, kind, accumulation):
-    rows = [example(*row, kind) for row in copies(48, seed=2)]
+    rows = [example(row[0], row[1], kind) for row in copies(48, seed=2)]
     trained = []
-    for trainer_class, settings in ((Trainer, {}), (LossTruncationTrainer, {"c": 1.0, "hot_start": 0})):
+    trainers: list[tuple[Any, Any]] = [(Trainer, {}), (LossTruncationTrainer, {"c": 1.0, "hot_start": 0})]
+    for trainer_class, settings in trainers:
         model = llama() if kind == "llama" else t5()
         trainer = trainer_class(
             model,
@@ -286,7 +288,7 @@ def test_with_nothing_dropped_it_is_the_trainer(tmp_path, kind, accumulation):
 
 
 def test_a_dropped_example_adds_nothing_to_the_gradient(tmp_path):
-    rows = [example(*row, "llama") for row in copies(12, seed=3, noisy=range(12))]
+    rows = [example(row[0], row[1], "llama") for row in copies(12, seed=3, noisy=range(12))]
     model = llama()
     trainer = Watched(model, arguments(tmp_path), data_collator=collator(), c=0.5, hot_start=0)
     batch = dict(collator()(rows))
@@ -321,7 +323,8 @@ def test_a_batch_with_everything_dropped_has_a_zero_gradient(tmp_path):
 def test_evaluation_drops_nothing_and_reads_paired_batches(tmp_path):
     rows = grounded_rows(24, set())
     results = []
-    for trainer_class, settings in ((Trainer, {}), (LossTruncationTrainer, {"c": 0.2, "hot_start": 0})):
+    trainers: list[tuple[Any, Any]] = [(Trainer, {}), (LossTruncationTrainer, {"c": 0.2, "hot_start": 0})]
+    for trainer_class, settings in trainers:
         paired = trainer_class is LossTruncationTrainer
         data = rows if paired else [{k: v for k, v in row.items() if k[:2] != "un"} for row in rows]
         trainer = trainer_class(

@@ -20,11 +20,19 @@ class Unit(Protocol):
     """A piece of a claim: its words, and the slice of the claim they come from."""
 
     @property
-    def text(self) -> str: ...
+    def text(self) -> str:
+        """What is scored."""
+        ...
+
     @property
-    def start(self) -> int: ...
+    def start(self) -> int:
+        """Where the slice begins, in characters of the claim."""
+        ...
+
     @property
-    def end(self) -> int: ...
+    def end(self) -> int:
+        """Where the slice ends, in characters of the claim."""
+        ...
 
 
 class Units(Protocol):

@@ -27,6 +27,7 @@ class Token:
 
     @property
     def word(self) -> str:
+        """In lower case with a plain apostrophe; empty for a protected one, which no rule may read."""
         return "" if self.protected else self.text.lower().replace("’", "'")
 
 
@@ -47,6 +48,7 @@ class Clause:
 
 
 def tokens_of(claim: str) -> Iterator[Token]:
+    """The words and marks of a claim in order."""
     depth, quoted = 0, False
     for index, match in enumerate(_TOKEN.finditer(claim)):
         text = match[0]
@@ -68,6 +70,7 @@ def asserted(tokens: Sequence[Token]) -> bool:
 
 
 def trimmed(tokens: Tokens) -> Tokens:
+    """The tokens without commas, semicolons and colons at their end."""
     while tokens and tokens[-1].text in ",;:":
         tokens = tokens[:-1]
     return tokens

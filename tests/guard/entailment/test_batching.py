@@ -1,5 +1,7 @@
 """Batches: every index once, within the budget, and the same numbers as one by one."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import torch
 from hypothesis import given
@@ -23,7 +25,7 @@ def test_every_index_once_and_no_batch_over_budget(lengths: list[int], budget: i
 def test_results_are_in_the_order_of_the_input_and_padding_does_not_count(sizes: list[int], budget: int) -> None:
     """`probabilities` sums the ids it is shown and counts the places the mask leaves."""
 
-    def encode(pairs: list[tuple[str, str]]) -> list[dict[str, list[int]]]:
+    def encode(pairs: Sequence[tuple[str, str]]) -> list[Mapping[str, Sequence[int]]]:
         return [{"input_ids": [3] * len(premise), "attention_mask": [1] * len(premise)} for premise, _ in pairs]
 
     def probabilities(inputs: dict[str, torch.Tensor]) -> torch.Tensor:

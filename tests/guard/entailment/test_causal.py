@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,8 +24,8 @@ from groundrail.entailment import CausalEntailment, load
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.scoring.scale.scorer import ScaleScorer
 
-WINDOW = {"vocab_size": 99, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
-HEADS = {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 256}
+WINDOW: dict[str, Any] = {"vocab_size": 99, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
+HEADS: dict[str, Any] = {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 256}
 
 
 def decoder(kind: str) -> PreTrainedModel:

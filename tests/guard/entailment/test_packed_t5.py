@@ -1,6 +1,7 @@
 """T5 without padding, against transformers' own forward pass, for every kind of T5 and any mixture of lengths."""
 
 import random
+from typing import Any
 
 import pytest
 import torch
@@ -21,8 +22,15 @@ ANSWERS = [17, 40]
 def tiny(**settings) -> T5ForConditionalGeneration:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(3)
-        sizes = {"vocab_size": 60, "d_model": 24, "d_kv": 8, "d_ff": 40, "num_layers": 3, "num_heads": 4}
-        config = T5Config(**sizes, decoder_start_token_id=0, initializer_factor=1.5, **settings)
+        sizes: dict[str, Any] = {
+            "vocab_size": 60,
+            "d_model": 24,
+            "d_kv": 8,
+            "d_ff": 40,
+            "num_layers": 3,
+            "num_heads": 4,
+        }
+        config = T5Config(**sizes, decoder_start_token_id=0, initializer_factor=1.5, **settings)  # type: ignore[call-arg]
         return T5ForConditionalGeneration(config).eval()
 
 
@@ -52,7 +60,7 @@ def test_bfloat16_stays_close_to_float32() -> None:
     model, texts = tiny(tie_word_embeddings=True), some_texts()
     with torch.inference_mode():
         exact = PackedT5(model, ANSWERS, 0).probability(texts)
-        rounded = PackedT5(model.to(torch.bfloat16), ANSWERS, 0).probability(texts)
+        rounded = PackedT5(model.bfloat16(), ANSWERS, 0).probability(texts)
     torch.testing.assert_close(rounded, exact, atol=1e-2, rtol=0)
 
 

@@ -1,6 +1,7 @@
 import itertools
 import json
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -65,7 +66,8 @@ def test_intervals_hold_the_rate_and_are_exact_at_the_ends():
 
 def test_held_out_rates_need_five_of_each_class():
     labels, scores = drawn()
-    assert choose_threshold(labels, scores, false_release=0.1).held_out_false_release.total == (labels == 0).sum()
+    held_out: Any = choose_threshold(labels, scores, false_release=0.1).held_out_false_release
+    assert held_out.total == (labels == 0).sum()
     assert choose_threshold([0, 1, 0, 1], [0.1, 0.9, 0.2, 0.8], false_block=0).held_out_false_block is None
 
 
@@ -134,7 +136,8 @@ def test_a_file_that_is_no_calibration_is_refused(tmp_path, content):
 
 
 def test_a_policy_takes_a_saved_map(tmp_path):
-    fitted = fit_calibration(*drawn(), "platt")
+    labels, scores = drawn()
+    fitted = fit_calibration(labels, scores, "platt")
     fitted.save(tmp_path / "map.json")
     policy = Policy(threshold=0.5, calibration=Calibration.load(tmp_path / "map.json"))
     assert policy.calibration is not None

@@ -17,7 +17,7 @@ ROWS = st.lists(
 ).filter(lambda rows: {1.0} < {row[0] for row in rows} and len({row[1] for row in rows}) > 1)
 
 
-def columns(rows):
+def columns(rows: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
     return [row[0] for row in rows], [row[1] for row in rows]
 
 
@@ -142,7 +142,7 @@ def test_systems_are_compared_by_their_means():
     labels = [1, 1, 1, 0, 0, 0, 1]
     scores = [0.9, 0.7, 0.6, 0.4, 0.2, 0.3, 0.1]
     found = by_system(labels, scores, ["a", "a", "b", "b", "c", "c", None])
-    assert [(s.name, s.claims, s.label, s.score) for s in found.systems] == [
+    assert [(s.name, s.claims, s.label, s.score) for s in found.systems] == [  # type: ignore[comparison-overlap]
         ("a", 2, 1.0, pytest.approx(0.8)),
         ("b", 2, 0.5, pytest.approx(0.5)),
         ("c", 2, 0.0, pytest.approx(0.25)),
@@ -180,7 +180,13 @@ def test_one_class_has_no_auc_and_the_message_says_why(measure, label):
 
 
 def test_bad_columns_are_refused():
-    for labels, scores in [([1], [1, 2]), ([], []), ([1, 0], [math.nan, 1]), ([math.nan, 0], [0, 1])]:
+    bad: list[tuple[list[float], list[float]]] = [
+        ([1], [1, 2]),
+        ([], []),
+        ([1, 0], [math.nan, 1]),
+        ([math.nan, 0], [0, 1]),
+    ]
+    for labels, scores in bad:
         with pytest.raises(InputError):
             metrics.roc_auc(labels, scores)
     with pytest.raises(InputError, match=r"every score is 0\.5"):

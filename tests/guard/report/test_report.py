@@ -6,6 +6,7 @@ import html as html_module
 import html.parser
 import io
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,7 +27,7 @@ SOURCE = "<b>The rent</b> is 950 euros & due on the 1st. Pets are [not] allowed.
 HOSTILE = 'The rent is 950 euros. Pets pay <script>alert("x")</script> twice. Hello!'
 
 
-def result(**policy: object) -> GuardResult:
+def result(**policy: Any) -> GuardResult:
     return Guard(scorer=ScaleScorer(FakeEntailment()), policy=Policy(**policy)).check(HOSTILE, SOURCE)
 
 

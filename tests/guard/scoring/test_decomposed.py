@@ -75,7 +75,8 @@ def test_full_document_is_one_premise_where_it_fits_and_a_mean_of_chunks_where_n
     assert FullDocumentScorer(whole).score([claim], text)[0].value == ask(whole, text, claim)
 
     narrow = hashed_yes_no(seed, max_tokens=24)
-    chunks, room = [], 24 - len(claim.split())
+    chunks: list[str] = []
+    room = 24 - len(claim.split())
     for sentence in cut(text):
         if chunks and len(f"{chunks[-1]} {sentence}".split()) <= room:
             chunks[-1] += f" {sentence}"

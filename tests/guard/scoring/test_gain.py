@@ -10,7 +10,7 @@ from transformers import PreTrainedModel
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.scoring.base import Scorer
 from groundrail.scoring.gain import GainScorer, _chunks
-from groundrail.types import Document
+from groundrail.types import Document, Source
 
 SOURCE = "Ada left in 1843. Bob came."
 CLAIMS = ["Bob came.", "Ada left.", "no"]
@@ -40,7 +40,7 @@ def test_the_sum_is_the_mean_times_the_tokens(decoder: PreTrainedModel) -> None:
         expected = slow_gain(decoder, claim, SOURCE) * len(letters()(claim)["input_ids"])
         assert score.value == pytest.approx(expected, abs=1e-3)
     with pytest.raises(InputError, match="'mean' or 'sum'"):
-        GainScorer(decoder, letters(), reduce="max")
+        GainScorer(decoder, letters(), reduce="max")  # type: ignore[arg-type]
 
 
 def test_the_best_chunk_counts_and_is_cited(decoder: PreTrainedModel) -> None:
@@ -90,7 +90,8 @@ def test_nothing_to_score_is_nan(models: dict[str, PreTrainedModel]) -> None:
     blank, real = scorer.score(["  ", "a"], SOURCE)
     assert math.isnan(blank.value)
     assert math.isfinite(real.value)
-    for source in ("", " \n ", []):
+    sources: tuple[Source, ...] = ("", " \n ", [])
+    for source in sources:
         assert math.isnan(scorer.score(["a"], source)[0].value)
 
 

@@ -1,5 +1,6 @@
 import math
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +32,7 @@ def transcribed(model, claim, document, reverse=True, margin=0.0, bound=64):
             value = value + model.classify([(claim, sentence)])[0][0]
         rank.append(value)
     order = sorted(range(len(listed)), key=lambda i: (-rank[i], i))
-    before = None
+    before: Any = None
     for size in range(1, min(len(order), bound) + 1):
         chosen = sorted(order[:size])
         premise = " ".join(listed[i] for i in chosen)
@@ -75,7 +76,7 @@ def test_a_margin_of_one_reads_everything(hashed_nli):
 def test_growing_stops_where_the_neutral_probability_does_not_fall(hashed_nli):
     """Algorithm 1, line 14: a step with the same neutral probability stops, and the step before it is returned."""
 
-    class Level(hashed_nli):
+    class Level(hashed_nli):  # type: ignore[valid-type, misc]
         def classify(self, pairs):
             rows = super().classify(pairs)
             for row, (premise, _) in zip(rows, pairs, strict=True):
@@ -119,7 +120,7 @@ def test_infuse_sub_is_the_minimum_within_a_sentence_and_the_mean_over_sentences
 
 
 def test_probabilities_that_are_not_numbers_give_no_score(hashed_nli):
-    class Broken(hashed_nli):
+    class Broken(hashed_nli):  # type: ignore[valid-type, misc]
         def classify(self, pairs):
             return np.full((len(pairs), 3), math.nan)
 

@@ -214,13 +214,13 @@ def test_tool_calls_pass_as_they_are(serve: Serve, client: Client, upstream: Ups
 
     upstream.usual = reply
     address = serve()
-    tools = [{"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}]
+    tools: Any = [{"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}]
     whole = client(address).chat.completions.create(
         model="scripted", messages=[{"role": "user", "content": "Weather?"}], tools=tools
     )
     assert whole.choices[0].finish_reason == "tool_calls"
     assert whole.choices[0].message.content is None
-    made = whole.choices[0].message.tool_calls or []
+    made: Any = whole.choices[0].message.tool_calls or []
     assert [(c.id, c.function.name, c.function.arguments) for c in made] == [
         ("call_1", "look_up", '{"city": "Oslo"}'),
         ("call_2", "now", "{}"),
@@ -236,7 +236,8 @@ def test_tool_calls_pass_as_they_are(serve: Serve, client: Client, upstream: Ups
 
 def test_without_a_source_nothing_is_released(serve: Serve, client: Client, upstream: Upstream) -> None:
     address = serve()
-    for fields in ({}, {"documents": []}, {"documents": None}):
+    without: list[dict[str, Any]] = [{}, {"documents": []}, {"documents": None}]
+    for fields in without:
         answer = client(address).chat.completions.create(
             model="scripted", messages=[{"role": "user", "content": "How much?"}], extra_body=fields
         )

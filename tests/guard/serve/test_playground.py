@@ -95,7 +95,8 @@ class Page:
 
     def verdicts(self) -> list[str]:
         return [
-            e.get_attribute("class").split()[1] for e in self.browser.find_elements(By.CSS_SELECTOR, "#sentences .s")
+            (e.get_attribute("class") or "").split()[1]
+            for e in self.browser.find_elements(By.CSS_SELECTOR, "#sentences .s")
         ]
 
     def sentence(self, text: str) -> Any:

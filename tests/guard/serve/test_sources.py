@@ -11,13 +11,16 @@ from groundrail.serve.requests import ChatRequest
 from groundrail.serve.sources import find_source
 
 MARKERS = ("<source>", "</source>")
-TOOL = {"role": "tool", "tool_call_id": "call_7", "content": "From the tool."}
-PART = {
+TOOL: dict[str, Any] = {"role": "tool", "tool_call_id": "call_7", "content": "From the tool."}
+PART: dict[str, Any] = {
     "role": "user",
     "content": [{"type": "text", "text": "From a part.", "source": {"id": "p", "metadata": {"a": 1}}}],
 }
-MARKED = {"role": "system", "content": "Read <source> From markers. </source> and <source>Twice.</source>"}
-ASKED = {"role": "user", "content": "How much?"}
+MARKED: dict[str, Any] = {
+    "role": "system",
+    "content": "Read <source> From markers. </source> and <source>Twice.</source>",
+}
+ASKED: dict[str, Any] = {"role": "user", "content": "How much?"}
 
 
 def found(messages: list[dict[str, Any]], **fields: Any) -> tuple[str, list[tuple[str, str]]]:
@@ -27,7 +30,7 @@ def found(messages: list[dict[str, Any]], **fields: Any) -> tuple[str, list[tupl
 
 
 def test_the_first_place_that_holds_a_source_counts() -> None:
-    everything = [MARKED, PART, TOOL, ASKED]
+    everything: list[dict[str, Any]] = [MARKED, PART, TOOL, ASKED]
     assert found(everything, documents=["Given."]) == ("documents", [("source", "Given.")])
     assert found(everything) == ("tool", [("call_7", "From the tool.")])
     assert found([MARKED, PART, ASKED]) == ("parts", [("p", "From a part.")])

@@ -14,7 +14,7 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGeneration, ChatResult
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableLambda, RunnablePassthrough
+from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough
 from langchain_core.tools import tool
 
 from groundrail import CheckedSentence, Guard, InputError, Policy, UnsupportedError, Verdict
@@ -206,12 +206,13 @@ def test_nested_and_parallel_chains_see_their_own_documents() -> None:
     results: list[SourcedResult] = []
     handler = GroundrailCallbackHandler(guard(), on_result=results.append)
     red, blue = "The door is red. ", "The door is blue. "
-    inner = {
+    inner: dict[str, Any] = {
         "red": RunnableLambda(lambda q: rag(red + blue, red).invoke(q)),
         "blue": RunnableLambda(lambda q: rag(red + blue, blue).invoke(q)),
         "none": RunnableLambda(lambda q: rag(red, *[]).invoke(q)),
     }
-    (RunnablePassthrough() | inner).invoke("?", {"callbacks": [handler]})
+    parallel: Runnable[Any, Any] = RunnablePassthrough() | inner
+    parallel.invoke("?", {"callbacks": [handler]})
     assert sorted(result.text for result in results) == ["", blue, red]
     assert len(handler.runs) == 0
 
@@ -246,10 +247,10 @@ def test_tool_results_count() -> None:
         return SOURCE
 
     call = {"type": "tool_call", "id": "1", "name": "search", "args": {"query": "rent"}}
-    (RunnableLambda(lambda _: call) | search | (lambda m: m.content) | model(TRUE + FALSE)).invoke(
-        "?", {"callbacks": [handler]}
-    )
-    (look_up | model(TRUE + FALSE)).invoke("?", {"callbacks": [handler]})
+    searched: Runnable[Any, Any] = RunnableLambda(lambda _: call) | search | (lambda m: m.content) | model(TRUE + FALSE)
+    searched.invoke("?", {"callbacks": [handler]})
+    looked_up: Runnable[Any, Any] = look_up | model(TRUE + FALSE)
+    looked_up.invoke("?", {"callbacks": [handler]})
     assert [r.text for r in results] == [TRUE, TRUE]
     assert results[0].document(results[0].citations[0]).metadata == {"page": 4}
 

@@ -50,7 +50,7 @@ class Scripted(FakeListChatModel):
         self.tools.append(kwargs.get("tools"))
         message = self.messages[min(len(self.asked), len(self.messages)) - 1]
         for character in message.text:
-            yield ChatGenerationChunk(message=AIMessageChunk(character))
+            yield ChatGenerationChunk(message=AIMessageChunk(content=character))
         yield ChatGenerationChunk(message=message.model_copy(update={"content": ""}))
 
     async def _astream(
@@ -65,7 +65,7 @@ class Scripted(FakeListChatModel):
 
 
 def scripted(*answers: str | AIMessageChunk) -> Scripted:
-    messages = [AIMessageChunk(answer) if isinstance(answer, str) else answer for answer in answers]
+    messages = [AIMessageChunk(content=answer) if isinstance(answer, str) else answer for answer in answers]
     return Scripted(messages=messages, asked=[], tools=[])
 
 
@@ -160,8 +160,8 @@ def test_tools_pass_through_unchecked_and_their_results_are_sources() -> None:
         """Look something up."""
         return SOURCE
 
-    calls = [{"name": "look_up", "args": '{"what": "990 euros"}', "id": "1", "index": 0}]
-    model = scripted(AIMessageChunk("", tool_call_chunks=calls), TRUE + FALSE)
+    calls: Any = [{"name": "look_up", "args": '{"what": "990 euros"}', "id": "1", "index": 0}]
+    model = scripted(AIMessageChunk(content="", tool_call_chunks=calls), TRUE + FALSE)
     subject = guarded(model).bind_tools([look_up])
     assert isinstance(subject, GuardedChatModel)
     asked: list[BaseMessage] = [HumanMessage("How much is the rent?")]
@@ -172,9 +172,12 @@ def test_tools_pass_through_unchecked_and_their_results_are_sources() -> None:
     asked += [first, *(look_up.invoke(call) for call in first.tool_calls)]
     last = subject.invoke(asked)
     assert last.text == TRUE
-    (annotation,) = last.content_blocks[0]["annotations"]
+    block: Any = last.content_blocks[0]
+    (annotation,) = block["annotations"]
     assert annotation["extras"]["document_id"] == "look_up"
-    streamed = asyncio.run(merged(guarded(scripted(AIMessageChunk("", tool_call_chunks=calls))).astream(asked[:1])))
+    streamed = asyncio.run(
+        merged(guarded(scripted(AIMessageChunk(content="", tool_call_chunks=calls))).astream(asked[:1]))
+    )
     assert streamed.tool_calls == first.tool_calls
 
 
@@ -200,8 +203,8 @@ def test_without_source_it_says_where_it_looked() -> None:
 
 
 def test_what_the_model_says_beside_text_is_kept() -> None:
-    usage = {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}
-    said = AIMessageChunk(TRUE, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
+    usage: Any = {"input_tokens": 5, "output_tokens": 2, "total_tokens": 7}
+    said = AIMessageChunk(content=TRUE, usage_metadata=usage, response_metadata={"finish_reason": "stop"})
     message = guarded(scripted(said)).invoke("?", documents=SOURCE)
     assert message.usage_metadata == usage
     assert message.response_metadata["finish_reason"] == "stop"
@@ -218,7 +221,7 @@ def test_a_model_without_streaming_is_guarded_as_well() -> None:
 def test_a_stream_that_dies() -> None:
     class Dying(FakeListChatModel):
         def _stream(self, *arguments: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-            yield ChatGenerationChunk(message=AIMessageChunk(TRUE + "The lease "))
+            yield ChatGenerationChunk(message=AIMessageChunk(content=TRUE + "The lease "))
             raise ConnectionError("gone")
 
     model = Dying(responses=[""])
@@ -236,7 +239,7 @@ def test_fifty_concurrent_calls_keep_their_own_sources() -> None:
         async def _astream(self, messages: Any, *arguments: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
             for number in (int(messages[0].text), int(messages[0].text) + 1):
                 await asyncio.sleep(0)
-                yield ChatGenerationChunk(message=AIMessageChunk(f"Flat {number} costs {number} euros. "))
+                yield ChatGenerationChunk(message=AIMessageChunk(content=f"Flat {number} costs {number} euros. "))
 
     subject = guarded(Telling(), policy=Policy(fallback="drop"))
 
@@ -266,7 +269,9 @@ def test_what_a_failed_tool_says_is_no_source() -> None:
 
 
 def test_logprobs_of_refused_text_stay_inside() -> None:
-    chunk = AIMessageChunk(FALSE, response_metadata={"logprobs": {"content": [{"token": FALSE}]}, "model_name": "m"})
+    chunk = AIMessageChunk(
+        content=FALSE, response_metadata={"logprobs": {"content": [{"token": FALSE}]}, "model_name": "m"}
+    )
     message = guarded(scripted(chunk)).invoke("?", documents=[LEASE])
     assert message.text == ""
     assert message.response_metadata["model_name"] == "m"

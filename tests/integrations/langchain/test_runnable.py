@@ -6,19 +6,22 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler, StdOutCallbackHandler
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.language_models import FakeListChatModel, FakeListLLM, GenericFakeChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
-from langchain_core.runnables import RunnableGenerator, RunnableLambda, RunnablePassthrough
+from langchain_core.runnables import Runnable, RunnableGenerator, RunnableLambda, RunnablePassthrough
 from langchain_core.tools import tool
+from langchain_core.tracers import BaseTracer
+from langchain_core.tracers.log_stream import LogStreamCallbackHandler
 
 from groundrail import Document, Guard, InputError, Policy, UnsupportedError, Verdict
 from groundrail.errors import GenerationError
 from groundrail.integrations.langchain import GuardedRunnable, SourcedResult
+from groundrail.integrations.langchain.answer import forwards_tokens
 from groundrail.testing import FakeEntailment, ScriptedGenerator
 
 SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
@@ -305,7 +308,7 @@ def test_a_stream_that_dies_half_way_keeps_what_was_released() -> None:
     assert result.sentences[-1].verdict is Verdict.ERROR
     assert "gone" in (result.sentences[-1].reason or "")
     raising = GuardedRunnable(RunnableGenerator(dying), guard=guard(fallback="raise"))
-    shown = []
+    shown: list[str] = []
     with pytest.raises(GenerationError, match="gone"):
         shown.extend(raising.stream(INPUT))
     with pytest.raises(GenerationError, match="gone"):
@@ -319,7 +322,7 @@ def test_a_model_that_streams_nothing_gives_an_empty_answer() -> None:
 
 def test_messages_are_read_and_other_things_refused() -> None:
     assert GuardedRunnable(RunnableLambda(lambda _: AIMessage(TRUE)), guard=guard()).invoke(INPUT) == TRUE
-    blocks = AIMessageChunk([{"type": "text", "text": TRUE}])
+    blocks = AIMessageChunk(content=[{"type": "text", "text": TRUE}])
     assert GuardedRunnable(RunnableLambda(lambda _: blocks), guard=guard()).invoke(INPUT) == TRUE
     with pytest.raises(InputError, match="int"):
         GuardedRunnable(RunnableLambda(lambda _: 3), guard=guard()).invoke(INPUT)
@@ -378,7 +381,7 @@ def test_an_unsupported_answer_is_an_error_of_the_run() -> None:
 
 
 def test_it_composes_in_a_sequence_and_batches_with_exceptions() -> None:
-    whole = RunnableLambda(lambda text: {"documents": text, "prompt": "?"}) | GuardedRunnable(
+    whole: Runnable[Any, Any] = RunnableLambda(lambda text: {"documents": text, "prompt": "?"}) | GuardedRunnable(
         chain(TRUE, FALSE), guard=guard()
     )
     assert (whole | (lambda text: text.upper())).invoke(SOURCE) == TRUE.upper()
@@ -403,6 +406,30 @@ def test_events_show_sentences_and_no_unreleased_text() -> None:
     told = [e for e in seen if e["event"] != "on_custom_event"]
     assert "990" not in str(told)
     assert TRUE in str(told)
+
+
+class _TakesEvents(BaseCallbackHandler):
+    def on_stream_event(self, event: Any, **kwargs: Any) -> None:
+        """As LangGraph's handlers of a model's stream do."""
+
+
+class _Counts(BaseTracer):
+    def _persist_run(self, run: Any) -> None:
+        """Nothing to keep."""
+
+
+@pytest.mark.parametrize("handler", [LogStreamCallbackHandler(), _TakesEvents()], ids=lambda h: type(h).__name__)
+def test_a_handler_that_streams_to_a_consumer_is_left_out_of_the_wrapped_run(handler: BaseCallbackHandler) -> None:
+    assert forwards_tokens(handler)
+
+
+@pytest.mark.parametrize(
+    "handler",
+    [BaseCallbackHandler(), AsyncCallbackHandler(), StdOutCallbackHandler(), _Counts()],
+    ids=lambda h: type(h).__name__,
+)
+def test_a_handler_that_only_looks_on_stays(handler: BaseCallbackHandler) -> None:
+    assert not forwards_tokens(handler)
 
 
 def test_groundrail_documents_and_text_are_documents_too() -> None:

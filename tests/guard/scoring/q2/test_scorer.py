@@ -162,7 +162,7 @@ LONG = "Anna lives here. She pays 2,900 euros."
 
 
 def judge(hashed_nli, label):
-    class Always(hashed_nli):
+    class Always(hashed_nli):  # type: ignore[valid-type, misc]
         def classify(self, pairs):
             rows = super().classify(pairs)
             rows[:] = 0.1
@@ -277,7 +277,7 @@ def test_a_tally_has_the_papers_columns(hashed_nli):
 
 def test_an_unknown_variant_is_refused(hashed_nli):
     with pytest.raises(InputError, match="base, filter, top-k"):
-        Q2Scorer(hashed_nli(1), variant="coreference")
+        Q2Scorer(hashed_nli(1), variant="coreference")  # type: ignore[arg-type]
 
 
 def pronouns(*names):
@@ -366,7 +366,7 @@ def test_blank_claims_and_sources_have_no_score(hashed_nli, claim, source):
 
 
 def test_a_judge_that_gives_no_number_gives_no_score(hashed_nli):
-    class Broken(hashed_nli):
+    class Broken(hashed_nli):  # type: ignore[valid-type, misc]
         def classify(self, pairs):
             return super().classify(pairs) * math.nan
 

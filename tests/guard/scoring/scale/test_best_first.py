@@ -129,7 +129,7 @@ def test_a_limit_of_chunks_is_kept_and_named_in_the_reason() -> None:
 def _asked(scorer: ScaleScorer, source: str) -> list[list[tuple[str, str]]]:
     """What the full score asks about chunks."""
     scorer.score(["The tenant flew to the moon."], source)
-    return scorer.entailment.calls[:1]  # type: ignore[attr-defined,no-any-return]
+    return scorer.entailment.calls[:1]  # type: ignore[attr-defined]
 
 
 def test_limited_and_full_scores_agree_where_the_limit_is_not_met(hashed_yes_no) -> None:

@@ -159,7 +159,7 @@ def test_a_sentence_longer_than_the_model_is_cited_in_part() -> None:
 
 
 def test_the_citation_is_the_sentence_that_says_so_in_the_document_that_says_so() -> None:
-    documents = [
+    documents: list[str | Document] = [
         Document(text=" ".join(numbered(30)), id="noise"),
         Document(text="  \n ", id="blank"),
         Document(text=" ".join([*numbered(20), "Keys were lost in march!", *numbered(9)]), id="report"),

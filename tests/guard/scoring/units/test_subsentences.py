@@ -187,7 +187,7 @@ def writer():
     tokenizer.backend_tokenizer.pre_tokenizer = Whitespace()
     torch.manual_seed(0)
     model = T5ForConditionalGeneration(
-        T5Config(
+        T5Config(  # type: ignore[call-arg]
             vocab_size=len(vocabulary),
             d_model=32,
             d_kv=8,
