@@ -5,7 +5,7 @@ The rules are in `groundrail.loop` and `groundrail.policy`; `groundrail.drivers`
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from groundrail.claims import claim_of
 from groundrail.deadline import Calls
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from groundrail.integrations.langchain import GuardedRunnable
 
 
+_Named: TypeAlias = "Scorer | EntailmentModel | str | None"
+
+
 class Guard:
     """Checks what a generator writes against a source, sentence by sentence, before anyone sees it.
 
@@ -37,6 +40,8 @@ class Guard:
     scorer: how claims are scored. An entailment model or a hub id is SCALE around that. None is the built-in
         judge on one source sentence at a time, which it judges better than chunks (docs/benchmarks.md). "self" asks
         the generator, where it is an `HFGenerator`: no second model, and no second opinion either.
+    second: whatever `scorer` takes, asked in the first one's place where that is in doubt (`Policy(doubt=...)`): a
+        large judge that is asked about few sentences.
     policy: what counts as supported and what happens to the rest.
     claim_of: (sentence, the one before it, the prompt) -> what of it is checked, None where it claims nothing.
     """
@@ -45,14 +50,15 @@ class Guard:
         self,
         generator: Generator | Callable[..., Any] | None = None,
         *,
-        scorer: "Scorer | EntailmentModel | str | None" = None,
+        scorer: "_Named" = None,
+        second: "_Named" = None,
         policy: Policy | None = None,
         claim_of: ClaimOf = claim_of,
     ) -> None:
         self.generator = None if generator is None else as_generator(generator)
         self.policy = policy or Policy()
         self.claim_of = claim_of
-        self._scorer = _Loaded(_own_judge(self.generator) if scorer == "self" else scorer)
+        self._scorer = _Loaded(*(self._named(each) for each in (scorer, second)), self.policy)
         self._calls = Calls()
 
     @classmethod
@@ -181,6 +187,9 @@ class Guard:
             raise InputError("this guard has no generator; pass one: Guard(generator), or use check(answer, source)")
         return Writing(self.generator, prompt, documents, self._calls)
 
+    def _named(self, scorer: "_Named") -> "_Named":
+        return _own_judge(self.generator) if scorer == "self" else scorer
+
     def _copy(self, **changes: Any) -> Self:
         twin = copy.copy(self)
         vars(twin).update(changes)
@@ -200,17 +209,38 @@ def _own_judge(generator: Generator | None) -> "EntailmentModel":
 class _Loaded:
     """A scorer, made of whatever the guard was given when first asked for; copies of a guard share it."""
 
-    def __init__(self, given: "Scorer | EntailmentModel | str | None") -> None:
-        self._given = given
+    def __init__(self, scorer: "_Named", second: "_Named", policy: Policy) -> None:
+        if (second is None) != (policy.doubt is None):
+            raise InputError("a second scorer is asked where the first is in doubt: pass second= and Policy(doubt=...)")
+        self._scorer, self._second, self._policy = scorer, second, policy
+        self._made: Scorer | None = None
 
     def get(self) -> Scorer:
         with LOADING:
-            if not isinstance(self._given, Scorer):
-                from groundrail.scoring.registry import as_scorer
+            if self._made is None:
+                self._made = self._make()
+            return self._made
 
-                self._given = as_scorer(self._given)
-            return self._given
+    def _make(self) -> Scorer:
+        from groundrail.scoring.registry import as_scorer
+
+        first, calibration = as_scorer(self._scorer), self._policy.calibration
+        fitted_on = getattr(calibration, "scorer", "")
+        if fitted_on and fitted_on != first.identity:
+            raise InputError(
+                f"the calibration was fitted on another scorer: {fitted_on}; this guard's is {first.identity}. Run "
+                f"`groundrail calibrate` with the one that is used"
+            )
+        if self._policy.doubt is None:
+            return first
+        from groundrail.scoring.second import SecondOpinion
+
+        threshold = self._policy.decisive(first.threshold)
+        return SecondOpinion(
+            first, as_scorer(self._second), self._policy.doubt, threshold=threshold, calibration=calibration
+        )
 
     @property
     def takes_context(self) -> bool:
-        return not isinstance(self._given, Scorer) or self._given.takes_context
+        given = (self._scorer, self._second)
+        return all(each.takes_context for each in given if isinstance(each, Scorer))

@@ -26,8 +26,9 @@ from groundrail.errors import (
 )
 from groundrail.policy import Attempts, Policy
 from groundrail.scoring.base import Score
+from groundrail.scoring.findings import findings
 from groundrail.sentences import Sentence, Stream, is_finished, is_unicode, split
-from groundrail.types import Attempt, CheckedSentence, Document, GuardResult, Verdict
+from groundrail.types import Attempt, CheckedSentence, Document, Finding, GuardResult, Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +104,7 @@ class _Answer:
         self, documents: Sequence[Document], policy: Policy, threshold: float, claim_of: ClaimOf, prompt: str
     ) -> None:
         self.policy, self.claim_of, self.prompt = policy, claim_of, prompt
-        self.threshold = threshold if policy.threshold is None else policy.threshold
+        self.threshold = policy.decisive(threshold)
         self.asked_threshold = None if policy.calibration else self.threshold  # a calibrated value is asked exactly
         self.has_source = not all(is_blank(document.text) for document in documents)
         self.sentences: list[CheckedSentence] = []
@@ -134,22 +135,26 @@ class _Answer:
         if score.refusal is not None:
             return CheckedSentence(**fields, verdict=Verdict.UNSUPPORTED, reason=score.refusal)
         value = score.value
-        if self.policy.calibration and math.isfinite(value):
+        if self.policy.calibration and score.threshold is None and math.isfinite(value):
             value = self.policy.calibration(value)
         if not math.isfinite(value):
             return CheckedSentence(**fields, verdict=Verdict.ERROR, reason=f"the model gave no score ({value})")
-        if value >= self.threshold:
-            return CheckedSentence(
-                **fields, verdict=Verdict.SUPPORTED, score=value, exact=score.exact, citations=score.citations
-            )
+        fields |= {
+            "score": value,
+            "exact": score.exact,
+            "citations": score.citations,
+            "threshold": score.threshold,
+            "first_score": score.first,
+        }
+        if value >= (self.threshold if score.threshold is None else score.threshold):
+            return CheckedSentence(**fields, verdict=Verdict.SUPPORTED)
+        found = findings(sentence.text, score.conflict or next(iter(score.citations), None))
         return CheckedSentence(
             **fields,
             verdict=Verdict.UNSUPPORTED,
-            score=value,
-            exact=score.exact,
-            citations=score.citations,
             conflict=score.conflict,
-            reason=_why(score),
+            findings=found,
+            reason=_why(score, found, sentence.text),
         )
 
     def failed(self, sentence: Sentence, verdict: Verdict, reason: str, seconds: float = 0.0) -> CheckedSentence:
@@ -201,6 +206,10 @@ class _Answer:
         if self.policy.fallback == "abstain":
             self.over = True
             return checked.model_copy(update={"replacement": self.policy.abstention})
+        if self.policy.fallback == "quote" and checked.conflict is not None:
+            gap = checked.text[len(checked.text.rstrip()) :]
+            quoted = f"“{' '.join(checked.conflict.text.split())}”{gap}"
+            return checked.model_copy(update={"replacement": quoted, "quoted": True})
         if callable(self.policy.fallback):
             replacement = self.policy.fallback(checked)
             if not isinstance(replacement, str | None):
@@ -369,15 +378,21 @@ def guarded_generation(
     return answer.result()
 
 
-def _why(score: Score) -> str:
+def _why(score: Score, found: Sequence[Finding], sentence: str) -> str:
     """What a reader is told of a sentence that is not supported."""
+    details = [
+        f"“{sentence[f.start : f.end]}” instead of “{f.given.text}”"
+        if f.given
+        else f"no “{sentence[f.start : f.end]}” there"
+        for f in found
+    ]
+    told = [*details, *([] if score.note is None else [score.note])]
+    aside = f" ({'; '.join(told)})" if told else ""
     if score.conflict is not None:
-        reason = f"the source says otherwise: “{_shortened(score.conflict.text)}”"
-    elif score.citations:
-        reason = f"the source does not say this; nearest: “{_shortened(score.citations[0].text)}”"
-    else:
-        reason = "the source does not say this"
-    return reason if score.note is None else f"{reason} ({score.note})"
+        return f"the source says otherwise{aside}: “{_shortened(score.conflict.text)}”"
+    if score.citations:
+        return f"the source does not say this{aside}; nearest: “{_shortened(score.citations[0].text)}”"
+    return f"the source does not say this{aside}"
 
 
 def _told(error: Exception) -> str:

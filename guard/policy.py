@@ -13,22 +13,24 @@ from tenacity.stop import stop_base
 from groundrail.sentences import LONGEST
 from groundrail.types import CheckedSentence, Verdict
 
-Fallback: TypeAlias = Literal["drop", "flag", "abstain", "raise"] | Callable[[CheckedSentence], str | None]
+Fallback: TypeAlias = Literal["drop", "flag", "quote", "abstain", "raise"] | Callable[[CheckedSentence], str | None]
 OpenOrClosed: TypeAlias = Literal["open", "closed"]
 
 
 class Policy(BaseModel):
     """The rules of release.
 
-    threshold: score from which a claim counts as supported; None takes the scorer's own.
+    threshold: score from which a claim counts as supported; None takes the calibration's, else the scorer's own.
     stop: when to stop regenerating an unsupported sentence; any tenacity `stop_*`, `|` and `&` included.
     fallback: what happens to a sentence that stays unsupported: `"drop"` leaves it out, `"flag"` releases
-        it with its verdict, `"abstain"` ends the answer with `abstention`, `"raise"` raises UnsupportedError,
+        it with its verdict, `"quote"` releases in its place the source's own sentence, in quotation marks, where the
+        source contradicts it, and nothing else; `"abstain"` ends the answer with `abstention`, `"raise"` raises UnsupportedError,
         a callable returns the text to release instead, or None to leave it out.
     on_error, on_no_source: `"closed"` keeps back what could not be checked, `"open"` releases it.
     deadline, answer_deadline: seconds for a sentence with its retries, and for a whole answer.
     longest_sentence: characters after which a text without boundary is cut and its piece judged as it is.
     keep_refused: False leaves out of results, attempts, reasons, errors and events every text that was not released.
+    doubt: (low, high), the scores of the guard's scorer between which its second scorer is asked instead.
     calibration: maps a scorer's value to a probability before it meets the threshold.
     """
 
@@ -44,6 +46,7 @@ class Policy(BaseModel):
     longest_sentence: int = Field(default=LONGEST, ge=100)
     keep_refused: bool = True
     abstention: str = "I cannot answer that from the source."
+    doubt: tuple[float, float] | None = None
     calibration: Callable[[float], float] | None = None
 
     @field_validator("threshold")
@@ -51,6 +54,13 @@ class Policy(BaseModel):
     def _is_number(cls, value: float | None) -> float | None:
         if value is not None and value != value:
             raise ValueError("threshold is NaN; pass a number, or None for the scorer's own")
+        return value
+
+    @field_validator("doubt")
+    @classmethod
+    def _is_band(cls, value: tuple[float, float] | None) -> tuple[float, float] | None:
+        if value is not None and not value[0] < value[1]:
+            raise ValueError(f"doubt is {value}; pass a lower score and a higher one")
         return value
 
     @model_validator(mode="before")
@@ -65,6 +75,12 @@ class Policy(BaseModel):
     def nearest_deadline(self) -> float | None:
         """Seconds until the first sentence must be decided, None without a deadline."""
         return min((d for d in (self.deadline, self.answer_deadline) if d is not None), default=None)
+
+    def decisive(self, threshold: float) -> float:
+        """The score from which a claim counts as supported, where the scorer's own threshold is this one."""
+        fitted = getattr(self.calibration, "threshold", None)
+        chosen = (self.threshold, fitted, threshold)
+        return next(value for value in chosen if value is not None)
 
     def replacing(self, **changes: Any) -> Self:
         """The same policy with some choices changed, validated again."""

@@ -10,6 +10,7 @@ from groundrail.deadline import Calls
 from groundrail.loop import Judge
 from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.scoring.form import FormCheck
+from groundrail.scoring.language import LanguageNote
 from groundrail.types import Document
 from groundrail.writing import in_time
 
@@ -20,6 +21,7 @@ class Reading:
     def __init__(self, scorer: Scorer, documents: Sequence[Document], calls: Calls) -> None:
         self._scorer, self._documents, self._calls = scorer, documents, calls
         self._form = FormCheck(scorer, documents)
+        self._language = LanguageNote(scorer, documents)
         self._reader: Reader | None = None
         self._lock = threading.Lock()
 
@@ -38,7 +40,8 @@ class Reading:
         if not asked:
             return all_of([])
         reader = self._read()
-        return all_of(reader.score(asked) if step.threshold is None else reader.decide(asked, step.threshold))
+        found = reader.score(asked) if step.threshold is None else reader.decide(asked, step.threshold)
+        return all_of(self._language.added(asked, found))
 
     async def _ascore(self, step: Judge) -> list[Score]:
         asked, all_of = await self._calls.awithin(None, self._form.sorted, step.claims)
@@ -46,7 +49,7 @@ class Reading:
             return all_of([])
         reader = await self._calls.awithin(None, self._read) if self._reader is None else self._reader
         found = reader.ascore(asked) if step.threshold is None else reader.adecide(asked, step.threshold)
-        return all_of(await found)
+        return all_of(self._language.added(asked, await found))
 
     def _read(self) -> Reader:
         with self._lock:

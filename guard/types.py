@@ -77,6 +77,25 @@ class Attempt(_Frozen):
     seconds: float = 0.0
 
 
+class Finding(_Frozen):
+    """A detail of a sentence, `text[start:end]`, that the nearest source sentence does not give.
+
+    kind: date, time, quantity, number, ordinal or name. given: the detail of the same kind that stands there
+    instead, where there is one. It explains a verdict and never makes one.
+    """
+
+    kind: str
+    start: int
+    end: int
+    given: "Detail | None" = None
+
+
+class Detail(Span):
+    """A piece of a source."""
+
+    text: str
+
+
 class CheckedSentence(_Frozen):
     """A sentence with its verdict.
 
@@ -84,7 +103,10 @@ class CheckedSentence(_Frozen):
     `GuardResult.answer`. `attempts` lists every try in order, the last being this sentence.
     `replacement` is what a callable fallback released instead. `conflict` is the piece of source that says
     otherwise, its score P(contradiction), where the scorer can tell that from silence. `exact` is False where
-    `score` is a lower bound: the source was not read further once it was decided.
+    `score` is a lower bound: the source was not read further once it was decided. `findings` are details of an
+    unsupported sentence that the nearest source sentence gives otherwise or not at all. Where a second scorer
+    was asked, `first_score` is the first's score and `threshold` what `score` was compared with. `quoted`: the
+    replacement is the text of `conflict`.
     """
 
     text: str
@@ -100,10 +122,19 @@ class CheckedSentence(_Frozen):
     released: bool = False
     reason: str | None = None
     replacement: str | None = None
+    quoted: bool = False
+    findings: tuple[Finding, ...] = ()
+    threshold: float | None = None
+    first_score: float | None = None
 
     @property
     def supporting(self) -> tuple[Citation, ...]:
-        """The citations of a sentence that was released because they support it; others are only the nearest."""
+        """The citations of a sentence that was released because they support it; others are only the nearest.
+
+        Of a quotation in its place, where it stands.
+        """
+        if self.quoted and self.conflict is not None:
+            return (self.conflict,)
         return self.citations if self.released and self.verdict is Verdict.SUPPORTED else ()
 
     @property

@@ -25,12 +25,20 @@ class EntailmentModel(Protocol):
     chunk_tokens: int | None = None
     """The premise's length that it judges best, None where it does not know."""
 
+    english_only: bool = False
+    """Whether it was made for English."""
+
     max_tokens: int
     """Tokens of premise and claim together that fit beside the model's own prompt."""
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Character span of every token of `text`, in order."""
         ...
+
+    @property
+    def identity(self) -> str:
+        """What a threshold was fitted on: one name for one model."""
+        return type(self).__name__
 
     def unread(self, text: str) -> Sequence[str]:
         """Words of `text` that it has no token for, where it knows."""
@@ -67,6 +75,12 @@ class Wrapped(EntailmentModel):
     def __init__(self, model: EntailmentModel) -> None:
         self.model = model
         self.threshold, self.chunk_tokens, self.max_tokens = model.threshold, model.chunk_tokens, model.max_tokens
+        self.english_only = model.english_only
+
+    @property
+    def identity(self) -> str:
+        """The model's."""
+        return self.model.identity
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """The model's."""

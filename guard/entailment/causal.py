@@ -93,6 +93,11 @@ class CausalEntailment(EntailmentModel):
             cache_bytes=cache_bytes,
         )
 
+    @property
+    def identity(self) -> str:
+        """The model's name, or what its config calls it."""
+        return pretrained.identity(self.model)
+
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Character span of every token of `text`, in order."""
         return pretrained.offsets(self.tokenizer, text)

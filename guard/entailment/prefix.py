@@ -155,6 +155,11 @@ class PrefixEntailment(NLIModel):
         names = {str(name).lower(): index for index, name in (model.config.id2label or {}).items()}
         self._order: list[int] = [int(names[name]) for name in ("entailment", "neutral", "contradiction")]
 
+    @property
+    def identity(self) -> str:
+        """The model's name, or what its config calls it."""
+        return pretrained.identity(self.model)
+
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Character span of every token of `text`, in order."""
         return pretrained.offsets(self.tokenizer, text)

@@ -27,6 +27,12 @@ def require_fast(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
+def identity(model: PreTrainedModel) -> str:
+    """What its config calls it, else the name or folder that it was loaded by, else its class."""
+    config = model.config
+    return str(getattr(config, "entailment_identity", None) or config.name_or_path or type(model).__name__)
+
+
 def encode(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str] | Sequence[Pair], limit: int) -> list[Encoding]:
     """Token ids and masks of texts or text pairs with special tokens, never cut.
 

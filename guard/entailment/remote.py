@@ -75,6 +75,11 @@ class RemoteEntailment(EntailmentModel):
     def __repr__(self) -> str:
         return f"RemoteEntailment({self.client.server!r}, {self.client.model!r})"
 
+    @property
+    def identity(self) -> str:
+        """The model's name on its server."""
+        return self.client.model
+
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Spans of up to four letters, or one other character."""
         return [match.span() for match in _PIECE.finditer(text)]

@@ -95,6 +95,11 @@ class Seq2SeqEntailment(EntailmentModel):
         """Character span of every token of `text`, in order."""
         return pretrained.offsets(self.tokenizer, text)
 
+    @property
+    def identity(self) -> str:
+        """The model's name, or what its config calls it."""
+        return pretrained.identity(self.model)
+
     def unread(self, text: str) -> Sequence[str]:
         """Words that its tokenizer does not know."""
         return pretrained.unread(self.tokenizer, text)

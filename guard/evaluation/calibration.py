@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from groundrail.errors import InputError, MissingExtraError
 from groundrail.evaluation.metrics import Bools, Floats, scipy_stats, two_classes
 
-Method: TypeAlias = Literal["isotonic", "platt"]
+Method: TypeAlias = Literal["isotonic", "platt", "none"]
 
 _EDGE = 1e-6
 """Platt's map works on log-odds; scores are kept this far from 0 and 1."""
@@ -29,16 +29,24 @@ class Calibration:
     """A non-decreasing map from a score in [0, 1] to the share of such claims that are supported.
 
     "isotonic" interpolates between the points (`x`, `y`) and is flat outside them. "platt" is
-    sigmoid(x[0] * log-odds(score) + y[0]), its slope and intercept stored as the one point.
+    sigmoid(x[0] * log-odds(score) + y[0]), its slope and intercept stored as the one point. "none" leaves scores
+    as they are. `threshold` is of mapped scores, None where none was chosen; `scorer` is the identity of the scorer
+    that it was fitted on, which a guard compares with its own.
     """
 
     method: Method
     x: tuple[float, ...]
     y: tuple[float, ...]
+    threshold: float | None = None
+    scorer: str = ""
 
     def __post_init__(self) -> None:
-        if self.method not in ("isotonic", "platt"):
-            raise InputError(f"a calibration is 'isotonic' or 'platt', not {self.method!r}")
+        if self.method not in ("isotonic", "platt", "none"):
+            raise InputError(f"a calibration is 'isotonic', 'platt' or 'none', not {self.method!r}")
+        if self.threshold is not None and not math.isfinite(self.threshold):
+            raise InputError("a calibration's threshold is a finite number")
+        if self.method == "none":
+            return
         if not self.x or len(self.x) != len(self.y):
             raise InputError("a calibration has as many x as y, and at least one")
         if not all(map(math.isfinite, self.x + self.y)):
@@ -52,7 +60,7 @@ class Calibration:
 
     def __call__(self, value: float) -> float:
         """The calibrated score; NaN stays NaN."""
-        if math.isnan(value):
+        if math.isnan(value) or self.method == "none":
             return value
         if self.method == "isotonic":
             return float(np.interp(value, self.x, self.y))
@@ -67,12 +75,19 @@ class Calibration:
         """Read what `save` wrote. Raises: InputError for anything else."""
         try:
             facts = json.loads(Path(path).read_text(encoding="utf-8"))
-            return cls(facts["method"], tuple(map(float, facts["x"])), tuple(map(float, facts["y"])))
+            threshold = facts.get("threshold")
+            return cls(
+                facts["method"],
+                tuple(map(float, facts["x"])),
+                tuple(map(float, facts["y"])),
+                None if threshold is None else float(threshold),
+                str(facts.get("scorer", "")),
+            )
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise InputError(f"{path}: expected a calibration with method, x and y, as save() writes it") from error
 
 

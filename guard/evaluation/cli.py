@@ -9,7 +9,7 @@ import json
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,7 +62,12 @@ def add_calibrate_parser(subparsers: "Subparsers") -> None:
     target.add_argument("--false-release", type=float, metavar="RATE", help="unsupported sentences let out")
     target.add_argument("--false-block", type=float, metavar="RATE", help="supported sentences held back")
     parser.add_argument("--map", choices=("isotonic", "platt"), help="fit a calibration map first")
-    parser.add_argument("--save-map", type=Path, metavar="FILE", help="write the map for a Policy to load")
+    parser.add_argument(
+        "--save-map",
+        type=Path,
+        metavar="FILE",
+        help="write threshold and map for a Policy to load, with the scorer that they hold for",
+    )
     _add_scoring(parser)
     parser.set_defaults(run=run_calibrate)
 
@@ -291,15 +296,10 @@ def _plot(run: _Run, summaries: Sequence[Summary], folder: Path, scorer: str) ->
 
 def run_calibrate(args: argparse.Namespace) -> int:
     """`groundrail calibrate`. Raises: GroundrailError for what the caller can mend."""
-    if args.save_map is not None and args.map is None:
-        raise InputError("--save-map needs a map to save; add --map isotonic or --map platt")
-    run = _score(args, _named(args), _read(args, args.data))
+    named = _named(args)
+    run = _score(args, named, _read(args, args.data))
     labels, scores = run.labelled()
-    calibration: Calibration | None = None
-    if args.map is not None:
-        calibration = fit_calibration(labels, scores, args.map)
-        if args.save_map is not None:
-            calibration.save(args.save_map)
+    calibration = Calibration("none", (), ()) if args.map is None else fit_calibration(labels, scores, args.map)
     found = choose_threshold(
         labels,
         scores,
@@ -308,9 +308,12 @@ def run_calibrate(args: argparse.Namespace) -> int:
         method=args.map,
         seed=args.seed,
     )
+    calibration = replace(calibration, threshold=found.value, scorer=named.scorer.identity)
+    if args.save_map is not None:
+        calibration.save(args.save_map)
     left_out = len(run.examples) - len(labels)
     if args.json:
-        report = {"left_out": left_out, "map": asdict(calibration) if calibration else None}
+        report = {"left_out": left_out, "map": asdict(calibration)}
         _print_json({**asdict(found), **report})
         return 0
     print_threshold(found, args.map, left_out)

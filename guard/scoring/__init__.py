@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from groundrail.scoring.q2.extractive import ExtractiveAnswerer
     from groundrail.scoring.q2.scorer import Q2Scorer
     from groundrail.scoring.scale.scorer import ScaleScorer
+    from groundrail.scoring.second import SecondOpinion
     from groundrail.scoring.units.base import SentenceUnits
     from groundrail.scoring.units.clauses import ClauseSplitter
     from groundrail.scoring.units.subsentences import Seq2SeqSplitter, SubSentenceUnits
@@ -32,6 +33,7 @@ _HOME = {
     "ScaleScorer": "scale.scorer",
     "Score": "base",
     "Scorer": "base",
+    "SecondOpinion": "second",
     "SentencePairScorer": "decomposed",
     "SentenceUnits": "units.base",
     "SentliScorer": "decomposed",
@@ -52,6 +54,7 @@ __all__ = [
     "ScaleScorer",
     "Score",
     "Scorer",
+    "SecondOpinion",
     "SentencePairScorer",
     "SentenceUnits",
     "SentliScorer",

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from groundrail.deadline import awithin
+from groundrail.entailment.base import EntailmentModel
 from groundrail.types import Citation, Source
 
 T = TypeVar("T")
@@ -22,6 +23,8 @@ class Score:
     exact: False where the source was not read to its end, so that `value` is a lower bound.
     note: what whoever reads the verdict should know of how it came about.
     refusal: why the claim is not supported whatever its value, where no model had to be asked.
+    threshold: what the value is compared with, where another scorer than the guard's own gave it.
+    first: the value of the guard's own scorer, where it was in doubt and another was asked.
     """
 
     value: float
@@ -30,6 +33,8 @@ class Score:
     exact: bool = True
     note: str | None = None
     refusal: str | None = None
+    threshold: float | None = None
+    first: float | None = None
 
 
 def below_all(value: float) -> float:
@@ -77,9 +82,19 @@ class Scorer(Protocol):
     threshold: float = 0.5
     """The score from which a claim counts as supported."""
 
+    english_only: bool = False
+    """Whether its model was made for English, so that a verdict on another language deserves little trust."""
+
     takes_context: bool = False
     """Whether a claim joined with the sentence before it scores no higher than either. Scorers that average over
     a claim's words or parts cannot say so."""
+
+    @property
+    def identity(self) -> str:
+        """What a threshold or a calibration was fitted on: one name for one way to score."""
+        model = getattr(self, "entailment", None)
+        around = f" around {model.identity}" if isinstance(model, EntailmentModel) else ""
+        return type(self).__name__ + around
 
     def unread(self, claim: str) -> Sequence[str]:
         """Words of a claim that its model has no token for: it would judge as if something else stood there."""

@@ -32,7 +32,17 @@ class BatchedScorer(Scorer):
             raise InputError(f"max_concurrency is {max_concurrency}; at least one answer must be scored at a time")
         self.scorer, self.max_concurrency = scorer, max_concurrency
         self.threshold, self.takes_context = scorer.threshold, scorer.takes_context
+        self.english_only = scorer.english_only
         self._threads = ThreadPoolExecutor(max_concurrency, thread_name_prefix="groundrail-score")
+
+    @property
+    def identity(self) -> str:
+        """The scorer's."""
+        return self.scorer.identity
+
+    def unread(self, claim: str) -> Sequence[str]:
+        """The scorer's."""
+        return self.scorer.unread(claim)
 
     def read(self, source: Source) -> Reader:
         """As the scorer."""

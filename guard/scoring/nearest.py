@@ -45,7 +45,17 @@ class NearestScorer(Scorer):
         self.entailment = load(entailment)
         self.k = k
         self.threshold = self.entailment.threshold
+        self.english_only = self.entailment.english_only
         self._nli = three_way(self.entailment)
+
+    @property
+    def identity(self) -> str:
+        """What it reads, and its model."""
+        return f"the {self.k} nearest sentences, judged by {self.entailment.identity}"
+
+    def unread(self, claim: str) -> Sequence[str]:
+        """Its model's."""
+        return self.entailment.unread(claim)
 
     def read(self, source: Source) -> Reader:
         """Index the source's sentences."""

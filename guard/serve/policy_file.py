@@ -20,13 +20,14 @@ KEYS = (
     "deadline",
     "answer_deadline",
     "abstention",
+    "doubt",
     "calibration",
     "longest_sentence",
     "keep_refused",
 )
 """`attempts` and `retry_seconds` make the policy's `stop`; `calibration` is a file of `groundrail calibrate --save-map`."""
 
-_FALLBACKS = ("drop", "flag", "abstain", "raise")
+_FALLBACKS = ("drop", "flag", "quote", "abstain", "raise")
 
 
 def read_policy(path: Path) -> Policy:

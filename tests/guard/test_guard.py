@@ -7,14 +7,18 @@ import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tenacity import stop_after_attempt, stop_after_delay
 
 from groundrail import CheckedSentence, Document, Guard, InputError, Policy, UnsupportedError, Verdict
+from groundrail.entailment.base import FloatArray, NLIModel, Pair
 from groundrail.errors import GenerationError
+from groundrail.evaluation.calibration import Calibration
 from groundrail.generators import Generator, Session
+from groundrail.scoring import NearestScorer
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
 from groundrail.types import Citation, Source, as_documents
@@ -483,3 +487,47 @@ def test_a_parameter_with_a_default_is_no_place_for_documents() -> None:
         return TRUE if max_tokens == 100 else FALSE
 
     assert Guard(write, scorer=WordScorer()).generate("?", SOURCE).text == TRUE
+
+
+def _contradicted(premise: str, claim: str) -> list[float]:
+    return [0.9, 0.1, 0.0] if claim.strip() in premise else [0.1, 0.1, 0.8]
+
+
+class _Literal(FakeEntailment, NLIModel):
+    """Says what is in the premise word for word, and holds everything else for contradicted."""
+
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+        return np.array([_contradicted(*pair) for pair in pairs], dtype=np.float64).reshape(-1, 3)
+
+
+def test_fallback_quote_puts_the_sources_sentence_in_place_of_what_it_contradicts() -> None:
+    source = "The shop opens at nine. It closes at six."
+    guard = Guard(scorer=NearestScorer(_Literal()), policy=Policy(fallback="quote"))
+    result = guard.check("It closes at eight. The shop opens at nine.", source)
+    wrong, _right = result.sentences
+    assert result.text == "“It closes at six.” The shop opens at nine."
+    assert wrong.quoted
+    assert not wrong.released
+    assert wrong.verdict is Verdict.UNSUPPORTED
+    (cited,) = wrong.supporting
+    assert source[cited.start : cited.end] == "It closes at six."
+    assert [c.text for c in result.citations] == ["It closes at six.", "The shop opens at nine."]
+
+
+def test_fallback_quote_has_nothing_to_quote_where_the_source_is_silent() -> None:
+    class Silent(FakeEntailment, NLIModel):
+        def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+            return np.tile([0.1, 0.9, 0.0], (len(pairs), 1))
+
+    guard = Guard(scorer=NearestScorer(Silent()), policy=Policy(fallback="quote"))
+    assert guard.check("It closes at eight.", "It closes at six.").text == ""
+
+
+def test_a_calibration_of_another_scorer_is_refused() -> None:
+    fitted = Calibration("none", (), (), threshold=0.7, scorer=NearestScorer(FakeEntailment()).identity)
+    result = Guard(scorer=NearestScorer(FakeEntailment()), policy=Policy(calibration=fitted)).check(
+        "A is B.", "A is B."
+    )
+    assert result.threshold == 0.7
+    with pytest.raises(InputError, match="fitted on another scorer: the 3 nearest"):
+        Guard(scorer=FakeEntailment(), policy=Policy(calibration=fitted)).check("A is B.", "A is B.")

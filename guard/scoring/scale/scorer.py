@@ -102,6 +102,13 @@ class ScaleScorer(Scorer):
         self.slack = slack
         self.max_chunks = max_chunks
         self.threshold = self.entailment.threshold
+        self.english_only = self.entailment.english_only
+
+    @property
+    def identity(self) -> str:
+        """What it reads, and its model."""
+        most = "" if self.max_chunks is None else f"the nearest {self.max_chunks} "
+        return f"SCALE on {most}chunks of {self.chunk_tokens} tokens, judged by {self.entailment.identity}"
 
     def unread(self, claim: str) -> Sequence[str]:
         """Its model's."""

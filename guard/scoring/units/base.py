@@ -84,6 +84,11 @@ class UnitScorer(Scorer):
         self.aggregate = aggregate
         self.threshold = scorer.threshold
 
+    @property
+    def identity(self) -> str:
+        """The scorer's, the units and how they are joined."""
+        return f"the {self.aggregate} over {type(self.units).__name__} of {self.scorer.identity}"
+
     def unread(self, claim: str) -> Sequence[str]:
         """Its scorer's."""
         return self.scorer.unread(claim)

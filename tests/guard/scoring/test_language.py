@@ -1,0 +1,40 @@
+"""A judge made for English says so where it reads something else."""
+
+import pytest
+
+from groundrail import Guard
+from groundrail.scoring.language import NOTE, is_english
+from groundrail.testing import FakeEntailment
+
+GERMAN = "Die Miete beträgt 1.450 Euro im Monat und ist am dritten Werktag eines jeden Monats zu zahlen."
+ENGLISH = "The rent is 1,450 euros a month, and it is due on the third working day of each month."
+
+
+@pytest.mark.parametrize("text", [ENGLISH, "Rot.", "Opening hours: 9 to 5", ""])
+def test_english_and_what_may_be_english(text: str) -> None:
+    assert is_english(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        GERMAN * 3,
+        "Le loyer est de 1 450 euros par mois, payable le troisième jour ouvrable de chaque mois.",
+        "El alquiler es de 1.450 euros al mes y se paga el tercer día hábil de cada mes.",
+        "Czynsz wynosi 1450 euro miesięcznie i jest płatny trzeciego dnia roboczego każdego miesiąca.",
+    ],
+)
+def test_other_languages(text: str) -> None:
+    assert not is_english(text)
+
+
+@pytest.mark.parametrize(("english_only", "noted"), [(True, True), (False, False)])
+def test_the_reason_says_it_where_the_judge_is_made_for_english(english_only: bool, noted: bool) -> None:
+    model = FakeEntailment(lambda premise, claim: 0.1)
+    model.english_only = english_only
+    (sentence,) = (
+        Guard(scorer=model).check("Die Miete beträgt 1.540 Euro im Monat und ist heute fällig.", GERMAN * 3).sentences
+    )
+    assert (NOTE in (sentence.reason or "")) == noted
+    (english,) = Guard(scorer=model).check(ENGLISH, ENGLISH).sentences
+    assert NOTE not in (english.reason or "")

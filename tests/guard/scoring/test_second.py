@@ -1,0 +1,95 @@
+"""A second scorer is asked where the first is in doubt, and nowhere else."""
+
+import asyncio
+
+import pytest
+
+from groundrail import Guard, Policy, Verdict
+from groundrail.errors import InputError
+from groundrail.evaluation.calibration import Calibration
+from groundrail.scoring import SecondOpinion
+from groundrail.scoring.scale import ScaleScorer
+from groundrail.testing import FakeEntailment
+
+SOURCE = "The shop opens at nine. It closes at six."
+ANSWER = "The shop is sure. The shop is unsure. The shop is wrong."
+
+
+def first(premise: str, claim: str) -> float:
+    return {"sure": 0.9, "unsure": 0.5, "wrong": 0.1}[claim.rstrip(".").split()[-1]]
+
+
+def agrees(premise: str, claim: str) -> float:
+    return 0.7
+
+
+@pytest.mark.parametrize(("second_says", "released"), [(0.7, True), (0.2, False)])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_only_doubtful_claims_are_asked_twice(second_says: float, released: bool, is_async: bool) -> None:
+    second = FakeEntailment(lambda premise, claim: second_says)
+    second.threshold = 0.6
+    guard = Guard(scorer=FakeEntailment(first), second=second, policy=Policy(doubt=(0.3, 0.7)))
+    result = asyncio.run(guard.acheck(ANSWER, SOURCE)) if is_async else guard.check(ANSWER, SOURCE)
+    sure, unsure, wrong = result.sentences
+    assert {claim for call in second.calls for _, claim in call} == {"The shop is unsure."}
+    assert (sure.released, unsure.released, wrong.released) == (True, released, False)
+    assert (unsure.first_score, unsure.score, unsure.threshold) == (0.5, second_says, 0.6)
+    assert sure.first_score is None
+    assert wrong.first_score is None
+
+
+def test_a_certain_first_scorer_leaves_the_second_unread() -> None:
+    second = FakeEntailment(agrees)
+    guard = Guard(scorer=FakeEntailment(first), second=second, policy=Policy(doubt=(0.4, 0.6)))
+    assert guard.check("The shop is sure. The shop is wrong.", SOURCE).sentences[0].released
+    assert second.calls == []
+
+
+def test_the_band_is_of_calibrated_scores_and_the_second_scorer_is_not_calibrated() -> None:
+    halved = Calibration("isotonic", (0.0, 1.0), (0.0, 0.5))
+    policy = Policy(doubt=(0.4, 0.5), calibration=halved, threshold=0.45)
+    second = FakeEntailment(agrees)
+    sure, unsure, _ = Guard(scorer=FakeEntailment(first), second=second, policy=policy).check(ANSWER, SOURCE).sentences
+    assert (sure.score, sure.first_score) == (0.7, 0.9)
+    assert (unsure.score, unsure.verdict) == (0.25, Verdict.UNSUPPORTED)
+
+
+def test_decisions_are_those_of_exact_scores() -> None:
+    """A lower bound above the threshold may lie in the band where the full score does not."""
+
+    def by_premise(premise: str, claim: str) -> float:
+        return 0.55 if "nine" in premise else 0.95
+
+    def scale() -> ScaleScorer:
+        return ScaleScorer(FakeEntailment(by_premise), chunk_tokens=5, overlap=0)
+
+    both = SecondOpinion(scale(), ScaleScorer(FakeEntailment(lambda premise, claim: 0.0)), (0.4, 0.6))
+    (score,) = both.read(SOURCE).decide(["The shop opens at nine."], 0.5)
+    (exact,) = both.read(SOURCE).score(["The shop opens at nine."])
+    assert score.value >= 0.5
+    assert exact.value == 0.95
+    assert score.first is None
+    assert exact.first is None
+
+
+def test_band_and_second_scorer_come_together() -> None:
+    with pytest.raises(InputError, match="second= and"):
+        Guard(scorer=FakeEntailment(), second=FakeEntailment())
+    with pytest.raises(InputError, match="second= and"):
+        Guard(scorer=FakeEntailment(), policy=Policy(doubt=(0.1, 0.9)))
+    with pytest.raises(InputError, match="must hold the threshold"):
+        Guard(scorer=FakeEntailment(), second=FakeEntailment(), policy=Policy(doubt=(0.6, 0.9))).check("A.", "B.")
+    with pytest.raises(ValueError, match="a lower score and a higher one"):
+        Policy(doubt=(0.9, 0.1))
+
+
+def test_a_second_scorer_that_fails_releases_nothing() -> None:
+    def fails(premise: str, claim: str) -> float:
+        raise ConnectionError("the server is gone")
+
+    guard = Guard(scorer=FakeEntailment(first), second=FakeEntailment(fails), policy=Policy(doubt=(0.3, 0.7)))
+    sure, unsure, _ = guard.check(ANSWER, SOURCE).sentences
+    assert sure.released
+    assert not unsure.released
+    assert unsure.verdict is Verdict.ERROR
+    assert "the server is gone" in (unsure.reason or "")
