@@ -9,10 +9,10 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
+from groundrail.answer import ClaimOf
 from groundrail.claims import is_refusal
 from groundrail.errors import InputError, UnsupportedError
 from groundrail.guard import Guard
-from groundrail.loop import ClaimOf
 from groundrail.policy import Attempts
 from groundrail.types import CheckedSentence, Document, GuardResult, Source, Verdict, as_documents
 

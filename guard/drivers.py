@@ -9,8 +9,8 @@ from collections.abc import AsyncGenerator, Generator
 from typing import Any
 
 from groundrail.errors import GenerationError, InputError, UnsupportedError
-from groundrail.loop import CanRetry, Judge, Read, Release, Steps
 from groundrail.reading import Reading
+from groundrail.steps import CanRetry, Judge, Read, Release, Steps
 from groundrail.types import CheckedSentence, GuardResult
 from groundrail.writing import Writing
 

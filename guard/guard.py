@@ -7,17 +7,19 @@ import copy
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
+from groundrail.answer import ClaimOf
 from groundrail.claims import claim_of
 from groundrail.deadline import Calls
 from groundrail.drivers import PushedAnswer, adrive, drive
 from groundrail.errors import InputError
 from groundrail.generators import Generator, as_generator
 from groundrail.locks import LOADING
-from groundrail.loop import ClaimOf, Steps, checked_text, guarded_generation
+from groundrail.loop import checked_text, guarded_generation
 from groundrail.policy import Policy
 from groundrail.reading import Reading
 from groundrail.scoring.base import Scorer
 from groundrail.sentences import is_unicode
+from groundrail.steps import Steps
 from groundrail.streams import AsyncGuardedStream, GuardedStream
 from groundrail.types import Document, GuardResult, Source, as_documents
 from groundrail.writing import Writing

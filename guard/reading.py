@@ -1,16 +1,16 @@
 """The scorer's side of one answer: its documents read once, its claims scored in time.
 
-What is claimed and what a score leads to is decided by `groundrail.loop`.
+What is claimed and what a score leads to is decided by `groundrail.answer`.
 """
 
 import threading
 from collections.abc import Sequence
 
 from groundrail.deadline import Calls
-from groundrail.loop import Judge
 from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.scoring.form import FormCheck
 from groundrail.scoring.language import LanguageNote
+from groundrail.steps import Judge
 from groundrail.types import Document
 from groundrail.writing import in_time
 

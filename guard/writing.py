@@ -11,7 +11,7 @@ from typing import Any
 from groundrail.deadline import Calls, OverdueError
 from groundrail.errors import InputError
 from groundrail.generators import Generator, Session
-from groundrail.loop import Accept, CanRetry, CutOff, Read, Reject, Start
+from groundrail.steps import Accept, CanRetry, CutOff, Read, Reject, Start
 from groundrail.types import Document
 
 Asked = Start | Read | Accept | Reject | CanRetry | CutOff
