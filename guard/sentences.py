@@ -1,8 +1,7 @@
 """Sentence boundaries with exact character offsets, for a whole text and for one that is still being written.
 
-Whether a full stop ends a sentence is asked of sentencex, one boundary at a time, on a window of at most
-`_WINDOW` characters before the stop and the one word after it; lines (bullets, headings, tables, code
-fences, blank lines) are ours. So every boundary depends on a bounded right context, and `split` is a
+Whether a full stop ends a sentence is asked of `groundrail.english.full_stops`, one boundary at a time; lines
+(bullets, headings, tables, code fences, blank lines) are ours. So every boundary depends on a bounded right context, and `split` is a
 `Stream` fed once: streaming in any pieces gives the same sentences. What a sentence is worth checking for
 belongs to `groundrail.guard`.
 """
@@ -11,12 +10,8 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from sentencex import get_sentence_boundaries  # type: ignore[import-untyped]
-
+from groundrail.english.full_stops import CLOSING, EMOJI, OPENING, is_full_stop
 from groundrail.errors import InputError
-
-_WINDOW = 200
-"""Characters before a stop that sentencex sees, and for which an open bracket holds a sentence together."""
 
 LONGEST = 2000
 """Characters after which a text without boundary is cut: more than models of 512 tokens read of a claim."""
@@ -35,22 +30,19 @@ _SHORT_LINE = 40
 
 _NL = r"\n\r\v\f\x85\u2028\u2029"
 _BLANK = rf"[^\S{_NL}]"
-_EMOJI = "\U0001f000-\U0001faff\u2600-\u27bf\u2b00-\u2bff\ufe0f\u200d\u20e3"
 _WIDE = "。！？｡"
 _STOPS = ".!?…‼⁇⁈⁉।॥؟۔"
 STOPS = _STOPS + _WIDE
 """Characters that can end a sentence."""
 
-_OPENING = "\"'“‘„‚«‹([{¿¡*_`~"
-_CLOSING = "\"'”’“‘»›)]}*_`~」』）】》〉"
-_AFTER = rf"(?P<closers>(?:[{re.escape(_CLOSING)}{_EMOJI}]|\[\d{{1,3}}\])*+)"
+_AFTER = rf"(?P<closers>(?:[{re.escape(CLOSING)}{EMOJI}]|\[\d{{1,3}}\])*+)"
 
 _CANDIDATE = re.compile(
     # a stop of a script written without spaces
     rf"(?<![{_STOPS}{_WIDE}])(?:(?P<wide>[{_STOPS}]{{0,3}}[{_WIDE}][{_STOPS}{_WIDE}]*+)"
     rf"|(?P<stop>[{_STOPS}]++))"
     rf"{_AFTER}"
-    rf"(?P<gap>(?(wide)(?:\s++|(?!\[))|(?:{_BLANK}+[{_EMOJI}]{{1,16}}(?=\s))*\s+))"
+    rf"(?P<gap>(?(wide)(?:\s++|(?!\[))|(?:{_BLANK}+[{EMOJI}]{{1,16}}(?=\s))*\s+))"
     # or a line break
     rf"|(?<!{_BLANK})(?P<line>{_BLANK}*[{_NL}]\s*)"
 )
@@ -59,7 +51,7 @@ _FENCE = re.compile(r"`+|~+")
 _SPACE = re.compile(r"\s*")
 _BREAK = re.compile(r"\s")
 _SURROGATE = re.compile("[\ud800-\udfff]")
-_UNSETTLED = re.compile(rf"[\s{re.escape(_STOPS + _WIDE + _CLOSING)}{_EMOJI}\[\d]")
+_UNSETTLED = re.compile(rf"[\s{re.escape(_STOPS + _WIDE + CLOSING)}{EMOJI}\[\d]")
 _WORD_AHEAD = re.compile(rf"\S{{0,{_WORD}}}")
 _LINE_MARK = re.compile(
     rf"{_BLANK}*(?:"
@@ -67,15 +59,6 @@ _LINE_MARK = re.compile(
     r"|(?P<alone>#{1,6}(?=\s|\Z)|\||[-=*_]{3,8}(?=\s|\Z)|[-=]{9})"
     rf"|(?P<fence>`{{3,}}(?=[^`{_NL}]*[{_NL}])|~{{3,}}(?=[^{_NL}]*[{_NL}])))"
 )
-_ENUMERATOR = re.compile(r"(?:\A[\s#*_>(+•‣◦▪·–-]*|[:;]\s+)(?:\d{1,3}(?:\.\d{1,3})*|[A-Za-z]|[ivxIVX]{2,4})\.\Z")
-_ONLY_EMOJI = re.compile(rf"[{_EMOJI}]+")
-_MARKUP = str.maketrans({"*": "", "`": "", "…": "..."})
-
-_NEVER_LAST = frozenset({"e.g.", "i.e.", "vs.", "cf.", "approx.", "incl.", "resp."})
-_ORDINARY = frozenset({"May.", "no.", "art.", "fig."})
-"""Words, written like this, that sentencex takes for abbreviations whatever follows."""
-
-_BEFORE_NUMBER = frozenset({"figs.", "eq.", "eqs.", "vol.", "para.", "max.", "tel.", "est."})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +94,7 @@ def split(text: str, longest: int = LONGEST) -> list[Sentence]:
 
 def is_finished(text: str) -> bool:
     """Whether `text` is blank or ends as a sentence does: with a stop, closing quotes and brackets aside."""
-    bare = text.rstrip().rstrip(_CLOSING).rstrip()
+    bare = text.rstrip().rstrip(CLOSING).rstrip()
     return not bare or bare[-1] in STOPS
 
 
@@ -292,7 +275,7 @@ class Stream:
             elif (word := _word(self._text, after, final)) is None:
                 return None
             else:
-                ends = _is_full_stop(self._text, self._begin, match.end("stop"), match["closers"], word)
+                ends = is_full_stop(self._text, self._begin, match.end("stop"), match["closers"], word)
         self._line, self._kind = line, kind
         return ends
 
@@ -304,7 +287,7 @@ class Stream:
             return after - line < 2 and "\t" not in self._text[line:after]
         if self._text[before - 1] in ":：":
             return True
-        capital = self._text[after : after + 4].split()[0].lstrip(_OPENING)[:1].isupper()
+        capital = self._text[after : after + 4].split()[0].lstrip(OPENING)[:1].isupper()
         return capital and before - self._line < _SHORT_LINE
 
 
@@ -332,24 +315,3 @@ def _word(text: str, start: int, final: bool) -> str | None:
     word = match[0] if match else ""
     complete = final or len(word) == _WORD or start + len(word) < len(text)
     return word if complete else None
-
-
-def _is_full_stop(text: str, start: int, stop: int, closers: str, word: str) -> bool:
-    """Whether the sentence from `start` ends with the stop before `stop`, given the word that follows."""
-    head = text[max(start, stop - _WINDOW) : stop]
-    bracketed = head + closers
-    if bracketed.rfind("(") > bracketed.rfind(")"):
-        return False
-    if _ENUMERATOR.search(text[max(start, stop - 24) : stop]):
-        return False
-    bare = word.strip(_OPENING + _CLOSING) or word
-    if _ONLY_EMOJI.fullmatch(bare) or (closers and bare[0].islower()):
-        return False
-    head = " ".join(head.translate(_MARKUP).split())
-    written = head.rsplit(" ", 1)[-1].lstrip(_OPENING)
-    if written in _ORDINARY and bare[0].isupper():
-        return True
-    last = written.lower()
-    if last in _NEVER_LAST or (last in _BEFORE_NUMBER and bare[0].isdigit()):
-        return False
-    return any(found["start_index"] == len(head) + 1 for found in get_sentence_boundaries("en", f"{head} {bare}"))
