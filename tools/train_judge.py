@@ -1,9 +1,9 @@
-"""Trains the built-in judge on written and real claims, with the prefix mask of `groundrail.entailment.prefix`.
+"""Trains the built-in judge on written and real claims, beside public and made pairs.
 
-    python tools/train_judge.py --base runs/start --written tools/written/train --pool DATA/train --out runs/judge --minutes 90
+    python tools/train_judge.py --base runs/start --written tools/written --pool DATA/train --out runs/judge --minutes 90
 
 `--base` is a folder with a three-class sequence classifier: what `train_builtin.py` wrote, or the shipped judge
-unpacked. `--written` holds JSON-lines files of texts with claims (`packs.py` says how they are read); the folder
+unpacked. `--written` holds JSON-lines files of texts with claims (`windows.py` says how they become pairs); the folder
 is read again before every pass, so that files may be added meanwhile. What is saved is the running mean of the
 weights.
 """
@@ -13,19 +13,18 @@ import json
 import random
 import time
 from collections import defaultdict, deque
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import torch
-from packs import LONGEST, Asked, Pack, Packs, Text, load_texts
 from torch.nn import functional as F
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
-
-from groundrail.entailment.prefix import Block, claim_blocks, classified, premise_block, read
+from windows import Pair, Text, Windows, load_texts
 
 NUMBER = {"entailment": 0, "neutral": 1, "contradiction": 2, "not_entailment": 3}
+FIRST = 2
+"""MPNet counts positions from its padding index plus one."""
 
 
 def loss_of(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -35,57 +34,73 @@ def loss_of(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     return torch.where(labels == 3, -torch.logsumexp(log_p[:, 1:], dim=-1), three_way)
 
 
-def logits_of(model: Any, tokenizer: Any, packs: list[Pack]) -> torch.Tensor:
-    """Logits of everything that is asked in the packs, (claims, 3), all read in one pass."""
+def logits_of(model: Any, tokenizer: Any, pairs: Sequence[Pair]) -> torch.Tensor:
+    """Logits, (pairs, 3). Nothing but attention sees padding."""
     start, end = tokenizer.cls_token_id, tokenizer.sep_token_id
-    ids: list[int] = []
-    positions: list[int] = []
-    firsts: list[int] = []
-    blocks: list[Block] = []
-    for pack in packs:
-        premise = [(start, -1), *((t, n) for n, s in enumerate(pack.sentences) for t in s), (end, -1)]
-        at, length = len(ids), len(premise)
-        block = premise_block(length)
-        blocks.append(replace(block, start=at, end=at + length, keys=block.keys + at))
-        ids += [token for token, _ in premise]
-        positions += range(length)
-        claims = [[start, *asked.ids, end] for asked in pack.asked]
-        sentence_of = torch.tensor([place for _, place in premise])
-        hidden: list[torch.Tensor] = []
-        for asked, claim in zip(pack.asked, claims, strict=True):
-            firsts.append(len(ids))
-            ids += claim
-            positions += range(length, length + len(claim))
-            unseen = torch.zeros(length, dtype=torch.bool)
-            if asked.sees is not None:
-                unseen = (sentence_of >= 0) & ~torch.isin(sentence_of, torch.tensor(sorted(asked.sees)))
-            hidden += [unseen] * len(claim)
-        first = at + length
-        for group in claim_blocks(block.keys + at, first, [len(claim) for claim in claims]):
-            group.visible[:, :length] &= ~torch.stack(hidden[group.start - first : group.end - first])
-            blocks.append(group)
-    x, _ = read(model, torch.tensor(ids), torch.tensor(positions), blocks)
-    return classified(model, x[torch.tensor(firsts)])
+    rows = [torch.tensor([start, *pair.premise, end, end, *pair.claim, end]) for pair in pairs]
+    lengths = torch.tensor([len(row) for row in rows])
+    longest = int(lengths.max())
+    real = torch.arange(longest) < lengths[:, None]
+    mpnet = model.mpnet
+    embeddings, encoder = mpnet.embeddings, mpnet.encoder
+    positions = torch.cat([torch.arange(len(row)) for row in rows]) + FIRST
+    x = embeddings.LayerNorm(embeddings.word_embeddings(torch.cat(rows)) + embeddings.position_embeddings(positions))
+    places = torch.arange(longest)
+    buckets = encoder.relative_position_bucket(
+        places[None] - places[:, None], num_buckets=encoder.relative_attention_bias.num_embeddings
+    )
+    bias = encoder.relative_attention_bias(buckets).permute(2, 0, 1).detach()
+    mask = bias[None] + torch.where(real, 0.0, -1e4)[:, None, None]
+    mask = mask.to(torch.bfloat16 if torch.is_autocast_enabled("cpu") else x.dtype)
+
+    def heads(flat: torch.Tensor, attention: Any) -> torch.Tensor:
+        padded = flat.new_zeros(len(rows), longest, flat.shape[-1])
+        padded[real] = flat
+        return padded.view(len(rows), longest, attention.num_attention_heads, -1).transpose(1, 2)
+
+    for layer in encoder.layer:
+        attention = layer.attention.attn
+        query, key, value = (heads(each(x), attention) for each in (attention.q, attention.k, attention.v))
+        weight = torch.softmax(query @ key.transpose(-1, -2) * query.shape[-1] ** -0.5 + mask, dim=-1)
+        mixed = weight.to(value.dtype) @ value
+        mixed = mixed.transpose(1, 2).flatten(2)[real]
+        x = layer.attention.LayerNorm(attention.o(mixed) + x)
+        x = layer.output(layer.intermediate(x), x)
+    firsts = torch.cat([lengths.new_zeros(1), lengths.cumsum(0)[:-1]])
+    return model.classifier(x[firsts][:, None])  # type: ignore[no-any-return]
 
 
-def development(model: Any, tokenizer: Any, texts: list[Text]) -> dict[str, float]:
-    """ROC-AUC x 100 of P(entailment), and of P(contradiction) among what is not entailed; whole texts that fit."""
+def scores_of(model: Any, tokenizer: Any, pairs: Sequence[Pair]) -> torch.Tensor:
+    """Probabilities, (pairs, 3)."""
+    order = sorted(range(len(pairs)), key=lambda n: len(pairs[n]))
+    found = torch.zeros(len(pairs), 3)
+    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
+        for part in parts(order, [len(pair) for pair in pairs], 4000):
+            found[part] = torch.softmax(logits_of(model, tokenizer, [pairs[n] for n in part]).float(), -1)
+    return found
+
+
+def development(model: Any, tokenizer: Any, texts: list[Text], room: int) -> dict[str, float]:
+    """ROC-AUC x 100 of P(entailment), of P(contradiction) among what is not entailed: nearest sentences in order."""
     from sklearn.metrics import roc_auc_score
 
-    scores, labels = [], []
-    with torch.inference_mode(), torch.autocast("cpu", torch.bfloat16):
-        for text in texts:
-            if sum(map(len, text.sentences)) <= 460 and text.claims:
-                asked = [Asked(claim.ids, claim.label, claim.kind) for claim in text.claims]
-                scores.append(torch.softmax(logits_of(model, tokenizer, [Pack(text.sentences, asked)]).float(), -1))
-                labels += [claim.label for claim in text.claims]
-    found = torch.cat(scores)
-    entailed = [label == "entailment" for label in labels]
-    rest = [n for n, label in enumerate(labels) if label != "entailment"]
+    pairs = []
+    for text in texts:
+        for claim in text.claims:
+            chosen: list[int] = []
+            for place in claim.nearest:
+                if sum(len(text.sentences[n]) for n in (*chosen, place)) <= room or not chosen:
+                    chosen.append(place)
+            premise = [token for n in sorted(chosen) for token in text.sentences[n]][:440]
+            pairs.append(Pair(premise, claim.ids, claim.label, claim.kind))
+    found = scores_of(model.eval(), tokenizer, pairs)
+    model.train()
+    entailed = [pair.label == "entailment" for pair in pairs]
+    rest = [n for n, pair in enumerate(pairs) if pair.label != "entailment"]
     return {
-        "n": len(labels),
+        "n": len(pairs),
         "auc": round(100 * roc_auc_score(entailed, found[:, 0]), 1),
-        "conflict": round(100 * roc_auc_score([labels[n] == "contradiction" for n in rest], found[rest, 2]), 1),
+        "conflict": round(100 * roc_auc_score([pairs[n].label == "contradiction" for n in rest], found[rest, 2]), 1),
     }
 
 
@@ -94,15 +109,16 @@ def main() -> None:
     parser.add_argument("--base", type=Path, required=True)
     parser.add_argument("--written", type=Path, required=True)
     parser.add_argument("--pool", type=Path, help="folder with nli_pool.jsonl.gz; a dose of it goes into every pass")
-    parser.add_argument("--pool-share", type=float, default=0.1, help="pool tokens for each written one, about")
+    parser.add_argument("--pool-share", type=float, default=0.15, help="share of a step's tokens, about")
     parser.add_argument(
         "--dev", type=Path, nargs="*", default=[], help="files in the same format, measured now and then"
     )
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--minutes", type=float, required=True, help="the learning rate reaches zero by then")
-    parser.add_argument("--lr", type=float, default=6e-5)
-    parser.add_argument("--packs", type=int, default=3, help="packs a step")
-    parser.add_argument("--every", type=float, default=8, help="minutes between measurements")
+    parser.add_argument("--lr", type=float, default=5e-5)
+    parser.add_argument("--tokens", type=int, default=2600, help="of a step")
+    parser.add_argument("--every", type=float, default=15, help="minutes between measurements")
+    parser.add_argument("--reload", type=float, default=10, help="minutes between looks into the folder")
     parser.add_argument("--frozen", type=int, default=0, help="lowest layers left as they are, beside the embeddings")
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
@@ -115,100 +131,107 @@ def main() -> None:
     model.mpnet.encoder.relative_attention_bias.requires_grad_(False)
     for layer in model.mpnet.encoder.layer[: args.frozen]:
         layer.requires_grad_(False)
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
     trained = [p for p in model.parameters() if p.requires_grad]
     mean = [p.detach().clone() for p in trained]
     optimizer = torch.optim.AdamW(trained, lr=args.lr, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
     dev = {path.stem: load_texts(path, tokenizer) for path in args.dev}
-    pool = _pool(args.pool, tokenizer) if args.pool else []
-    rng.shuffle(pool)
+    pool = _pool(args.pool, tokenizer, args.seed) if args.pool else iter(())
     args.out.mkdir(parents=True, exist_ok=True)
     log = (args.out / "log.jsonl").open("a", encoding="utf-8")
-    started, saved, step, tokens, progress = time.monotonic(), 0.0, 0, 0, 0.0
-    losses: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=400))
+    started, step, tokens, progress = time.monotonic(), 0, 0, 0.0
+    saved = 0.0
+    losses: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=600))
 
     def report(**fields: Any) -> None:
         line = json.dumps({"minutes": round((time.monotonic() - started) / 60, 1), **fields})
         print(line, flush=True)
         print(line, file=log, flush=True)
 
+    def read_all() -> list[Text]:
+        texts = [text for path in sorted(args.written.glob("*.jsonl")) for text in load_texts(path, tokenizer)]
+        report(texts=len(texts), claims=sum(len(text.claims) for text in texts))
+        return texts
+
     def measured() -> None:
         with _Swapped(trained, mean):
-            scores = {name: development(model, tokenizer, texts) for name, texts in dev.items()}
+            scores = {
+                f"{name}-{room}": development(model, tokenizer, texts, room)
+                for name, texts in dev.items()
+                for room in (150,)
+            }
             model.save_pretrained(args.out)
             tokenizer.save_pretrained(args.out)
         recent = {kind: round(sum(v) / len(v), 3) for kind, v in sorted(losses.items()) if len(v) > 20}
         report(step=step, tokens=tokens, dev=scores, loss=recent)
 
-    while progress < 1:
-        texts = [text for path in sorted(args.written.glob("*.jsonl")) for text in load_texts(path, tokenizer)]
-        report(texts=len(texts), claims=sum(len(text.claims) for text in texts))
-        for packs in _steps(Packs(texts, rng).one_pass(), pool, args.packs, args.pool_share, rng):
-            minutes = (time.monotonic() - started) / 60
-            progress = minutes / args.minutes
-            if progress >= 1:
-                break
-            for group in optimizer.param_groups:
-                group["lr"] = args.lr * min(1.0, (step + 1) / 40) * (1 - progress)
-            asked = [claim for pack in packs for claim in pack.asked]
-            for part in _parts(packs):
-                labels = torch.tensor([NUMBER[claim.label] for pack in part for claim in pack.asked])
-                with torch.autocast("cpu", torch.bfloat16):
-                    logits = logits_of(model, tokenizer, part)
-                each = loss_of(logits, labels)
-                (each.sum() / len(asked)).backward()
-                for claim, value in zip((c for pack in part for c in pack.asked), each.tolist(), strict=True):
-                    losses[claim.kind].append(value)
-                    losses["all"].append(value)
-                tokens += sum(map(_size, part))
-            torch.nn.utils.clip_grad_norm_(trained, 1.0)
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
-            step += 1
-            torch._foreach_lerp_(mean, [p.detach() for p in trained], max(0.02, 1 / step))
-            if step % 25 == 0:
-                print(step, round(minutes, 1), tokens, round(sum(losses["all"]) / len(losses["all"]), 3), flush=True)
-            if minutes - saved >= args.every:
-                saved = minutes
-                measured()
+    due = args.reload
+    windows = Windows(rng)
+    windows.load(read_all())
+    for batch in _steps(windows.pairs(), pool, args.tokens, args.pool_share):
+        minutes = (time.monotonic() - started) / 60
+        progress = minutes / args.minutes
+        if progress >= 1:
+            break
+        if minutes >= due:
+            due = minutes + args.reload
+            windows.load(read_all())
+        for group in optimizer.param_groups:
+            group["lr"] = args.lr * min(1.0, (step + 1) / 60) * (1 - progress)
+        batch.sort(key=len)
+        for part in parts(range(len(batch)), [len(pair) for pair in batch], 2000):
+            chosen = [batch[n] for n in part]
+            labels = torch.tensor([NUMBER[pair.label] for pair in chosen])
+            with torch.autocast("cpu", torch.bfloat16):
+                logits = logits_of(model, tokenizer, chosen)
+            each = loss_of(logits, labels)
+            (each.sum() / len(batch)).backward()
+            for pair, value in zip(chosen, each.tolist(), strict=True):
+                losses[pair.kind].append(value)
+                losses["all"].append(value)
+            tokens += sum(map(len, chosen))
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
+        optimizer.step()
+        optimizer.zero_grad(set_to_none=True)
+        step += 1
+        torch._foreach_lerp_(mean, [p.detach() for p in trained], max(0.01, 1 / step))
+        if step % 20 == 0:
+            print(step, round(minutes, 1), tokens, round(sum(losses["all"]) / len(losses["all"]), 3), flush=True)
+        if minutes - saved >= args.every:
+            saved = minutes
+            measured()
     measured()
 
 
-def _size(pack: Pack) -> int:
-    return sum(map(len, pack.sentences)) + sum(len(claim.ids) + 2 for claim in pack.asked) + 2
+def parts(numbers: Sequence[int], lengths: Sequence[int], most: int) -> Iterator[list[int]]:
+    """Runs of numbers whose pairs, padded to the longest, have at most `most` tokens."""
+    run: list[int] = []
+    for n in numbers:
+        if run and (len(run) + 1) * max(lengths[n], max(lengths[i] for i in run)) > most:
+            yield run
+            run = []
+        run.append(n)
+    if run:
+        yield run
 
 
-def _parts(packs: list[Pack]) -> Iterator[list[Pack]]:
-    """Long packs alone, short ones together: what is read in one pass."""
-    small: list[Pack] = []
-    for pack in packs:
-        if _size(pack) > 250:
-            yield [pack]
-        else:
-            small.append(pack)
-    while small:
-        part, size = [], 0
-        while small and (not part or size + _size(small[-1]) <= 800):
-            size += _size(small[-1])
-            part.append(small.pop())
-        yield part
-
-
-def _steps(
-    written: Iterator[Pack], pool: list[Pack], packs: int, share: float, rng: random.Random
-) -> Iterator[list[Pack]]:
-    """Some packs of written claims a step, with a dose of the pool."""
-    step: list[Pack] = []
-    for pack in written:
-        step.append(pack)
-        if len(step) == packs:
-            owed = share * sum(map(_size, step))
-            while pool and owed > 0:
-                taken = pool.pop()
-                pool.insert(rng.randrange(max(1, len(pool) // 2)), taken)
-                step.append(taken)
-                owed -= _size(taken)
-            yield step
-            step = []
+def _steps(written: Iterator[Pair], pool: Iterator[Pair], tokens: int, share: float) -> Iterator[list[Pair]]:
+    """Written pairs in batches, with a share of the pool's."""
+    batch: list[Pair] = []
+    size, debt = 0, 0.0
+    for pair in written:
+        batch.append(pair)
+        size += len(pair)
+        debt += len(pair) * share / (1 - share)
+        while debt > 0 and (taken := next(pool, None)) is not None:
+            batch.append(taken)
+            size += len(taken)
+            debt -= len(taken)
+        if size >= tokens:
+            yield batch
+            batch, size = [], 0
 
 
 class _Swapped:
@@ -229,23 +252,15 @@ class _Swapped:
         self._swap()
 
 
-def _pool(folder: Path, tokenizer: Any) -> list[Pack]:
-    """The public pairs in doses, each a pack of its own."""
+def _pool(folder: Path, tokenizer: Any, seed: int) -> Iterator[Pair]:
+    """The public pairs in doses and the made ones, in random order."""
     import pairs
 
-    taken: dict[str, int] = defaultdict(int)
-    chosen = []
-    for pair in pairs.load_pool(folder / "nli_pool.jsonl.gz"):
-        if taken[pair.kind] < pairs.DOSES[pair.kind] // 3 and len(pair.premise.split()) <= 250:
-            taken[pair.kind] += 1
-            chosen.append(pair)
-    premises = tokenizer([p.premise for p in chosen], add_special_tokens=False)["input_ids"]
-    claims = tokenizer([p.claim for p in chosen], add_special_tokens=False)["input_ids"]
-    return [
-        Pack([premise], [Asked(tuple(claim), pair.label, "pool")])
-        for pair, premise, claim in zip(chosen, premises, claims, strict=True)
-        if len(premise) <= LONGEST and len(claim) < 80
-    ]
+    chosen = [pair for pair in pairs.training_pairs(folder, 12000, seed) if len(pair.premise.split()) <= 200]
+    for pair in chosen:
+        premise, claim = tokenizer([pair.premise, pair.claim], add_special_tokens=False, verbose=False)["input_ids"]
+        if premise and len(claim) < 80:
+            yield Pair(premise[:400], tuple(claim), pair.label, "pool")
 
 
 if __name__ == "__main__":

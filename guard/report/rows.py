@@ -74,7 +74,7 @@ def why(reason: str | None) -> str:
 def leading_to(sentence: CheckedSentence, place: Passage) -> str:
     """Why, and how the place stands to that, as words that a quotation can follow; neither said twice."""
     reason, label = why(sentence.reason), "nearest" if place.stance == "near" else place.label.lower()
-    return reason if reason.lower() == label else "; ".join(part for part in (reason, label) if part)
+    return reason if reason.lower().startswith(label) else "; ".join(part for part in (reason, label) if part)
 
 
 def kinds(sentences: Iterator[CheckedSentence]) -> dict[tuple[Verdict, str], int]:

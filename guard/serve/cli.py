@@ -31,6 +31,7 @@ def add_serve_parser(subparsers: "Subparsers") -> None:
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, default=8080, help="port to listen on, 0 for any free one (8080)")
     parser.add_argument("--scorer", metavar="ID", help="entailment model, a hub id or folder (the built-in judge)")
+    parser.add_argument("--second", metavar="ID", help="asked where the first is in the policy's doubt")
     parser.add_argument("--policy", type=Path, metavar="FILE", help="policy in TOML")
     parser.add_argument("--api-key", metavar="KEY", help=f"what clients must send; better in {_KEY}")
     parser.add_argument(
@@ -115,7 +116,7 @@ def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
     from groundrail.guard import Guard
     from groundrail.policy import Policy
     from groundrail.scoring import NearestScorer, ScaleScorer
-    from groundrail.scoring.batched import BatchedScorer
+    from groundrail.scoring.batched import BatchedScorer, batched
     from groundrail.serve.answers import LocalWriter
     from groundrail.serve.app import create_app
     from groundrail.serve.policy_file import read_policy
@@ -129,7 +130,9 @@ def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
     loading.disable_progress_bar()  # type: ignore[no-untyped-call]
     judge = shared(load(options.scorer))
     scorer = NearestScorer(judge) if options.scorer is None else ScaleScorer(judge)
-    guard = Guard(scorer=BatchedScorer(scorer, max_concurrency=settings.max_concurrency), policy=policy)
+    most = settings.max_concurrency
+    second = None if options.second is None else batched(options.second, max_concurrency=most)
+    guard = Guard(scorer=BatchedScorer(scorer, max_concurrency=most), second=second, policy=policy)
     writer = None
     if options.demo_model:
         from groundrail.decoding import HFGenerator, Sampling

@@ -1,0 +1,168 @@
+"""Written and real claims as training pairs: each claim beside a part of its text, drawn anew in every pass.
+
+A premise is the evidence alone, a window of the sentences nearest the claim in the order of the text (what the
+default scorer reads), the whole text where it is short, or sentences of the text without the evidence. True claims
+about other texts are asked too, so that no label can be guessed from a claim alone.
+"""
+
+import json
+import random
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from groundrail.scoring.word_index import WordIndex
+from groundrail.sentences import split
+
+LONGEST = 400
+"""Tokens of a premise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """`evidence` are the numbers of the sentences that decide it; none where the text is silent or nobody marked
+    them. `nearest` are the sentences of the text, the most alike first."""
+
+    ids: tuple[int, ...]
+    text: str
+    label: str
+    kind: str
+    evidence: frozenset[int]
+    nearest: tuple[int, ...]
+    by_model: bool
+
+
+@dataclass(slots=True)
+class Text:
+    """A text as its sentences' words and token ids, and its claims."""
+
+    id: str
+    parts: list[str]
+    sentences: list[list[int]]
+    claims: list[Claim] = field(default_factory=list)
+
+    def nearest(self, claim: str) -> tuple[int, ...]:
+        ranked = WordIndex(self.parts).ranked(claim)
+        return (*ranked, *(n for n in range(len(self.parts)) if n not in ranked))
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A premise and a claim as token ids."""
+
+    premise: list[int]
+    claim: tuple[int, ...]
+    label: str
+    kind: str
+
+    def __len__(self) -> int:
+        return len(self.premise) + len(self.claim) + 4
+
+
+def load_texts(path: Path, tokenizer: Any) -> list[Text]:
+    """Texts of a JSON-lines file in the format of `written.jsonl`."""
+    with path.open(encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in lines]
+    return [_text(row, tokenizer) for row in rows if row["claims"]]
+
+
+def _text(row: dict[str, Any], tokenizer: Any) -> Text:
+    parts = [part for part in split(row["text"]) if part.text.strip()]
+    ids = tokenizer([part.text for part in parts], add_special_tokens=False, verbose=False)["input_ids"]
+    text = Text(row["id"], [part.text for part in parts], ids)
+    claims = tokenizer([claim["text"] for claim in row["claims"]], add_special_tokens=False)["input_ids"]
+    index = WordIndex(text.parts)
+    for claim, tokens in zip(row["claims"], claims, strict=True):
+        deciding = frozenset(
+            place
+            for place, part in enumerate(parts)
+            if any(part.start < end and start < part.end for start, end in claim["evidence"])
+        )
+        ranked = index.ranked(claim["text"])
+        nearest = (*ranked, *(n for n in range(len(parts)) if n not in ranked))
+        text.claims.append(
+            Claim(tuple(tokens), claim["text"], claim["label"], claim["kind"], deciding, nearest, "model" in claim)
+        )
+    return text
+
+
+class Windows:
+    """Draws pairs without end: what was asked least often first, with some of the rest between."""
+
+    def __init__(self, rng: random.Random) -> None:
+        self.rng = rng
+        self.texts: Sequence[Text] = []
+        self._asked: Counter[tuple[str, str]] = Counter()
+        self._waiting: list[tuple[Text, Claim]] = []
+
+    def load(self, texts: Sequence[Text]) -> None:
+        self.texts, self._waiting = texts, []
+
+    def pairs(self) -> Iterator[Pair]:
+        while True:
+            if not self._waiting:
+                every = [(text, claim) for text in self.texts for claim in text.claims]
+                turn = {
+                    (text.id, claim.text): self._asked[text.id, claim.text] / (3 if claim.by_model else 1)
+                    + 1.2 * self.rng.random()
+                    for text, claim in every
+                }
+                self._waiting = sorted(every, key=lambda each: -turn[each[0].id, each[1].text])
+            text, claim = self._waiting.pop()
+            self._asked[text.id, claim.text] += 1
+            pair = self.drawn(text, claim)
+            if pair is not None and pair.premise:
+                yield pair
+
+    def drawn(self, text: Text, claim: Claim) -> Pair | None:
+        draw = self.rng.random()
+        if draw < 0.04:
+            return self._of_other_text(claim)
+        marked = bool(claim.evidence)
+        if claim.by_model:
+            return Pair(self._near(text, claim, self.rng.uniform(200, LONGEST)), claim.ids, claim.label, claim.kind)
+        if draw < 0.14 and marked:
+            return Pair(_joined(text, claim.evidence), claim.ids, claim.label, claim.kind)
+        if draw < 0.22 and marked:
+            return self._without_evidence(text, claim)
+        if draw < 0.34:
+            return Pair(self._near(text, claim, LONGEST), claim.ids, claim.label, claim.kind)
+        return Pair(self._near(text, claim, self.rng.uniform(50, 190)), claim.ids, claim.label, claim.kind)
+
+    def _near(self, text: Text, claim: Claim, room: float) -> list[int]:
+        """The evidence and the nearest sentences around it, or its neighbours, in order, in about `room` tokens."""
+        neighbours = sorted(
+            (n for n in range(len(text.sentences))),
+            key=lambda n: min((abs(n - e) for e in claim.evidence or claim.nearest[:1]), default=0),
+        )
+        order = neighbours if self.rng.random() < 0.25 else claim.nearest
+        chosen = set(claim.evidence)
+        size = sum(len(text.sentences[n]) for n in chosen)
+        for n in order:
+            if n in chosen:
+                continue
+            if size + len(text.sentences[n]) > room and chosen:
+                continue
+            chosen.add(n)
+            size += len(text.sentences[n])
+        return _joined(text, chosen)[: LONGEST + 40]
+
+    def _without_evidence(self, text: Text, claim: Claim) -> Pair | None:
+        rest = [n for n in claim.nearest if n not in claim.evidence]
+        if not rest:
+            return None
+        rest = rest[: self.rng.randint(1, 6)]
+        return Pair(_joined(text, rest), claim.ids, "not_entailment", "unseen")
+
+    def _of_other_text(self, claim: Claim) -> Pair | None:
+        other = self.rng.choice(self.texts)
+        if claim in other.claims:
+            return None
+        near = other.nearest(claim.text)[: self.rng.randint(1, 6)]
+        return Pair(_joined(other, near)[:LONGEST], claim.ids, "neutral", "other text")
+
+
+def _joined(text: Text, places: Any) -> list[int]:
+    return [token for place in sorted(places) for token in text.sentences[place]]
