@@ -21,7 +21,7 @@ QUESTION = "\n\nQuestion: When is the rent due, and how much is it?\nAnswer:"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", required=True, help="model id or folder")
     parser.add_argument("--gguf", help="GGUF file inside the folder")
     parser.add_argument("--source-tokens", type=int, default=512, help="tokens of source in the grounded prompt")
