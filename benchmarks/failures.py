@@ -130,10 +130,7 @@ BREAKS = (
     Break("scorer gives malformed citations", score=_at_second(Score(1.0, (_TEXT,)))),
     Break("scorer is late", score=_late),
     *(Break(f"generator's start raises {type(e).__name__}", started=_raise(e)) for e in _ERRORS),
-    *(
-        Break(f"generator raises {type(e).__name__}", writing=lambda sentence, e=e: _raise(e, "990")(sentence))
-        for e in _ERRORS
-    ),
+    *(Break(f"generator raises {type(e).__name__}", writing=_raise(e, "990")) for e in _ERRORS),
     Break("generator is late", writing=_late),
     Break("generator's start is late", started=_late),
     Break("session's accept raises", told=_raise(RuntimeError("broken"))),

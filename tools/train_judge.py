@@ -186,7 +186,8 @@ def _parts(packs: list[Pack]) -> Iterator[list[Pack]]:
         else:
             small.append(pack)
     while small:
-        part, size = [], 0
+        part: list[Pack] = []
+        size = 0
         while small and (not part or size + _size(small[-1]) <= 800):
             size += _size(small[-1])
             part.append(small.pop())
