@@ -19,6 +19,7 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy -p groundrail
+	$(BIN)/mypy tests benchmarks tools examples
 
 # The site in site/, offline: links that lead nowhere are errors.
 docs: install

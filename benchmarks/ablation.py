@@ -13,7 +13,7 @@ from groundrail.evaluation.ablation import MARGINS, ablation_table, load_example
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("examples", type=Path, help="the authors' JSONL")
     parser.add_argument("--model", required=True, help="model id or folder")
     parser.add_argument("--gguf", help="GGUF file inside the folder")

@@ -117,6 +117,7 @@ _ERRORS: tuple[BaseException, ...] = (
     KeyboardInterrupt("interrupted"),
     SystemExit(3),
 )
+_TEXT: Any = "high"
 BREAKS = (
     Break("nothing breaks"),
     *(Break(f"scorer raises {type(e).__name__}", score=_raise(e, "990")) for e in _ERRORS),
@@ -124,15 +125,12 @@ BREAKS = (
     Break("scorer gives NaN", score=_at_second(Score(float("nan")))),
     Break("scorer gives infinity", score=_at_second(Score(float("inf")))),
     Break("scorer gives None", score=_at_second(None)),
-    Break("scorer gives text", score=_at_second(Score("high"))),  # type: ignore[arg-type]
+    Break("scorer gives text", score=_at_second(Score(_TEXT))),
     Break("scorer gives too many scores", score=_at_second([Score(1.0)] * 2)),
-    Break("scorer gives malformed citations", score=_at_second(Score(1.0, ("here",)))),  # type: ignore[arg-type]
+    Break("scorer gives malformed citations", score=_at_second(Score(1.0, (_TEXT,)))),
     Break("scorer is late", score=_late),
     *(Break(f"generator's start raises {type(e).__name__}", started=_raise(e)) for e in _ERRORS),
-    *(
-        Break(f"generator raises {type(e).__name__}", writing=lambda sentence, e=e: _raise(e, "990")(sentence))
-        for e in _ERRORS
-    ),
+    *(Break(f"generator raises {type(e).__name__}", writing=_raise(e, "990")) for e in _ERRORS),
     Break("generator is late", writing=_late),
     Break("generator's start is late", started=_late),
     Break("session's accept raises", told=_raise(RuntimeError("broken"))),

@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable
 
 import torch
+from transformers import PreTrainedModel
 
 from groundrail.decoding import PMI, PMIAdditionLogitsProcessor, PMIDecoding
 
@@ -20,7 +21,7 @@ QUESTION = "\n\nQuestion: When is the rent due, and how much is it?\nAnswer:"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", required=True, help="model id or folder")
     parser.add_argument("--gguf", help="GGUF file inside the folder")
     parser.add_argument("--source-tokens", type=int, default=512, help="tokens of source in the grounded prompt")
@@ -85,14 +86,12 @@ def main() -> None:
         print(f"| {name} | {median:.2f} | {median / plain:.2f} | {median / guidance:.2f} | {equal} |")
 
 
-def _ways(ungrounded: torch.Tensor, model: object, alpha: float) -> dict[str, Callable[[], dict[str, object]]]:
+def _ways(ungrounded: torch.Tensor, model: PreTrainedModel, alpha: float) -> dict[str, Callable[[], dict[str, object]]]:
     """Arguments for `generate`, made anew for every run."""
     return {
         "plain greedy": dict,
         "guidance_scale": lambda: {"guidance_scale": 1 + alpha, "negative_prompt_ids": ungrounded},
-        "two passes (processor)": lambda: {
-            "logits_processor": [PMIAdditionLogitsProcessor(model, ungrounded, alpha)]  # type: ignore[arg-type]
-        },
+        "two passes (processor)": lambda: {"logits_processor": [PMIAdditionLogitsProcessor(model, ungrounded, alpha)]},
         "one pass (PMIDecoding)": lambda: {"custom_generate": PMIDecoding(ungrounded, PMI(alpha))},
     }
 

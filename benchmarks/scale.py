@@ -14,6 +14,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from scale_score.score import score as authors_score
@@ -84,7 +85,8 @@ def main() -> None:
             run()
             seconds[name].append(time.process_time() - started)
             calls[name] = sum(j.calls for j in judges.values()), sum(j.pairs for j in judges.values())
-    chunks = len(scorers["float32"].read(source)._source.chunks(CHUNK - prompt)[0])  # type: ignore[attr-defined]
+    reader: Any = scorers["float32"].read(source)
+    chunks = len(reader._source.chunks(CHUNK - prompt)[0])
     work = options.claims * chunks * flops(CHUNK, exact.config)
     print(
         f"torch {torch.__version__}, {options.threads} thread(s); {len(source.split())} words, {chunks} chunks of {CHUNK}"

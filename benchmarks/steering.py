@@ -82,7 +82,7 @@ def main() -> None:
         print(f"| {name} | {middle:.2f} | {low:.2f} to {high:.2f} | {len(ratios)} |", flush=True)
 
 
-def _ratios(run: Callable[[int, str, Document], float], asked: list[tuple[str, Document]], repeats: int) -> list[float]:
+def _ratios(run: Callable[[int, str, Document], None], asked: list[tuple[str, Document]], repeats: int) -> list[float]:
     """Seconds of way 1 over way 0, one for each question and repeat; a first round is not counted."""
     ratios = []
     for repeat in range(repeats + 1):

@@ -9,7 +9,7 @@ import json
 import threading
 import time
 import weakref
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NoReturn, Self
@@ -111,7 +111,7 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
             raise self._failure(f"{self.server} sent an answer without choices: {self._clean(str(answer))}")
         return answer
 
-    def stream(self, body: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    def stream(self, body: Mapping[str, Any]) -> Generator[dict[str, Any], None, None]:
         """The events of a streamed answer. Raises: `failure`, also if the stream ends before its end."""
         import httpx
 

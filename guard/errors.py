@@ -4,6 +4,11 @@ Catch `GroundrailError` for all of them. Errors about what the caller passed in 
 so code that already guards against bad values keeps working.
 """
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from groundrail.types import GuardResult
+
 
 class GroundrailError(Exception):
     """Base of every error raised on purpose by groundrail."""
@@ -42,7 +47,7 @@ class GenerationError(GroundrailError):
     `result` holds what was checked before, where a guard raised it under `Policy(fallback="raise")`.
     """
 
-    def __init__(self, message: str, result: object = None) -> None:
+    def __init__(self, message: str, result: "GuardResult | None" = None) -> None:
         super().__init__(message)
         self.result = result
 
@@ -53,7 +58,7 @@ class UnsupportedError(GroundrailError):
     `result` holds everything checked so far, the offending sentence last.
     """
 
-    def __init__(self, message: str, result: object = None) -> None:
+    def __init__(self, message: str, result: "GuardResult | None" = None) -> None:
         super().__init__(message)
         self.result = result
 

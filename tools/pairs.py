@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rewrites import SAME, WRONG, apply_one
-from sentencex import segment
+from sentencex import segment  # type: ignore[import-untyped]
 from statements import answered, statement
 
 DOSES = {  # rows taken of each set at most: machine-labelled, template and question sets in small doses or none

@@ -222,7 +222,7 @@ def _number_word(text: str, rng: random.Random) -> str | None:
 
 def date(text: str, context: str, rng: random.Random) -> str | None:
     """Another year, month, weekday or day of the month."""
-    kinds = [
+    kinds: list[list[tuple[re.Match[str], list[str]]]] = [
         [
             (m, [str(int(m.group()) + d) for d in (-10, -3, -2, -1, 1, 2, 3, 10)] + YEAR.findall(context))
             for m in YEAR.finditer(text)

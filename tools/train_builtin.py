@@ -15,6 +15,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 from pairs import Pair, training_pairs
@@ -33,14 +34,14 @@ def entailment_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 
 
 def batches(
-    pairs: list[Pair], tokenizer: object, tokens: int, rng: random.Random
+    pairs: list[Pair], tokenizer: Any, tokens: int, rng: random.Random
 ) -> Iterator[tuple[list[Pair], dict[str, torch.Tensor]]]:
     """Batches of about `tokens` padded tokens; pairs of like length go together, batches come in random order."""
     for start in range(0, len(pairs), 4096):
         block = pairs[start : start + 4096]
         encoded = tokenizer(
             [p.premise for p in block], [p.claim for p in block], truncation="only_first", max_length=512
-        )  # type: ignore[operator]
+        )
         order = sorted(range(len(block)), key=lambda i: len(encoded["input_ids"][i]))
         groups: list[list[int]] = [[]]
         for i in order:
@@ -56,7 +57,7 @@ def batches(
                     return_tensors="pt",
                     pad_to_multiple_of=16,
                 ),
-            )  # type: ignore[attr-defined]
+            )
 
 
 def main() -> None:
@@ -149,9 +150,9 @@ def main() -> None:
     )
 
 
-def _save(model: object, tokenizer: object, folder: Path) -> None:
-    model.save_pretrained(folder)  # type: ignore[attr-defined]
-    tokenizer.save_pretrained(folder)  # type: ignore[attr-defined]
+def _save(model: Any, tokenizer: Any, folder: Path) -> None:
+    model.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
 
 
 if __name__ == "__main__":

@@ -10,9 +10,11 @@ import pytest
 from groundrail import Guard, Verdict
 
 _SPEC = importlib.util.spec_from_file_location("attacks", Path(__file__).parents[2] / "benchmarks" / "attacks.py")
-attacks: Any = importlib.util.module_from_spec(_SPEC)  # type: ignore[arg-type]
+assert _SPEC is not None
+assert _SPEC.loader is not None
+attacks: Any = importlib.util.module_from_spec(_SPEC)
 sys.modules["attacks"] = attacks
-_SPEC.loader.exec_module(attacks)  # type: ignore[union-attr]
+_SPEC.loader.exec_module(attacks)
 FACTS, TRICKS, Believing, released = attacks.FACTS, attacks.TRICKS, attacks.Believing, attacks.released
 
 

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 _SPEC = importlib.util.spec_from_file_location("failures", Path(__file__).parents[2] / "benchmarks" / "failures.py")
-failures: Any = importlib.util.module_from_spec(_SPEC)  # type: ignore[arg-type]
+assert _SPEC is not None
+assert _SPEC.loader is not None
+failures: Any = importlib.util.module_from_spec(_SPEC)
 sys.modules["failures"] = failures
-_SPEC.loader.exec_module(failures)  # type: ignore[union-attr]
+_SPEC.loader.exec_module(failures)
 
 INTERRUPTS = ("KeyboardInterrupt", "SystemExit")
 

@@ -314,9 +314,10 @@ def test_bad_options_say_so(model: LlamaForCausalLM, tokenizer: PreTrainedTokeni
         HFGenerator(model, tokenizer, instruction="Answer {prompt}")
     with pytest.raises(InputError, match="top_p"):
         Sampling(top_p=0)
-    for wrong in ({"temperature": math.nan}, {"retry_alpha": -1.0}, {"repetition_penalty": 0.0}):
-        with pytest.raises(InputError, match=next(iter(wrong))):
-            Sampling(**wrong)  # type: ignore[arg-type]
+    wrong: list[dict[str, Any]] = [{"temperature": math.nan}, {"retry_alpha": -1.0}, {"repetition_penalty": 0.0}]
+    for options in wrong:
+        with pytest.raises(InputError, match=next(iter(options))):
+            Sampling(**options)
     with pytest.raises(InputError, match="steering=PMI"):
         HFGenerator(model, tokenizer, ungrounded_model=model)
     smaller = LlamaForCausalLM(

@@ -309,8 +309,9 @@ def test_an_empty_ungrounded_row_is_an_error(decoder: PreTrainedModel) -> None:
 
 
 def test_ids_that_are_no_tensor_or_have_another_mask_are_errors(decoder: PreTrainedModel) -> None:
+    lists: Any = {"input_ids": [[2, 3]]}
     with pytest.raises(InputError, match="return_tensors"):
-        PMIAdditionLogitsProcessor(decoder, {"input_ids": [[2, 3]]}, 0.5)  # type: ignore[dict-item]
+        PMIAdditionLogitsProcessor(decoder, lists, 0.5)
     inputs = {"input_ids": torch.ones(1, 2).long(), "attention_mask": torch.ones(1, 3).long()}
     with pytest.raises(InputError, match=r"\(1, 2\) .* \(1, 3\)"):
         PMIAdditionLogitsProcessor(decoder, inputs, 0.5)

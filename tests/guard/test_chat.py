@@ -276,9 +276,10 @@ def test_many_conversations_share_a_guard() -> None:
 
 def test_bad_input_is_refused() -> None:
     subject = chat(Model(TRUE))
-    for message in ("", " \n", 3):
+    wrong: list[Any] = ["", " \n", 3]
+    for message in wrong:
         with pytest.raises(InputError, match="message"):
-            subject.ask(message)  # type: ignore[arg-type]
+            subject.ask(message)
     with pytest.raises(InputError, match="generator"):
         ChatGuard(Guard(scorer=FakeEntailment()))
 

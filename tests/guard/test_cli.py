@@ -5,6 +5,7 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -87,9 +88,9 @@ def test_an_empty_source_supports_nothing(tmp_path: Path, answer: Path, capsys: 
     ],
 )
 def test_unreadable_input_is_one_line_and_exit_code_2(
-    make: object, message: str, tmp_path: Path, answer: Path, capsys: pytest.CaptureFixture[str]
+    make: Callable[[Path], Path], message: str, tmp_path: Path, answer: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["check", str(answer), "--source", str(make(tmp_path))]) == 2  # type: ignore[operator]
+    assert main(["check", str(answer), "--source", str(make(tmp_path))]) == 2
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1

@@ -455,11 +455,11 @@ def test_a_character_sent_in_two_halves_is_whole(server: Server) -> None:
 def test_streams_that_nobody_reads_on_are_told_of(server: Server) -> None:
     server.usual = streaming(*[TRUE] * 3)
     subject = generator(server, max_concurrency=1, timeout=0.5)
-    open_stream = iter(subject.client.stream({"messages": []}))
+    open_stream = subject.client.stream({"messages": []})
     next(open_stream)
     with pytest.raises(GenerationError, match="max_concurrency"):
         next(iter(subject.client.stream({"messages": []})))
-    open_stream.close()  # type: ignore[attr-defined]
+    open_stream.close()
     assert list(subject.client.stream({"messages": []}))
 
 

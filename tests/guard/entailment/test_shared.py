@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from typing import Any
 
 import numpy as np
 import pytest
@@ -165,6 +166,6 @@ def test_what_the_model_is_shows_through(hashed_nli: type) -> None:
 
 
 @pytest.mark.parametrize("options", [{"wait": -1}, {"wait": float("nan")}, {"batch_pairs": 0}])
-def test_settings_that_make_no_sense(options: dict[str, float]) -> None:
+def test_settings_that_make_no_sense(options: dict[str, Any]) -> None:
     with pytest.raises(InputError):
-        SharedEntailment(FakeEntailment(), **options)  # type: ignore[arg-type]
+        SharedEntailment(FakeEntailment(), **options)

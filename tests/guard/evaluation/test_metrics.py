@@ -142,11 +142,8 @@ def test_systems_are_compared_by_their_means():
     labels = [1, 1, 1, 0, 0, 0, 1]
     scores = [0.9, 0.7, 0.6, 0.4, 0.2, 0.3, 0.1]
     found = by_system(labels, scores, ["a", "a", "b", "b", "c", "c", None])
-    assert [(s.name, s.claims, s.label, s.score) for s in found.systems] == [  # type: ignore[comparison-overlap]
-        ("a", 2, 1.0, pytest.approx(0.8)),
-        ("b", 2, 0.5, pytest.approx(0.5)),
-        ("c", 2, 0.0, pytest.approx(0.25)),
-    ]
+    assert [(s.name, s.claims, s.label) for s in found.systems] == [("a", 2, 1.0), ("b", 2, 0.5), ("c", 2, 0.0)]
+    assert [s.score for s in found.systems] == pytest.approx([0.8, 0.5, 0.25])
     assert found.spearman == pytest.approx(1)
     assert found.pearson == pytest.approx(metrics.pearson([1, 0.5, 0], [0.8, 0.5, 0.25]))
     with pytest.raises(InputError, match="at least three, not 2"):

@@ -2,9 +2,11 @@ import json
 import math
 import shutil
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from tests.guard.conftest import HashedYesNo
 
 import groundrail
 from groundrail.errors import InputError, ScoringError
@@ -111,13 +113,11 @@ def test_another_model_setting_claim_or_source_is_scored_anew(hashed_yes_no, lin
     assert count() == len(variants) + 1
 
 
-def test_weights_that_change_under_one_name_are_noticed(hashed_yes_no, lines):
+def test_weights_that_change_under_one_name_are_noticed(lines):
     path, count = lines
 
-    class Named(hashed_yes_no):  # type: ignore[valid-type, misc]
-        @property
-        def __dict__(self):  # type: ignore[override]
-            return {}
+    class Named(HashedYesNo):
+        __dict__: Any = property(lambda self: {})
 
     for seed, expected in [(1, 1), (2, 2), (1, 2)]:
         evaluate(SentencePairScorer(Named(seed)), EXAMPLES[:1], results=path)

@@ -159,11 +159,12 @@ def test_json_goes_round() -> None:
 def test_a_terminal_is_sent_no_commands() -> None:
     answer = "The rent is 950 euros\x1b[2J\x1b]52;c;aGk=\x07. Pets \u202eowe\u202c \x9b2J rent."
     checked = Guard(scorer=ScaleScorer(FakeEntailment())).check(answer, SOURCE + "\x1b[31m")
-    console = Console(file=io.StringIO(), force_terminal=False, width=200)
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=False, width=200)
     print_result(checked, console)
     for sentence in checked.sentences:
         print_sentence(sentence, console)
-    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    shown = written.getvalue()
     assert "rent" in shown
     assert not {"\x1b", "\x9b", "\u202e"} & set(shown)
 
@@ -177,9 +178,10 @@ def test_markdown_keeps_marks_apart_from_fences_and_from_the_models_own() -> Non
 
 
 def lines(checked: GuardResult, *, colour: bool = False, width: int = 60) -> list[str]:
-    console = Console(file=io.StringIO(), force_terminal=colour, width=width)
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=colour, width=width)
     print_result(checked, console)
-    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    shown = written.getvalue()
     return re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
 
 

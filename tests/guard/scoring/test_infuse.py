@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.guard.conftest import HashedNLI
 
 from groundrail import sentences
 from groundrail.entailment import CrossEncoderEntailment
@@ -73,10 +74,10 @@ def test_a_margin_of_one_reads_everything(hashed_nli):
     assert len(score.citations) == 9
 
 
-def test_growing_stops_where_the_neutral_probability_does_not_fall(hashed_nli):
+def test_growing_stops_where_the_neutral_probability_does_not_fall():
     """Algorithm 1, line 14: a step with the same neutral probability stops, and the step before it is returned."""
 
-    class Level(hashed_nli):  # type: ignore[valid-type, misc]
+    class Level(HashedNLI):
         def classify(self, pairs):
             rows = super().classify(pairs)
             for row, (premise, _) in zip(rows, pairs, strict=True):
@@ -119,8 +120,8 @@ def test_infuse_sub_is_the_minimum_within_a_sentence_and_the_mean_over_sentences
     assert plain.value == pytest.approx((whole[0].value + whole[1].value) / 2)
 
 
-def test_probabilities_that_are_not_numbers_give_no_score(hashed_nli):
-    class Broken(hashed_nli):  # type: ignore[valid-type, misc]
+def test_probabilities_that_are_not_numbers_give_no_score():
+    class Broken(HashedNLI):
         def classify(self, pairs):
             return np.full((len(pairs), 3), math.nan)
 

@@ -93,7 +93,9 @@ def test_spans_of_answer_sentences_and_model_calls(
     assert calls
     for call in calls:
         assert [link.context.span_id for link in call.links] == [answer.context.span_id]
-        assert (call.attributes or {})["groundrail.pairs"] >= 1  # type: ignore[operator]
+        pairs = (call.attributes or {})["groundrail.pairs"]
+        assert isinstance(pairs, int)
+        assert pairs >= 1
     for span in spans.get_finished_spans():
         assert (span.end_time or 0) >= (span.start_time or 0)
         assert "euros" not in span.to_json()

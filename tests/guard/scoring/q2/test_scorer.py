@@ -3,10 +3,12 @@
 import math
 import random
 import re
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.guard.conftest import HashedNLI
 
 from groundrail.errors import InputError, ModelError
 from groundrail.scoring.decomposed import SentencePairScorer
@@ -161,8 +163,8 @@ TABLE = {
 LONG = "Anna lives here. She pays 2,900 euros."
 
 
-def judge(hashed_nli, label):
-    class Always(hashed_nli):  # type: ignore[valid-type, misc]
+def judge(label):
+    class Always(HashedNLI):
         def classify(self, pairs):
             rows = super().classify(pairs)
             rows[:] = 0.1
@@ -175,8 +177,8 @@ def judge(hashed_nli, label):
 @pytest.mark.parametrize(
     ("label", "name", "value"), [(0, "entailment", 1.0), (1, "neutral", 0.5), (2, "contradiction", 0.0)]
 )
-def test_differing_answers_are_judged_and_equal_or_missing_ones_are_not(hashed_nli, label, name, value):
-    model, script = judge(hashed_nli, label), Scripted(TABLE)
+def test_differing_answers_are_judged_and_equal_or_missing_ones_are_not(label, name, value):
+    model, script = judge(label), Scripted(TABLE)
     scorer = Q2Scorer(model, questions=script, answerer=script)
     exchanges = scorer.explain(CLAIM, LONG)
     assert [(e.question, e.claim_answer, e.source_answer, e.f1, e.label, e.score) for e in exchanges] == [
@@ -240,8 +242,8 @@ def test_subjects_are_found_by_word_order(question):
     assert is_personal(question)
 
 
-def test_scores_by_f1_alone_and_without_unanswered_questions(hashed_nli):
-    model, script = judge(hashed_nli, 0), Scripted(TABLE)
+def test_scores_by_f1_alone_and_without_unanswered_questions():
+    model, script = judge(0), Scripted(TABLE)
 
     def value(**settings):
         return Q2Scorer(model, questions=script, answerer=script, **settings).score([CLAIM], LONG)[0].value
@@ -261,9 +263,9 @@ def test_unanswered_questions_count_where_none_is_answered(hashed_nli):
     assert score.value == 0
 
 
-def test_a_tally_has_the_papers_columns(hashed_nli):
+def test_a_tally_has_the_papers_columns():
     script = Scripted(TABLE)
-    scorer = Q2Scorer(judge(hashed_nli, 0), questions=script, answerer=script)
+    scorer = Q2Scorer(judge(0), questions=script, answerer=script)
     found = tally(scorer.exchanges([CLAIM, "It is so.", "Anna left."], LONG))
     assert (found.responses, found.covered, found.questions, found.unanswered) == (3, 2, 4, 1)
     assert (found.coverage, found.silence) == (2 / 3, 1 / 4)
@@ -276,8 +278,9 @@ def test_a_tally_has_the_papers_columns(hashed_nli):
 
 
 def test_an_unknown_variant_is_refused(hashed_nli):
+    unknown: Any = "coreference"
     with pytest.raises(InputError, match="base, filter, top-k"):
-        Q2Scorer(hashed_nli(1), variant="coreference")  # type: ignore[arg-type]
+        Q2Scorer(hashed_nli(1), variant=unknown)
 
 
 def pronouns(*names):
@@ -337,9 +340,9 @@ def test_without_a_valid_question_the_whole_claim_is_judged(hashed_nli):
     assert scores[1] == scorer.score([CLAIM], LONG)[0]
 
 
-def test_documents_are_scored_apart_and_the_best_one_counts(hashed_nli):
+def test_documents_are_scored_apart_and_the_best_one_counts():
     script = Scripted(TABLE)
-    scorer = Q2Scorer(judge(hashed_nli, 2), questions=script, answerer=script)
+    scorer = Q2Scorer(judge(2), questions=script, answerer=script)
     documents = [Document(text="Anna left.", id="a"), Document(text="It rained.", id="b"), Document(text=" ", id="c")]
     (score,) = scorer.score([CLAIM], documents)
     apart = [scorer.score([CLAIM], document)[0].value for document in documents[:2]]
@@ -365,8 +368,8 @@ def test_blank_claims_and_sources_have_no_score(hashed_nli, claim, source):
     assert Q2Scorer(hashed_nli(1)).explain(claim, source) == []
 
 
-def test_a_judge_that_gives_no_number_gives_no_score(hashed_nli):
-    class Broken(hashed_nli):  # type: ignore[valid-type, misc]
+def test_a_judge_that_gives_no_number_gives_no_score():
+    class Broken(HashedNLI):
         def classify(self, pairs):
             return super().classify(pairs) * math.nan
 
@@ -429,8 +432,8 @@ def test_equals_the_slow_transcription(hashed_nli, seed):
         assert score.value == pytest.approx(expected)
 
 
-def test_a_wrong_figure_shows_in_the_exchange(hashed_nli):
-    exchanges = Q2Scorer(judge(hashed_nli, 2)).explain("The deposit is 2,500 euros.", SOURCE)
+def test_a_wrong_figure_shows_in_the_exchange():
+    exchanges = Q2Scorer(judge(2)).explain("The deposit is 2,500 euros.", SOURCE)
     wrong = next(e for e in exchanges if e.claim_answer == "2,500 euros")
     assert (wrong.source_answer, wrong.score, wrong.label) == ("2,900 euros", 0.0, "contradiction")
     assert wrong.citation is not None

@@ -113,7 +113,9 @@ def test_a_limit_of_chunks_is_kept_and_named_in_the_reason() -> None:
     source = some_source(7, 400)
     model = told(source)
     scorer = ScaleScorer(model, chunk_tokens=30, max_chunks=4)
-    chunks = len({pair for call in _asked(ScaleScorer(told(source), chunk_tokens=30), source) for pair in call})
+    whole = told(source)
+    ScaleScorer(whole, chunk_tokens=30).score(["The tenant flew to the moon."], source)
+    chunks = len(set(whole.calls[0]))
     result = Guard(scorer=scorer, policy=Policy(threshold=0.5)).check("The tenant flew to the moon.", source)
     (sentence,) = result.sentences
     assert sentence.verdict is Verdict.UNSUPPORTED
@@ -124,12 +126,6 @@ def test_a_limit_of_chunks_is_kept_and_named_in_the_reason() -> None:
     assert ScaleScorer(told(source), max_chunks=4).score(["The tenant flew."], "One chunk.")[0].note is None
     with pytest.raises(InputError, match="max_chunks"):
         ScaleScorer(told(source), max_chunks=0)
-
-
-def _asked(scorer: ScaleScorer, source: str) -> list[list[tuple[str, str]]]:
-    """What the full score asks about chunks."""
-    scorer.score(["The tenant flew to the moon."], source)
-    return scorer.entailment.calls[:1]  # type: ignore[attr-defined]
 
 
 def test_limited_and_full_scores_agree_where_the_limit_is_not_met(hashed_yes_no) -> None:
