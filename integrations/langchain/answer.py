@@ -113,6 +113,16 @@ def inner_config(
     return patch_config(config, callbacks=manager)
 
 
+def silenced(config: RunnableConfig) -> tuple[RunnableConfig, list[BaseCallbackHandler]]:
+    """The config without the handlers that forward raw tokens, and these handlers."""
+    around = config.get("callbacks")
+    quiet = around.copy() if isinstance(around, BaseCallbackManager) else CallbackManager(list(around or []))
+    listeners = [handler for handler in quiet.handlers if forwards_tokens(handler)]
+    for handler in listeners:
+        quiet.remove_handler(handler)
+    return patch_config(config, callbacks=quiet), listeners
+
+
 def forwards_tokens(handler: BaseCallbackHandler) -> bool:
     """Whether a handler gives raw tokens to a consumer: it taps runs, or takes a model's stream event by event.
 
