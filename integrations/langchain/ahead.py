@@ -5,7 +5,7 @@ What is text and what a call is up to `groundrail.integrations.langchain.call`.
 """
 
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from groundrail.deadline import within
@@ -64,23 +64,27 @@ class Ahead(_Ahead):
             return False
         return self._call.calls_tools
 
-    def until_tools(self, events: Iterator[Event], ended: Ended) -> Iterator[Event]:
+    def until_tools(self, events: Generator[Event], ended: Ended) -> Generator[Event]:
         """The events of an answer; a message that calls tools ends with the first sentence that would not go out."""
         told: list[CheckedSentence] = []
+        untold: Sequence[CheckedSentence]
         try:
             for event in events:
                 if isinstance(event, CheckedSentence):
-                    told.append(event)
                     if not event.released and self.turns_to_tools():
+                        untold = [event]
                         break
+                    told.append(event)
                 yield event
             else:
                 return
         except Exception as error:
             if not self.turns_to_tools():
                 raise
-            told = _all_told(error, told)
-        yield ended([_as_written(sentence) for sentence in told])
+            untold = _raised_for(error, len(told))
+        finally:
+            events.close()
+        yield ended([*told, *map(_as_written, untold)])
 
 
 class AsyncAhead(_Ahead):
@@ -108,34 +112,36 @@ class AsyncAhead(_Ahead):
     async def until_tools(self, events: AsyncGenerator[Event], ended: Ended) -> AsyncGenerator[Event]:
         """As `Ahead`."""
         told: list[CheckedSentence] = []
+        untold: Sequence[CheckedSentence]
         try:
             async for event in events:
                 if isinstance(event, CheckedSentence):
-                    told.append(event)
                     if not event.released and await self.turns_to_tools():
+                        untold = [event]
                         break
+                    told.append(event)
                 yield event
             else:
                 return
         except Exception as error:
             if not await self.turns_to_tools():
                 raise
-            told = _all_told(error, told)
+            untold = _raised_for(error, len(told))
         finally:
             await events.aclose()
             if self._pieces is not None:
                 await self._pieces.aclose()
-        yield ended([_as_written(sentence) for sentence in told])
+        yield ended([*told, *map(_as_written, untold)])
 
     async def _read_on(self) -> None:
         async for piece in self._pieces:
             self._held.append(piece)
 
 
-def _all_told(error: Exception, told: list[CheckedSentence]) -> list[CheckedSentence]:
-    """The sentences up to the one that the guard raised `error` for, if it did."""
+def _raised_for(error: Exception, told: int) -> Sequence[CheckedSentence]:
+    """What the guard raised `error` for, if it did: its sentences but for the first `told`."""
     result = getattr(error, "result", None)
-    return list(result.sentences) if isinstance(result, GuardResult) else told
+    return result.sentences[told:] if isinstance(result, GuardResult) else ()
 
 
 def _as_written(sentence: CheckedSentence) -> CheckedSentence:

@@ -3,7 +3,7 @@
 Turns sessions into messages with citations. What is released is decided by the guard.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Sequence
 from typing import Any
 
 from langchain_core.caches import BaseCache
@@ -159,7 +159,7 @@ class GuardedChatModel(BaseChatModel):
             sources.add(self.sources_of(messages))
         return ModelCall(messages, sources, annotate=self.annotate)
 
-    def _events(self, call: ModelCall, write: Write) -> Iterator[Event]:
+    def _events(self, call: ModelCall, write: Write) -> Generator[Event]:
         """The sentences of what `write` gives, as they are decided on, then the result."""
         return answer(self.guard, AskedSession(write), call.question, call.sources, LOOKED_AT)
 

@@ -5,7 +5,7 @@ what may go out is the guarded chat model's; needs the extra `langchain`.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Sequence
 from typing import Any
 
 from langchain_core.callbacks.manager import BaseRunManager
@@ -32,7 +32,7 @@ except ImportError as error:
     raise MissingExtraError("GroundrailMiddleware", "langchain") from error
 
 
-class GroundrailMiddleware(AgentMiddleware[Any, Any, Any]):
+class GroundrailMiddleware(AgentMiddleware[Any, Any]):
     """Guards an agent's answers: `create_agent(model, tools, middleware=[..., GroundrailMiddleware(guard)])`.
 
     guard: checks, and retries under its policy; its own generator is not used.
@@ -64,8 +64,8 @@ class GroundrailMiddleware(AgentMiddleware[Any, Any, Any]):
         self._options = {"tools": named, "sources_of": sources_of, "annotate": annotate}
 
     def wrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], ModelResponse[Any]]
-    ) -> ModelResponse[Any]:
+        self, request: "ModelRequest[Any]", handler: "Callable[[ModelRequest[Any]], ModelResponse[Any]]"
+    ) -> "ModelResponse[Any]":
         """Call the model guarded.
 
         Raises: InputError for structured output, which no guard reads, and where a middleware after this one calls
@@ -77,19 +77,19 @@ class GroundrailMiddleware(AgentMiddleware[Any, Any, Any]):
         return model.own(response)
 
     async def awrap_model_call(
-        self, request: ModelRequest[Any], handler: Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]
-    ) -> ModelResponse[Any]:
+        self, request: "ModelRequest[Any]", handler: "Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]"
+    ) -> "ModelResponse[Any]":
         """`wrap_model_call` for an event loop."""
         model, config = self._guarded(request)
 
-        async def called() -> ModelResponse[Any]:
+        async def called() -> "ModelResponse[Any]":
             return await handler(request.override(model=model))
 
         with set_config_context(config) as context:
             response = await asyncio.create_task(called(), context=context)
         return model.own(response)
 
-    def _guarded(self, request: ModelRequest[Any]) -> "tuple[_TurnModel, RunnableConfig]":
+    def _guarded(self, request: "ModelRequest[Any]") -> "tuple[_TurnModel, RunnableConfig]":
         """The model to call, and a config around it in which no other model's tokens reach a listener."""
         if request.response_format is not None:
             raise InputError(
@@ -116,7 +116,7 @@ class _TurnModel(GuardedChatModel):
     ) -> AIMessage:
         return self._passed_on(await super().ainvoke(input, config, **kwargs))
 
-    def own(self, response: ModelResponse[Any]) -> ModelResponse[Any]:
+    def own(self, response: "ModelResponse[Any]") -> "ModelResponse[Any]":
         """The response, whose messages are this model's. Raises: InputError if any is not."""
         given = {message.id for message in self._given}
         if any(isinstance(message, AIMessage) and message.id not in given for message in response.result):
@@ -139,7 +139,7 @@ class _TurnModel(GuardedChatModel):
         self._calls.append(call)
         return call
 
-    def _events(self, call: ModelCall, write: Write) -> Iterator[Event]:
+    def _events(self, call: ModelCall, write: Write) -> Generator[Event]:
         ahead = Ahead(write, call, self.guard.policy.nearest_deadline)
         events = answer(self.guard, AskedSession(ahead), call.question, call.sources, self._looked_at)
         return ahead.until_tools(events, self._ended(call))
