@@ -165,7 +165,7 @@ def test_a_sentence_goes_out_before_the_next_one_is_written(way: str) -> None:
         def _stream(self, messages: list[BaseMessage], *arguments: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
             for number, chunk in enumerate(super()._stream(messages)):
                 yield chunk
-                if len(self.asked) == 2 and number == len(TRUE) + 3 and not seen.wait(0 if way == "async" else 60):
+                if len(self.asked) == 2 and number == len(TRUE) + 10 and not seen.wait(0 if way == "async" else 60):
                     raise TimeoutError("the first sentence was not shown")
 
         async def _astream(
