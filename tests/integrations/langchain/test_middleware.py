@@ -322,7 +322,7 @@ def test_a_stream_that_dies_behind_a_refused_sentence(way: str, deadline: float 
     guarding = GroundrailMiddleware(Guard(scorer=FakeEntailment(), policy=policy), sources_of=lambda messages: SOURCE)
     model = scripted(TRUE + FALSE + ALSO_TRUE + " The lease", gone=ConnectionError("gone"))
     answer = ask(create_agent(model, middleware=[guarding]), way)[-1]
-    assert answer.text == TRUE + ALSO_TRUE
+    assert answer.text.strip() == TRUE + ALSO_TRUE
     sentences = answer.response_metadata["groundrail"]["sentences"]
     assert [s["verdict"] for s in sentences] == ["supported", "unsupported", "supported", "error"]
     assert "gone" in sentences[-1]["reason"]
