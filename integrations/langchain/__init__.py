@@ -1,13 +1,19 @@
-"""groundrail for LangChain: a guarded runnable, a guarded chat model and a callback handler.
+"""groundrail for LangChain: a guarded runnable, a guarded chat model, an agent's middleware and a callback handler.
 
-`GuardedRunnable` and `GuardedChatModel` hold text back until its verdict. A callback handler cannot: it
-sees tokens that the chain emits all the same, and tells or stops. Needs langchain-core 1.x only.
+`GuardedRunnable`, `GuardedChatModel` and `GroundrailMiddleware` hold text back until its verdict. A callback
+handler cannot: it sees tokens that the chain emits all the same, and tells or stops. Needs langchain-core 1.x only,
+but for `GroundrailMiddleware`, which is imported when asked for and needs the extra `langchain`.
 """
+
+from typing import TYPE_CHECKING
 
 from groundrail.integrations.langchain.callback import AsyncGroundrailCallbackHandler, GroundrailCallbackHandler
 from groundrail.integrations.langchain.chat import GuardedChatModel
 from groundrail.integrations.langchain.documents import SourcedResult
 from groundrail.integrations.langchain.runnable import RESULT_EVENT, SENTENCE_EVENT, TEMPLATE, GuardedRunnable
+
+if TYPE_CHECKING:
+    from groundrail.integrations.langchain.middleware import GroundrailMiddleware as GroundrailMiddleware
 
 __all__ = [
     "RESULT_EVENT",
@@ -19,3 +25,11 @@ __all__ = [
     "GuardedRunnable",
     "SourcedResult",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "GroundrailMiddleware":
+        from groundrail.integrations.langchain.middleware import GroundrailMiddleware
+
+        return GroundrailMiddleware
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

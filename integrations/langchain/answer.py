@@ -5,7 +5,7 @@ runnable is called with. What it is asked and what its chunks mean is up to thos
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Sequence
 from typing import TypeAlias
 
 from langchain_core.callbacks import (
@@ -19,8 +19,8 @@ from langchain_core.callbacks.manager import BaseRunManager
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, patch_config, set_config_context
 
+from groundrail import generators
 from groundrail.errors import UnsupportedError
-from groundrail.generators import Generator
 from groundrail.generators.asked import AskedSession
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.documents import SourceCollector, SourceDocuments, SourcedResult
@@ -31,7 +31,7 @@ Event: TypeAlias = CheckedSentence | SourcedResult
 
 def answer(
     guard: Guard, session: AskedSession | None, prompt: str, sources: SourceDocuments, looked_at: str
-) -> Iterator[Event]:
+) -> Generator[Event]:
     """Drive `session`, or the guard's own generator where there is none, against `sources`.
 
     Raises: the session's own exception where it fails before its first text.
@@ -63,7 +63,7 @@ async def aanswer(
         yield sources.result(stream.result, looked_at)
 
 
-def quietly(config: RunnableConfig, events: Iterator[Event]) -> Iterator[Event]:
+def quietly(config: RunnableConfig, events: Generator[Event]) -> Iterator[Event]:
     """The events, made in a context whose config is `config`.
 
     So a model that is called without a config, by a runnable that drops it, by a generator or by a judge, finds
@@ -74,7 +74,7 @@ def quietly(config: RunnableConfig, events: Iterator[Event]) -> Iterator[Event]:
             while (event := context.run(next, events, None)) is not None:
                 yield event
         finally:
-            context.run(getattr(events, "close", lambda: None))
+            context.run(events.close)
 
 
 async def aquietly(config: RunnableConfig, events: AsyncGenerator[Event]) -> AsyncIterator[Event]:
@@ -113,6 +113,16 @@ def inner_config(
     return patch_config(config, callbacks=manager)
 
 
+def silenced(config: RunnableConfig) -> tuple[RunnableConfig, list[BaseCallbackHandler]]:
+    """The config without the handlers that forward raw tokens, and these handlers."""
+    around = config.get("callbacks")
+    quiet = around.copy() if isinstance(around, BaseCallbackManager) else CallbackManager(list(around or []))
+    listeners = [handler for handler in quiet.handlers if forwards_tokens(handler)]
+    for handler in listeners:
+        quiet.remove_handler(handler)
+    return patch_config(config, callbacks=quiet), listeners
+
+
 def forwards_tokens(handler: BaseCallbackHandler) -> bool:
     """Whether a handler gives raw tokens to a consumer: it taps runs, or takes a model's stream event by event.
 
@@ -123,7 +133,7 @@ def forwards_tokens(handler: BaseCallbackHandler) -> bool:
     return taps or getattr(type(handler), "on_stream_event", None) not in [None, *unused]
 
 
-class _Started(Generator):
+class _Started(generators.Generator):
     """A generator that is asked once and has its session already."""
 
     def __init__(self, session: AskedSession) -> None:

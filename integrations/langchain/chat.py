@@ -3,8 +3,7 @@
 Turns sessions into messages with citations. What is released is decided by the guard.
 """
 
-import json
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Sequence
 from typing import Any
 
 from langchain_core.caches import BaseCache
@@ -19,32 +18,20 @@ from langchain_core.messages import (
     AIMessage,
     AIMessageChunk,
     BaseMessage,
-    HumanMessage,
-    ToolMessage,
 )
-from langchain_core.messages.ai import UsageMetadata, add_usage
-from langchain_core.messages.content import create_citation
-from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from pydantic import Field, field_validator
 
 from groundrail.errors import InputError
-from groundrail.generators.asked import AskedSession, request_to_continue
+from groundrail.generators.asked import AskedSession, Write
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.answer import Event, aanswer, answer, aquietly, inner_config, quietly
-from groundrail.integrations.langchain.documents import SourceDocuments, SourcedResult, tool_source
-from groundrail.integrations.langchain.echo import arguments_of
-from groundrail.types import CheckedSentence
+from groundrail.integrations.langchain.call import ModelCall
+from groundrail.integrations.langchain.documents import SourceDocuments, tool_sources
 
 LOOKED_AT = "the tool results among the messages, documents= of the call, its metadata's 'documents', and sources_of"
-
-
-PASSED_ON = frozenset(
-    "finish_reason stop_reason model model_id model_name model_provider service_tier system_fingerprint token_usage".split()
-)
-"""What of the wrapped model's `response_metadata` goes out; logprobs, say, spell unreleased text."""
 
 
 class GuardedChatModel(BaseChatModel):
@@ -165,6 +152,21 @@ class GuardedChatModel(BaseChatModel):
         async for chunk in self._achunks(messages, stop, run_manager, kwargs):
             yield chunk
 
+    def _call(self, messages: list[BaseMessage], documents: Any, run_manager: BaseRunManager | None) -> ModelCall:
+        metadata = run_manager.metadata if run_manager is not None else {}
+        sources = SourceDocuments(documents, metadata.get("documents"), tool_sources(messages, self.tools))
+        if self.sources_of is not None:
+            sources.add(self.sources_of(messages))
+        return ModelCall(messages, sources, annotate=self.annotate)
+
+    def _events(self, call: ModelCall, write: Write) -> Generator[Event]:
+        """The sentences of what `write` gives, as they are decided on, then the result."""
+        return answer(self.guard, AskedSession(write), call.question, call.sources, LOOKED_AT)
+
+    def _aevents(self, call: ModelCall, write: Write) -> AsyncGenerator[Event]:
+        """`_events` for an event loop."""
+        return aanswer(self.guard, AskedSession(write), call.question, call.sources, LOOKED_AT)
+
     def _chunks(
         self,
         messages: list[BaseMessage],
@@ -172,7 +174,7 @@ class GuardedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None,
         kwargs: dict[str, Any],
     ) -> Iterator[ChatGenerationChunk]:
-        call = _Call(self, messages, kwargs.pop("documents", None), run_manager)
+        call = self._call(messages, kwargs.pop("documents", None), run_manager)
         config = inner_config(None, run_manager, call.sources, is_async=False)
 
         def write(accepted: str, refused: Sequence[str]) -> Iterator[str]:
@@ -182,8 +184,7 @@ class GuardedChatModel(BaseChatModel):
                     yield text
             call.complete()
 
-        events = answer(self.guard, AskedSession(write), call.question, call.sources, LOOKED_AT)
-        for event in quietly(config, events):
+        for event in quietly(config, self._events(call, write)):
             if (chunk := call.chunk(event)) is not None:
                 yield chunk
 
@@ -194,7 +195,7 @@ class GuardedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None,
         kwargs: dict[str, Any],
     ) -> AsyncIterator[ChatGenerationChunk]:
-        call = _Call(self, messages, kwargs.pop("documents", None), run_manager)
+        call = self._call(messages, kwargs.pop("documents", None), run_manager)
         config = inner_config(None, run_manager, call.sources, is_async=True)
 
         async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
@@ -204,8 +205,7 @@ class GuardedChatModel(BaseChatModel):
                     yield text
             call.complete()
 
-        events = aanswer(self.guard, AskedSession(write), call.question, call.sources, LOOKED_AT)
-        async for event in aquietly(config, events):
+        async for event in aquietly(config, self._aevents(call, write)):
             if (chunk := call.chunk(event)) is not None:
                 yield chunk
 
@@ -214,107 +214,3 @@ def _with_documents(config: RunnableConfig | None, kwargs: dict[str, Any]) -> di
     """The arguments with the metadata's documents among them: `_stream` is told of no metadata."""
     documents = ensure_config(config).get("metadata", {}).get("documents")
     return kwargs if documents is None else kwargs | {"documents": [kwargs.get("documents"), documents]}
-
-
-class _Call:
-    """One call of a guarded chat model: its sources, what the model said beside text, the chunks to show."""
-
-    def __init__(
-        self,
-        guarded: GuardedChatModel,
-        messages: list[BaseMessage],
-        documents: Any,
-        run_manager: BaseRunManager | None,
-    ) -> None:
-        metadata = run_manager.metadata if run_manager is not None else {}
-        written = arguments_of(messages)
-        results = [
-            tool_source(message, written.get(message.tool_call_id))
-            for message in messages
-            if isinstance(message, ToolMessage) and (guarded.tools is None or message.name in guarded.tools)
-        ]
-        self.sources = SourceDocuments(documents, metadata.get("documents"), results)
-        if guarded.sources_of is not None:
-            self.sources.add(guarded.sources_of(messages))
-        asked = [str(message.text) for message in messages if isinstance(message, HumanMessage)]
-        self.question = asked[-1] if asked else ""
-        self._messages, self._annotate = messages, guarded.annotate
-        self._saying: AIMessage | None = None
-        self._said: AIMessage | None = None
-        self._usage: UsageMetadata | None = None
-        self._position = 0
-
-    def request(self, accepted: str, refused: Sequence[str]) -> list[BaseMessage]:
-        if not (accepted or refused):
-            return self._messages
-        stands = [AIMessage(accepted)] if accepted else []
-        return [*self._messages, *stands, HumanMessage(request_to_continue(accepted, refused))]
-
-    def begin(self) -> None:
-        self._saying = self._said = None
-
-    def read(self, chunk: AIMessage) -> str:
-        self._saying = chunk if self._saying is None else self._saying + chunk  # type: ignore[assignment]
-        return str(chunk.text)
-
-    def complete(self) -> None:
-        self._said = self._saying
-        if self._said is not None and self._said.usage_metadata is not None:
-            self._usage = add_usage(self._usage, self._said.usage_metadata)
-
-    def chunk(self, event: Event) -> ChatGenerationChunk | None:
-        """What to show of an event: a released sentence, or at the end all that is not text."""
-        if isinstance(event, SourcedResult):
-            return ChatGenerationChunk(message=self._last(event))
-        text = event.released_text
-        if not text:
-            return None
-        content: Any = [self._block(event, text)] if self._annotate else text
-        self._position += len(text)
-        return ChatGenerationChunk(message=AIMessageChunk(content=content))
-
-    def _block(self, sentence: CheckedSentence, text: str) -> dict[str, Any]:
-        block: dict[str, Any] = {"type": "text", "text": text, "index": 0}
-        end = self._position + len(text.rstrip())
-        for citation in sentence.supporting:
-            metadata = self.sources.metadata(citation)
-            block.setdefault("annotations", []).append(
-                create_citation(
-                    url=metadata.get("url") or metadata.get("source"),
-                    title=metadata.get("title"),
-                    start_index=self._position,
-                    end_index=end,
-                    cited_text=citation.text,
-                    document_id=citation.document_id,
-                    document_start=citation.start,
-                    document_end=citation.end,
-                    score=citation.score,
-                    metadata=metadata,
-                )
-            )
-        return block
-
-    def _last(self, result: SourcedResult) -> AIMessageChunk:
-        said = self._said
-        raw = {} if said is None else said.response_metadata
-        citations = [c.model_dump(mode="json") | {"metadata": self.sources.metadata(c)} for c in result.citations]
-        calls = [] if said is None else [*said.tool_calls, *said.invalid_tool_calls]
-        return AIMessageChunk(
-            content=[] if self._annotate else "",
-            response_metadata={
-                **{key: value for key, value in raw.items() if key in PASSED_ON},
-                "groundrail": result.model_dump(mode="json", exclude={"documents"}),
-                "citations": citations,
-            },
-            usage_metadata=self._usage,
-            tool_call_chunks=[
-                tool_call_chunk(
-                    name=call["name"],
-                    args=call["args"] if isinstance(call["args"], str) else json.dumps(call["args"]),
-                    id=call["id"],
-                    index=number,
-                )
-                for number, call in enumerate(calls)
-            ],
-            chunk_position="last",
-        )

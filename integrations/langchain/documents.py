@@ -3,7 +3,7 @@
 Finding the documents of a run is up to the runnable, the callback handler and the chat model.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -13,7 +13,7 @@ from langchain_core.messages import BaseMessage, ToolMessage
 
 from groundrail.english.visible import is_blank
 from groundrail.errors import InputError, UnsupportedError
-from groundrail.integrations.langchain.echo import without_echo
+from groundrail.integrations.langchain.echo import calls_of, without_echo
 from groundrail.types import CheckedSentence, Citation, Document, GuardResult, Source, Verdict
 
 
@@ -150,6 +150,18 @@ def tool_source(output: Any, arguments: Any) -> Any:
     if isinstance(output, list | tuple):
         return [tool_source(item, arguments) for item in output]
     return None if output is None else without_echo(str(output), arguments)
+
+
+def tool_sources(messages: Sequence[BaseMessage], names: Collection[str] | None = None) -> list[Any]:
+    """What the tool results among messages offer as source; where `names` are given, those of these tools alone."""
+    calls = calls_of(messages)
+    found = []
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            call = calls.get(message.tool_call_id)
+            if names is None or (message.name or (call and call["name"])) in names:
+                found.append(tool_source(message, call and call["args"]))
+    return found
 
 
 def documents_in(value: Any) -> list[Any]:

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from langchain_core.messages import AIMessage, BaseMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolCall
 
 _PHRASE = 3
 """Words from which a repeated argument is taken out; shorter ones, as a search for "rent", are in every true answer."""
@@ -22,10 +22,10 @@ def without_echo(output: Any, arguments: Any) -> Any:
     return _rest(output, arguments) if isinstance(output, str) else output
 
 
-def arguments_of(messages: Sequence[BaseMessage]) -> dict[str, Any]:
-    """The arguments of every tool call among messages, by the call's id."""
+def calls_of(messages: Sequence[BaseMessage]) -> dict[str, ToolCall]:
+    """Every tool call among messages, by its id."""
     calls = [call for message in messages if isinstance(message, AIMessage) for call in message.tool_calls]
-    return {str(call["id"]): call["args"] for call in calls}
+    return {str(call["id"]): call for call in calls}
 
 
 def _rest(text: str, arguments: Any) -> str:

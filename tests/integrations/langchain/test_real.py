@@ -1,16 +1,26 @@
-"""A real retrieval chain: the example's retriever, SmolLM2, the built-in judge."""
+"""A real retrieval chain and a real agent: the example's retriever, SmolLM2, the built-in judge."""
 
 import asyncio
 import importlib.util
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
+from langchain.agents import create_agent
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.tools import tool
 from tenacity import stop_after_attempt
 
 from groundrail import Guard, Policy, Verdict
-from groundrail.integrations.langchain import GroundrailCallbackHandler, GuardedRunnable, SourcedResult
+from groundrail.integrations.langchain import (
+    GroundrailCallbackHandler,
+    GroundrailMiddleware,
+    GuardedRunnable,
+    SourcedResult,
+)
 from groundrail.smollm2 import smollm2
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
@@ -55,3 +65,42 @@ def test_a_real_chain_is_guarded(chain: Any) -> None:
     written = chain.invoke(QUESTION, {"callbacks": [GroundrailCallbackHandler(guard, on_result=told.append)]})
     assert told[0].answer == written
     assert [s.verdict for s in told[0].sentences] == [s.verdict for s in result.sentences]
+
+
+def test_a_real_agent_is_guarded(example: ModuleType) -> None:
+    class Calling(example.TransformersChat):  # type: ignore[misc,name-defined]
+        """SmolLM2, which is too small to call tools: the first call is made for it, the answer is its own."""
+
+        def _stream(self, messages: list[BaseMessage], *arguments: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+            *_, last = messages
+            if isinstance(last, HumanMessage) and last.text == QUESTION:
+                call: Any = {"name": "read", "args": '{"about": "rent"}', "id": "1", "index": 0}
+                yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_call_chunks=[call]))
+                return
+            found = next(message.text for message in messages if isinstance(message, ToolMessage))
+            asked = f"Answer in one sentence, with facts from the text only.\n\nText:\n{found}\n\nQuestion: {QUESTION}"
+            yield from super()._stream([HumanMessage(asked)])
+
+        def bind_tools(self, tools: Any, **kwargs: Any) -> Any:
+            return self
+
+    @tool
+    def read(about: str) -> str:
+        """Read the lease."""
+        return "The rent is 1,450 euros per month. It is due on the first day of the month."
+
+    model, tokenizer = smollm2()
+    guarding = GroundrailMiddleware(Guard(policy=Policy(stop=stop_after_attempt(1))))
+    agent = create_agent(Calling(model=model, tokenizer=tokenizer, max_new_tokens=25), [read], middleware=[guarding])
+    final: list[BaseMessage] = []
+    shown = ""
+    for mode, piece in agent.stream({"messages": [HumanMessage(QUESTION)]}, stream_mode=["messages", "values"]):
+        if mode == "values":
+            final = piece["messages"]
+        elif isinstance(piece[0], AIMessage):
+            shown += piece[0].text
+    answer = final[-1]
+    sentences = answer.response_metadata["groundrail"]["sentences"]
+    assert sentences
+    assert {s["verdict"] for s in sentences if s["released"]} <= {"supported", "no_claim"}
+    assert answer.text == shown == "".join(s["text"] for s in sentences if s["released"])

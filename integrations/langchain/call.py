@@ -1,0 +1,161 @@
+"""One call of a guarded chat model: what it is asked, what it said, and the chunks and the message made of that.
+
+Finding the sources is up to the model, deciding on sentences up to the guard.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, message_chunk_to_message
+from langchain_core.messages.ai import UsageMetadata, add_usage
+from langchain_core.messages.content import create_citation
+from langchain_core.messages.tool import tool_call_chunk
+from langchain_core.outputs import ChatGenerationChunk
+
+from groundrail.generators.asked import request_to_continue
+from groundrail.integrations.langchain.answer import Event
+from groundrail.integrations.langchain.documents import SourceDocuments, SourcedResult
+from groundrail.types import CheckedSentence
+
+PASSED_ON = frozenset(
+    "finish_reason stop_reason model model_id model_name model_provider service_tier system_fingerprint token_usage".split()
+)
+"""What of the wrapped model's `response_metadata` goes out; logprobs, say, spell unreleased text."""
+
+
+class ModelCall:
+    """The sources of a call, what the model said beside text, the chunks to show.
+
+    `request` is what to ask the model; `begin`, `read` and `complete` are told what it says each time it is asked.
+    """
+
+    def __init__(self, messages: Sequence[BaseMessage], sources: SourceDocuments, *, annotate: bool) -> None:
+        self.sources = sources
+        asked = [str(message.text) for message in messages if isinstance(message, HumanMessage)]
+        self.question = asked[-1] if asked else ""
+        self._messages, self._annotate = list(messages), annotate
+        self._saying: AIMessage | None = None
+        self._said: AIMessage | None = None
+        self._usage: UsageMetadata | None = None
+        self._position = 0
+
+    @property
+    def calls_tools(self) -> bool:
+        """Whether what the model said last, to its end, calls tools."""
+        return self._said is not None and bool(self._said.tool_calls)
+
+    def request(self, accepted: str, refused: Sequence[str]) -> list[BaseMessage]:
+        """The messages, then what stands of the answer and what was refused."""
+        if not (accepted or refused):
+            return self._messages
+        stands = [AIMessage(accepted)] if accepted else []
+        return [*self._messages, *stands, HumanMessage(request_to_continue(accepted, refused))]
+
+    def begin(self) -> None:
+        """The model is asked, perhaps not for the first time."""
+        self._saying = self._said = None
+
+    def read(self, chunk: AIMessage) -> str:
+        """The text of a chunk, which is kept with all it holds."""
+        self._saying = chunk if self._saying is None else self._saying + chunk  # type: ignore[assignment]
+        return str(chunk.text)
+
+    def complete(self) -> None:
+        """The model has said all that it says this time."""
+        self._said = self._saying
+        if self._said is not None and self._said.usage_metadata is not None:
+            self._usage = add_usage(self._usage, self._said.usage_metadata)
+
+    def chunk(self, event: Event) -> ChatGenerationChunk | None:
+        """What to show of an event: a released sentence, or at the end all that is not text."""
+        if isinstance(event, SourcedResult):
+            return ChatGenerationChunk(message=self._last(event))
+        text = event.released_text
+        if not text:
+            return None
+        content: Any = [self._block(event, text)] if self._annotate else text
+        self._position += len(text)
+        return ChatGenerationChunk(message=AIMessageChunk(content=content))
+
+    def said_with(self, shown: AIMessage) -> AIMessage:
+        """What the model said last, reasoning and all, with the text, the id and the verdicts of what was shown.
+
+        As the model gave it where the text is the same; else nothing that spells the text it had is left.
+        """
+        if self._said is None:
+            return shown
+        said: Any = self._said
+        if isinstance(said, AIMessageChunk):
+            said = message_chunk_to_message(said)
+        text, metadata, content = str(shown.text), said.response_metadata, said.content
+        if text != str(said.text):
+            metadata = {key: value for key, value in metadata.items() if key in PASSED_ON}
+            content = text if isinstance(content, str) else _with_text(content, text)
+        verdicts = shown.response_metadata if shown.response_metadata["groundrail"]["sentences"] else {}
+        update = {
+            "id": shown.id,
+            "name": shown.name,
+            "content": content,
+            "response_metadata": metadata | verdicts,
+            "usage_metadata": shown.usage_metadata,
+        }
+        copied: AIMessage = said.model_copy(update=update)
+        return copied
+
+    def _block(self, sentence: CheckedSentence, text: str) -> dict[str, Any]:
+        block: dict[str, Any] = {"type": "text", "text": text, "index": 0}
+        end = self._position + len(text.rstrip())
+        for citation in sentence.supporting:
+            metadata = self.sources.metadata(citation)
+            block.setdefault("annotations", []).append(
+                create_citation(
+                    url=metadata.get("url") or metadata.get("source"),
+                    title=metadata.get("title"),
+                    start_index=self._position,
+                    end_index=end,
+                    cited_text=citation.text,
+                    document_id=citation.document_id,
+                    document_start=citation.start,
+                    document_end=citation.end,
+                    score=citation.score,
+                    metadata=metadata,
+                )
+            )
+        return block
+
+    def _last(self, result: SourcedResult) -> AIMessageChunk:
+        said = self._said
+        raw = {} if said is None else said.response_metadata
+        citations = [c.model_dump(mode="json") | {"metadata": self.sources.metadata(c)} for c in result.citations]
+        calls = [] if said is None else [*said.tool_calls, *said.invalid_tool_calls]
+        return AIMessageChunk(
+            content=[] if self._annotate else "",
+            response_metadata={
+                **{key: value for key, value in raw.items() if key in PASSED_ON},
+                "groundrail": result.model_dump(mode="json", exclude={"documents"}),
+                "citations": citations,
+            },
+            usage_metadata=self._usage,
+            tool_call_chunks=[
+                tool_call_chunk(
+                    name=call["name"],
+                    args=call["args"] if isinstance(call["args"], str) else json.dumps(call["args"]),
+                    id=call["id"],
+                    index=number,
+                )
+                for number, call in enumerate(calls)
+            ],
+            chunk_position="last",
+        )
+
+
+def _with_text(content: list[Any], text: str) -> list[Any]:
+    """Content blocks with `text` in place of all the text they hold."""
+    kept = [block for block in content if not _is_text(block)]
+    at = next((number for number, block in enumerate(content) if _is_text(block)), len(kept))
+    return [*kept[:at], {"type": "text", "text": text}, *kept[at:]] if text else kept
+
+
+def _is_text(block: Any) -> bool:
+    return isinstance(block, str) or block.get("type") == "text"

@@ -1,0 +1,176 @@
+"""`GroundrailMiddleware`: guards what an agent of LangChain 1.x answers with what its tools found.
+
+Gives the agent's model call a guarded model, of this turn's sources. Holding text back and making messages of
+what may go out is the guarded chat model's; needs the extra `langchain`.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Sequence
+from typing import Any
+
+from langchain_core.callbacks.manager import BaseRunManager
+from langchain_core.language_models import LanguageModelInput
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.runnables import RunnableConfig
+from langchain_core.runnables.config import ensure_config, set_config_context
+from langchain_core.tools import BaseTool
+from pydantic import PrivateAttr
+
+from groundrail.errors import InputError, MissingExtraError
+from groundrail.generators.asked import AskedSession, Write
+from groundrail.guard import Guard
+from groundrail.integrations.langchain.ahead import Ahead, AsyncAhead, Ended
+from groundrail.integrations.langchain.answer import Event, aanswer, answer, silenced
+from groundrail.integrations.langchain.call import ModelCall
+from groundrail.integrations.langchain.chat import GuardedChatModel
+from groundrail.integrations.langchain.documents import SourceDocuments, SourcedResult, tool_sources
+from groundrail.types import CheckedSentence, GuardResult
+
+try:
+    from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+except ImportError as error:
+    raise MissingExtraError("GroundrailMiddleware", "langchain") from error
+
+
+class GroundrailMiddleware(AgentMiddleware[Any, Any]):
+    """Guards an agent's answers: `create_agent(model, tools, middleware=[..., GroundrailMiddleware(guard)])`.
+
+    guard: checks, and retries under its policy; its own generator is not used.
+    source_tools: tools, or names of tools, whose results are sources; None for all. Sources are the results of
+        calls since the user's last message. What a tool repeats of its call never is one.
+    sources_of: finds further sources in the messages that the model is given, as in a prompt with documents.
+    annotate: put citations on the answer's text block; False keeps its content a plain string.
+
+    It comes last in the list, so that it guards the model which the others have chosen. An answer's sentences
+    go out, streamed or not, once they are supported; the message is that of `GuardedChatModel`. A message that
+    calls tools goes on as the model gave it, but for the first sentence of its text that is not supported and
+    what follows it; nothing of it is retried, replaced or raised. Without any source sentences are NO_SOURCE,
+    which the policy holds back unless told otherwise.
+    """
+
+    def __init__(
+        self,
+        guard: Guard | None = None,
+        *,
+        source_tools: Iterable[str | BaseTool] | None = None,
+        sources_of: Callable[[Sequence[BaseMessage]], Any] | None = None,
+        annotate: bool = True,
+    ) -> None:
+        super().__init__()
+        if isinstance(source_tools, str):
+            raise InputError(f"source_tools is a list of tools or of their names: [{source_tools!r}]")
+        named = source_tools and frozenset(tool if isinstance(tool, str) else tool.name for tool in source_tools)
+        self.guard = guard or Guard()
+        self._options = {"tools": named, "sources_of": sources_of, "annotate": annotate}
+
+    def wrap_model_call(
+        self, request: "ModelRequest[Any]", handler: "Callable[[ModelRequest[Any]], ModelResponse[Any]]"
+    ) -> "ModelResponse[Any]":
+        """Call the model guarded.
+
+        Raises: InputError for structured output, which no guard reads, and where a middleware after this one calls
+        another model; UnsupportedError and what else the policy raises.
+        """
+        model, config = self._guarded(request)
+        with set_config_context(config) as context:
+            response = context.run(handler, request.override(model=model))
+        return model.own(response)
+
+    async def awrap_model_call(
+        self, request: "ModelRequest[Any]", handler: "Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]"
+    ) -> "ModelResponse[Any]":
+        """`wrap_model_call` for an event loop."""
+        model, config = self._guarded(request)
+
+        async def called() -> "ModelResponse[Any]":
+            return await handler(request.override(model=model))
+
+        with set_config_context(config) as context:
+            response = await asyncio.create_task(called(), context=context)
+        return model.own(response)
+
+    def _guarded(self, request: "ModelRequest[Any]") -> "tuple[_TurnModel, RunnableConfig]":
+        """The model to call, and a config around it in which no other model's tokens reach a listener."""
+        if request.response_format is not None:
+            raise InputError(
+                "a guarded agent has no response_format: structured output is not checked against any source; "
+                "check its texts with guard.check(text, source) and leave this middleware out"
+            )
+        config, listeners = silenced(ensure_config())
+        return _TurnModel(model=request.model, guard=self.guard, callbacks=listeners, **self._options), config
+
+
+class _TurnModel(GuardedChatModel):
+    """The guarded model of one model call in an agent: sources are this turn's, what calls tools passes."""
+
+    _calls: list[ModelCall] = PrivateAttr(default_factory=list)
+    """The call, once it is made; shared with the copies that have tools bound."""
+
+    _given: list[AIMessage] = PrivateAttr(default_factory=list)
+
+    def invoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
+        return self._passed_on(super().invoke(input, config, **kwargs))
+
+    async def ainvoke(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
+    ) -> AIMessage:
+        return self._passed_on(await super().ainvoke(input, config, **kwargs))
+
+    def own(self, response: "ModelResponse[Any]") -> "ModelResponse[Any]":
+        """The response, whose messages are this model's. Raises: InputError if any is not."""
+        given = {message.id for message in self._given}
+        if any(isinstance(message, AIMessage) and message.id not in given for message in response.result):
+            raise InputError(
+                "a middleware after GroundrailMiddleware gave an answer that was not guarded; "
+                "put GroundrailMiddleware last: middleware=[..., GroundrailMiddleware(guard)]"
+            )
+        return response
+
+    def _passed_on(self, shown: AIMessage) -> AIMessage:
+        message = self._calls[-1].said_with(shown) if self._calls[-1].calls_tools else shown
+        self._given.append(message)
+        return message
+
+    def _call(self, messages: list[BaseMessage], documents: Any, run_manager: BaseRunManager | None) -> ModelCall:
+        sources = SourceDocuments(tool_sources(_this_turn(messages), self.tools))
+        if self.sources_of is not None:
+            sources.add(self.sources_of(messages))
+        call = ModelCall(messages, sources, annotate=self.annotate)
+        self._calls.append(call)
+        return call
+
+    def _events(self, call: ModelCall, write: Write) -> Generator[Event]:
+        ahead = Ahead(write, call, self.guard.policy.nearest_deadline)
+        events = answer(self.guard, AskedSession(ahead), call.question, call.sources, self._looked_at)
+        return ahead.until_tools(events, self._ended(call))
+
+    def _aevents(self, call: ModelCall, write: Write) -> AsyncGenerator[Event]:
+        ahead = AsyncAhead(write, call, self.guard.policy.nearest_deadline)
+        events = aanswer(self.guard, AskedSession(ahead), call.question, call.sources, self._looked_at)
+        return ahead.until_tools(events, self._ended(call))
+
+    def _ended(self, call: ModelCall) -> Ended:
+        threshold = self.guard.policy.threshold
+
+        def ended(sentences: Sequence[CheckedSentence]) -> SourcedResult:
+            result = GuardResult(
+                text="".join(sentence.released_text for sentence in sentences),
+                answer="".join(sentence.text for sentence in sentences),
+                sentences=tuple(sentences),
+                threshold=self.guard.scorer.threshold if threshold is None else threshold,
+            )
+            return call.sources.result(result, self._looked_at)
+
+        return ended
+
+    @property
+    def _looked_at(self) -> str:
+        named = "" if self.tools is None else f", of {', '.join(sorted(self.tools)) or 'no tool'} alone"
+        found = "" if self.sources_of is None else ", and sources_of"
+        return f"the results of the tools called since the user's last message{named}{found}"
+
+
+def _this_turn(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
+    """The messages after the user's last one."""
+    asked = [number for number, message in enumerate(messages) if isinstance(message, HumanMessage)]
+    return messages[asked[-1] + 1 :] if asked else messages

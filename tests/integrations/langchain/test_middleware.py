@@ -1,0 +1,396 @@
+"""GroundrailMiddleware in a real `create_agent`: sources of this turn, tool calls that pass, answers that are held back."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any
+
+import pytest
+from langchain.agents import create_agent
+from langchain.agents.middleware import ModelFallbackMiddleware
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.runnables import Runnable
+from langchain_core.tools import tool
+from langgraph.graph import END, START, MessagesState, StateGraph
+from pydantic import BaseModel
+from tenacity import stop_after_attempt
+
+from groundrail import Guard, InputError, Policy, UnsupportedError
+from groundrail.integrations.langchain import GroundrailMiddleware
+from groundrail.testing import FakeEntailment
+
+SOURCE = "The rent is 950 euros a month. Pets are not allowed."
+TRUE, FALSE, ALSO_TRUE = "The rent is 950 euros. ", "The rent is 990 euros. ", "Pets are not allowed."
+SECRET = "990 euros"
+QUESTION = {"messages": [HumanMessage("How much is the rent?")]}
+WAYS = ["plain", "async"]
+
+
+@tool
+def look_up(what: str) -> str:
+    """Look something up in the lease."""
+    return SOURCE
+
+
+@tool
+def note(text: str) -> str:
+    """Keep a note."""
+    return f"Kept: {text}"
+
+
+class Scripted(FakeListChatModel):
+    """Says the next of its messages whenever it is asked, text letter by letter, and notes what it was asked."""
+
+    responses: list[str] = ["unused"]  # noqa: RUF012
+    messages: list[AIMessageChunk]
+    asked: list[list[BaseMessage]] = []  # noqa: RUF012
+    gone: BaseException | None = None
+
+    def _stream(self, messages: list[BaseMessage], *arguments: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+        self.asked.append(messages)
+        message = self.messages[min(len(self.asked), len(self.messages)) - 1]
+        blocks = [{"type": "text", "text": message.content}] if isinstance(message.content, str) else message.content
+        for index, block in enumerate(blocks):
+            if isinstance(block, dict) and block["type"] == "text":
+                for letter in block["text"]:
+                    content: Any = (
+                        letter if isinstance(message.content, str) else [{**block, "text": letter, "index": index}]
+                    )
+                    yield ChatGenerationChunk(message=AIMessageChunk(content=content))
+            else:
+                yield ChatGenerationChunk(message=AIMessageChunk(content=[block]))
+        if self.gone is not None:
+            raise self.gone
+        yield ChatGenerationChunk(message=message.model_copy(update={"content": ""}))
+
+    async def _astream(
+        self, messages: list[BaseMessage], *arguments: Any, **kwargs: Any
+    ) -> AsyncIterator[ChatGenerationChunk]:
+        for chunk in self._stream(messages, **kwargs):
+            await asyncio.sleep(0)
+            yield chunk
+
+    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, Any]:
+        return self.bind(tools=[tool.name for tool in tools], **kwargs)
+
+
+def calling(name: str, arguments: str = '{"what": "rent"}', content: Any = "", **said: Any) -> AIMessageChunk:
+    call: Any = {"name": name, "args": arguments, "id": f"call-{name}", "index": 0}
+    return AIMessageChunk(content=content, tool_call_chunks=[call], **said)
+
+
+def scripted(*said: str | AIMessageChunk, **options: Any) -> Scripted:
+    messages = [AIMessageChunk(content=message) if isinstance(message, str) else message for message in said]
+    return Scripted(messages=messages, asked=[], **options)
+
+
+def agent(model: Any, *, policy: Policy | None = None, before: Any = (), after: Any = (), **options: Any) -> Any:
+    guarding = GroundrailMiddleware(Guard(scorer=FakeEntailment(), policy=policy), **options)
+    return create_agent(model, [look_up, note], middleware=[*before, guarding, *after])
+
+
+def ask(subject: Any, way: str, given: Any = QUESTION) -> list[BaseMessage]:
+    """The agent's messages."""
+    done = subject.invoke(given) if way == "plain" else asyncio.run(subject.ainvoke(given))
+    return list(done["messages"])
+
+
+def follow(subject: Any, way: str, see: Callable[[Any], object], mode: str = "messages") -> None:
+    """Show a stream of the agent to `see`, piece by piece."""
+
+    async def through() -> None:
+        async for piece in subject.astream(QUESTION, stream_mode=mode):
+            see(piece)
+
+    if way == "async":
+        asyncio.run(through())
+    else:
+        for piece in subject.stream(QUESTION, stream_mode=mode):
+            see(piece)
+
+
+def streamed(subject: Any, way: str, mode: str = "messages") -> list[Any]:
+    """What a stream of the agent gives."""
+    pieces: list[Any] = []
+    follow(subject, way, pieces.append, mode)
+    return pieces
+
+
+def shown(pieces: Sequence[Any]) -> list[str]:
+    """The texts that a stream of messages shows of the model."""
+    return [message.text for message, _ in pieces if isinstance(message, AIMessage) and message.text]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_answer_is_guarded_with_what_its_tools_found(way: str) -> None:
+    model = scripted(calling("look_up"), TRUE + FALSE, ALSO_TRUE)
+    _, called, found, answer = ask(agent(model), way)
+    assert isinstance(called, AIMessage)
+    assert isinstance(answer, AIMessage)
+    assert [(c["name"], c["args"], c["id"]) for c in called.tool_calls] == [
+        ("look_up", {"what": "rent"}, "call-look_up")
+    ]
+    assert "groundrail" not in called.response_metadata
+    assert isinstance(found, ToolMessage)
+    assert answer.text == TRUE + ALSO_TRUE
+    assert len(model.asked) == 3
+    assert FALSE.strip() in model.asked[2][-1].text
+    sentences = answer.response_metadata["groundrail"]["sentences"]
+    assert [s["verdict"] for s in sentences] == ["supported", "supported"]
+    assert [a["text"] for a in sentences[1]["attempts"]] == [FALSE, ALSO_TRUE]
+    (block,) = answer.content_blocks
+    assert [a["cited_text"] for a in block["annotations"]] == ["The rent is 950 euros a month.", ALSO_TRUE]  # type: ignore[typeddict-item]
+    assert answer.response_metadata["citations"][0]["document_id"] == "look_up"
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_stream_shows_whole_sentences_with_their_verdict_behind_them(way: str) -> None:
+    subject = agent(scripted(calling("look_up"), TRUE + FALSE, ALSO_TRUE))
+    pieces = streamed(subject, way)
+    assert shown(pieces) == [TRUE, ALSO_TRUE]
+    assert [m.tool_call_chunks[0]["name"] for m, _ in pieces if getattr(m, "tool_call_chunks", None)] == ["look_up"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_sentence_goes_out_before_the_next_one_is_written(way: str) -> None:
+    seen = threading.Event()
+
+    class Waiting(Scripted):
+        """Writes on only once its first sentence was shown."""
+
+        def _stream(self, messages: list[BaseMessage], *arguments: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
+            for number, chunk in enumerate(super()._stream(messages)):
+                yield chunk
+                if len(self.asked) == 2 and number == len(TRUE) + 10 and not seen.wait(0 if way == "async" else 60):
+                    raise TimeoutError("the first sentence was not shown")
+
+        async def _astream(
+            self, messages: list[BaseMessage], *arguments: Any, **kwargs: Any
+        ) -> AsyncIterator[ChatGenerationChunk]:
+            for chunk in self._stream(messages):
+                yield chunk
+                for _ in range(100):
+                    await asyncio.sleep(0 if seen.is_set() else 0.001)
+
+    subject = agent(Waiting(messages=[calling("look_up"), AIMessageChunk(content=TRUE + ALSO_TRUE)], asked=[]))
+    texts: list[str] = []
+
+    def see(piece: tuple[BaseMessage, Any]) -> None:
+        texts.append(str(piece[0].text))
+        if piece[0].text == TRUE:
+            seen.set()
+
+    follow(subject, way, see)
+    assert [text for text in texts if text in (TRUE, ALSO_TRUE)] == [TRUE, ALSO_TRUE]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_message_that_calls_tools_passes_as_the_model_gave_it(way: str) -> None:
+    content = [
+        {"type": "reasoning", "reasoning": "I need the lease.", "index": 0},
+        {"type": "text", "text": "I'd be happy to help."},
+    ]
+    said = calling(
+        "look_up", content=content, response_metadata={"logprobs": "many"}, additional_kwargs={"signature": "x"}
+    )
+    messages = ask(agent(scripted(said, TRUE)), way)
+    called = messages[1]
+    assert isinstance(called, AIMessage)
+    assert called.text == "I'd be happy to help."
+    assert called.content[0] == content[0]
+    assert called.additional_kwargs["signature"] == "x"
+    assert called.response_metadata["logprobs"] == "many"
+    assert called.response_metadata["groundrail"]["sentences"][0]["verdict"] == "no_claim"
+    assert messages[-1].text == TRUE
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "policy", [Policy(fallback="raise"), Policy(fallback="abstain"), Policy(fallback=lambda s: "?")]
+)
+def test_unsupported_text_beside_a_tool_call_is_neither_shown_nor_a_failure(way: str, policy: Policy) -> None:
+    model = scripted(
+        calling(
+            "look_up",
+            content=[
+                {"type": "reasoning", "reasoning": "Hm.", "index": 0},
+                {"type": "text", "text": FALSE + "It is so."},
+            ],
+        ),
+        calling("note", '{"text": "x"}', content=TRUE + FALSE, response_metadata={"logprobs": FALSE}),
+        TRUE,
+    )
+    subject = agent(model, policy=policy)
+    messages = ask(subject, way)
+    first, second, last = [message for message in messages if isinstance(message, AIMessage)]
+    assert len(model.asked) == 3
+    assert first.text == ""
+    assert [block["type"] for block in first.content_blocks] == ["reasoning", "tool_call"]
+    assert [call["name"] for call in first.tool_calls] == ["look_up"]
+    assert second.text == TRUE
+    assert [call["name"] for call in second.tool_calls] == ["note"]
+    assert "logprobs" not in second.response_metadata
+    assert [s["verdict"] for s in second.response_metadata["groundrail"]["sentences"]] == ["supported", "unsupported"]
+    assert last.text == TRUE
+    model.asked.clear()
+    assert shown(streamed(subject, way)) == [TRUE, TRUE]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("mode", ["messages", "updates", "values"])
+def test_nothing_refused_reaches_any_stream_where_it_is_not_kept(way: str, mode: str) -> None:
+    def subject() -> Any:
+        told = calling("look_up", content=FALSE), calling("look_up", content=TRUE + FALSE), TRUE + FALSE
+        return agent(scripted(*told), policy=Policy(keep_refused=False))
+
+    outer = StateGraph(MessagesState).add_node("agent", subject()).add_edge(START, "agent").add_edge("agent", END)
+    for graph in (subject(), outer.compile()):
+        pieces = streamed(graph, way, mode)
+        assert TRUE in str(pieces)
+        assert SECRET not in str(pieces)
+
+
+def test_nothing_refused_is_among_the_events() -> None:
+    subject = agent(scripted(calling("look_up", content=FALSE), TRUE + FALSE), policy=Policy(keep_refused=False))
+
+    async def events() -> list[Any]:
+        return [event async for event in subject.astream_events(QUESTION, version="v2")]
+
+    told = [event for event in asyncio.run(events()) if event["event"] == "on_chat_model_stream"]
+    assert "".join(str(event["data"]["chunk"].text) for event in told) == TRUE
+    assert SECRET not in str(told)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_without_a_result_in_this_turn_there_is_no_source(way: str) -> None:
+    before: list[BaseMessage] = ask(agent(scripted(calling("look_up"), TRUE)), way)
+    given = {"messages": [*before, HumanMessage("Sure?")]}
+    *_, message = ask(agent(scripted(TRUE)), way, given)
+    assert message.text == ""
+    (sentence,) = message.response_metadata["groundrail"]["sentences"]
+    assert sentence["verdict"] == "no_source"
+    assert "tools called since the user's last message" in sentence["reason"]
+    *_, message = ask(agent(scripted(TRUE), policy=Policy(on_no_source="open")), way, given)
+    assert message.text == TRUE
+    with pytest.raises(UnsupportedError, match="no source"):
+        ask(agent(scripted(TRUE), policy=Policy(fallback="raise")), way, given)
+
+
+def test_which_tools_count_and_what_else_does() -> None:
+    def answer(**options: Any) -> AIMessage:
+        message = ask(agent(scripted(calling("look_up"), TRUE), **options), "plain")[-1]
+        assert isinstance(message, AIMessage)
+        return message
+
+    assert answer(source_tools=["look_up"]).text == TRUE
+    assert answer(source_tools=[look_up], annotate=False).content == TRUE
+    refused = answer(source_tools=[note])
+    assert refused.text == ""
+    assert "of note alone" in refused.response_metadata["groundrail"]["sentences"][0]["reason"]
+    assert answer(source_tools=[], sources_of=lambda messages: SOURCE).text == TRUE
+    with pytest.raises(InputError, match=r"\['look_up'\]"):
+        GroundrailMiddleware(source_tools="look_up")
+
+
+def test_what_the_model_wrote_into_a_call_is_no_evidence() -> None:
+    model = scripted(calling("note", '{"text": "The rent is 990 euros."}'), FALSE)
+    assert ask(agent(model), "plain")[-1].text == ""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_policy_decides_on_what_stays_unsupported(way: str) -> None:
+    def subject(**rules: Any) -> Any:
+        policy = Policy(stop=stop_after_attempt(1), **rules)
+        return agent(scripted(calling("look_up"), TRUE + FALSE + ALSO_TRUE), policy=policy)
+
+    assert shown(streamed(subject(fallback="drop"), way)) == [TRUE, ALSO_TRUE]
+    assert shown(streamed(subject(fallback="abstain", abstention="I cannot say."), way)) == [TRUE, "I cannot say."]
+    assert shown(streamed(subject(fallback=lambda s: "(unclear) "), way)) == [TRUE, "(unclear) ", ALSO_TRUE]
+    assert shown(streamed(subject(fallback="flag"), way)) == [TRUE, FALSE, ALSO_TRUE]
+    with pytest.raises(UnsupportedError, match=SECRET):
+        streamed(subject(fallback="raise"), way)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("deadline", [None, 30.0])
+def test_a_stream_that_dies_behind_a_refused_sentence(way: str, deadline: float | None) -> None:
+    policy = Policy(stop=stop_after_attempt(1), deadline=deadline)
+    guarding = GroundrailMiddleware(Guard(scorer=FakeEntailment(), policy=policy), sources_of=lambda messages: SOURCE)
+    model = scripted(TRUE + FALSE + ALSO_TRUE + " The lease", gone=ConnectionError("gone"))
+    answer = ask(create_agent(model, middleware=[guarding]), way)[-1]
+    assert answer.text.strip() == TRUE + ALSO_TRUE
+    sentences = answer.response_metadata["groundrail"]["sentences"]
+    assert [s["verdict"] for s in sentences] == ["supported", "unsupported", "supported", "error"]
+    assert "gone" in sentences[-1]["reason"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_another_middleware_cannot_get_around_it(way: str) -> None:
+    failing = scripted("", gone=ConnectionError("down"))
+    leaked: list[Any] = []
+
+    inside = agent(failing, after=[ModelFallbackMiddleware(scripted(FALSE))])
+    with pytest.raises(InputError, match="last"):
+        follow(inside, way, leaked.append)
+    assert not shown(leaked)
+    around = agent(failing, before=[ModelFallbackMiddleware(scripted(calling("look_up"), TRUE + FALSE))])
+    assert ask(around, way)[-1].text == TRUE
+
+
+def test_structured_output_is_refused() -> None:
+    class Rent(BaseModel):
+        """A rent."""
+
+        euros: int
+
+    with pytest.raises(InputError, match="response_format"):
+        create_agent(scripted(""), [look_up], middleware=[GroundrailMiddleware()], response_format=Rent).invoke(
+            QUESTION
+        )
+
+
+def test_many_turns_at_once_keep_their_own_sources() -> None:
+    class Telling(Scripted):
+        async def _astream(
+            self, messages: list[BaseMessage], *arguments: Any, **kwargs: Any
+        ) -> AsyncIterator[ChatGenerationChunk]:
+            number = int(messages[0].text)
+            if not isinstance(messages[-1], ToolMessage):
+                yield ChatGenerationChunk(message=calling("flat", f'{{"number": {number}}}'))
+                return
+            for told in (number, number + 1):
+                await asyncio.sleep(0)
+                yield ChatGenerationChunk(message=AIMessageChunk(content=f"Flat {told} is let. "))
+
+    @tool
+    def flat(number: int) -> str:
+        """Whether a flat is let."""
+        return f"Flat {number} is let."
+
+    policy = Policy(stop=stop_after_attempt(1))
+    guarding = GroundrailMiddleware(Guard(scorer=FakeEntailment(), policy=policy))
+    subject = create_agent(Telling(messages=[]), [flat], middleware=[guarding])
+
+    async def many() -> list[Any]:
+        return await asyncio.gather(*(subject.ainvoke({"messages": [HumanMessage(str(n))]}) for n in range(20)))
+
+    for number, done in enumerate(asyncio.run(many())):
+        assert done["messages"][-1].text == f"Flat {number} is let. "
+
+
+def test_nothing_else_needs_langchain() -> None:
+    program = (
+        "import sys; sys.modules['langchain'] = None\n"
+        "from groundrail import MissingExtraError\n"
+        "from groundrail.integrations.langchain import *\n"
+        "try:\n"
+        "    from groundrail.integrations.langchain import GroundrailMiddleware\n"
+        "except MissingExtraError as error:\n"
+        "    print(error)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert "groundrail[langchain]" in done.stdout
