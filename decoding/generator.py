@@ -70,6 +70,8 @@ class HFGenerator(Generator):
     `ungrounded_model` reads the prompt without its source in the model's place, as in West et al., section 4.1,
     where it is one tuned without sources; it takes a pass of its own, over the same vocabulary.
     `logits_processor` runs on the steered scores, as in `generate`.
+    `writes_ahead`: the next tokens are drawn while a sentence is judged, if greedily. None does so where the model is
+    not on the processor, for which it would compete with a judge there; True suits a judge on another machine.
 
     Raises: ModelError for an encoder-decoder, a model without a cache, or another vocabulary; InputError for an
     instruction without its two places, or an `ungrounded_model` without `steering`.
@@ -85,6 +87,7 @@ class HFGenerator(Generator):
         sampling: Sampling | None = None,
         instruction: str = INSTRUCTION,
         logits_processor: LogitsProcessorList | None = None,
+        writes_ahead: bool | None = None,
     ) -> None:
         if getattr(model.config, "is_encoder_decoder", False):
             raise ModelError("HFGenerator continues from its own text and needs a decoder-only model")
@@ -100,6 +103,7 @@ class HFGenerator(Generator):
         self.steering, self.ungrounded_model = steering, ungrounded_model
         self.sampling = sampling or Sampling()
         self.instruction, self.logits_processor = instruction, logits_processor
+        self.writes_ahead = model.device.type != "cpu" if writes_ahead is None else writes_ahead
         self._vocabulary: list[str] | None = None
 
     @classmethod

@@ -89,6 +89,14 @@ class HFSession(Session):
         return f"the answer was cut off at max_new_tokens={limit}" if len(self._tokens) >= limit else ""
 
     @property
+    def writes_ahead(self) -> bool:
+        """As the generator says, where it leaves no trace: greedy, and with no refusal that steers what is drawn.
+
+        Drawn tokens that are thrown away would have used up random numbers, and the answer would be another one.
+        """
+        return self._generator.writes_ahead and self._generator.sampling.temperature == 0 and not self._refusals
+
+    @property
     def stats(self) -> dict[str, float]:
         """Tokens generated in all, kept, and fed through the model; seconds to the first accepted sentence.
 

@@ -31,6 +31,10 @@ class OverdueError(TimeoutError):
         )
 
 
+class NotCalledError(OverdueError):
+    """It was too late to make the call at all: nothing was left behind."""
+
+
 class Calls:
     """Makes calls in threads that it keeps for the next ones. `most_left`: calls that may be left behind at once.
 
@@ -96,13 +100,17 @@ class Calls:
             raise OverdueError(timeout)
         return future.result()
 
+    def begin(self, function: Callable[..., object], *arguments: Any) -> None:
+        """Have a call made in a thread and wait for nothing; what it raises is its own affair."""
+        self._begin(None, function, arguments)
+
     def _begin(
         self, timeout: float | None, function: Callable[..., T], arguments: tuple[Any, ...]
     ) -> "tuple[_Thread, Future[T]]":
         if timeout is not None and timeout <= 0:
-            raise OverdueError(timeout, "there was no time left")
+            raise NotCalledError(timeout, "there was no time left")
         if timeout is not None and self.left >= self.most_left:
-            raise OverdueError(timeout, f"{self.left} calls that missed their deadline are still running")
+            raise NotCalledError(timeout, f"{self.left} calls that missed their deadline are still running")
         with self._lock:
             thread = self._idle.pop() if self._idle else _Thread(self._free)
         return thread, thread.call(function, arguments)

@@ -5,6 +5,7 @@ generator are asked is in `groundrail.reading` and `groundrail.writing`.
 """
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator, Generator
 from typing import Any
 
@@ -32,7 +33,8 @@ def drive(steps: Steps, judged: Reading, writing: Writing | None) -> Generator[C
                     case Release():
                         yield step.sentence
                     case Judge():
-                        outcome = judged.do(step)
+                        with _meanwhile(writing):
+                            outcome = judged.do(step)
                     case _:
                         outcome = _asked(writing).do(step)
             except Exception as raised:  # handed to the loop, which gives it a verdict or raises it
@@ -62,7 +64,8 @@ async def adrive(
                     case Release():
                         yield step.sentence
                     case Judge():
-                        outcome = await judged.ado(step)
+                        with _meanwhile(writing):
+                            outcome = await judged.ado(step)
                     case _:
                         outcome = await _asked(writing).ado(step)
             except asyncio.CancelledError as cancelled:
@@ -81,6 +84,11 @@ def _is_cancelled() -> bool:
     """Whether somebody asked for this task to end; else what it called was cancelled by itself."""
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
+
+
+def _meanwhile(writing: Writing | None) -> contextlib.AbstractContextManager[None]:
+    """Around a judgement: who writes goes on, where they can; what they write is not read before its turn."""
+    return contextlib.nullcontext() if writing is None else writing.meanwhile()
 
 
 def _asked(writing: Writing | None) -> Writing:

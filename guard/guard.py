@@ -187,7 +187,8 @@ class Guard:
     def _writing(self, prompt: str, documents: Sequence[Document]) -> Writing:
         if self.generator is None:
             raise InputError("this guard has no generator; pass one: Guard(generator), or use check(answer, source)")
-        return Writing(self.generator, prompt, documents, self._calls)
+        ahead = not self._scorer.asks_model_of(self.generator)
+        return Writing(self.generator, prompt, documents, self._calls, ahead=ahead)
 
     def _named(self, scorer: "_Named") -> "_Named":
         return _own_judge(self.generator) if scorer == "self" else scorer
@@ -241,6 +242,13 @@ class _Loaded:
         return SecondOpinion(
             first, as_scorer(self._second), self._policy.doubt, threshold=threshold, calibration=calibration
         )
+
+    def asks_model_of(self, generator: Generator) -> bool:
+        """Whether a judge among what was given is the generator's own model, which does one thing at a time."""
+        given = (self._scorer, self._second)
+        judges = [*given, *(getattr(each, "entailment", None) for each in given)]
+        own = getattr(generator, "model", None)
+        return own is not None and any(getattr(judge, "model", None) is own for judge in judges)
 
     @property
     def takes_context(self) -> bool:

@@ -1,14 +1,16 @@
 """The generator's side of one answer: its session from start to close, and its pieces, each call in time.
 
-What to ask of it is decided by `groundrail.loop`; the drivers beside this module pass that on.
+What to ask of it is decided by `groundrail.loop`; the drivers beside this module pass that on. Pieces that are
+read before their turn wait in `groundrail.ahead`.
 """
 
 import asyncio
 import contextlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from groundrail.deadline import Calls, OverdueError
+from groundrail.ahead import Ahead
+from groundrail.deadline import Calls, NotCalledError, OverdueError
 from groundrail.errors import InputError
 from groundrail.generators import Generator, Session
 from groundrail.steps import Accept, CanRetry, CutOff, Read, Reject, Start
@@ -16,13 +18,21 @@ from groundrail.types import Document
 
 Asked = Start | Read | Accept | Reject | CanRetry | CutOff
 
+PATIENCE = 1.0
+"""Seconds that closing waits for a piece that is being written; one that takes longer closes at its end."""
+
 
 class Writing:
-    """An answer to `prompt` by `generator`, which nothing is asked of before the first step."""
+    """An answer to `prompt` by `generator`, which nothing is asked of before the first step.
 
-    def __init__(self, generator: Generator, prompt: str, documents: Sequence[Document], calls: Calls) -> None:
+    ahead: whether the session may write on while it is judged, if it does that at all.
+    """
+
+    def __init__(
+        self, generator: Generator, prompt: str, documents: Sequence[Document], calls: Calls, *, ahead: bool = True
+    ) -> None:
         self._generator, self._prompt, self._documents = generator, prompt, documents
-        self._calls = calls
+        self._calls, self._ahead = calls, ahead
         self._session: Session | None = None
         self._pieces: Any = None
         self._busy = False
@@ -36,11 +46,8 @@ class Writing:
         """What the session answers. Raises: OverdueError, and whatever the session raises."""
         match step:
             case Start():
-                late = _close
-                self._session = self._within(
-                    step.timeout, self._generator.start, self._prompt, self._documents, late=late
-                )
-                return None
+                start, late = self._generator.start, _close
+                return self._begin(self._within(step.timeout, start, self._prompt, self._documents, late=late))
             case Read():
                 return self._within(step.timeout, self._read, step.anew)
             case Accept() | Reject():
@@ -52,9 +59,8 @@ class Writing:
         """`do` for an event loop: what has no async form runs in a thread."""
         match step:
             case Start():
-                start = self._generator.astart(self._prompt, self._documents)
-                self._session = await in_time(step.timeout, start)
-                return None
+                started = self._generator.astart(self._prompt, self._documents)
+                return self._begin(await in_time(step.timeout, started))
             case Read():
                 return await in_time(step.timeout, self._aread(step.anew))
             case Accept() | Reject():
@@ -62,9 +68,15 @@ class Writing:
             case _:
                 return self._say(step)
 
+    def meanwhile(self) -> contextlib.AbstractContextManager[None]:
+        """Have the session write on while the block runs, where it can."""
+        if isinstance(self._pieces, Ahead) and self._started().writes_ahead:
+            return self._pieces.meanwhile()
+        return contextlib.nullcontext()
+
     def close(self) -> None:
         """Stop writing: what the pieces and the session hold is freed, by a call that is still running at its end."""
-        if self._busy:
+        if self._busy or (isinstance(self._pieces, Ahead) and not self._pieces.stop(PATIENCE, late=self.close)):
             return
         close = getattr(self._pieces, "close", None)
         self._pieces = None
@@ -95,6 +107,9 @@ class Writing:
         self._busy = True
         try:
             yield
+        except NotCalledError:
+            self._busy = False
+            raise
         except (OverdueError, asyncio.CancelledError, GeneratorExit, KeyboardInterrupt):
             raise
         except BaseException:
@@ -108,24 +123,34 @@ class Writing:
 
     def _read(self, anew: bool) -> str | None:
         if anew:
-            self._pieces = self._started().propose()
+            self._pieces = self._propose()
         if hasattr(self._pieces, "__anext__"):
             raise InputError("this generator is async; use agenerate or astream")
         return next(self._pieces, None)
 
     async def _aread(self, anew: bool) -> str | None:
         if anew:
-            self._pieces = await self._awithin(None, self._started().propose)
+            self._pieces = await self._awithin(None, self._propose)
         if hasattr(self._pieces, "__anext__"):
             piece: str | None = await anext(self._pieces, None)
             return piece
         return await self._awithin(None, next, self._pieces, None)  # type: ignore[no-any-return]
 
+    def _begin(self, session: Session) -> None:
+        self._session = session
+        self._ahead = self._ahead and session.writes_ahead
+
+    def _propose(self) -> Any:
+        pieces = self._started().propose()
+        return Ahead(pieces, self._calls) if self._ahead and isinstance(pieces, Iterator) else pieces
+
     def _tell(self, step: Accept | Reject) -> None:
         if isinstance(step, Accept):
             self._started().accept(step.n_chars)
-        else:
-            self._started().reject(step.n_chars)
+            return
+        if isinstance(self._pieces, Ahead):
+            self._pieces.stop()
+        self._started().reject(step.n_chars)
 
     def _say(self, step: Asked) -> Any:
         return self._started().can_retry if isinstance(step, CanRetry) else self._started().cut_off

@@ -29,6 +29,16 @@ class Session(Protocol):
         return ""
 
     @property
+    def writes_ahead(self) -> bool:
+        """Whether it can, and should, write on while what it wrote is being judged.
+
+        Its iterator is then asked for pieces in another thread, by one at a time, and `accept` may be called
+        meanwhile. Of no use where the text comes in by itself, as from a server. Asked at the start and before
+        every judgement.
+        """
+        return False
+
+    @property
     def stats(self) -> Mapping[str, float]:
         """Its own counts, for `GuardResult.generation`."""
         return {}

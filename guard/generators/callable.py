@@ -16,10 +16,13 @@ class CallableGenerator(Generator):
     default, or one named `documents`; and, if it has a parameter named `prefix`, with the accepted text to
     continue from. It returns text, or yields it in pieces; both may be
     async. Without `prefix` only the first sentence of an answer can be retried.
+
+    `writes_ahead`: what yields pieces is asked for the next ones, in another thread, while a sentence is judged.
+    Switch it off for a function that must stay in the caller's thread, or that needs the processor the judge is on.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
-        self._function = function
+    def __init__(self, function: Callable[..., Any], *, writes_ahead: bool = True) -> None:
+        self._function, self.writes_ahead = function, writes_ahead
         parameters = inspect.signature(function).parameters.values()
         positional = [
             p
@@ -45,28 +48,32 @@ class CallableGenerator(Generator):
 class _CallableSession(Session):
     def __init__(self, generator: CallableGenerator, prompt: str, documents: Sequence[Document]) -> None:
         self._generator, self._prompt, self._documents = generator, prompt, documents
-        self._accepted = self._undecided = ""
+        self._written = ""  # added to by whoever reads, perhaps ahead of what is accepted
+        self._accepted = 0  # characters of it
 
     @property
     def can_retry(self) -> bool:
         return self._generator.takes_prefix or not self._accepted
+
+    @property
+    def writes_ahead(self) -> bool:
+        return self._generator.writes_ahead
 
     def propose(self) -> Iterator[str] | AsyncIterator[str]:
         if not self.can_retry:
             raise GenerationError(
                 "this callable cannot continue from accepted text; give it a parameter named `prefix`"
             )
-        written = self._generator.call(self._prompt, self._documents, self._accepted)
+        written = self._generator.call(self._prompt, self._documents, self._written[: self._accepted])
         if isinstance(written, Awaitable) or hasattr(written, "__aiter__"):
             return self._follow_async(written)
         return self._follow(written)
 
     def accept(self, n_chars: int) -> None:
-        self._accepted += self._undecided[:n_chars]
-        self._undecided = self._undecided[n_chars:]
+        self._accepted += n_chars
 
     def reject(self, n_chars: int) -> None:
-        self._undecided = ""
+        self._written = self._written[: self._accepted]
 
     def _follow(self, written: str | Iterable[str]) -> Iterator[str]:
         for piece in [written] if isinstance(written, str) else written:
@@ -85,7 +92,7 @@ class _CallableSession(Session):
     def _noted(self, piece: Any) -> str:
         if not isinstance(piece, str):
             raise GenerationError(f"the generator gave {type(piece).__name__}; it must return or yield text")
-        self._undecided += piece
+        self._written += piece
         return piece
 
 

@@ -2,7 +2,9 @@
 
 import gc
 import math
+import time
 import weakref
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -23,7 +25,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from groundrail import Document, InputError, ModelError, SourceTooLongError
+from groundrail import Document, Guard, InputError, ModelError, Policy, SourceTooLongError
 from groundrail.decoding.generator import INSTRUCTION, HFGenerator, Sampling
 from groundrail.decoding.joint import PMIDecoding
 from groundrail.decoding.pmi import PMILogitsProcessor
@@ -31,7 +33,9 @@ from groundrail.decoding.prompt_cache import PromptCache
 from groundrail.decoding.session import HFSession
 from groundrail.decoding.steering import PMI
 from groundrail.generators import Generator, Session
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.sentences import split
+from groundrail.types import Source
 
 TEXT = "The lease ends in May. The rent is due. Who pays? Café Zoë – 12 €. Übergabe! It ends. The end. "
 DOCUMENTS = [Document(text="The lease ends in May. The rent is 12 €.")]
@@ -328,3 +332,53 @@ def test_bad_options_say_so(model: LlamaForCausalLM, tokenizer: PreTrainedTokeni
     t5 = T5ForConditionalGeneration(T5Config(vocab_size=300, d_model=16, d_kv=4, d_ff=16, num_layers=1, num_heads=2))
     with pytest.raises(ModelError, match="decoder-only"):
         HFGenerator(t5, tokenizer)
+
+
+class _Coin(Scorer):
+    """Supports a claim or not by a sum over its characters, and takes its time."""
+
+    def __init__(self, salt: int) -> None:
+        self._salt = salt
+
+    def read(self, source: Source) -> Reader:
+        return Prepared(self._judge, source)
+
+    def _judge(self, claims: Sequence[str], source: Source) -> list[Score]:
+        time.sleep(0.01)
+        return [Score(float((sum(map(ord, claim)) + self._salt) % 3 > 0)) for claim in claims]
+
+
+@pytest.mark.parametrize("salt", range(3))
+@pytest.mark.parametrize("temperature", [0.0, 0.8])
+def test_writing_on_while_judged_changes_no_answer(
+    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, salt: int, temperature: float
+) -> None:
+    found = []
+    for writes_ahead in (False, True):
+        generator = HFGenerator(
+            model,
+            tokenizer,
+            sampling=Sampling(max_new_tokens=60, temperature=temperature, repetition_penalty=1.3),
+            writes_ahead=writes_ahead,
+        )
+        subject = Guard(generator, scorer=_Coin(salt), policy=Policy(longest_sentence=100), claim_of=lambda s, b, p: s)
+        result = subject.generate("Until when?", DOCUMENTS)
+        found.append([(s.text, s.verdict, [a.text for a in s.attempts]) for s in result.sentences])
+    assert found[0] == found[1]
+
+
+def test_who_writes_ahead(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
+    def session(writes_ahead: bool | None, temperature: float = 0.0) -> Session:
+        sampling = Sampling(temperature=temperature)
+        return HFGenerator(model, tokenizer, sampling=sampling, writes_ahead=writes_ahead).start("?", DOCUMENTS)
+
+    assert not session(None).writes_ahead  # on the processor, beside the judge
+    assert not session(True, 0.8).writes_ahead
+    greedy = session(True)
+    assert greedy.writes_ahead
+    first = next(iter(greedy.propose()))
+    greedy.reject(len(first))
+    assert not greedy.writes_ahead  # what is drawn now is steered by the refusal
+    again = next(iter(greedy.propose()))
+    greedy.accept(len(again))
+    assert greedy.writes_ahead

@@ -145,6 +145,12 @@ def test_a_generator_judges_itself_and_nothing_else_does(tiny_tokenizer) -> None
     assert isinstance(scorer, ScaleScorer)
     assert isinstance(scorer.entailment, CausalEntailment)
     assert scorer.entailment.model is generator.model
+    own = CausalEntailment(generator.model, tiny_tokenizer)
+    for judged in ("self", own, ScaleScorer(own)):  # one model does one thing at a time
+        assert Guard(generator, scorer=judged)._scorer.asks_model_of(generator)
+    assert not Guard(generator, scorer=CausalEntailment(decoder("llama"), tiny_tokenizer))._scorer.asks_model_of(
+        generator
+    )
     for other in (None, lambda prompt, documents: "text"):
         with pytest.raises(InputError, match="HFGenerator"):
             Guard(other, scorer="self")
