@@ -173,7 +173,7 @@ class GuardedChatModel(BaseChatModel):
         kwargs: dict[str, Any],
     ) -> Iterator[ChatGenerationChunk]:
         call = _Call(self, messages, kwargs.pop("documents", None), run_manager)
-        config = inner_config(None, run_manager, call.sources, is_async=False)
+        config = inner_config(None, run_manager, call.sources, is_async=False, traced=self.guard.policy.keep_refused)
 
         def write(accepted: str, refused: Sequence[str]) -> Iterator[str]:
             call.begin()
@@ -183,7 +183,7 @@ class GuardedChatModel(BaseChatModel):
             call.complete()
 
         events = answer(self.guard, AskedSession(write), call.question, call.sources, LOOKED_AT)
-        for event in quietly(config, events):
+        for event in quietly(config, events, traced=self.guard.policy.keep_refused):
             if (chunk := call.chunk(event)) is not None:
                 yield chunk
 
@@ -195,7 +195,7 @@ class GuardedChatModel(BaseChatModel):
         kwargs: dict[str, Any],
     ) -> AsyncIterator[ChatGenerationChunk]:
         call = _Call(self, messages, kwargs.pop("documents", None), run_manager)
-        config = inner_config(None, run_manager, call.sources, is_async=True)
+        config = inner_config(None, run_manager, call.sources, is_async=True, traced=self.guard.policy.keep_refused)
 
         async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
             call.begin()
@@ -205,7 +205,7 @@ class GuardedChatModel(BaseChatModel):
             call.complete()
 
         events = aanswer(self.guard, AskedSession(write), call.question, call.sources, LOOKED_AT)
-        async for event in aquietly(config, events):
+        async for event in aquietly(config, events, traced=self.guard.policy.keep_refused):
             if (chunk := call.chunk(event)) is not None:
                 yield chunk
 
