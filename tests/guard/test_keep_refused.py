@@ -16,6 +16,7 @@ from langchain_core.runnables import RunnableLambda
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from pydantic import Field
 from tests.guard.serve.conftest import Handler, Serve, Upstream, asking, client, http, judge, serve, upstream, writing
 
 from groundrail import Guard, Policy
@@ -125,19 +126,25 @@ class Listening(BaseCallbackHandler):
 
 
 class Talking(FakeListChatModel):
-    """A model that says more than its text."""
+    """A model that says more than its text, which it keeps out of its fields: handlers are told those."""
+
+    responses: list[str] = Field(default_factory=list)
 
     def _stream(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
-        for letter in self.responses[0]:
+        for letter in TRUE + FALSE:
             message = AIMessageChunk(letter, response_metadata={"logprobs": {"content": MARK}, "refusal": MARK})
             yield ChatGenerationChunk(message=message, generation_info={"logprobs": MARK})
         if run_manager is not None:
             run_manager.on_llm_new_token(MARK)
 
+    async def _astream(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
+        for chunk in self._stream(messages):
+            yield chunk
+
 
 @pytest.mark.parametrize("fallback", FALLBACKS)
 def test_langchain(fallback: Any) -> None:
-    model, given = Talking(responses=[TRUE + FALSE]), {"documents": SOURCE, "prompt": "How much?"}
+    model, given = Talking(), {"documents": SOURCE, "prompt": "How much?"}
     chat = GuardedChatModel(model=model, guard=guard(fallback=fallback), sources_of=lambda messages: SOURCE)
     around = GuardedRunnable(model, guard=guard(fallback=fallback), return_result=True)
     own = GuardedRunnable(guard=guard(failing, fallback))
