@@ -53,6 +53,7 @@ def guarded_generation(
     while not answer.over:
         if not ready and ended:
             break
+        failure: Exception | None = None  # handled outside of `except`, so that what is raised then does not hold it
         try:
             if not started:
                 yield Start(answer.time_left(since))
@@ -69,7 +70,9 @@ def guarded_generation(
         except InputError:  # the call itself was wrong: no answer has failed
             raise
         except Exception as error:
-            yield Release(_interrupted(answer, stream.pending, error, earlier))
+            failure = error
+        if failure is not None:
+            yield Release(_interrupted(answer, stream.pending, failure, earlier))
             return answer.result()
         sentence = ready.popleft()
         if cut_off and not ready:  # the sentences before the half one are whole, and were judged
@@ -94,11 +97,13 @@ def guarded_generation(
             yield Accept(len(sentence.text), answer.time_left(time.monotonic()))
         except InputError:
             raise
-        except Exception as error:  # the sentence has its verdict, and nothing can follow it
+        except Exception as error:
+            failure = error
+        if failure is not None:  # the sentence has its verdict, and nothing can follow it
             yield Release(answer.settle(checked, earlier[:-1] if refused is checked else earlier))
             rest = "".join(s.text for s in ready) + stream.pending
             if not answer.over and (rest or not ended):
-                yield Release(_interrupted(answer, rest, error, ()))
+                yield Release(_interrupted(answer, rest, failure, ()))
             return answer.result()
         yield Release(answer.settle(checked, earlier))
         attempts, earlier, since, refused = Attempts(policy), [], time.monotonic(), None
@@ -117,6 +122,7 @@ def _interrupted(answer: Answer, text: str, error: Exception, earlier: Sequence[
     else:
         checked = answer.failed(rest, Verdict.ERROR, f"the generator failed: {type(error).__name__}: {error}")
     if answer.policy.fallback == "raise":
-        before = answer.result()
-        raise GenerationError(f"{checked.reason}; released before: {before.text!r}", before) from error
+        before, kept = answer.result(), answer.policy.keep_refused
+        told = checked.reason if kept else f"the generator failed ({type(error).__name__})"
+        raise GenerationError(f"{told}; released before: {before.text!r}", before) from (error if kept else None)
     return answer.settle(checked, earlier)

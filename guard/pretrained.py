@@ -6,7 +6,7 @@ to the classes that use it.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 import torch
@@ -33,13 +33,14 @@ def load_pretrained(
     """Load a model by `auto_class`, with its tokenizer unless there is one, onto `device`.
 
     `device` None takes the accelerator if there is one, or leaves the model where `device_map` puts it. `dtype`
-    None takes float32, "auto" the checkpoint's own. `hub` goes to transformers (`revision`, `cache_dir`,
+    None takes float32, "auto" the checkpoint's own. A hub id may name its revision, `owner/name@commit`. `hub` goes to transformers (`revision`, `cache_dir`,
     `local_files_only`, `token`, ...).
 
     Raises: InputError for `trust_remote_code` or `use_safetensors=False`; ModelError where files cannot be found or
     read, weights are pickled, or the checkpoint has none for the head.
     """
     _refuse_foreign_code(hub)
+    name_or_path, hub = _pinned(name_or_path, hub)
     reading = {name: value for name, value in hub.items() if name != "use_safetensors"}
     with _as_model_error(name_or_path):
         tokenizer = tokenizer or AutoTokenizer.from_pretrained(name_or_path, **reading)
@@ -65,9 +66,23 @@ def load_config(name_or_path: str, hub: Mapping[str, Any]) -> PreTrainedConfig:
     Raises: as `load_pretrained`.
     """
     _refuse_foreign_code(hub)
+    name_or_path, hub = _pinned(name_or_path, hub)
     with _as_model_error(name_or_path):
         config: PreTrainedConfig = AutoConfig.from_pretrained(name_or_path, **_where(hub))
         return config
+
+
+def _pinned(name_or_path: str, hub: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The name without the revision after its `@`, which goes to `hub`; a folder may have any name.
+
+    Raises: InputError for two revisions.
+    """
+    name, at, revision = name_or_path.rpartition("@")
+    if not at or Path(name_or_path).exists():
+        return name_or_path, hub
+    if hub.get("revision") not in (None, revision):
+        raise InputError(f"{name_or_path!r} and revision={hub['revision']!r} name two revisions: pass one of them")
+    return name, {**hub, "revision": revision}
 
 
 def _refuse_foreign_code(hub: Mapping[str, Any]) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import io
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,17 @@ def test_any_source_and_answer_are_judged(answer: str, sources: list[str], kind:
         assert source[citation.start : citation.end] == citation.text
 
 
+_GUARD = Guard(scorer=ScaleScorer(FakeEntailment()))
+"""Its copies share its worker threads; a guard of its own for each case would start its own."""
+
+
+@pytest.fixture(scope="module")
+def runner() -> Iterator[asyncio.Runner]:
+    """One event loop for all cases."""
+    with asyncio.Runner() as running:
+        yield running
+
+
 @settings(_FUZZ, max_examples=3000)
 @given(
     st.lists(_TEXTS | st.lists(_TEXTS, min_size=1, max_size=3), max_size=4),
@@ -96,12 +108,14 @@ def test_any_source_and_answer_are_judged(answer: str, sources: list[str], kind:
     st.booleans(),
     st.booleans(),
 )
-def test_any_answer_is_written_under_guard(script: Any, piece: int, fallback: Any, keep: bool, is_async: bool) -> None:
-    policy = Policy(fallback=fallback, keep_refused=keep, longest_sentence=100)
-    guard = Guard(ScriptedGenerator(script, piece), scorer=ScaleScorer(FakeEntailment()), policy=policy)
+def test_any_answer_is_written_under_guard(
+    runner: asyncio.Runner, script: Any, piece: int, fallback: Any, keep: bool, is_async: bool
+) -> None:
+    guard = _GUARD.with_generator(ScriptedGenerator(script, piece))
+    guard.policy = Policy(fallback=fallback, keep_refused=keep, longest_sentence=100)
     source = "The rent is 950 euros. Both pay until Friday."
     try:
-        result = asyncio.run(guard.agenerate("Who?", source)) if is_async else guard.generate("Who?", source)
+        result = runner.run(guard.agenerate("Who?", source)) if is_async else guard.generate("Who?", source)
     except (UnsupportedError, GenerationError) as error:
         result = (
             error.result if isinstance(error.result, GuardResult) and fallback == "raise" else pytest.fail(str(error))

@@ -5,11 +5,18 @@ Whether a source holds them is asked in `groundrail.scoring.form`.
 
 import re
 
-_ENDINGS = "com org net info biz gov edu mil int io co ai app dev xyz online site shop me tv eu uk de fr es it nl ch at us example test invalid"
+_ENDINGS = (
+    "com org net info biz gov edu mil int app dev xyz online site shop store web cloud tech live link click page top "
+    "pro club zip mov icu vip fun news blog wiki bank pay money example test invalid onion"
+)
+"""Endings of host names, beside all of two letters."""
+
 _LINK = re.compile(
     r"<(?P<target>[^<>\s]{1,500})>"
-    r"|(?P<plain>\b(?:[a-z][a-z0-9+.-]{1,20}://|www\.|mailto:|tel:)[^\s<>\"'“”]{1,500}"
+    r"|(?P<plain>\b(?:[a-z][a-z0-9+.-]{1,20}://|www\.|(?:mailto|tel|sms|data|javascript|bitcoin):)[^\s<>\"'“”]{1,500}"
     r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
+    r"|(?<![\w.@])@[\w.]{2,64}|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?:[:/][^\s<>\"'“”]{1,500}|(?![\w.]\w))"
+    rf"|(?<![\w.@-])(?:[\w-]{{2,63}}\.){{1,5}}(?-i:[a-z]{{2}})\b(?:/[^\s<>\"'“”]{{0,500}})?(?!\.\w)"
     rf"|(?<![\w.@-])(?:[\w-]{{1,63}}\.){{1,5}}(?:(?:{'|'.join(_ENDINGS.split())})\b(?:/[^\s<>\"'“”]{{0,500}})?|[a-z]{{2,10}}/[^\s<>\"'“”]{{1,500}}))",
     re.IGNORECASE,
 )

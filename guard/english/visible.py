@@ -9,7 +9,9 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from html.entities import html5
 
+from groundrail.english.letters import is_hidden, seen
 from groundrail.errors import UncheckableError
 
 
@@ -33,10 +35,11 @@ def visible(text: str) -> Visible:
 
     Raises: UncheckableError for what two readers would read differently: turned writing directions, characters
     that erase others, words struck through or in a comment (the one who sees them rendered does not read them as
-    said, the other does), tags that this module does not know.
+    said, the other does), pictures, definitions of links, tags that this module does not know.
     """
     if not _SPECIAL.search(text):
         return Visible(text, tuple(range(len(text))))
+    _refuse_unshown_lines(text)
     letters: list[str] = []
     places: list[int] = []
     for mark in _marks(text):
@@ -47,7 +50,7 @@ def visible(text: str) -> Visible:
 
 def is_blank(text: str) -> bool:
     """Whether nothing of a text can be seen: white space, control and format characters, fillers."""
-    return all(letter.isspace() or _is_hidden(letter) for letter in text)
+    return all(letter.isspace() or is_hidden(letter) for letter in text)
 
 
 @dataclass(slots=True)
@@ -66,28 +69,35 @@ _PIECE = re.compile(
     r"|\\(?P<escaped>[!-/:-@\[-`{-~])"
     r"|(?P<comment><!--)"
     r"|<(?P<address>[A-Za-z][A-Za-z0-9+.-]{1,20}:[^\s<>]*|[^\s<>@/]{1,80}@[^\s<>]{1,200})>"
-    r"|<(?P<tag>[/!?]?[A-Za-z][^<>]{0,500})>"
+    r"|<(?P<tag>[A-Za-z/!?][^<>]{0,500})>"
+    r"|(?P<unclosed><[A-Za-z/!?])"
     r"|\]\(\s?<?(?P<target>[^()\s<>]{0,500})>?(?:\s(?:\"[^\"]{0,200}\"|'[^']{0,200}'))?\s?\)"
+    r"|(?P<half>\]\()"
     r"|(?P<label>!?\[)"
-    r"|(?P<entity>&\#?\w{1,31};)"
+    r"|(?P<entity>&(?:\#(?:\d{1,7}|[xX][0-9a-fA-F]{1,6});?|[A-Za-z][A-Za-z0-9]{1,31};?))"
     r"|(?P<run>\*{1,3}|_{1,3}|~{1,2})"
-    r"|(?P<letter>.[\u0300-\u036f\u20d0-\u20f0]*)",
+    r"|(?P<letter>.[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1cd0-\u1cff\u1dc0-\u1dff\u20d0-\u20f0]*)",
     re.DOTALL,
 )
 _PLAIN_TAGS = frozenset(
-    "b i em strong u mark small code kbd q cite abbr span ul ol table tbody thead tr font big".split()
+    "b i em strong u mark small code kbd cite abbr span ul ol table tbody thead tr font big".split()
 )
 _BREAKING_TAGS = frozenset("br p li div td th hr blockquote h1 h2 h3 h4 h5 h6 pre".split())
 _HREF = re.compile(r"""a\s+href\s*=\s*(?P<quote>["']?)(?P<target>[^"'\s<>]+)(?P=quote)\s*""", re.IGNORECASE)
-_DIRECTIONS = frozenset("\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2069")
 _MARKS_OF_DIRECTION = frozenset("\u200e\u200f\u061c")
-_ERASING = frozenset("\b\x1b\x7f\x9b")
-_FOLDED = frozenset("<font> <wide> <narrow> <circle> <square> <noBreak> <initial> <medial> <final> <isolated>".split())
-_FOLDED_LETTERS = frozenset("<compat> <super> <sub>".split())
-_KEPT = frozenset("µ…")
-_FILLERS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 _STRUCK = "words struck through are said to some readers and not to others"
-_OVERLAY = re.compile("[\u0334-\u0338\u20d2-\u20dc\u20e0\u20e5-\u20eb]")
+_LANGUAGES = frozenset(
+    "text txt plaintext md markdown json yaml toml ini csv xml html css sql sh bash console python py javascript js "
+    "typescript ts java c cpp go rust".split()
+)
+_FENCE = re.compile(r"^[ \t>]*(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[^`\n]*)$", re.MULTILINE)
+_DEFINITION = re.compile(
+    r"^[ >]{0,8}\[(?!\^)[^\[\]]{1,500}\]:\s{0,8}(?:<[^<>\n]{0,500}>|\S{1,500})"
+    r"(?:\s{1,8}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}'|\([^()\n]{0,500}\)))?[ \t]*$",
+    re.MULTILINE,
+)
+_STARRED_DIGITS = re.compile(r"\d(\*{1,3})\d[\d.,]*\1\d")
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 
 
 def _marks(text: str) -> Sequence[_Mark]:
@@ -97,6 +107,7 @@ def _marks(text: str) -> Sequence[_Mark]:
     labels: list[int] = []
     links: list[str] = []
     closing = _closing_runs(text)
+    fences = {fence.start("marks"): fence.end() for fence in _FENCE.finditer(text)}  # the language is not shown
     place = 0
     while place < len(text):
         match = _PIECE.match(text, place)
@@ -107,9 +118,12 @@ def _marks(text: str) -> Sequence[_Mark]:
             case "code":
                 end = closing.get(start)
                 if end is None:
-                    marks.append(_Mark(start, match[0]))
+                    in_word = (
+                        match[0] == "`" and text[start - 1 : start].isalpha() and text[place : place + 1].isalpha()
+                    )
+                    marks.append(_Mark(start, "'" if in_word else match[0]))
                 else:
-                    marks += _literal(text, place, end)
+                    marks += _literal(text, fences.get(start, place), end)
                     place = end + len(match[0])
             case "comment":
                 end = text.find("-->", place)
@@ -119,9 +133,18 @@ def _marks(text: str) -> Sequence[_Mark]:
                 marks.append(_Mark(start, ""))
             case "tag":
                 marks.append(_tag(match["tag"], start, links))
+            case "unclosed":
+                raise UncheckableError("a tag that does not end hides what follows it from some readers")
+            case "half":
+                if labels:
+                    raise UncheckableError("a link that cannot be read hides a part of it from some readers")
+                marks.append(_Mark(start, match[0]))
             case "target":
                 if labels:
-                    marks[labels.pop()].shown = ""
+                    label = marks[labels.pop()]
+                    if label.shown == "![":
+                        raise UncheckableError("a picture is shown where words are judged")
+                    label.shown = ""
                     marks.append(_Mark(start, f" <{match['target']}>"))
                 else:
                     marks.append(_Mark(start, match[0]))
@@ -132,13 +155,13 @@ def _marks(text: str) -> Sequence[_Mark]:
                 marks.append(_Mark(start, match[0]))
                 _pair(text, start, place, marks, openers)
             case "entity":
-                marks += [_Mark(start, _seen(letter)) for letter in html.unescape(match[0])]
+                marks += [_Mark(start, seen(letter)) for letter in _referred(match[0], text[place : place + 1])]
             case "escaped":
                 marks.append(_Mark(start, match["escaped"]))
             case "address":
                 marks.append(_Mark(start, f"<{match['address']}>"))
             case _:
-                marks.append(_Mark(start, _seen(match[0])))
+                marks.append(_Mark(start, seen(match[0])))
     if openers.get("~~"):
         raise UncheckableError(_STRUCK)
     _refuse_turning(text)
@@ -159,7 +182,7 @@ def _closing_runs(text: str) -> dict[int, int]:
 
 def _literal(text: str, start: int, end: int) -> Iterator[_Mark]:
     for offset, letter in enumerate(text[start:end], start):
-        yield _Mark(offset, _seen(letter))
+        yield _Mark(offset, seen(letter))
 
 
 def _pair(text: str, start: int, end: int, marks: list[_Mark], openers: dict[str, list[int]]) -> None:
@@ -186,6 +209,38 @@ def _pair(text: str, start: int, end: int, marks: list[_Mark], openers: dict[str
         waiting.append(len(marks) - 1)
 
 
+def _refuse_unshown_lines(text: str) -> None:
+    """Lines that Markdown takes for itself, and digits between stars, which it brings together."""
+    for fence in _FENCE.finditer(text):
+        language = fence["language"].strip()
+        if language.lower() not in _LANGUAGES and any(map(str.isalnum, language)):
+            raise UncheckableError("words behind the mark of a code block are hidden from some readers")
+    if _DEFINITION.search(text):
+        raise UncheckableError("the definition of a link is hidden from some readers")
+    if _STARRED_DIGITS.search(text):
+        raise UncheckableError("stars between digits are read by some and hidden from others")
+
+
+def _referred(reference: str, following: str) -> str:
+    """The characters that a character reference stands for, or itself where it is none to any reader.
+
+    Raises: UncheckableError for one that some readers see resolved and others do not.
+    """
+    name = reference[1:]
+    if name.startswith("#"):
+        code = int(name[2:].rstrip(";"), 16) if name[1] in "xX" else int(name[1:].rstrip(";"))
+        if code <= 0x9F and _CONTROLS.match(chr(code)):
+            raise UncheckableError("a character reference to a control character changes what is shown")
+        resolved = name.endswith(";")
+        legacy = not resolved
+    else:
+        resolved = name.endswith(";") and name in html5
+        legacy = not resolved and following != "=" and any(name[:end] in html5 for end in range(2, 8))
+    if legacy:
+        raise UncheckableError(f"{reference:.12} is a character to some readers and not to others")
+    return html.unescape(reference) if resolved else reference
+
+
 def _tag(tag: str, start: int, links: list[str]) -> _Mark:
     name = tag.strip("/ ").lower()
     if name == "a" and tag[0] == "/" and links:
@@ -195,48 +250,13 @@ def _tag(tag: str, start: int, links: list[str]) -> _Mark:
     if link := _HREF.fullmatch(tag):
         links.append(link["target"])
         return _Mark(start, "")
+    if name == "q":
+        return _Mark(start, '"')
     if name in _PLAIN_TAGS:
         return _Mark(start, "")
     if name in _BREAKING_TAGS:
         return _Mark(start, " ")
     raise UncheckableError(f"the tag <{tag:.40}> may change what is shown")
-
-
-def _seen(letter: str) -> str:
-    """What is seen of one character with its combining marks: nothing, itself, or what it looks like."""
-    if letter.isascii() and letter.isprintable():
-        return letter
-    letter = unicodedata.normalize("NFC", letter)
-    if _OVERLAY.search(letter):
-        raise UncheckableError("letters are struck through by combining characters")
-    return "".join(map(_folded, letter))
-
-
-def _folded(letter: str) -> str:
-    if letter in _DIRECTIONS:
-        raise UncheckableError(f"U+{ord(letter):04X} turns the writing direction")
-    if letter in _ERASING:
-        raise UncheckableError(f"the control character U+{ord(letter):04X} changes what a terminal shows")
-    if "\U000e0000" <= letter <= "\U000e007f":
-        raise UncheckableError("invisible tag characters spell a text that no reader sees")
-    if letter.isspace():
-        return letter if letter in "\n\r\t\v\f\x85\u2028\u2029" else " "
-    if _is_hidden(letter):
-        return ""
-    if letter == "\u20e3":  # the frame of a keycap
-        return ""
-    kind = unicodedata.decomposition(letter).partition(" ")[0]
-    if letter in _KEPT:
-        return letter
-    if kind in _FOLDED or (kind in _FOLDED_LETTERS and letter.isalpha()):
-        return unicodedata.normalize("NFKC", letter)
-    return letter
-
-
-def _is_hidden(letter: str) -> bool:
-    if unicodedata.category(letter) in ("Cc", "Cf") or letter in _FILLERS:
-        return True
-    return "\ufe00" <= letter <= "\ufe0f" or "\U000e0100" <= letter <= "\U000e01ef"
 
 
 def _refuse_turning(text: str) -> None:

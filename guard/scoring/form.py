@@ -9,16 +9,20 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cached_property
 
+from groundrail.english.disguises import disguises
 from groundrail.english.pointers import footnotes, links, without_footnotes
 from groundrail.scoring.base import Score, Scorer
 from groundrail.types import Document
 
 _WORD = re.compile(r"[^\W\d_]+")
-_BOX = re.compile(r"^\s*\[[ xX]?\](?=\s)")
-_HARMLESS = frozenset("°©®™℃℉№")
+_LATIN_WORD = re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff]+")
+_BOX = re.compile(r"^\s*(?:\[[ xX-]?\]|\( ?\))(?=\s)")
+_HARMLESS = frozenset("°©®™℃℉№|~+<=>±×÷−≈≤≥→←↔⁄∞√")
+_SIGNS = re.compile(r"!=|<>|=/=|(?<![\w!])!(?=[A-Za-z])")
+"""Signs for "not" that are made of plain characters."""
 _LOOKALIKE = frozenset("LATIN CYRILLIC GREEK ARMENIAN CHEROKEE COPTIC LISU DESERET GEORGIAN".split())
-_MEASURES = frozenset("µμΩ")
-_PHONETIC = re.compile("[\u0250-\u02af\u1d00-\u1dbf\ua720-\ua7ff]")
+_MEASURES = frozenset("µμΩªº")
+_PHONETIC = re.compile("[\u01c0-\u01c3\u0250-\u02af\u1d00-\u1dbf\ua720-\ua7ff]")
 _QUOTED = 3
 """Words from which a claim that the source holds letter by letter is a quotation."""
 
@@ -53,11 +57,14 @@ class FormCheck:
                 return f"the source does not hold the footnote mark {mark}"
         if self._is_quotation(claim):
             return None
-        symbols = [c for c in claim if _is_symbol(c)] + _BOX.findall(claim)
+        symbols = [c for c in claim if _is_symbol(c)] + _BOX.findall(claim) + _SIGNS.findall(claim)
         if symbols:
             return f"the symbol {symbols[0]} cannot be read as words"
+        for part in disguises(claim):
+            if part.lower() not in self._text:
+                return f"“{part:.40}” can be read in two ways, and is not in the source"
         for word in self._foreign(claim):
-            if word.lower() not in self._words:
+            if word.lower() not in self._text:
                 return f"“{word}” mixes or imitates letters, and is not in the source"
         for word in self._scorer.unread(claim):
             if word.lower() not in self._text:
@@ -69,10 +76,6 @@ class FormCheck:
         return "\n".join(document.text for document in self._documents).lower()
 
     @cached_property
-    def _words(self) -> frozenset[str]:
-        return frozenset(_WORD.findall(self._text))
-
-    @cached_property
     def _links(self) -> frozenset[str]:
         return frozenset(link for document in self._documents for link in links(document.text))
 
@@ -80,14 +83,15 @@ class FormCheck:
         return len(_WORD.findall(claim)) >= _QUOTED and claim.strip().lower() in self._text
 
     def _foreign(self, claim: str) -> list[str]:
-        """Words whose letters come from two alphabets or look like others', or are from another than most words."""
-        found = [(word, _alphabets(word)) for word in _WORD.findall(claim) if not word.isascii()]
-        latin = any(map(str.isascii, _WORD.findall(claim)))
-        return [
-            word
-            for word, alphabets in found
-            if len(alphabets) > 1 or _PHONETIC.search(word) or (latin and alphabets and "LATIN" not in alphabets)
-        ]
+        """Words in two alphabets or in letters that look like others', and in a Latin text words of other scripts."""
+        latin = sum(map(len, _LATIN_WORD.findall(claim)))
+        mostly_latin = 2 * latin > sum(map(len, _WORD.findall(claim)))
+        found = [word for word in _WORD.findall(claim) if not word.isascii()]
+        foreign = [word for word in found if len(_alphabets(word)) > 1 or _PHONETIC.search(word)]
+        if mostly_latin:
+            foreign += [word for word in found if not _MEASURES.issuperset(_LATIN_WORD.sub("", word))]
+            foreign += [letter for letter in claim if letter.isdecimal() and not letter.isascii()]
+        return foreign
 
 
 def _alphabets(word: str) -> frozenset[str]:
@@ -96,5 +100,8 @@ def _alphabets(word: str) -> frozenset[str]:
 
 
 def _is_symbol(letter: str) -> bool:
-    """Pictures and signs that can stand for words, private characters, and those that no standard names."""
-    return unicodedata.category(letter) in ("So", "Co", "Cn") and letter not in _HARMLESS
+    """Pictures and signs that can stand for words, strange numerals, private characters, those that no standard names."""
+    kind = unicodedata.category(letter)
+    if kind == "No":
+        return not unicodedata.decomposition(letter)
+    return kind in ("So", "Sm", "Co", "Cn") and letter not in _HARMLESS

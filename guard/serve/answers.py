@@ -139,13 +139,27 @@ class UpstreamAnswer:
     async def _events(self, accepted: str, refused: Sequence[str]) -> AsyncIterator[dict[str, Any]]:
         if self._opened is None:
             await self.aclose()
-            self._reply = await self._upstream.ask(_continued(self._body, accepted, refused), self._headers)
+            self._reply = await self._asked_again(accepted, refused)
         reply, self._opened = self._opened or self._reply, None
         self.finish_reason, self.calls = None, []
         if reply is not None:
             async for event in reply.events():
                 yield event
             await self.aclose()
+
+    async def _asked_again(self, accepted: str, refused: Sequence[str]) -> Reply:
+        """Raises: ProtocolError without the upstream's own words, which may repeat what was refused."""
+        try:
+            return await self._upstream.ask(_continued(self._body, accepted, refused), self._headers)
+        except ProtocolError as error:
+            failed = error
+        raise ProtocolError(
+            failed.status,
+            f"the upstream failed when it was asked to go on ({failed.code})",
+            code=failed.code,
+            retry=failed.retry,
+            retry_after=failed.retry_after,
+        )
 
     def _read(self, event: Mapping[str, Any], session: AskedSession) -> str:
         """The event's text; what else it says is noted."""

@@ -39,11 +39,17 @@ class Tracing:
         if self._tracer is None:
             yield None
             return
+        from opentelemetry.trace import StatusCode
+
         attributes = {"groundrail.endpoint": endpoint}
         with self._tracer.start_as_current_span(
-            "groundrail.answer", attributes=attributes, record_exception=False
+            "groundrail.answer", attributes=attributes, record_exception=False, set_status_on_exception=False
         ) as span:
-            yield span
+            try:
+                yield span
+            except BaseException:
+                span.set_status(StatusCode.ERROR)  # without the error's message, which may quote text
+                raise
 
     def sentence(self, sentence: CheckedSentence) -> None:
         """A span that ends now and took as long as the verdict did."""

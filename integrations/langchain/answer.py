@@ -6,6 +6,8 @@ runnable is called with. What it is asked and what its chunks mean is up to thos
 
 import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Sequence
+from contextlib import ExitStack
+from contextvars import Context
 from typing import TypeAlias
 
 from langchain_core.callbacks import (
@@ -18,6 +20,7 @@ from langchain_core.callbacks import (
 from langchain_core.callbacks.manager import BaseRunManager
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config, patch_config, set_config_context
+from langsmith import tracing_context
 
 from groundrail import generators
 from groundrail.errors import UnsupportedError
@@ -63,13 +66,15 @@ async def aanswer(
         yield sources.result(stream.result, looked_at)
 
 
-def quietly(config: RunnableConfig, events: Generator[Event]) -> Iterator[Event]:
+def quietly(config: RunnableConfig, events: Generator[Event], *, traced: bool = True) -> Iterator[Event]:
     """The events, made in a context whose config is `config`.
 
     So a model that is called without a config, by a runnable that drops it, by a generator or by a judge, finds
-    this one and not the one around, whose handlers show every token.
+    this one and not the one around, whose handlers show every token. `traced`: whether LangSmith, where the
+    environment turns it on, sees what they write.
     """
-    with set_config_context(config) as context:
+    with set_config_context(config) as context, ExitStack() as ending:
+        _set_tracing(context, ending, traced)
         try:
             while (event := context.run(next, events, None)) is not None:
                 yield event
@@ -77,9 +82,12 @@ def quietly(config: RunnableConfig, events: Generator[Event]) -> Iterator[Event]
             context.run(events.close)
 
 
-async def aquietly(config: RunnableConfig, events: AsyncGenerator[Event]) -> AsyncIterator[Event]:
+async def aquietly(
+    config: RunnableConfig, events: AsyncGenerator[Event], *, traced: bool = True
+) -> AsyncIterator[Event]:
     """`quietly` for an event loop."""
-    with set_config_context(config) as context:
+    with set_config_context(config) as context, ExitStack() as ending:
+        _set_tracing(context, ending, traced)
 
         async def following() -> Event | None:
             return await anext(events, None)
@@ -91,21 +99,34 @@ async def aquietly(config: RunnableConfig, events: AsyncGenerator[Event]) -> Asy
             await events.aclose()
 
 
+def _set_tracing(context: Context, ending: ExitStack, traced: bool) -> None:
+    """Turn LangSmith off in `context`, until `ending`, where nothing is to be traced."""
+    if not traced:
+        off = tracing_context(enabled=False)
+        context.run(off.__enter__)
+        ending.callback(context.run, off.__exit__, None, None, None)
+
+
 def inner_config(
-    config: RunnableConfig | None, run_manager: BaseRunManager | None, sources: SourceDocuments, *, is_async: bool
+    config: RunnableConfig | None,
+    run_manager: BaseRunManager | None,
+    sources: SourceDocuments,
+    *,
+    is_async: bool,
+    traced: bool = True,
 ) -> RunnableConfig:
     """A config for the wrapped runnable: its run is a child, its retrievers and tools report to `sources`.
 
     Without a run manager (a chat model gets none while it streams) the chain around is the parent. Handlers
     that forward raw tokens to a consumer (`astream_events`, `astream_log`, LangGraph's streams) are left out:
-    through them unreleased text would reach whoever listens. Tracers stay.
+    through them unreleased text would reach whoever listens. Tracers stay where the run is to be `traced`.
     """
     around = run_manager or ensure_config().get("callbacks")
     parent = getattr(around, "run_id", None) or getattr(around, "parent_run_id", None)
     manager = (AsyncCallbackManager if is_async else CallbackManager)([], parent_run_id=parent)
     if isinstance(around, BaseRunManager | BaseCallbackManager):
         for handler in around.inheritable_handlers:
-            if not forwards_tokens(handler):
+            if isinstance(handler, SourceCollector) or (traced and not forwards_tokens(handler)):
                 manager.add_handler(handler)
         manager.add_tags(around.inheritable_tags)
         manager.add_metadata(around.inheritable_metadata)

@@ -175,7 +175,7 @@ class GuardedChatModel(BaseChatModel):
         kwargs: dict[str, Any],
     ) -> Iterator[ChatGenerationChunk]:
         call = self._call(messages, kwargs.pop("documents", None), run_manager)
-        config = inner_config(None, run_manager, call.sources, is_async=False)
+        config = inner_config(None, run_manager, call.sources, is_async=False, traced=self.guard.policy.keep_refused)
 
         def write(accepted: str, refused: Sequence[str]) -> Iterator[str]:
             call.begin()
@@ -184,7 +184,7 @@ class GuardedChatModel(BaseChatModel):
                     yield text
             call.complete()
 
-        for event in quietly(config, self._events(call, write)):
+        for event in quietly(config, self._events(call, write), traced=self.guard.policy.keep_refused):
             if (chunk := call.chunk(event)) is not None:
                 yield chunk
 
@@ -196,7 +196,7 @@ class GuardedChatModel(BaseChatModel):
         kwargs: dict[str, Any],
     ) -> AsyncIterator[ChatGenerationChunk]:
         call = self._call(messages, kwargs.pop("documents", None), run_manager)
-        config = inner_config(None, run_manager, call.sources, is_async=True)
+        config = inner_config(None, run_manager, call.sources, is_async=True, traced=self.guard.policy.keep_refused)
 
         async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
             call.begin()
@@ -205,7 +205,7 @@ class GuardedChatModel(BaseChatModel):
                     yield text
             call.complete()
 
-        async for event in aquietly(config, self._aevents(call, write)):
+        async for event in aquietly(config, self._aevents(call, write), traced=self.guard.policy.keep_refused):
             if (chunk := call.chunk(event)) is not None:
                 yield chunk
 

@@ -150,7 +150,7 @@ class GuardedRunnable(Runnable[Any, Any]):
     ) -> Iterator[Event]:
         sources, prompt, asked = self._read(input)
         child = patch_config(config, callbacks=run_manager.get_child())
-        inner = inner_config(config, run_manager, sources, is_async=False)
+        inner = inner_config(config, run_manager, sources, is_async=False, traced=self.guard.policy.keep_refused)
         session = None
         if self.runnable is not None:
             runnable = self.runnable
@@ -163,7 +163,11 @@ class GuardedRunnable(Runnable[Any, Any]):
                 chunks.finish()
 
             session = AskedSession(write, continues=self._model is not None)
-        for event in quietly(inner, answer(self.guard, session, prompt, sources, self._looked_at())):
+        for event in quietly(
+            inner,
+            answer(self.guard, session, prompt, sources, self._looked_at()),
+            traced=self.guard.policy.keep_refused,
+        ):
             dispatch_custom_event(*_announced(event, sources), config=child)
             yield event
 
@@ -176,7 +180,7 @@ class GuardedRunnable(Runnable[Any, Any]):
     ) -> AsyncIterator[Event]:
         sources, prompt, asked = self._read(input)
         child = patch_config(config, callbacks=run_manager.get_child())
-        inner = inner_config(config, run_manager, sources, is_async=True)
+        inner = inner_config(config, run_manager, sources, is_async=True, traced=self.guard.policy.keep_refused)
         session = None
         if self.runnable is not None:
             runnable = self.runnable
@@ -190,7 +194,11 @@ class GuardedRunnable(Runnable[Any, Any]):
                 chunks.finish()
 
             session = AskedSession(write, continues=self._model is not None)
-        async for event in aquietly(inner, aanswer(self.guard, session, prompt, sources, self._looked_at())):
+        async for event in aquietly(
+            inner,
+            aanswer(self.guard, session, prompt, sources, self._looked_at()),
+            traced=self.guard.policy.keep_refused,
+        ):
             await adispatch_custom_event(*_announced(event, sources), config=child)
             yield event
 

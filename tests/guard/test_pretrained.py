@@ -138,6 +138,10 @@ def test_revision_cache_and_staying_offline_are_passed_on(loader: tuple[Path, Lo
     older = one_weight(function("someone/something", revision="older", **offline).model)
     assert torch.equal(older, torch.ones_like(older))
     assert not torch.equal(newest, older)
+    for named in ("someone/something@older", f"someone/something@{REVISIONS['older']}"):
+        assert torch.equal(one_weight(function(named, **offline).model), older)
+    with pytest.raises(InputError, match="two revisions"):
+        function("someone/something@older", revision="main", **offline)
     with pytest.raises(ModelError, match="someone/something"):
         function("someone/something", revision="none", **offline)
     with pytest.raises(ModelError, match="someone/something"):
