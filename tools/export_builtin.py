@@ -1,9 +1,10 @@
 """Writes a trained judge into the package: int8 matrices with a scale a row, the rest in 16 bit.
 
-python tools/export_builtin.py runs/builtin --temperature 1.4 --threshold 0.6
+python tools/export_builtin.py runs/builtin --temperature 1.4 --shift 0.5 --threshold 0.6
 """
 
 import argparse
+import hashlib
 import json
 import shutil
 from pathlib import Path
@@ -31,6 +32,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trained", type=Path)
     parser.add_argument("--temperature", type=float, default=1.0)
+    parser.add_argument("--shift", type=float, default=0.0, help="added to the entailment logit, after the temperature")
     parser.add_argument("--threshold", type=float, default=0.5)
     parser.add_argument("--chunk-tokens", type=int, default=128, help="premise length at which it judges best")
     parser.add_argument("--out", type=Path, default=folder())
@@ -45,11 +47,14 @@ def main() -> None:
         "entailment_chunk_tokens": args.chunk_tokens,
         "dtype": "bfloat16",
     }
+    weights = load_file(args.trained / "model.safetensors")
+    weights["classifier.out_proj.bias"][int(config["label2id"]["entailment"])] += args.shift * args.temperature
+    stored = quantised(weights)
+    content = hashlib.sha256(b"".join(stored[name].view(torch.uint8).numpy().tobytes() for name in sorted(stored)))
+    config["entailment_identity"] = f"the built-in judge {content.hexdigest()[:12]}"
     config.pop("_name_or_path", None)
     (args.out / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
-    save_file(
-        quantised(load_file(args.trained / "model.safetensors")), args.out / "model.safetensors", {"format": "pt"}
-    )
+    save_file(stored, args.out / "model.safetensors", {"format": "pt"})
     size = sum(f.stat().st_size for f in args.out.iterdir() if f.is_file()) / 1e6
     print(f"{size:.1f} MB in {args.out.name}")
 
