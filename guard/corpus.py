@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from groundrail.corpus_file import arrow, blocks, ids, rows
 from groundrail.errors import InputError, MissingExtraError
@@ -181,9 +181,7 @@ def _waiting_table(block: Sequence[Row]) -> "pa.Table":
     """Rows to be scored as Arrow has them, every source a list of texts."""
     text = arrow().large_string()
     schema = arrow().schema([("id", text), ("claim", text), ("source", arrow().list_(text))])
-    listed = [
-        {**row, "source": [row["source"]] if isinstance(row["source"], str) else row["source"]} for row in block
-    ]
+    listed = [{**row, "source": [row["source"]] if isinstance(row["source"], str) else row["source"]} for row in block]
     return arrow().Table.from_pylist(listed, schema)
 
 
