@@ -81,8 +81,9 @@ def _parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
             known = [name for name in columns if name in file.schema_arrow.names]
             if "id" not in known:
                 raise InputError(f"{path} has no column 'id'; results are found again by it")
-            for batch in file.iter_batches(batch_size=_PARQUET_ROWS, columns=known):
-                yield from batch.to_pylist()
+            for group in range(file.num_row_groups):
+                for batch in file.iter_batches(batch_size=_PARQUET_ROWS, row_groups=[group], columns=known):
+                    yield from batch.to_pylist()
     except arrow().ArrowInvalid as error:
         raise InputError(f"{path} is neither JSON lines nor Parquet: {error}") from error
 

@@ -50,7 +50,7 @@ class Unconvinced(EntailmentModel):
     ids=["scale", "nearest"],
 )
 def test_memory_beside_the_source_is_a_few_bytes_a_character(scorer, most) -> None:
-    source = written(1_500_000)
+    source = written(600_000)
     scorer.read(source[:20_000]).decide(CLAIMS, 0.5)  # what is loaded once
     tracemalloc.start()
     try:
