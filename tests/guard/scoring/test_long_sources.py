@@ -46,7 +46,7 @@ class Unconvinced(EntailmentModel):
 
 @pytest.mark.parametrize(
     ("scorer", "most"),
-    [(ScaleScorer(Unconvinced(), search=None), 7.0), (NearestScorer(Unconvinced()), 12.0)],
+    [(ScaleScorer(Unconvinced(), search=None), 11.5), (NearestScorer(Unconvinced()), 9.5)],
     ids=["scale", "nearest"],
 )
 def test_memory_beside_the_source_is_a_few_bytes_a_character(scorer, most) -> None:
