@@ -4,6 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from groundrail.allocator import tune
     from groundrail.chat import ChatGuard
     from groundrail.errors import (
         ClaimTooLongError,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOME = {
+    "allocator": ("tune",),
     "chat": ("ChatGuard",),
     "errors": (
         "ClaimTooLongError",
@@ -64,6 +66,7 @@ __all__ = [
     "Span",
     "UnsupportedError",
     "Verdict",
+    "tune",
 ]
 
 

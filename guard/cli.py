@@ -188,7 +188,7 @@ def _score(options: argparse.Namespace) -> int:
     from groundrail.scoring.registry import as_scorer
 
     with _progress("scoring") as report:
-        counts = score_corpus(
+        tally = score_corpus(
             options.input,
             options.out,
             partial(as_scorer, options.entailment),
@@ -198,9 +198,10 @@ def _score(options: argparse.Namespace) -> int:
             gpus=options.gpus,
             progress=report,
         )
-    told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(counts.items()))
-    print(f"{counts.total()} rows in {options.out}: {told or 'none'}")
-    return SUPPORTED if set(counts) <= {"supported"} else UNSUPPORTED
+    told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(tally.verdicts.items())) or "none"
+    again = f" ({tally.retried} that were errors before were tried again)" if tally.retried else ""
+    print(f"{tally.verdicts.total()} rows in {options.out}: {told}{again}")
+    return SUPPORTED if set(tally.verdicts) <= {"supported"} else UNSUPPORTED
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -7,6 +7,7 @@ belongs to `groundrail.guard`.
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
@@ -15,6 +16,9 @@ from groundrail.errors import InputError
 
 LONGEST = 2000
 """Characters after which a text without boundary is cut: more than models of 512 tokens read of a claim."""
+
+_PIECE = 65_536
+"""Characters of a whole text that are split at a time."""
 
 _MARGIN = 64
 """Characters after a boundary that can move it."""
@@ -88,8 +92,16 @@ class _Place:
 
 def split(text: str, longest: int = LONGEST) -> list[Sentence]:
     """All sentences of `text`; their slices concatenate to it. Empty text has none."""
+    return list(splits(text, longest))
+
+
+def splits(text: str, longest: int = LONGEST) -> Iterator[Sentence]:
+    """The same, one after the other: of a long text, no more is copied than a piece."""
     stream = Stream(longest)
-    return stream.feed(text) + stream.flush()
+    for start in range(0, len(text), _PIECE):
+        yield from stream.feed(text[start : start + _PIECE])
+        stream.settle()
+    yield from stream.flush()
 
 
 def is_finished(text: str) -> bool:
@@ -142,6 +154,10 @@ class Stream:
     def flush(self) -> list[Sentence]:
         """Release everything that is left: the text ends here."""
         return self._release(final=True)
+
+    def settle(self) -> None:
+        """Take no released sentence back any more, so that none need be remembered."""
+        self._places = {self._place.start: self._place}
 
     def truncate(self, end: int) -> None:
         """Forget everything from character `end` on: a sentence was rejected and will be written anew.

@@ -79,7 +79,7 @@ def test_public_names_are_enumerated() -> None:
         "AsyncGuardedStream", "Attempt", "ChatGuard", "CheckedSentence", "Citation", "ClaimTooLongError", "Document",
         "GenerationError", "GroundrailError", "Guard", "GuardResult", "GuardedStream", "InputError",
         "MissingExtraError", "ModelError", "Policy", "ScoringError", "SourceTooLongError", "Span",
-        "UnsupportedError", "Verdict",
+        "UnsupportedError", "Verdict", "tune",
     ]  # fmt: skip
 
 

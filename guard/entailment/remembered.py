@@ -3,6 +3,7 @@
 What is asked, and in which order, belongs to the scorers.
 """
 
+import hashlib
 import math
 import threading
 from collections import OrderedDict
@@ -17,7 +18,7 @@ from groundrail.errors import InputError
 class Remembered(Wrapped):
     """Answers as `model` does, from the last `most` answers where it can; a NaN is asked again.
 
-    Pairs are kept by their text: 65,536 of them take some 20 MB beside the texts themselves.
+    Pairs are kept by a digest of their texts, so that however long these are, 65,536 of them take some 20 MB.
     """
 
     def __init__(self, model: EntailmentModel, most: int = 65_536) -> None:
@@ -25,30 +26,37 @@ class Remembered(Wrapped):
         if most < 1:
             raise InputError(f"most is {most}; at least one answer is kept")
         self.most = most
-        self._known: OrderedDict[Pair, float] = OrderedDict()
+        self._known: OrderedDict[bytes, float] = OrderedDict()
         self._lock = threading.Lock()
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim), shape (n,); no call of the model where every pair is known."""
-        found = self._recalled(pairs)
-        asked = [pair for pair in dict.fromkeys(pairs) if pair not in found]
+        names = [_digest(pair) for pair in pairs]
+        found = self._recalled(names)
+        asked = {name: pair for name, pair in zip(names, pairs, strict=True) if name not in found}
         if asked:
-            answers = self.model.entailment(asked)
+            answers = self.model.entailment(list(asked.values()))
             found |= zip(asked, map(float, answers), strict=True)
-            self._keep(asked, found)
-        return np.array([found[pair] for pair in pairs], dtype=np.float64)
+            self._keep(list(asked), found)
+        return np.array([found[name] for name in names], dtype=np.float64)
 
-    def _recalled(self, pairs: Sequence[Pair]) -> dict[Pair, float]:
+    def _recalled(self, names: Sequence[bytes]) -> dict[bytes, float]:
         with self._lock:
-            found = {pair: self._known[pair] for pair in pairs if pair in self._known}
-            for pair in found:
-                self._known.move_to_end(pair)
+            found = {name: self._known[name] for name in names if name in self._known}
+            for name in found:
+                self._known.move_to_end(name)
         return found
 
-    def _keep(self, pairs: Sequence[Pair], answers: dict[Pair, float]) -> None:
+    def _keep(self, names: Sequence[bytes], answers: dict[bytes, float]) -> None:
         with self._lock:
-            for pair in pairs[-self.most :]:
-                if not math.isnan(answers[pair]):
-                    self._known[pair] = answers[pair]
+            for name in names[-self.most :]:
+                if not math.isnan(answers[name]):
+                    self._known[name] = answers[name]
             while len(self._known) > self.most:
                 self._known.popitem(last=False)
+
+
+def _digest(pair: Pair) -> bytes:
+    """One name for one pair: the claim's part has a fixed length, so no two pairs run together alike."""
+    premise, claim = (hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest() for text in pair)
+    return premise + claim

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.scoring.passages import Passage, fitted
+from groundrail.scoring.token_starts import token_starts
 from groundrail.scoring.word_index import WordIndex
-from groundrail.sentences import split
+from groundrail.sentences import splits
 from groundrail.types import Document, Span
 
 
@@ -23,7 +24,7 @@ class SentenceIndex:
         self.passages: list[Passage] = []
         for document in documents:
             self.passages += fitted(_sentences(document, model), longest, model)
-        self._words = WordIndex([passage.text for passage in self.passages])
+        self._words = WordIndex(passage.text for passage in self.passages)
 
     def likeness(self, claim: str) -> NDArray[np.float64]:
         """How much every sentence has of the claim's words, shape (sentences,); 0 where they share none."""
@@ -37,8 +38,8 @@ class SentenceIndex:
 
 def _sentences(document: Document, model: EntailmentModel) -> Iterator[Passage]:
     """Sentences without white space at their ends, their tokens counted in one pass over the document."""
-    starts = [start for start, _ in model.offsets(document.text)]
-    for part in split(document.text):
+    starts = token_starts(document.text, model.offsets)
+    for part in splits(document.text):
         start, end = Span.trimmed(document.text, part.start, part.end)
         if start < end:
             yield Passage(document, start, end, bisect_left(starts, end) - bisect_left(starts, start))

@@ -3,7 +3,8 @@
 What the texts are, sentences or chunks, and what they say about a claim belongs to whoever asks.
 """
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable
 
 import bm25s  # type: ignore[import-untyped]
 import numpy as np
@@ -13,15 +14,16 @@ from groundrail.english.stems import stems
 
 
 class WordIndex:
-    """Texts by number, in the order in which they were given."""
+    """Texts by number, in the order in which they were given; each is looked at once and not kept."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        self._texts = len(texts)
-        words = [stems(text) for text in texts]
+    def __init__(self, texts: Iterable[str]) -> None:
+        known: dict[str, int] = {}
+        words = [array("i", (known.setdefault(word, len(known)) for word in stems(text))) for text in texts]
+        self._texts = len(words)
         self._bm25: bm25s.BM25 | None = None
-        if any(words):
+        if known:
             self._bm25 = bm25s.BM25()
-            self._bm25.index(words, show_progress=False)
+            self._bm25.index((words, known), show_progress=False)
 
     def likeness(self, claim: str) -> NDArray[np.float64]:
         """How much each text's words are like the claim's, shape (texts,); 0 where they share none."""

@@ -78,12 +78,13 @@ def test_a_corpus_goes_to_a_folder_and_a_second_run_scores_only_what_is_new(suff
     write(rows[:3])
     score_corpus(file, out, build, progress=lambda done, total: seen.append((done, total)))
     write(rows)
-    counts = score_corpus(file, out, build)
+    tally = score_corpus(file, out, build)
     assert seen == [(3, 3)]
-    assert counts == {"supported": 5, "unsupported": 1, "error": 1}
+    assert (tally.verdicts, tally.retried) == ({"supported": 5, "unsupported": 1, "error": 1}, 0)
     assert {claim for call in models[1].calls for _, claim in call} == {"Keys were lost."}
-    assert score_corpus(file, out, build) == counts
-    assert len(models) == 2
+    again = score_corpus(file, out, build)
+    assert (again.verdicts, again.retried) == (tally.verdicts, 1)
+    assert models[2].calls == []
     expected = {row["id"]: row for row in scored_rows(scorer(), rows)}
     assert {row["id"]: row for row in results(out)} == expected
 

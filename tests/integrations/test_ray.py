@@ -1,5 +1,6 @@
 """Scoring on a real local Ray: the same rows as in one process, and a worker that dies loses none."""
 
+import json
 import os
 from pathlib import Path
 
@@ -50,10 +51,11 @@ def test_both_engines_give_the_same_rows_and_a_killed_worker_loses_none(cluster,
 
         return ScaleScorer(FakeEntailment(judge))
 
-    counts = score_corpus(file, tmp_path / "local", build)
+    tally = score_corpus(file, tmp_path / "local", build)
+    counts = tally.verdicts
     assert counts["error"] == 3
     assert counts["supported"] > 50 < counts["supported"] + counts["unsupported"]
-    assert score_corpus(file, tmp_path / "ray", fragile, engine="ray", workers=1) == counts
+    assert score_corpus(file, tmp_path / "ray", fragile, engine="ray", workers=1) == tally
     assert killed.exists()
     by_id = [{row["id"]: row for row in results(tmp_path / engine)} for engine in ("local", "ray")]
     assert {name: row["verdict"] for name, row in by_id[0].items()} == {
@@ -62,3 +64,21 @@ def test_both_engines_give_the_same_rows_and_a_killed_worker_loses_none(cluster,
     assert {name: row["citation"] for name, row in by_id[0].items()} == {
         name: row["citation"] for name, row in by_id[1].items()
     }
+
+
+def test_ray_tries_errors_again_and_reads_sources_of_both_kinds(cluster, tmp_path) -> None:
+    file = tmp_path / "corpus.jsonl"
+    texts = [SOURCES[0], SOURCES, "2024-01-31", None]
+    rows = [{"id": n, "claim": "Room 3 of house 0 is let.", "source": texts[n % 4]} for n in range(100)]
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+    def build() -> ScaleScorer:
+        return ScaleScorer(FakeEntailment())
+
+    score_corpus(file, tmp_path / "local", build)
+    for retried in (0, 25):
+        tally = score_corpus(file, tmp_path / "ray", build, engine="ray")
+        assert (tally.verdicts, tally.retried) == ({"supported": 50, "unsupported": 25, "error": 25}, retried)
+        by_id = [{row["id"]: row for row in results(tmp_path / engine)} for engine in ("local", "ray")]
+        assert by_id[0] == by_id[1]
+        assert len(list(results(tmp_path / "ray"))) == 100

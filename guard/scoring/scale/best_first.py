@@ -6,17 +6,20 @@ begin and end, and what is cited, belongs to the scorer.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-from groundrail.entailment.base import EntailmentModel
+from groundrail.entailment.base import EntailmentModel, Pair
 from groundrail.scoring.passages import Passage
 from groundrail.scoring.scale.tree import Node, Search
 from groundrail.scoring.word_index import WordIndex
 
 _LARGEST = 64
 """Chunks of one claim read at once at most, where a decision is wanted."""
+
+_CALL = 4096
+"""Pairs in one model call at most, which bounds the copies of a long source's text that wait for their scores."""
 
 _NEAREST = 3
 """Sentences of the winning chunk tried alone before the tree is searched."""
@@ -37,27 +40,27 @@ class Winner:
 
 
 class Chunks:
-    """The texts of all chunks of one size, by number, in document order."""
+    """All chunks of one size, by number, in document order. `text` cuts one out; none is kept."""
 
-    def __init__(self, texts: Sequence[str]) -> None:
-        self.texts = texts
+    def __init__(self, count: int, text: Callable[[int], str]) -> None:
+        self.count, self.text = count, text
         self._index: WordIndex | None = None
 
     def nearest_first(self, claim: str) -> list[int]:
         """Every chunk, those most like the claim first, those that share no word with it last."""
-        if len(self.texts) == 1:
+        if self.count == 1:
             return [0]
         if self._index is None:
-            self._index = WordIndex(self.texts)
+            self._index = WordIndex(map(self.text, range(self.count)))
         ranked = self._index.ranked(claim)
-        return [*ranked, *sorted(set(range(len(self.texts))).difference(ranked))]
+        return [*ranked, *sorted(set(range(self.count)).difference(ranked))]
 
     def to_read(self, claim: str, threshold: float | None, most: int | None) -> list[int]:
         """The chunks to read for a claim, in order; at most `most`, the nearest ones."""
         if threshold is not None:
             return self.nearest_first(claim)[:most]
-        if most is None or most >= len(self.texts):
-            return list(range(len(self.texts)))
+        if most is None or most >= self.count:
+            return list(range(self.count))
         return sorted(self.nearest_first(claim)[:most])
 
 
@@ -72,7 +75,7 @@ def winners(
 
     With a threshold, a claim's chunks are read best first, one, then two, four and so on, until one reaches it:
     the winner then is that one, and its score a lower bound of the maximum. Every round is one model call for all
-    claims. A claim without such a chunk has every chunk read.
+    claims, unless that is more than `_CALL` pairs. A claim without such a chunk has every chunk read.
     """
     orders = [of_one.to_read(claim, threshold, most) for claim, of_one in zip(claims, chunks, strict=True)]
     best: list[tuple[int, float]] = [(-1, -math.inf)] * len(claims)
@@ -81,11 +84,11 @@ def winners(
     size = 1 if threshold is not None else None
     while waiting:
         batch = {index: list(islice(order, size)) for index, order in waiting.items()}
-        pairs = [(chunks[index].texts[chunk], claims[index]) for index, some in batch.items() for chunk in some]
-        scores = iter(model.entailment(pairs)) if pairs else iter(())
+        pairs = ((chunks[index].text(chunk), claims[index]) for index, some in batch.items() for chunk in some)
+        scores = _asked(model, pairs)
         for index, some in batch.items():
             for chunk in some:
-                score = float(next(scores))
+                score = next(scores)
                 if score > best[index][1] or (math.isnan(score) and not math.isnan(best[index][1])):
                     best[index] = chunk, score
             read[index] += len(some)
@@ -97,11 +100,16 @@ def winners(
         Winner(
             *best[index],
             read[index],
-            len(chunks[index].texts),
-            read[index] == len(orders[index]) < len(chunks[index].texts),
+            chunks[index].count,
+            read[index] == len(orders[index]) < chunks[index].count,
         )
         for index in range(len(claims))
     ]
+
+
+def _asked(model: EntailmentModel, pairs: Iterator[Pair]) -> Iterator[float]:
+    while some := list(islice(pairs, _CALL)):
+        yield from map(float, model.entailment(some))
 
 
 def carried_alone(model: EntailmentModel, searches: Sequence[Search], lowest: Sequence[float]) -> list[Node | None]:
@@ -111,7 +119,7 @@ def carried_alone(model: EntailmentModel, searches: Sequence[Search], lowest: Se
     """
     tried: list[list[Passage]] = []
     for search in searches:
-        nearest = WordIndex([sentence.text for sentence in search.sentences]).ranked(search.claim)
+        nearest = WordIndex(sentence.text for sentence in search.sentences).ranked(search.claim)
         tried.append([search.sentences[place] for place in nearest[:_NEAREST]])
     pairs = [(one.text, search.claim) for search, some in zip(searches, tried, strict=True) for one in some]
     scores = iter(model.entailment(pairs)) if pairs else iter(())

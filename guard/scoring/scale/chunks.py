@@ -5,32 +5,23 @@ What a window says about a claim belongs to the scorers.
 
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
 
 from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.scoring.token_starts import PART, Offsets, token_starts
 from groundrail.types import Span
-
-Offsets: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
-"""Character span of every token of a text, in order."""
 
 
 class Windows:
     """A document tokenized once, to be cut into windows of any size.
 
     `offsets` is the tokenizer's; a window is measured as it will be read, on its own. The document is tokenized in
-    parts of at most `part` characters, cut before white space, which bounds the memory that a long one takes.
+    parts of at most `part` characters.
     """
 
-    def __init__(self, text: str, offsets: Offsets, part: int = 500_000) -> None:
+    def __init__(self, text: str, offsets: Offsets, part: int = PART) -> None:
         self.text = text
         self._offsets = offsets
-        self._starts = array("q")
-        begin = 0
-        while begin < len(text):
-            end = _part_end(text, begin, part)
-            self._starts.extend(begin + start for start, _ in offsets(text[begin:end]))
-            begin = end
+        self._starts = token_starts(text, offsets, part)
         self._starts[:1] = array("q", [0])  # the first window begins with the text
         self._cut: dict[tuple[int, float], list[tuple[int, int]]] = {}
 
@@ -95,11 +86,3 @@ class Windows:
     def _place(self, token: int) -> int:
         """Where a token begins; past the last one, where the text ends."""
         return self._starts[token] if token < len(self._starts) else len(self.text)
-
-
-def _part_end(text: str, begin: int, part: int) -> int:
-    """Before the last white space of the part from `begin`, or where the part is full; the text's end in the last one."""
-    end = begin + part
-    if end >= len(text):
-        return len(text)
-    return next((place for place in range(end, begin, -1) if text[place].isspace()), end)

@@ -5,6 +5,7 @@ enough belongs to the policy.
 """
 
 import math
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,8 +21,8 @@ from groundrail.scoring.passages import Passage, fitted, room
 from groundrail.scoring.scale.best_first import Chunks, carried_alone, winners
 from groundrail.scoring.scale.chunks import Windows
 from groundrail.scoring.scale.tree import Node, Search, descend, widened
-from groundrail.sentences import split
-from groundrail.types import Citation, Document, Source, as_documents
+from groundrail.sentences import splits
+from groundrail.types import Citation, Document, Source, Span, as_documents
 
 _WIDEST = 4
 """Sentences cited together at most, where no single one carries a claim."""
@@ -245,30 +246,50 @@ class _Chunked:
         self._cut: dict[int, tuple[list[tuple[_Read, int, int]], Chunks]] = {}
 
     def chunks(self, size: int) -> "tuple[list[tuple[_Read, int, int]], Chunks]":
-        """Where the chunks of a size are, and their texts."""
+        """Where the chunks of a size are, and what cuts them out."""
         if size not in self._cut:
             places = [(read, *span) for read in self._documents for span in read.windows.cut(size, self._overlap)]
-            self._cut[size] = places, Chunks([read.document.text[start:end] for read, start, end in places])
+            self._cut[size] = places, Chunks(len(places), lambda number: _text(*places[number]))
         return self._cut[size]
 
 
 class _Read:
-    """A document as its reader keeps it: tokenized once, cut into chunks and sentences when first asked."""
+    """A document as its reader keeps it: tokenized once, cut into chunks and sentences when first asked.
+
+    A sentence's own tokens are counted where it is searched.
+    """
 
     def __init__(self, document: Document, entailment: EntailmentModel) -> None:
         self.document, self._entailment = document, entailment
         self.windows = Windows(document.text, entailment.offsets)
-        self._sentences: list[Passage] | None = None
+        self._spans: tuple[array[int], array[int]] | None = None
+        self._passages: dict[int, Passage] = {}
 
     def sentences(self, start: int, end: int) -> list[Passage]:
         """The sentences that have a part of `text[start:end]`."""
-        if self._sentences is None:
-            found = (self.passage(part.start, part.end) for part in split(self.document.text))
-            self._sentences = [passage for passage in found if passage.start < passage.end]
-        first = bisect_right(self._sentences, start, key=lambda passage: passage.end)
-        last = bisect_left(self._sentences, end, key=lambda passage: passage.start)
-        return self._sentences[first:last]
+        if self._spans is None:
+            self._spans = self._split()
+        starts, ends = self._spans
+        found = range(bisect_right(ends, start), bisect_left(starts, end))
+        for number in found:
+            if number not in self._passages:
+                self._passages[number] = self.passage(starts[number], ends[number])
+        return [self._passages[number] for number in found]
+
+    def _split(self) -> "tuple[array[int], array[int]]":
+        """Where the sentences begin and where they end, white space aside."""
+        starts, ends = array("q"), array("q")
+        for part in splits(self.document.text):
+            start, end = Span.trimmed(self.document.text, part.start, part.end)
+            if start < end:
+                starts.append(start)
+                ends.append(end)
+        return starts, ends
 
     def passage(self, start: int, end: int) -> Passage:
         """A slice without white space at its ends."""
         return Passage.trimmed(self.document, start, end, self._entailment)
+
+
+def _text(read: _Read, start: int, end: int) -> str:
+    return read.document.text[start:end]

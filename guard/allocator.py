@@ -1,0 +1,46 @@
+"""The memory allocator of the C library, told to keep what long batches give back: `groundrail.tune()`.
+
+What else makes scoring fast is in the models. Nothing here runs on import.
+"""
+
+import ctypes
+from typing import Any
+
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # as malloc.h numbers them
+
+_LARGEST = 2**31 - 1
+"""`mallopt` takes a C int."""
+
+_LARGEST_MMAP = 32 * 2**20
+"""The highest mmap threshold that every 64-bit glibc takes; some take more."""
+
+_PAD = 256 * 2**20
+"""Bytes taken from the system at a time."""
+
+
+def tune() -> bool:
+    """Let glibc keep large blocks for the next batch instead of giving them back to the system after every use.
+
+    For long batches on a processor, which otherwise spend much of their time in page faults. Raises the thresholds
+    from which freed memory is trimmed and large blocks are mapped one by one, for the whole process and for good: it
+    then stays as large as it has been. Call it once, before models are loaded. What the environment set before the
+    process began (`MALLOC_MMAP_THRESHOLD_` and the like) is overridden.
+
+    Returns: whether it did anything; False where the C library is not glibc.
+    """
+    library = _glibc()
+    if library is None:
+        return False
+    mapped = library.mallopt(_MMAP_THRESHOLD, _LARGEST) or library.mallopt(_MMAP_THRESHOLD, _LARGEST_MMAP)
+    kept = library.mallopt(_TRIM_THRESHOLD, _LARGEST)
+    padded = library.mallopt(_TOP_PAD, _PAD)
+    return bool(mapped and kept and padded)
+
+
+def _glibc() -> Any:
+    """The C library of this process, None where it is another's."""
+    try:
+        library = ctypes.CDLL(None)
+    except (OSError, TypeError):  # Windows has no library of the process
+        return None
+    return library if hasattr(library, "gnu_get_libc_version") and hasattr(library, "mallopt") else None
