@@ -22,7 +22,8 @@ SCALE = ".scale"
 
 
 def load_builtin(device: "str | torch.device | None" = None, dtype: "str | torch.dtype | None" = None) -> "DetailCheck":
-    """The built-in judge: the model under a check of numbers, dates, units and names. `dtype` None takes bfloat16 where the processor multiplies it natively, else float32.
+    """The built-in judge: the model with a hint from missing numbers, dates, units and names. `dtype` None takes bfloat16
+    where the processor multiplies it natively, else float32.
 
     Raises: ModelError if its files are missing from the installation.
     """
@@ -59,7 +60,9 @@ def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
     model = MPNetForSequenceClassification(config)
     model.load_state_dict(weights, assign=True)
     model.to(torch.device(device))  # type: ignore[arg-type]
-    return DetailCheck(CrossEncoderEntailment(model, tokenizer))
+    judge = CrossEncoderEntailment(model, tokenizer)
+    judge.english_only = True
+    return DetailCheck(judge)
 
 
 def restored(stored: "dict[str, Tensor]", dtype: "torch.dtype") -> "dict[str, Tensor]":

@@ -1,5 +1,7 @@
 """Details compared literally, in any spelling; the check lowers scores and never raises them."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given as for_any
@@ -77,12 +79,12 @@ def test_the_model_reads_the_claim_in_the_premises_spelling() -> None:
         assert [claim for _, claim in short.calls[0]] == [read]
 
 
-def test_the_check_multiplies_and_never_raises() -> None:
+def test_the_check_takes_from_the_odds_and_never_raises() -> None:
     plain = FakeEntailment(lambda premise, claim: 0.9)
-    checked = DetailCheck(plain, discount=0.5)
+    checked = DetailCheck(plain, weight=math.log(3))
     pairs = [(PREMISE, "The rent is 1450 euros."), (PREMISE, "It ends on 27 February 2027.")]
-    np.testing.assert_allclose(checked.entailment(pairs), [0.9, 0.9 * 0.25])
-    np.testing.assert_array_equal(DetailCheck(plain, discount=1.0).entailment(pairs), plain.entailment(pairs))
+    np.testing.assert_allclose(checked.entailment(pairs), [0.9, 0.5])  # odds of 9, of 1 with two details missing
+    np.testing.assert_array_equal(DetailCheck(plain, weight=0).entailment(pairs), plain.entailment(pairs))
     assert (checked.max_tokens, checked.threshold) == (plain.max_tokens, plain.threshold)
 
 
@@ -91,15 +93,15 @@ def test_classes_keep_their_sum() -> None:
         def classify(self, pairs: list[tuple[str, str]]) -> np.ndarray:
             return np.tile([0.8, 0.1, 0.1], (len(pairs), 1))
 
-    classes = DetailCheck(ThreeWay(), discount=0.5).classify([(PREMISE, "Pay by Tuesday.")])
-    np.testing.assert_allclose(classes, [[0.4, 0.5, 0.1]])
+    classes = DetailCheck(ThreeWay(), weight=math.log(4)).classify([(PREMISE, "Pay by Tuesday.")])
+    np.testing.assert_allclose(classes, [[0.5, 0.4, 0.1]])
     with pytest.raises(ModelError, match="neutral"):
         DetailCheck(FakeEntailment()).classify([])
 
 
-def test_a_discount_out_of_range_says_so() -> None:
-    with pytest.raises(InputError, match="discount"):
-        DetailCheck(FakeEntailment(), discount=0)
+def test_a_weight_out_of_range_says_so() -> None:
+    with pytest.raises(InputError, match="weight"):
+        DetailCheck(FakeEntailment(), weight=-1)
 
 
 @pytest.mark.parametrize(
