@@ -84,7 +84,7 @@ def test_the_check_takes_from_the_odds_and_never_raises() -> None:
     checked = DetailCheck(plain, weight=math.log(3))
     pairs = [(PREMISE, "The rent is 1450 euros."), (PREMISE, "It ends on 27 February 2027.")]
     np.testing.assert_allclose(checked.entailment(pairs), [0.9, 0.5])  # odds of 9, of 1 with two details missing
-    np.testing.assert_array_equal(DetailCheck(plain, weight=0).entailment(pairs), plain.entailment(pairs))
+    np.testing.assert_allclose(DetailCheck(plain, weight=0).entailment(pairs), plain.entailment(pairs))
     assert (checked.max_tokens, checked.threshold) == (plain.max_tokens, plain.threshold)
 
 
