@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
     from groundrail.entailment.loading import load
     from groundrail.entailment.remote import RemoteEntailment
-    from groundrail.entailment.rules.details import DetailCheck
+    from groundrail.entailment.detail_check import DetailCheck
     from groundrail.entailment.seq2seq import Seq2SeqEntailment
 
 __all__ = [
@@ -29,7 +29,7 @@ __all__ = [
 _HOMES = {
     "CausalEntailment": "causal",
     "CrossEncoderEntailment": "cross_encoder",
-    "DetailCheck": "rules.details",
+    "DetailCheck": "detail_check",
     "EntailmentModel": "base",
     "NLIModel": "base",
     "RemoteEntailment": "remote",

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from groundrail.entailment.rules.details import DetailCheck
+    from groundrail.entailment.detail_check import DetailCheck
 
 SCALE = ".scale"
 
@@ -49,7 +49,7 @@ def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
     from transformers import AutoTokenizer, MPNetConfig, MPNetForSequenceClassification
 
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
-    from groundrail.entailment.rules.details import DetailCheck
+    from groundrail.entailment.detail_check import DetailCheck
 
     with as_file(files(__name__)) as folder:
         if not (folder / "model.safetensors").is_file():

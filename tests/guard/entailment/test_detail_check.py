@@ -11,7 +11,7 @@ from groundrail import InputError, ModelError
 from groundrail.english.details import given
 from groundrail.english.details import missing as missing_details
 from groundrail.english.spelling import respelled
-from groundrail.entailment.rules.details import DetailCheck
+from groundrail.entailment.detail_check import DetailCheck
 from groundrail.testing import FakeEntailment
 
 

@@ -1,1 +1,0 @@
-"""What literal comparison adds to a model's judgement."""
