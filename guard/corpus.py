@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from groundrail.corpus_file import arrow, blocks, ids, rows
 from groundrail.errors import InputError, MissingExtraError
@@ -172,7 +172,8 @@ def _score_on_ray(
         raise MissingExtraError('engine="ray"', "ray") from error
     from groundrail.integrations.ray import score_dataset
 
-    dataset = data.from_arrow_refs([ray.put(_waiting_table(block)) for block in waiting])
+    blocks: list[Any] = [ray.put(_waiting_table(block)) for block in waiting]  # two names of one class, to mypy
+    dataset = data.from_arrow_refs(blocks)
     scored = score_dataset(dataset, scorer, threshold=threshold, workers=workers, gpus=gpus, batch_rows=_BLOCK_ROWS)
     scored.write_parquet(str(folder.resolve()))
 

@@ -60,7 +60,7 @@ class Guard:
         self.generator = None if generator is None else as_generator(generator)
         self.policy = policy or Policy()
         self.claim_of = claim_of
-        self._scorer = _Loaded(*(self._named(each) for each in (scorer, second)), self.policy)
+        self._scorer = _Loaded(self._named(scorer), self._named(second), self.policy)
         self._calls = Calls()
 
     @classmethod

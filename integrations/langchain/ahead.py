@@ -5,7 +5,7 @@ What is text and what a call is up to `groundrail.integrations.langchain.call`.
 """
 
 from collections import deque
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Sequence
 from typing import Any, TypeAlias
 
 from groundrail.deadline import within
@@ -95,8 +95,12 @@ class AsyncAhead(_Ahead):
         if await self.turns_to_tools():
             return
         self._ask(accepted, refused)
-        while (piece := self._piece() or await anext(self._pieces, None)) is not None:
+        while (piece := self._piece() or await self._next()) is not None:
             yield piece
+
+    async def _next(self) -> str | None:
+        written: AsyncIterator[str] = self._pieces
+        return await anext(written, None)
 
     async def turns_to_tools(self) -> bool:
         """As `Ahead`."""

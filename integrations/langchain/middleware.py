@@ -97,7 +97,8 @@ class GroundrailMiddleware(AgentMiddleware[Any, Any]):
                 "check its texts with guard.check(text, source) and leave this middleware out"
             )
         config, listeners = silenced(ensure_config())
-        return _TurnModel(model=request.model, guard=self.guard, callbacks=listeners, **self._options), config
+        options: dict[str, Any] = self._options
+        return _TurnModel(model=request.model, guard=self.guard, callbacks=listeners, **options), config
 
 
 class _TurnModel(GuardedChatModel):
