@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from groundrail.entailment.base import EntailmentModel, NLIModel
     from groundrail.entailment.causal import CausalEntailment
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
+    from groundrail.entailment.detail_check import DetailCheck
     from groundrail.entailment.loading import load
     from groundrail.entailment.remote import RemoteEntailment
-    from groundrail.entailment.detail_check import DetailCheck
     from groundrail.entailment.seq2seq import Seq2SeqEntailment
 
 __all__ = [
