@@ -166,7 +166,7 @@ POLICIES: dict[str, dict[str, Any]] = {
 
 def outcome(broken: Break, policy: str, *, is_async: bool) -> Outcome:
     """Write one answer with this part broken."""
-    more = {} if broken.claim_of is None else {"claim_of": broken.claim_of}
+    more: dict[str, Any] = {} if broken.claim_of is None else {"claim_of": broken.claim_of}
     rules = Policy(**(_DEADLINES | POLICIES[policy] | broken.policy))
     guard = Guard(_Writer(broken), scorer=_Judge(broken), policy=rules, **more)
     try:

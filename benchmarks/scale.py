@@ -46,7 +46,7 @@ def main() -> None:
     prompt = len(tokenizer(PROMPT).input_ids)
     source = " ".join(some_words(draw, options.tokens, CHUNK - prompt))
     claims = [" ".join(draw.choices(WORDS, k=CLAIM)) for _ in range(options.claims)]
-    exact, rounded = t5(len(tokenizer)), t5(len(tokenizer)).to(torch.bfloat16)
+    exact, rounded = t5(len(tokenizer)), t5(len(tokenizer)).bfloat16()
     judges = {name: counting(model, tokenizer) for name, model in (("float32", exact), ("bfloat16", rounded))}
     scorers = {name: ScaleScorer(judge, chunk_tokens=CHUNK - prompt) for name, judge in judges.items()}
     results: dict[str, list[float]] = {}
@@ -133,9 +133,11 @@ def counting(model: T5ForConditionalGeneration, tokenizer: PreTrainedTokenizerFa
 def t5(words: int) -> T5ForConditionalGeneration:
     """T5-small's shape."""
     torch.manual_seed(0)
-    shape = {"d_model": 512, "d_kv": 64, "d_ff": 2048, "num_layers": 6, "num_heads": 8}
-    config = T5Config(vocab_size=max(words, 32128), decoder_start_token_id=0, tie_word_embeddings=True, **shape)
-    return T5ForConditionalGeneration(config).eval()
+    shape: dict[str, Any] = {"d_model": 512, "d_kv": 64, "d_ff": 2048, "num_layers": 6, "num_heads": 8}
+    shape |= {"decoder_start_token_id": 0, "tie_word_embeddings": True}
+    model = T5ForConditionalGeneration(T5Config(vocab_size=max(words, 32128), **shape))
+    model.eval()  # type: ignore[no-untyped-call]
+    return model
 
 
 def flops(length: int, config: T5Config) -> float:
@@ -165,7 +167,7 @@ def word_tokenizer() -> PreTrainedTokenizerFast:
     tokenizer = Tokenizer(WordLevel({word: index for index, word in enumerate(words)}, unk_token="<unk>"))
     tokenizer.pre_tokenizer = WhitespaceSplit()
     tokenizer.post_processor = TemplateProcessing(single="$A </s>", special_tokens=[("</s>", 1)])
-    return PreTrainedTokenizerFast(
+    return PreTrainedTokenizerFast(  # type: ignore[no-untyped-call]
         tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", unk_token="<unk>", model_max_length=CHUNK
     )
 

@@ -27,7 +27,8 @@ def measured(name: str, examples: list[Example], entailment: str | None, out: Pa
     if name == "gain":
         from groundrail.smollm2 import smollm2
 
-        scorer = load_scorer(name, **dict(zip(("model", "tokenizer"), smollm2(), strict=True)))
+        model, tokenizer = smollm2()
+        scorer = load_scorer(name, model=model, tokenizer=tokenizer)
     else:
         scorer = load_scorer(name, counter)
     results = evaluate(

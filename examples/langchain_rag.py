@@ -74,7 +74,7 @@ class TransformersChat(BaseChatModel):
         writing = Thread(target=self.model.generate, kwargs={**prompt, **options})
         writing.start()
         for text in streamer:
-            yield ChatGenerationChunk(message=AIMessageChunk(text))
+            yield ChatGenerationChunk(message=AIMessageChunk(content=text))
         writing.join()
 
 

@@ -107,7 +107,7 @@ def main() -> None:
         with torch.autocast(device, torch.bfloat16):
             logits = model(**{k: v.to(device) for k, v in encoded.items()}).logits
         each = entailment_loss(logits, labels)
-        each.mean().backward()
+        each.mean().backward()  # type: ignore[no-untyped-call]
         torch.nn.utils.clip_grad_norm_(trained, 1.0)
         optimizer.step()
         optimizer.zero_grad(set_to_none=True)

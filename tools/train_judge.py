@@ -187,7 +187,7 @@ def main() -> None:
             with torch.autocast("cpu", torch.bfloat16):
                 logits = logits_of(model, tokenizer, chosen)
             each = loss_of(logits, labels)
-            (each.sum() / len(batch)).backward()
+            (each.sum() / len(batch)).backward()  # type: ignore[no-untyped-call]
             for pair, value in zip(chosen, each.tolist(), strict=True):
                 losses[pair.kind].append(value)
                 losses["all"].append(value)

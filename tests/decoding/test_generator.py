@@ -368,7 +368,7 @@ def test_writing_on_while_judged_changes_no_answer(
 
 
 def test_who_writes_ahead(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
-    def session(writes_ahead: bool | None, temperature: float = 0.0) -> Session:
+    def session(writes_ahead: bool | None, temperature: float = 0.0) -> HFSession:
         sampling = Sampling(temperature=temperature)
         return HFGenerator(model, tokenizer, sampling=sampling, writes_ahead=writes_ahead).start("?", DOCUMENTS)
 

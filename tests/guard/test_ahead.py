@@ -171,7 +171,11 @@ def test_an_error_ahead_comes_in_its_turn() -> None:
         judged.wait(20)
         raise ConnectionError("gone")
 
-    subject = Guard(failing, scorer=Judging(lambda: (judged.set(), time.sleep(0.05))))
+    def judge() -> None:
+        judged.set()
+        time.sleep(0.05)
+
+    subject = Guard(failing, scorer=Judging(judge))
     result = subject.generate("?", SOURCE)
     assert [s.verdict for s in result.sentences] == [Verdict.SUPPORTED, Verdict.ERROR]
     assert result.text == TRUE

@@ -16,6 +16,7 @@ from groundrail.cli import main  # noqa: E402
 from groundrail.corpus import results, score_corpus  # noqa: E402
 from groundrail.corpus_file import blocks, rows  # noqa: E402
 from groundrail.errors import InputError, ScoringError  # noqa: E402
+from groundrail.rows import Row  # noqa: E402
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer  # noqa: E402
 from groundrail.scoring.scale.scorer import ScaleScorer  # noqa: E402
 from groundrail.testing import FakeEntailment  # noqa: E402
@@ -69,7 +70,7 @@ def test_memory_is_that_of_a_block_however_long_the_corpus(suffix, tmp_path) -> 
 @SUFFIXES
 def test_errors_of_an_earlier_run_are_tried_again_and_no_row_is_there_twice(suffix, tmp_path, capsys) -> None:
     source = [f"Room {n} is let." for n in range(30)]
-    some = [{"id": str(n), "claim": f"Room {n} is let.", "source": source} for n in range(150)]
+    some: list[Row] = [{"id": str(n), "claim": f"Room {n} is let.", "source": source} for n in range(150)]
     file, out = written(tmp_path / f"corpus.{suffix}", some), tmp_path / "out"
     broken = {f"Room {n} is let." for n in (3, 70, 71, 149)}
     asked: list[str] = []

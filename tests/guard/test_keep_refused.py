@@ -132,7 +132,7 @@ class Talking(FakeListChatModel):
 
     def _stream(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> Any:
         for letter in TRUE + FALSE:
-            message = AIMessageChunk(letter, response_metadata={"logprobs": {"content": MARK}, "refusal": MARK})
+            message = AIMessageChunk(content=letter, response_metadata={"logprobs": {"content": MARK}, "refusal": MARK})
             yield ChatGenerationChunk(message=message, generation_info={"logprobs": MARK})
         if run_manager is not None:
             run_manager.on_llm_new_token(MARK)
@@ -181,7 +181,8 @@ def test_langsmith_where_the_environment_turns_it_on(monkeypatch: pytest.MonkeyP
 
     for traced in (True, False):
         given: Any = (tracing_is_enabled() for _ in range(1))
-        assert list(quietly({}, given, traced=traced)) == [traced]
+        passed: list[Any] = list(quietly({}, given, traced=traced))
+        assert passed == [traced]
     assert tracing_is_enabled()
 
 

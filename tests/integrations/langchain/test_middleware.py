@@ -26,7 +26,7 @@ from groundrail.testing import FakeEntailment
 SOURCE = "The rent is 950 euros a month. Pets are not allowed."
 TRUE, FALSE, ALSO_TRUE = "The rent is 950 euros. ", "The rent is 990 euros. ", "Pets are not allowed."
 SECRET = "990 euros"
-QUESTION = {"messages": [HumanMessage("How much is the rent?")]}
+QUESTION: Any = {"messages": [HumanMessage("How much is the rent?")]}
 WAYS = ["plain", "async"]
 
 

@@ -94,7 +94,8 @@ def test_a_real_agent_is_guarded(example: ModuleType) -> None:
     agent = create_agent(Calling(model=model, tokenizer=tokenizer, max_new_tokens=25), [read], middleware=[guarding])
     final: list[BaseMessage] = []
     shown = ""
-    for mode, piece in agent.stream({"messages": [HumanMessage(QUESTION)]}, stream_mode=["messages", "values"]):
+    pieces: Iterator[Any] = agent.stream({"messages": [HumanMessage(QUESTION)]}, stream_mode=["messages", "values"])
+    for mode, piece in pieces:
         if mode == "values":
             final = piece["messages"]
         elif isinstance(piece[0], AIMessage):
