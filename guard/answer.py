@@ -83,7 +83,7 @@ class Answer:
             verdict=Verdict.UNSUPPORTED,
             conflict=score.conflict,
             findings=found,
-            reason=_why(score, found, sentence.text),
+            reason=_why(score, found),
         )
 
     def failed(self, sentence: Sentence, verdict: Verdict, reason: str, seconds: float = 0.0) -> CheckedSentence:
@@ -219,14 +219,9 @@ class Answer:
             return self.failed(sentence, Verdict.ERROR, _told(error), seconds)
 
 
-def _why(score: Score, found: Sequence[Finding], sentence: str) -> str:
-    """What a reader is told of a sentence that is not supported."""
-    details = [
-        f"“{sentence[f.start : f.end]}” instead of “{f.given.text}”"
-        if f.given
-        else f"no “{sentence[f.start : f.end]}” there"
-        for f in found
-    ]
+def _why(score: Score, found: Sequence[Finding]) -> str:
+    """What a reader is told of a sentence that is not supported, in none of its own words: they may be kept back."""
+    details = [f"there it is “{detail.given.text}”" for detail in found if detail.given]
     told = [*details, *([] if score.note is None else [score.note])]
     aside = f" ({'; '.join(told)})" if told else ""
     if score.conflict is not None:

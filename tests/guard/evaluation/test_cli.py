@@ -181,8 +181,10 @@ def test_calibrate_prints_both_errors_and_writes_a_map(groundrail, data, tmp_pat
     printed = capsys.readouterr().out
     assert "unsupported sentences let out" in printed
     assert "supported sentences held back" in printed
-    with pytest.raises(InputError, match="add --map"):
-        groundrail(*arguments, "--save-map", path)
+    assert groundrail(*arguments, "--save-map", path) == 0
+    kept = Calibration.load(path)
+    assert (kept.method, kept.scorer) == ("none", "OverlapScorer")
+    assert f"threshold: {kept.threshold:.6g}" in capsys.readouterr().out
 
 
 def test_calibrate_wants_one_target(groundrail, data, capsys):

@@ -34,12 +34,14 @@ def test_every_key_reaches_the_policy(tmp_path: Path) -> None:
             calibration = "map.json"
             keep_refused = false
             longest_sentence = 500
+            doubt = [0.3, 0.8]
             """,
         )
     )
     facts = policy.model_dump(exclude={"stop", "calibration"})
     assert facts == {
         "threshold": 0.7,
+        "doubt": (0.3, 0.8),
         "fallback": "abstain",
         "on_error": "open",
         "on_no_source": "open",
@@ -71,7 +73,7 @@ def test_an_empty_file_is_the_default(tmp_path: Path) -> None:
         ("attempts = 0", "attempts is 0"),
         ("attempts = true", "attempts is True"),
         ("retry_seconds = -1", "retry_seconds"),
-        ('fallback = "shout"', "drop, flag, abstain, raise"),
+        ('fallback = "shout"', "drop, flag, quote, abstain, raise"),
         ('on_error = "ajar"', "on_error"),
         ("deadline = 0", "deadline"),
         ("threshold = ", "is not TOML"),
