@@ -40,6 +40,7 @@ bench: install
 
 # The package is installed as users get it, not editable: tests and type checker see the same files.
 install: $(VENV)/.dependencies
+	@rm -rf build # or modules that are gone would be installed again
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall .
 
 $(VENV)/.dependencies: pyproject.toml $(CONSTRAINTS)
