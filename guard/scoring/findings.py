@@ -15,7 +15,12 @@ def findings(sentence: str, nearest: Citation | None) -> tuple[Finding, ...]:
     if nearest is None:
         return ()
     found = sorted(missing(nearest.text, sentence), key=lambda each: each.start)
-    return tuple(_finding(each, sentence, nearest) for each in found)
+    return tuple(_finding(each, sentence, nearest) for each in found if not _opens(each.kind, each.start, sentence))
+
+
+def _opens(kind: object, start: int, text: str) -> bool:
+    """Whether it is a number that a line begins with, as clauses and points do: 3.2 says nothing of the rent."""
+    return kind == "number" and not text[:start].strip()
 
 
 def _finding(each: Missing, sentence: str, nearest: Citation) -> Finding:
@@ -38,7 +43,11 @@ def _rivals(each: Missing, sentence: str, premise: str) -> Iterator[Mention]:
     mine = next((mention for mention in own if (mention.start, mention.end) == (each.start, each.end)), None)
     for other in mentions(premise) if mine else ():
         alike = mine is not None and _sort(other) == _sort(mine)
-        if alike and all(other.meaning != mention.meaning for mention in own):
+        if (
+            alike
+            and not _opens(other.meaning[0], other.start, premise)
+            and all(other.meaning != mention.meaning for mention in own)
+        ):
             yield other
 
 
