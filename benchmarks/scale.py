@@ -1,10 +1,12 @@
 """SCALE's speed: the authors' package and groundrail on the same random T5, the same source and claims, interleaved.
 
     python benchmarks/scale.py --tokens 6000 --claims 4 --repeats 3
+    python benchmarks/scale.py --tokens 3000 --claims 1 --profile
 
 Prints processor seconds (medians) and their ratio to the package's, beside what the machine would need if it
 multiplied matrices and did nothing else. Weights are random, so nothing is said about quality. "decision" is
-`Reader.decide` at a threshold that the nearest chunk reaches, with the citation, one claim at a time.
+`Reader.decide` at a threshold that the nearest chunk reaches, with the citation, one claim at a time. `--profile` prints
+which of torch's operations take groundrail's time instead.
 """
 
 import argparse
@@ -14,6 +16,7 @@ import random
 import statistics
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import torch
@@ -40,6 +43,7 @@ def main() -> None:
     parser.add_argument("--claims", type=int, default=4)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--profile", action="store_true", help="where the time goes, and no comparison")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     tokenizer, draw = word_tokenizer(), random.Random(0)
@@ -61,6 +65,10 @@ def main() -> None:
         found = scorers[name].best_chunks(claims, source)
         results[f"groundrail, {name}"] = [chunk.score for chunk in found]
 
+    if options.profile:
+        for name in scorers:
+            profiled(name, partial(ours, name))
+        return
     thresholds = {name: nearest(scorer, claims, source) for name, scorer in scorers.items()}
 
     def decided(name: str) -> None:
@@ -107,6 +115,22 @@ def main() -> None:
         print(
             f"| {name} | {median:.2f} | {base / median:.2f} | {' | '.join(cost)} | {'' if apart is None else f'{apart:.1g}'} |"
         )
+
+
+def profiled(name: str, run: Callable[[], None]) -> None:
+    """Print each operation's own share of the time, and what is left for everything else."""
+    run()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
+        started = time.perf_counter()
+        run()
+        whole = 1e6 * (time.perf_counter() - started)
+    found = sorted(profile.key_averages(), key=lambda event: event.self_cpu_time_total, reverse=True)
+    print(f"\n{name}: {whole / 1e6:.2f} s\n\n| operation | calls | share |\n| --- | --- | --- |")
+    for event in found[:8]:
+        print(f"| {event.key} | {event.count} | {event.self_cpu_time_total / whole:.1%} |")
+    rest = whole - sum(event.self_cpu_time_total for event in found)
+    print(f"| other operations | | {sum(event.self_cpu_time_total for event in found[8:]) / whole:.1%} |")
+    print(f"| not torch | | {rest / whole:.1%} |")
 
 
 def some_words(draw: random.Random, wanted: int, size: int) -> list[str]:

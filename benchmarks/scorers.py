@@ -11,11 +11,11 @@ import statistics
 from pathlib import Path
 
 from groundrail.entailment import load as load_entailment
-from groundrail.evaluation.cli import sample
 from groundrail.evaluation.counting import counted
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.run import evaluate
+from groundrail.evaluation.sampling import sample
 from groundrail.evaluation.summary import Summary, summarise
 from groundrail.scoring.base import Scorer
 from groundrail.scoring.registry import SCORERS, load_scorer, needs_entailment

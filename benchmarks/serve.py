@@ -12,10 +12,12 @@ import argparse
 import asyncio
 import json
 import re
+import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -129,7 +131,7 @@ async def load(address: str, clients: int, seconds: float, seen: Seen, server: i
     watching = asyncio.create_task(watch())
     await asyncio.gather(*(one(number) for number in range(clients)))
     watching.cancel()
-    return memory
+    return [*memory, resident(server)]
 
 
 def resident(process: int) -> int:
@@ -162,7 +164,8 @@ def measure_server(options: argparse.Namespace) -> int:
         server = subprocess.Popen([sys.executable, "-m", "groundrail.cli", *serve], stderr=subprocess.PIPE, text=True)
         try:
             address = next(m[1] for line in server.stderr or () if (m := re.search(r"serving on (\S+)/", line)))
-            seen, started = Seen(), time.monotonic()
+            threading.Thread(target=shutil.copyfileobj, args=(server.stderr, sys.stderr), daemon=True).start()
+            seen = Seen()
             asyncio.run(load(address, 1, 2, Seen(), server.pid))  # the first answers warm everything up
             started = time.monotonic()
             memory = asyncio.run(load(address, options.clients, options.seconds, seen, server.pid))
@@ -182,9 +185,10 @@ def measure_server(options: argparse.Namespace) -> int:
     print(f"  true released    {seen.released[True]} of {seen.written[True]}")
     print(f"  false released   {seen.released[False]} of {seen.written[False]}")
     print(f"  model calls      {calls:.0f}, {pairs / max(1, calls):.1f} pairs each")
-    quarter = max(1, len(memory) // 4)
-    early, late = max(memory[quarter : 2 * quarter] or memory), max(memory[-quarter:])
-    print(f"  server's memory  {memory[0]} MiB at first, {early} in the second quarter, {late} in the last")
+    half = memory[len(memory) // 2]
+    print(
+        f"  server's memory  {memory[0]} MiB at the start, {half} halfway, {memory[-1]} at the end, {max(memory)} at most"
+    )
     print(f"  cross-talk, lost or doubled sentences, errors: {len(seen.faults)}")
     for fault in seen.faults[:5]:
         print(f"    {fault}")

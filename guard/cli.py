@@ -135,8 +135,8 @@ def _check(options: argparse.Namespace) -> int:
     answer, documents = _read(options.answer), as_documents(_documents(options.source))
     if is_blank(answer):
         raise InputError("the answer is empty: there is nothing to check")
-    with _progress("checking") as report:
-        result = _guard(options, report=report).check(answer, documents)
+    with _progress("checking"):
+        result = _guard(options).check(answer, documents)
     if options.html is not None:
         from groundrail.report.html import save
 
@@ -214,22 +214,14 @@ def _demo(options: argparse.Namespace) -> int:
     return run(_console())
 
 
-def _guard(
-    options: argparse.Namespace, generator: object = None, report: Callable[[int, int], None] | None = None
-) -> "Guard":
-    from groundrail.entailment import load
-    from groundrail.entailment.base import EntailmentModel
-    from groundrail.entailment.reporting import Reporting
+def _guard(options: argparse.Namespace, generator: object = None) -> "Guard":
     from groundrail.guard import Guard
     from groundrail.policy import Policy
-    from groundrail.scoring.registry import DEFAULT, load_scorer
+    from groundrail.scoring.registry import as_scorer
 
     if options.threshold is not None and not math.isfinite(options.threshold):
         raise InputError(f"--threshold is {options.threshold}; pass a number")
-    judge: EntailmentModel = load(options.entailment)
-    if report is not None:
-        judge = Reporting(judge, report)
-    scorer = load_scorer(DEFAULT if options.entailment is None else "scale", judge)
+    scorer = as_scorer(options.entailment)
     return Guard(generator, scorer=scorer, policy=Policy(threshold=options.threshold))  # type: ignore[arg-type]
 
 
@@ -252,14 +244,23 @@ def _status(doing: str):  # type: ignore[no-untyped-def]
 
 @contextmanager
 def _progress(doing: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error, shown on terminals only: call it with the steps done and the steps in all."""
+    """Bars on standard error, shown on terminals only: what is yielded moves the upper one, called with steps done and
+    in all; the lower one is that of the stage which the work is at by itself.
+    """
     from rich.console import Console
     from rich.progress import Progress
 
+    from groundrail.progress import heard_by
+
     screen = Console(stderr=True)
     with Progress(console=screen, transient=True, disable=not screen.is_terminal) as bar:
-        task = bar.add_task(doing, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+        whole, stage = bar.add_task(doing, total=None), bar.add_task("", visible=False)
+
+        def show(name: str, done: int, total: int) -> None:
+            bar.update(stage, description=name, completed=done, total=total, visible=True)
+
+        with heard_by(show):
+            yield lambda done, total: bar.update(whole, completed=done, total=total)
 
 
 def _documents(names: Sequence[str]) -> list[Document]:

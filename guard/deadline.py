@@ -2,7 +2,8 @@
 
 A thread cannot be stopped. What is late is left behind: it runs to its end, its outcome goes to `late`, and only so
 many may be left behind at once. At the interpreter's end those still running are told to stop and get a moment to
-come back, since a thread that is cut off inside native code takes the process down with it.
+come back, since a thread that is cut off inside native code takes the process down with it. Threads that wait for a
+call end with the `Calls` that keeps them.
 """
 
 import asyncio
@@ -12,6 +13,7 @@ import ctypes
 import queue
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future, wait
 from typing import Any, TypeVar
@@ -46,6 +48,7 @@ class Calls:
         self._idle: list[_Thread] = []
         self._left: set[_Thread] = set()
         self._lock = threading.Lock()
+        weakref.finalize(self, _dismiss, self._idle).atexit = False
 
     @property
     def left(self) -> int:
@@ -132,11 +135,14 @@ _running: set["_Thread"] = set()
 
 
 class _Thread:
-    """One thread that makes one call after another; `free` is told of every end."""
+    """One thread that makes one call after another; `free` is told of every end, and where it is gone, the thread ends.
+
+    It keeps nobody alive while it waits.
+    """
 
     def __init__(self, free: "Callable[[_Thread], None]") -> None:
-        self._free = free
-        self._jobs: queue.SimpleQueue[Callable[[], None]] = queue.SimpleQueue()
+        self._free = weakref.WeakMethod(free)
+        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self.idle = threading.Event()
         self._thread = threading.Thread(target=self._work, daemon=True, name="groundrail-call")
         self._thread.start()
@@ -171,11 +177,30 @@ class _Thread:
         _running.discard(self)
         self.idle.set()
         settle(value)
-        self._free(self)
+        free = self._free()
+        if free is None:
+            self.dismiss()
+        else:
+            free(self)
+
+    def dismiss(self) -> None:
+        """Make no more calls: the thread ends after those it has."""
+        self._jobs.put(None)
 
     def _work(self) -> None:
-        while True:
-            self._jobs.get()()
+        while self._next():
+            pass
+
+    def _next(self) -> bool:
+        job = self._jobs.get()
+        if job is not None:
+            job()
+        return job is not None
+
+
+def _dismiss(idle: list[_Thread]) -> None:
+    for thread in idle:
+        thread.dismiss()
 
 
 class _Exiting(BaseException):

@@ -1,7 +1,7 @@
 """Sentence boundaries with exact character offsets, for a whole text and for one that is still being written.
 
-Whether a full stop ends a sentence is asked of `groundrail.english.full_stops`, one boundary at a time; lines
-(bullets, headings, tables, code fences, blank lines) are ours. So every boundary depends on a bounded right context, and `split` is a
+Whether a full stop ends a sentence is asked of `groundrail.english.full_stops`, one boundary at a time, and whether
+a line break does of `groundrail.lines`. So every boundary depends on a bounded right context, and `split` is a
 `Stream` fed once: streaming in any pieces gives the same sentences. What a sentence is worth checking for
 belongs to `groundrail.guard`.
 """
@@ -9,10 +9,10 @@ belongs to `groundrail.guard`.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
 
-from groundrail.english.full_stops import CLOSING, EMOJI, OPENING, is_full_stop
+from groundrail.english.full_stops import CLOSING, EMOJI, is_full_stop
 from groundrail.errors import InputError
+from groundrail.lines import BLANK, NEWLINES, Line, break_ends, fence_end, line_kind, line_starts
 
 LONGEST = 2000
 """Characters after which a text without boundary is cut: more than models of 512 tokens read of a claim."""
@@ -26,14 +26,6 @@ _MARGIN = 64
 _WORD = 40
 """A following word is judged by this many characters at most, so that no word can hold a sentence back."""
 
-_MARK = 9
-"""Longest bullet, number or heading mark: a line whose first word is longer has none."""
-
-_SHORT_LINE = 40
-"""A line shorter than this, followed by a capital, was ended on purpose and not wrapped."""
-
-_NL = r"\n\r\v\f\x85\u2028\u2029"
-_BLANK = rf"[^\S{_NL}]"
 _WIDE = "。！？｡"
 _STOPS = ".!?…‼⁇⁈⁉।॥؟۔"
 STOPS = _STOPS + _WIDE
@@ -46,23 +38,15 @@ _CANDIDATE = re.compile(
     rf"(?<![{_STOPS}{_WIDE}])(?:(?P<wide>[{_STOPS}]{{0,3}}[{_WIDE}][{_STOPS}{_WIDE}]*+)"
     rf"|(?P<stop>[{_STOPS}]++))"
     rf"{_AFTER}"
-    rf"(?P<gap>(?(wide)(?:\s++|(?!\[))|(?:{_BLANK}+[{EMOJI}]{{1,16}}(?=\s))*\s+))"
+    rf"(?P<gap>(?(wide)(?:\s++|(?!\[))|(?:{BLANK}+[{EMOJI}]{{1,16}}(?=\s))*\s+))"
     # or a line break
-    rf"|(?<!{_BLANK})(?P<line>{_BLANK}*[{_NL}]\s*)"
+    rf"|(?<!{BLANK})(?P<line>{BLANK}*[{NEWLINES}]\s*)"
 )
-_NEWLINE = re.compile(rf"\r\n|[{_NL}]")
-_FENCE = re.compile(r"`+|~+")
 _SPACE = re.compile(r"\s*")
 _BREAK = re.compile(r"\s")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _UNSETTLED = re.compile(rf"[\s{re.escape(_STOPS + _WIDE + CLOSING)}{EMOJI}\[\d]")
 _WORD_AHEAD = re.compile(rf"\S{{0,{_WORD}}}")
-_LINE_MARK = re.compile(
-    rf"{_BLANK}*(?:"
-    r"(?P<item>(?:[-+*•‣◦▪·–]|\(?\d{1,3}(?:\.\d{1,2})?[.)]|\(?(?:[A-Za-z]|[ivx]{2,4})\))(?=\s|\Z))"
-    r"|(?P<alone>#{1,6}(?=\s|\Z)|\||[-=*_]{3,8}(?=\s|\Z)|[-=]{9})"
-    rf"|(?P<fence>`{{3,}}(?=[^`{_NL}]*[{_NL}])|~{{3,}}(?=[^{_NL}]*[{_NL}])))"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +58,13 @@ class Sentence:
     end: int
 
 
-class _Line(Enum):
-    PLAIN = "text that may go on in the next line"
-    ITEM = "a bullet or a numbered point, which goes on only in indented lines"
-    ALONE = "a heading, a table row or a rule: one line, one sentence"
-    FENCE = "a fenced code block, up to its closing fence"
-
-
 @dataclass(frozen=True, slots=True)
 class _Place:
     """Where a sentence starts, and what is known of its line. Offsets count from the first feed."""
 
     start: int
     line: int
-    kind: _Line | None
+    kind: Line | None
 
 
 def split(text: str, longest: int = LONGEST) -> list[Sentence]:
@@ -206,7 +183,7 @@ class Stream:
         """Where to cut a sentence that is too long; what follows counts as plain text of a new line."""
         limit = self._begin + self._longest
         spaces = [space.end() for space in _BREAK.finditer(self._text, self._begin + self._longest // 2, limit)]
-        self._kind = _Line.PLAIN
+        self._kind = Line.PLAIN
         self._line = end = spaces[-1] if spaces else limit
         return end
 
@@ -222,7 +199,7 @@ class Stream:
         """End of the sentence at `_begin`, or None while later text can move it or the text ends first."""
         if not self._entered and not self._enter(final):
             return None
-        if self._kind is _Line.FENCE:
+        if self._kind is Line.FENCE:
             return self._fence_end(final)
         for match in _CANDIDATE.finditer(self._text, self._scan):
             if match.end() == len(self._text):
@@ -249,11 +226,11 @@ class Stream:
         start = first.end() if first else self._begin
         if start == len(self._text):
             return False
-        breaks = list(_NEWLINE.finditer(self._text, self._begin, start))
-        line = breaks[-1].end() if breaks else self._line
+        lines = line_starts(self._text, self._begin, start)
+        line = lines[-1] if lines else self._line
         kind = self._kind
-        if breaks or kind is None:
-            kind = _line_kind(self._text, max(line, self._begin), final)
+        if lines or kind is None:
+            kind = line_kind(self._text, max(line, self._begin), final)
             if kind is None:
                 return False
         self._line, self._kind, self._scan, self._entered = line, kind, start, True
@@ -261,31 +238,28 @@ class Stream:
 
     def _fence_end(self, final: bool) -> int | None:
         """End of the white space after the closing fence; a block that is never closed goes on to the end."""
-        opening = _FENCE.match(self._text, self._scan)
-        fence = opening[0] if opening else "```"
-        closing = re.compile(rf"[{_NL}]{_BLANK}*{fence}{fence[0]}*{_BLANK}*[{_NL}]\s*")
-        match = closing.search(self._text, self._scan)
-        if match is None or match.end() == len(self._text):
+        end = fence_end(self._text, self._scan)
+        if end is None or end == len(self._text):
             return None
-        self._line, self._kind = match.end(), None
-        return match.end()
+        self._line, self._kind = end, None
+        return end
 
     def _ends(self, match: re.Match[str], final: bool) -> bool | None:
         """Whether the sentence ends at this candidate; None if that is not known yet."""
         before, after = match.span("line" if match["line"] is not None else "gap")
-        breaks = list(_NEWLINE.finditer(self._text, before, after))
+        lines = line_starts(self._text, before, after)
         line, kind, ends = self._line, self._kind, False
-        if breaks:
-            line = breaks[-1].end()
-            ends = len(breaks) > 1
-            kind = None if ends else _line_kind(self._text, line, final)
+        if lines:
+            line = lines[-1]
+            ends = len(lines) > 1
+            kind = None if ends else line_kind(self._text, line, final)
             if kind is None and not ends:
                 return None
             if kind is not None:
                 ends = self._line_ends(before, line, after, kind)
-                if kind is _Line.PLAIN and self._kind is _Line.ITEM and not ends:
-                    kind = _Line.ITEM
-        if not ends and match["line"] is None and self._kind is not _Line.ALONE:
+                if kind is Line.PLAIN and self._kind is Line.ITEM and not ends:
+                    kind = Line.ITEM
+        if not ends and match["line"] is None and self._kind is not Line.ALONE:
             if match["wide"]:
                 ends = True
             elif (word := _word(self._text, after, final)) is None:
@@ -295,34 +269,12 @@ class Stream:
         self._line, self._kind = line, kind
         return ends
 
-    def _line_ends(self, before: int, line: int, after: int, following: _Line) -> bool:
+    def _line_ends(self, before: int, line: int, after: int, following: Line) -> bool:
         """Whether one line break, with text up to `before` and from `after`, ends a sentence by itself."""
-        if following is not _Line.PLAIN or self._kind is _Line.ALONE:
-            return True
-        if self._kind is _Line.ITEM:
-            return after - line < 2 and "\t" not in self._text[line:after]
-        if self._text[before - 1] in ":：":
-            return True
-        capital = self._text[after : after + 4].split()[0].lstrip(OPENING)[:1].isupper()
-        return capital and before - self._line < _SHORT_LINE
-
-
-def _line_kind(text: str, line: int, final: bool) -> _Line | None:
-    """What the line from `line` on is; None while its first word can still become a mark."""
-    start = line
-    while start < len(text) and text[start].isspace():
-        start += 1
-    word = text[start : start + _MARK]
-    if not final and len(word) < _MARK and not any(map(str.isspace, word)):
-        return None
-    if not final and word.startswith(("```", "~~~")) and not _NEWLINE.search(text, start):
-        return None
-    match = _LINE_MARK.match(text, line)
-    if match is None:
-        return _Line.PLAIN
-    if match["item"]:
-        return _Line.ITEM
-    return _Line.ALONE if match["alone"] else _Line.FENCE
+        text = self._text
+        return break_ends(
+            self._kind, before - self._line, text[before - 1], following, text[line:after], text[after : after + 4]
+        )
 
 
 def _word(text: str, start: int, final: bool) -> str | None:

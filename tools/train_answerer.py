@@ -13,87 +13,19 @@ questions gets a text without the answer: another passage, or the same without t
 import argparse
 import json
 import random
-import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from pairs import Pair, load_pool
+from pairs import load_pool
+from questions import Asked, from_claims, from_multirc, placed, squad
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
 from groundrail import sentences
-from groundrail.scoring.q2.candidates import Kind, candidates
-from groundrail.scoring.q2.questions import TemplateQuestions
 
 MAX_WORDS = 160
-TWO_CLASS_TEMPLATES = {"hans_ketm", "help", "med", "breaking_nli", "dnc_factuality", "joci", "conjnli"}
-FIGURES = (
-    (re.compile(r"\bhow (?:much|many)\b", re.IGNORECASE), {Kind.AMOUNT, Kind.NUMBER}),
-    (re.compile(r"\b(?:what|which) (?:year|date)\b|\bwhen\b", re.IGNORECASE), {Kind.YEAR, Kind.DATE}),
-    (re.compile(r"^who\b", re.IGNORECASE), {Kind.NAME}),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """A question about a text; `text[start:end]` is the answer, an empty slice at 0 where there is none."""
-
-    question: str
-    text: str
-    start: int
-    end: int
-
-
-def placed(question: str, answer: str, text: str) -> Asked | None:
-    """The question with its answer's place; None where the text has the answer not at all or more than once."""
-    found = list(re.finditer(rf"(?<!\w){re.escape(answer)}(?!\w)", text, re.IGNORECASE))
-    return Asked(question, text, *found[0].span()) if len(found) == 1 else None
-
-
-def from_claims(pool: Sequence[Pair], rng: random.Random) -> Iterator[Asked]:
-    """Questions by template about entailed claims, answered from the premise."""
-    ask = TemplateQuestions()
-    for pair in pool:
-        if (
-            pair.label != "entailment"
-            or pair.kind in TWO_CLASS_TEMPLATES
-            or not 8 <= len(pair.premise.split()) <= MAX_WORDS
-        ):
-            continue
-        spans = [span for span in candidates(pair.claim) if pair.claim.strip() != span.text]
-        for span in rng.sample(spans, min(2, len(spans))):
-            ((question,),) = ask.questions(pair.claim, [span])
-            asked = placed(question, span.text, pair.premise)
-            if asked is not None:
-                yield asked
-
-
-def from_multirc(pool: Sequence[Pair]) -> Iterator[Asked]:
-    """MultiRC's right answers that the passage holds word for word."""
-    for pair in pool:
-        question, mark, answer = pair.claim.rpartition("?")
-        if pair.kind == "multirc" and pair.label == "entailment" and mark and answer.strip(" ."):
-            asked = placed(question + mark, answer.strip(" ."), pair.premise)
-            if asked is not None and len(answer.split()) <= 12:
-                yield asked
-
-
-def from_squad(path: Path) -> Iterator[Asked]:
-    """SQuAD's questions after a figure or a person where the answer's sentence leaves one choice."""
-    rows = json.loads(path.read_text(encoding="utf-8"))
-    for question, text in zip(rows["questions"], rows["answers"], strict=True):
-        kinds = next((kinds for pattern, kinds in FIGURES if pattern.search(question)), set())
-        said = set(re.findall(r"\w+", question.lower()))
-        spans = [
-            span
-            for span in candidates(text)
-            if span.kind in kinds and not said.intersection(re.findall(r"\w+", span.text.lower()))
-        ]
-        if len(spans) == 1:
-            yield Asked(question, text, spans[0].start, spans[0].end)
 
 
 def surrounded(asked: Asked, others: Sequence[str], rng: random.Random) -> Asked:
@@ -104,11 +36,7 @@ def surrounded(asked: Asked, others: Sequence[str], rng: random.Random) -> Asked
         words += len(other.split())
         if words > MAX_WORDS:
             break
-        if rng.random() < 0.5:
-            shift = len(other) + 1
-            asked = replace(asked, text=f"{other} {asked.text}", start=asked.start + shift, end=asked.end + shift)
-        else:
-            asked = replace(asked, text=f"{asked.text} {other}")
+        asked = asked.beside(other, before=rng.random() < 0.5)
     return asked
 
 
@@ -131,9 +59,13 @@ def examples(data: Path, limit: int | None, rng: random.Random) -> list[Asked]:
     pool = pool[:limit]
     others = [pair.premise for pair in pool if 8 <= len(pair.premise.split()) <= 60]
     made = {
-        "claims": list(from_claims(pool, rng)),
+        "claims": list(from_claims(pool, rng, MAX_WORDS)),
         "multirc": list(from_multirc(pool)),
-        "squad": list(from_squad(data / "squad_questions.json"))[:limit],
+        "squad": [
+            asked
+            for row in squad(data / "squad_questions.json")[:limit]
+            if row.answer and (asked := placed(row.question, row.answer, row.sentence))
+        ],
     }
     rows = []
     for found in made.values():

@@ -20,6 +20,7 @@ from groundrail.entailment.prefixes import Prefixes
 from groundrail.entailment.seq2seq import TEMPLATE
 from groundrail.errors import InputError, ModelError
 from groundrail.pretrained import load_pretrained
+from groundrail.progress import step
 
 _SEAMS = 8
 """Tokens kept free because premise and claim may tokenize a little longer inside the prompt than alone."""
@@ -128,6 +129,7 @@ class CausalEntailment(EntailmentModel):
                     logits = self._prefixes.last_logits(prefix, [suffixes[place] for place in batch])
                     yes = torch.softmax(logits[:, self._answers].float(), dim=-1)[:, 0]
                     results[[indices[place] for place in batch]] = yes.double().cpu().numpy()
+                    step(len(batch))
         return results
 
     def _prefix(self, premise: str) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, Wrapped
 from groundrail.errors import InputError
+from groundrail.progress import step
 
 
 class Remembered(Wrapped):
@@ -34,6 +35,7 @@ class Remembered(Wrapped):
         names = [_digest(pair) for pair in pairs]
         found = self._recalled(names)
         asked = {name: pair for name, pair in zip(names, pairs, strict=True) if name not in found}
+        step(len(pairs) - len(asked))
         if asked:
             answers = self.model.entailment(list(asked.values()))
             found |= zip(asked, map(float, answers), strict=True)

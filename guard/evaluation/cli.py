@@ -1,44 +1,36 @@
 """`groundrail eval` and `groundrail calibrate`: arguments in, tables, JSON and pictures out.
 
-Only parsing and printing; the work is done by the neighbours. `groundrail.cli` adds these two commands to
-its own and turns errors into messages.
+Only parsing and printing; the work is done by the neighbours. What the arguments name is built by
+`groundrail.evaluation.arguments`. `groundrail.cli` adds these two commands to its own and turns errors into messages.
 """
 
 import argparse
 import json
-import random
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundrail.entailment.loading import load as load_entailment
 from groundrail.errors import InputError
+from groundrail.evaluation.arguments import Named, add_arguments, named_scorer, read_claims
 from groundrail.evaluation.calibration import Calibration, choose_threshold, fit_calibration
-from groundrail.evaluation.counting import CountingEntailment, counted
 from groundrail.evaluation.examples import Example
-from groundrail.evaluation.formats import FORMATS
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.metrics import best_balanced_accuracy
 from groundrail.evaluation.run import Result, evaluate, read_results
 from groundrail.evaluation.summary import Summary, labelled, match, summarise
 from groundrail.evaluation.tables import console, print_summaries, print_threshold
-from groundrail.scoring.base import Scorer
-from groundrail.scoring.registry import DEFAULT, SCORERS, UNITS, load_scorer, needs_entailment, settings_of
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
-
-_OF_MODELS = ("max_length", "batch_tokens", "device", "dtype")
 
 
 def add_eval_parser(subparsers: "Subparsers") -> None:
     """Add `eval`, with `run_eval` as its `run` default."""
     parser = subparsers.add_parser("eval", help="measure a scorer on benchmark files")
     parser.add_argument("--data", nargs="+", required=True, type=Path, metavar="FILE")
-    _add_scoring(parser)
+    add_arguments(parser)
     parser.add_argument("--threshold", type=float, help="where F1 and accuracy are taken (the scorer's own)")
     parser.add_argument("--bins", type=int, default=10, help="bins of the calibration error")
     parser.add_argument("--plots", type=Path, metavar="DIR", help="calibration, ROC and precision-recall as PNG")
@@ -68,45 +60,8 @@ def add_calibrate_parser(subparsers: "Subparsers") -> None:
         metavar="FILE",
         help="write threshold and map for a Policy to load, with the scorer that they hold for",
     )
-    _add_scoring(parser)
+    add_arguments(parser)
     parser.set_defaults(run=run_calibrate)
-
-
-def _add_scoring(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--scorer", choices=tuple(SCORERS), default=DEFAULT)
-    parser.add_argument("--entailment", metavar="ID", help="model id or folder (the built-in judge)")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help=f"a setting of the scorer, such as k=3, or of the model ({', '.join(_OF_MODELS)}); may be repeated",
-    )
-    parser.add_argument("--units", choices=tuple(UNITS), default="sentences", help="what a claim is cut into")
-    parser.add_argument(
-        "--aggregate",
-        choices=("mean", "minimum"),
-        default="mean",
-        help="over a claim's sentences; over the sub-sentences of a sentence it is the minimum",
-    )
-    parser.add_argument("--format", choices=tuple(FORMATS), help="file format (guessed from the content)")
-    parser.add_argument(
-        "--context", action="store_true", help="put the text that a claim goes on from behind its source"
-    )
-    parser.add_argument("--documents", type=Path, metavar="DIR", help="folder of a challenge file's documents")
-    parser.add_argument("--limit", type=int, metavar="N", help="measure on N claims of each data set")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the sample and of the intervals")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="write results here; run again to continue")
-    parser.add_argument("--json", action="store_true", help="print JSON, not a table")
-
-
-@dataclass(frozen=True, slots=True)
-class _Named:
-    """The scorer that the arguments name, the counter inside it, and what else its numbers depend on."""
-
-    scorer: Scorer
-    counter: CountingEntailment | None
-    settings: Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,70 +82,7 @@ class _Run:
         return labels, scores
 
 
-def sample(examples: Sequence[Example], limit: int | None, seed: int) -> list[Example]:
-    """At most `limit` examples drawn by `seed`, in their order; claims of one group stay together."""
-    if limit is None or limit >= len(examples):
-        return list(examples)
-    if limit < 1:
-        raise InputError(f"a sample holds at least one claim, not {limit}")
-    groups = [example.group or f"\0{number}" for number, example in enumerate(examples)]
-    names = list(dict.fromkeys(groups))
-    random.Random(seed).shuffle(names)
-    sizes = Counter(groups)
-    chosen: set[str] = set()
-    taken = 0
-    for name in names:
-        if taken + sizes[name] <= limit:
-            chosen.add(name)
-            taken += sizes[name]
-    if examples and not chosen:
-        raise InputError(f"a limit of {limit} takes no group whole; the smallest has {min(sizes.values())} claims")
-    return [example for example, group in zip(examples, groups, strict=True) if group in chosen]
-
-
-def _settings(pairs: Sequence[str]) -> dict[str, Any]:
-    settings: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise InputError(f"--set takes NAME=VALUE, not {pair!r}")
-        try:
-            settings[name] = json.loads(value)
-        except json.JSONDecodeError:
-            settings[name] = value
-    return settings
-
-
-def _named(args: argparse.Namespace) -> _Named:
-    """Build what the arguments name."""
-    settings = _settings(args.set)
-    named: Mapping[str, Any] = {"scorer": args.scorer, "entailment": args.entailment, **settings}
-    if not needs_entailment(args.scorer):
-        return _Named(load_scorer(args.scorer, **settings), None, named)
-    of_model = {name: settings.pop(name) for name in set(_OF_MODELS) & settings.keys() - settings_of(args.scorer)}
-    if args.entailment is None and {"max_length", "batch_tokens"} & of_model.keys():
-        raise InputError(f"{min(of_model)} is not the built-in judge's to change; name a model with --entailment")
-    counter = counted(load_entailment(args.entailment, **of_model))
-    return _Named(load_scorer(args.scorer, counter, **settings), counter, named)
-
-
-def _read(args: argparse.Namespace, paths: Sequence[Path]) -> list[Example]:
-    """The claims of these files, sampled."""
-    examples: list[Example] = []
-    for path in paths:
-        loaded = load(path, args.format, args.documents)
-        twice = {example.dataset for example in examples} & {example.dataset for example in loaded}
-        if twice:
-            raise InputError(f"two files hold a data set named {min(twice)!r}; rename one")
-        for name in dict.fromkeys(example.dataset for example in loaded):
-            of_set = [example for example in loaded if example.dataset == name]
-            examples += sample(of_set, args.limit, args.seed)
-    if not examples:
-        raise InputError(f"there are no claims in {', '.join(map(str, paths))}")
-    return [example.in_context() for example in examples] if args.context else examples
-
-
-def _score(args: argparse.Namespace, named: _Named, examples: list[Example]) -> _Run:
+def _score(args: argparse.Namespace, named: Named, examples: list[Example]) -> _Run:
     with _Progress() as progress:
         results = evaluate(
             named.scorer,
@@ -205,13 +97,13 @@ def _score(args: argparse.Namespace, named: _Named, examples: list[Example]) -> 
     return _Run(examples, results)
 
 
-def _tuned(args: argparse.Namespace, named: _Named) -> dict[str, float]:
+def _tuned(args: argparse.Namespace, named: Named) -> dict[str, float]:
     """Each data set's threshold of best balanced accuracy on its validation file (SummaC's protocol)."""
     if len(args.validation) not in (0, 1, len(args.data)):
         raise InputError(f"--validation takes one file, or {len(args.data)} as --data does, not {len(args.validation)}")
     thresholds = {}
     for number, path in enumerate(args.validation):
-        found = _score(args, named, _read(args, [path]))
+        found = _score(args, named, read_claims(args, [path]))
         _, threshold = best_balanced_accuracy(*found.labelled())
         paths = args.data if len(args.validation) == 1 else [args.data[number]]
         names = {example.dataset for data in paths for example in load(data, args.format, args.documents)}
@@ -256,7 +148,7 @@ def _finite(value: Any) -> Any:
 
 def run_eval(args: argparse.Namespace) -> int:
     """`groundrail eval`. Raises: GroundrailError for what the caller can mend."""
-    named, examples = _named(args), _read(args, args.data)
+    named, examples = named_scorer(args), read_claims(args, args.data)
     run = _score(args, named, examples)
     if args.against is not None and not args.against.is_file():
         raise InputError(f"{args.against}: there is no such file; name the results.jsonl of a run with --out")
@@ -296,8 +188,8 @@ def _plot(run: _Run, summaries: Sequence[Summary], folder: Path, scorer: str) ->
 
 def run_calibrate(args: argparse.Namespace) -> int:
     """`groundrail calibrate`. Raises: GroundrailError for what the caller can mend."""
-    named = _named(args)
-    run = _score(args, named, _read(args, args.data))
+    named = named_scorer(args)
+    run = _score(args, named, read_claims(args, args.data))
     labels, scores = run.labelled()
     calibration = Calibration("none", (), ()) if args.map is None else fit_calibration(labels, scores, args.map)
     found = choose_threshold(

@@ -7,8 +7,9 @@ Each scores a claim as it is; cutting claims is `groundrail.scoring.units.base`,
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate, islice, takewhile
 
 import numpy as np
 
@@ -69,9 +70,9 @@ class _Decomposed(Scorer, ABC):
 
     def read(self, source: Source) -> Reader:
         """Cut the source into sentences, each tokenized once."""
-        return Prepared(self._score, source_passages.sentences(source, self.entailment))
+        return Prepared(self._score, _Documents(source_passages.sentences(source, self.entailment), self._premises))
 
-    def _score(self, claims: Sequence[str], documents: Sequence[Sequence[Passage]]) -> list[Score]:
+    def _score(self, claims: Sequence[str], documents: "_Documents") -> list[Score]:
         """One score a claim, NaN where the source is blank.
 
         Raises: ClaimTooLongError for a claim that leaves no room for a premise.
@@ -86,9 +87,9 @@ class _Decomposed(Scorer, ABC):
         scores = iter(self._scores(flat))
         return [best([next(scores) for _ in of_claim]) for of_claim in tasks]
 
-    def _tasks(self, claim: str, documents: Sequence[Sequence[Passage]]) -> list[_Task]:
+    def _tasks(self, claim: str, documents: "_Documents") -> list[_Task]:
         size = room(claim, self.entailment)
-        return [_Task(claim, size, self._premises(document, size), np.empty(0)) for document in documents]
+        return [_Task(claim, size, premises, np.empty(0)) for premises in documents.premises(size)]
 
     def _premises(self, document: Sequence[Passage], size: int) -> list[Passage]:
         """What the first round judges: sentences, unless a scorer wants longer passages."""
@@ -100,6 +101,22 @@ class _Decomposed(Scorer, ABC):
     @abstractmethod
     def _scores(self, tasks: Sequence[_Task]) -> Iterator[Score]:
         """One score a task, from its judged passages."""
+
+
+class _Documents:
+    """The sentences of every document, made into premises once for all claims that leave the same room."""
+
+    def __init__(
+        self, sentences: Sequence[Sequence[Passage]], cut: Callable[[Sequence[Passage], int], list[Passage]]
+    ) -> None:
+        self._sentences, self._cut = sentences, cut
+        self._premises: dict[int, list[list[Passage]]] = {}
+
+    def premises(self, size: int) -> list[list[Passage]]:
+        """Of each document, at most `size` tokens long."""
+        if size not in self._premises:
+            self._premises[size] = [self._cut(document, size) for document in self._sentences]
+        return self._premises[size]
 
 
 class SentencePairScorer(_Decomposed):
@@ -186,19 +203,26 @@ class FullDocumentScorer(_Decomposed):
     """
 
     def _premises(self, document: Sequence[Passage], size: int) -> list[Passage]:
-        pieces = fitted(document, size, self.entailment)
-        chunks = [pieces[0]]
-        for piece in pieces[1:]:
-            grown = self._grown(chunks[-1], piece)
-            if grown.tokens <= size:
-                chunks[-1] = grown
-            else:
-                chunks.append(piece)
+        pieces, chunks, start = fitted(document, size, self.entailment), list[Passage](), 0
+        while start < len(pieces):
+            chunk, start = self._filled(pieces, start, size)
+            chunks.append(chunk)
         return chunks
 
-    def _grown(self, chunk: Passage, piece: Passage) -> Passage:
-        text = chunk.document.text[chunk.start : piece.end]
-        return Passage(chunk.document, chunk.start, piece.end, len(self.entailment.offsets(text)))
+    def _filled(self, pieces: Sequence[Passage], start: int, size: int) -> tuple[Passage, int]:
+        """The longest chunk from piece `start` on, and the piece after it; their own tokens say about how many fit."""
+        fits = takewhile(size.__ge__, accumulate(piece.tokens for piece in islice(pieces, start, None)))
+        end = start + sum(1 for _ in fits)
+        chunk = self._run(pieces[start], pieces[end - 1])
+        while chunk.tokens > size and end > start + 1:
+            end -= 1
+            chunk = self._run(pieces[start], pieces[end - 1])
+        while end < len(pieces) and (longer := self._run(pieces[start], pieces[end])).tokens <= size:
+            chunk, end = longer, end + 1
+        return chunk, end
+
+    def _run(self, first: Passage, last: Passage) -> Passage:
+        return Passage.trimmed(first.document, first.start, last.end, self.entailment)
 
     def _scores(self, tasks: Sequence[_Task]) -> Iterator[Score]:
         for task in tasks:

@@ -3,13 +3,14 @@
 What a sentence says about a claim belongs to the scorers.
 """
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groundrail.entailment.base import EntailmentModel
+from groundrail.progress import begin, step, stepping
 from groundrail.scoring.passages import Passage, fitted
 from groundrail.scoring.token_starts import token_starts
 from groundrail.scoring.word_index import WordIndex
@@ -22,18 +23,20 @@ class SentenceIndex:
 
     def __init__(self, documents: Sequence[Document], model: EntailmentModel, longest: int) -> None:
         self.passages: list[Passage] = []
+        self._starts: list[int] = []
+        begin("reading the source", 3 * sum(len(document.text) for document in documents))  # tokens, sentences, words
         for document in documents:
+            self._starts.append(len(self.passages))
             self.passages += fitted(_sentences(document, model), longest, model)
-        self._words = WordIndex(passage.text for passage in self.passages)
+        self._words = WordIndex(stepping(passage.text for passage in self.passages))
 
     def likeness(self, claim: str) -> NDArray[np.float64]:
         """How much every sentence has of the claim's words, shape (sentences,); 0 where they share none."""
         return self._words.likeness(claim)
 
-    def before(self, place: int) -> int | None:
-        """The sentence before this one in its document, None for the first."""
-        neighbours = place > 0 and self.passages[place - 1].document is self.passages[place].document
-        return place - 1 if neighbours else None
+    def document(self, place: int) -> int:
+        """The number of the document that a sentence is of."""
+        return bisect_right(self._starts, place) - 1
 
 
 def _sentences(document: Document, model: EntailmentModel) -> Iterator[Passage]:
@@ -43,3 +46,4 @@ def _sentences(document: Document, model: EntailmentModel) -> Iterator[Passage]:
         start, end = Span.trimmed(document.text, part.start, part.end)
         if start < end:
             yield Passage(document, start, end, bisect_left(starts, end) - bisect_left(starts, start))
+        step(part.end - part.start)

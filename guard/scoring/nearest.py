@@ -1,49 +1,66 @@
 """Retrieve, then judge: the claim against the few source sentences whose words are most like its own.
 
-A handful of pairs a claim however long the source, and a small judge is spared the many sentences that have
-nothing to do with the claim, each of which it may misjudge. Word likeness is BM25's.
+They are read one by one and together: alone, a sentence that says it is not lost among others; together, what one of
+them says of another counts, such as a condition or a later change. A handful of pairs a claim however long the source.
+Word likeness is BM25's.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, three_way
 from groundrail.entailment.loading import load
 from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.progress import begin
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.scoring.index import SentenceIndex
-from groundrail.scoring.passages import room
+from groundrail.scoring.passages import joined, room
 from groundrail.types import Citation, Source, as_documents
 
 _ALIEN = "the source shares no word with it"
 
+Places = tuple[int, ...]
+"""Sentences by their places in the index, in order: what one premise is made of."""
+
 
 @dataclass(frozen=True, slots=True)
-class _Premise:
-    """What is read for a claim, and the sentences, by their places in the index, that it is made of."""
+class _Reading:
+    """What is read of one document for a claim: sentences one by one, and the window."""
 
-    text: str
-    places: tuple[int, ...]
+    alone: Sequence[Places]
+    window: Places | None
+
+    @property
+    def premises(self) -> Sequence[Places]:
+        """All of them, the window last; a window of one sentence may be there twice."""
+        return [*self.alone, self.window] if self.window else self.alone
 
 
 class NearestScorer(Scorer):
-    """The `k` sentences nearest to the claim, each alone and after the one before it; the highest score counts.
+    """The `k` sentences nearest to the claim, one by one and together.
 
-    Sentences of all documents compete for the `k` places. The citation is the sentence that reached the score, of
-    two the one that scores higher alone; the conflict is the sentence that contradicts the claim most, where none
-    says it. A sentence too long to be read beside a claim is cut, none is truncated.
+    A document's score is the mean, in log-odds, of two probabilities: the highest of its sentences among the `k`; and
+    that of the window, its nearest sentence and those next in likeness that fit into `window` tokens with it, in their own
+    order (0: none is read, and the first probability is the score). The highest document counts. Sentences of all documents compete for the `k` places.
+    The citation is the sentence with the highest probability; the conflict is the one that contradicts the claim most,
+    where none says it. A sentence too long to be read beside a claim is cut, none is truncated.
     """
 
     takes_context = True
 
-    def __init__(self, entailment: EntailmentModel | str | None = None, *, k: int = 3) -> None:
+    def __init__(self, entailment: EntailmentModel | str | None = None, *, k: int = 3, window: int = 150) -> None:
         if k < 1:
             raise InputError(f"k is {k}; at least one sentence must be read")
+        if window < 0:
+            raise InputError(f"window is {window} tokens; 0 reads none")
         self.entailment = load(entailment)
         self.k = k
+        self.window = window
         self.threshold = self.entailment.threshold
         self.english_only = self.entailment.english_only
         self._nli = three_way(self.entailment)
@@ -51,7 +68,8 @@ class NearestScorer(Scorer):
     @property
     def identity(self) -> str:
         """What it reads, and its model."""
-        return f"the {self.k} nearest sentences, judged by {self.entailment.identity}"
+        together = f" and {self.window} tokens of the nearest together" if self.window else ""
+        return f"the {self.k} nearest sentences{together}, judged by {self.entailment.identity}"
 
     def unread(self, claim: str) -> Sequence[str]:
         """Its model's."""
@@ -70,38 +88,44 @@ class NearestScorer(Scorer):
         """
         if not index.passages:
             return [Score(math.nan) for _ in claims]
-        read = [self._premises(claim, index) for claim in claims]
-        judged = iter(
-            self._judge(
-                [(premise.text, claim) for claim, of_one in zip(claims, read, strict=True) for premise in of_one]
-            )
-        )
+        read = [self._readings(claim, index) for claim in claims]
+        asked = [dict.fromkeys(places for reading in of_claim for places in reading.premises) for of_claim in read]
+        pairs = [
+            (joined([index.passages[place] for place in places]), claim)
+            for claim, of_claim in zip(claims, asked, strict=True)
+            for places in of_claim
+        ]
+        begin("judging", len(pairs))
+        rows = iter(self._judge(pairs) if pairs else ())
         return [
-            _scored(premises, [next(judged) for _ in premises], index) if premises else Score(0.0, refusal=_ALIEN)
-            for premises in read
+            _scored(readings, {places: next(rows) for places in of_claim}, index)
+            if readings
+            else Score(0.0, refusal=_ALIEN)
+            for readings, of_claim in zip(read, asked, strict=True)
         ]
 
-    def _premises(self, claim: str, index: SentenceIndex) -> list[_Premise]:
-        """None where no sentence shares a word with the claim, unless all are read anyway."""
+    def _readings(self, claim: str, index: SentenceIndex) -> list[_Reading]:
+        """One for each document of the `k`. None where no sentence shares a word with the claim, unless all are read
+        anyway."""
         size = room(claim, self.entailment)
         likeness = index.likeness(claim)
         if len(likeness) > self.k and not likeness.any():
             return []
-        nearest = [int(place) for place in np.argsort(-likeness, kind="stable")[: self.k]]
-        pairs = [(before, place) for place in nearest if (before := index.before(place)) is not None]
-        alone = dict.fromkeys([*nearest, *(before for before, _ in pairs)])
-        premises = [_Premise(index.passages[place].text, (place,)) for place in alone]
-        for before, place in pairs:
-            first, second = index.passages[before], index.passages[place]
-            if first.tokens + second.tokens <= size:
-                premises.append(_Premise(first.document.text[first.start : second.end], (before, place)))
-        fitting = [premise for premise in premises if self._tokens(premise, index) <= size]
-        if not fitting:
+        fitting = (int(n) for n in np.argsort(-likeness, kind="stable") if index.passages[n].tokens <= size)
+        ranked = list(islice(fitting, max(self.k, self.window)))
+        if not ranked:
             raise ClaimTooLongError(f"the claim leaves room for {size} tokens, less than any sentence: {claim[:80]!r}")
-        return fitting
-
-    def _tokens(self, premise: _Premise, index: SentenceIndex) -> int:
-        return sum(index.passages[place].tokens for place in premise.places)
+        of_document: dict[int, list[int]] = defaultdict(list)
+        for place in ranked:
+            of_document[index.document(place)].append(place)
+        return [
+            _Reading(
+                [(place,) for place in places if place in ranked[: self.k]],
+                _window(places, min(self.window, size), index) if self.window else None,
+            )
+            for places in of_document.values()
+            if places[0] in ranked[: self.k]
+        ]
 
     def _judge(self, pairs: Sequence[Pair]) -> FloatArray:
         """Entailment, neutral, contradiction, (n, 3); what is not entailed is neutral to a model of two classes."""
@@ -111,21 +135,49 @@ class NearestScorer(Scorer):
         return np.stack([entailed, 1 - entailed, np.zeros_like(entailed)], axis=1)
 
 
-def _scored(premises: Sequence[_Premise], judged: Sequence[FloatArray], index: SentenceIndex) -> Score:
+def _window(ranked: Sequence[int], size: int, index: SentenceIndex) -> Places:
+    """The nearest, and what fits into `size` tokens with it, in order."""
+    chosen, left = [ranked[0]], size - index.passages[ranked[0]].tokens
+    for place in ranked[1:]:
+        if index.passages[place].tokens <= left:
+            chosen.append(place)
+            left -= index.passages[place].tokens
+    return tuple(sorted(chosen))
+
+
+def _scored(readings: Sequence[_Reading], judged: Mapping[Places, FloatArray], index: SentenceIndex) -> Score:
     """`judged`: entailment, neutral, contradiction of every premise, each (3,)."""
-    known = [(premise, row) for premise, row in zip(premises, judged, strict=True) if not math.isnan(row[0])]
-    if not known:
+    known = {places: row for places, row in judged.items() if not math.isnan(row[0])}
+    scores = [score for reading in readings if (score := _of_document(reading, known, index)) is not None]
+    if not scores:
         return Score(math.nan)
-    alone = {premise.places[0]: row for premise, row in known if len(premise.places) == 1}
-    value = max(float(row[0]) for _, row in known)
-    won = next(premise for premise, row in known if row[0] == value)
-    cited = max(won.places, key=lambda place: float(alone[place][0]) if place in alone else -1.0)
-    return Score(value, (index.passages[cited].cite(value),), _conflict(alone, value, index))
+    best = max(scores, key=lambda score: score.value)
+    return Score(best.value, best.citations, _conflict(known, best.value, index))
 
 
-def _conflict(alone: Mapping[int, FloatArray], value: float, index: SentenceIndex) -> Citation | None:
+def _of_document(reading: _Reading, known: Mapping[Places, FloatArray], index: SentenceIndex) -> Score | None:
+    entailed = {places: float(known[places][0]) for places in reading.alone if places in known}
+    if not entailed:
+        return None
+    cited = max(entailed, key=entailed.__getitem__)
+    value = entailed[cited]
+    if reading.window and (together := known.get(reading.window)) is not None:
+        value = between(value, float(together[0]))
+    return Score(value, (index.passages[cited[0]].cite(value),))
+
+
+def between(first: float, second: float) -> float:
+    """The mean of two probabilities in log-odds; 0.5 between 0 and 1."""
+    both = math.sqrt(first * second)
+    neither = math.sqrt((1 - first) * (1 - second))
+    return both / (both + neither) if both or neither else 0.5
+
+
+def _conflict(known: Mapping[Places, FloatArray], value: float, index: SentenceIndex) -> Citation | None:
     """The sentence that contradicts the claim most, where that is likelier than not and than that one says it."""
-    contradicted = {place: float(row[2]) for place, row in alone.items() if row[2] > max(value, 0.5)}
+    contradicted = {
+        places[0]: float(row[2]) for places, row in known.items() if len(places) == 1 and row[2] > max(value, 0.5)
+    }
     if not contradicted:
         return None
     place = max(contradicted, key=contradicted.__getitem__)

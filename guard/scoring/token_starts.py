@@ -8,6 +8,8 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from groundrail.progress import step
+
 Offsets: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
 """Character span of every token of a text, in order."""
 
@@ -19,13 +21,14 @@ def token_starts(text: str, offsets: Offsets, part: int = PART) -> "array[int]":
     """The character at which each token of `text` begins.
 
     It is tokenized in parts of at most `part` characters, cut before white space, which bounds the memory that a long
-    text takes.
+    text takes. A character is a step of progress.
     """
     starts = array("q")
     begin = 0
     while begin < len(text):
         end = _part_end(text, begin, part)
         starts.extend(begin + start for start, _ in offsets(text[begin:end]))
+        step(end - begin)
         begin = end
     return starts
 

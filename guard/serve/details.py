@@ -31,9 +31,23 @@ def of_sentence(sentence: CheckedSentence, level: Level) -> dict[str, Any]:
         return fields
     fields["text"] = sentence.text if sentence.released else None
     fields["attempts"] = len(sentence.attempts)
-    if sentence.verdict is Verdict.ERROR:  # whose reason may quote what was written
-        fields["reason"] = "it could not be checked"
+    fields["reason"] = why(sentence)
     return fields
+
+
+def why(sentence: CheckedSentence) -> str | None:
+    """Why a sentence is withheld, in none of its own words; other sentences' reasons as they are.
+
+    A reason that came without a score may quote the sentence: a link, a symbol or a word that cannot be read, what an
+    error says.
+    """
+    if sentence.released or sentence.score is not None:
+        return sentence.reason
+    if sentence.verdict is Verdict.ERROR:
+        return "it could not be checked"
+    if sentence.verdict is Verdict.UNSUPPORTED:
+        return "it cannot be judged as it is written, or the source has nothing of it"
+    return sentence.reason
 
 
 def of_result(result: GuardResult, place: str, level: Level, *, sentences: bool) -> dict[str, Any]:

@@ -26,7 +26,7 @@ EXAMPLES = (
     _example(
         "lease.txt",
         "A lease",
-        "Here is a short summary. It begins on 1 March 2025 and ends on February 28, 2026. The rent is 1,650 euros "
+        "Here is a short summary. The lease begins on 1 March 2025 and ends on February 28, 2026. The rent is 1,650 euros "
         "a month. Before they get the keys, the tenants pay a deposit of 2,900 euros. The landlord pays for water, "
         "heating and waste collection. Dogs of any size are allowed. No more than three people may live in the flat.",
         "When does the lease end?",

@@ -15,6 +15,7 @@ from starlette.responses import Response
 from groundrail.guard import Guard
 from groundrail.sentences import Stream, is_finished
 from groundrail.serve.check import checked
+from groundrail.serve.details import why
 from groundrail.serve.errors import ProtocolError, json_response
 from groundrail.serve.guarded import unless_disconnected
 from groundrail.serve.observe import Observer
@@ -62,7 +63,7 @@ class LiteLLMGuardrail:
             result = await checked(self.guard, text, documents, self.observer)
             released.append(result.text)
             held_back.append(_unsettled(text, result.text))
-            reasons += [f"{s.verdict}: {s.reason}" for s in result.sentences if not s.released]
+            reasons += [f"{s.verdict}: {why(s)}" for s in result.sentences if not s.released]
         if released == texts:
             return json_response({"action": "NONE", "stream_holdback_chars": held_back})
         whole = all(is_finished(text) for text in texts)  # a stream's half sentence may still come out well

@@ -1,27 +1,17 @@
 """The table of attacks: what form alone must stop is stopped whatever a judge says; the issue's six with the real one."""
 
-import importlib.util
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
+from attacks import Believing, chosen, released, sources
+from tricks import FACTS, TRICKS
 
 from groundrail import Guard, Verdict
-
-_SPEC = importlib.util.spec_from_file_location("attacks", Path(__file__).parents[2] / "benchmarks" / "attacks.py")
-assert _SPEC is not None
-assert _SPEC.loader is not None
-attacks: Any = importlib.util.module_from_spec(_SPEC)
-sys.modules["attacks"] = attacks
-_SPEC.loader.exec_module(attacks)
-FACTS, TRICKS, Believing, released = attacks.FACTS, attacks.TRICKS, attacks.Believing, attacks.released
 
 
 @pytest.fixture(scope="module")
 def texts() -> dict[str, str]:
-    found: dict[str, str] = attacks.sources()
-    return found
+    return sources()
 
 
 def test_the_table_is_wide_enough(texts: dict[str, str]) -> None:
@@ -30,6 +20,13 @@ def test_the_table_is_wide_enough(texts: dict[str, str]) -> None:
     for fact in FACTS:
         assert fact.detail in fact.true
         assert fact.false != fact.true
+
+
+def test_a_part_of_the_facts_is_of_the_first_documents() -> None:
+    assert chosen(None, None) == list(FACTS)
+    part = chosen(2, 3)
+    assert len(part) == 6
+    assert [fact.document for fact in part] == ["lease.txt"] * 3 + ["manual.txt"] * 3
 
 
 @pytest.mark.parametrize("trick", [trick for trick in TRICKS if trick.form], ids=lambda trick: trick.name)

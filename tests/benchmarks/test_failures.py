@@ -1,18 +1,9 @@
 """The table of failures: whatever breaks under whatever policy, nothing unchecked is out, and errors are documented."""
 
-import importlib.util
-import sys
-from pathlib import Path
 from typing import Any
 
+import failures
 import pytest
-
-_SPEC = importlib.util.spec_from_file_location("failures", Path(__file__).parents[2] / "benchmarks" / "failures.py")
-assert _SPEC is not None
-assert _SPEC.loader is not None
-failures: Any = importlib.util.module_from_spec(_SPEC)
-sys.modules["failures"] = failures
-_SPEC.loader.exec_module(failures)
 
 INTERRUPTS = ("KeyboardInterrupt", "SystemExit")
 

@@ -109,7 +109,7 @@ def test_bad_options_are_exit_code_2(answer: Path, capsys: pytest.CaptureFixture
     assert "--threshold is nan" in capsys.readouterr().err
 
 
-def test_peak_memory_of_check_stays_under_1200_mb(answer: Path) -> None:
+def test_peak_memory_of_check_stays_under_1000_mb(answer: Path) -> None:
     program = (
         "import sys; from groundrail.cli import main; "
         f"main(['check', {str(answer)!r}, '--source', {str(LEASE)!r}]); "
@@ -118,7 +118,7 @@ def test_peak_memory_of_check_stays_under_1200_mb(answer: Path) -> None:
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     peak = re.search(r"VmHWM:\s*(\d+) kB", done.stderr)
     assert peak is not None
-    assert int(peak[1]) < 1_200_000
+    assert int(peak[1]) < 1_000_000
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """Parts that fail: nothing unchecked goes out, the documented exception comes, and no thread or process is lost."""
 
 import asyncio
+import gc
 import subprocess
 import sys
 import textwrap
@@ -109,6 +110,43 @@ def test_threads_are_kept_and_only_so_many_calls_are_left_behind() -> None:
         time.sleep(0.01)
     assert sorted(late) == [0, 1, 2]
     assert calls.within(5, int, "3") == 3
+
+
+def workers() -> set[threading.Thread]:
+    """Threads that make calls or wait for one."""
+    return {thread for thread in threading.enumerate() if thread.name == "groundrail-call"}
+
+
+def ended(threads: set[threading.Thread]) -> bool:
+    """Whether they all end soon."""
+    gc.collect()
+    for thread in threads:
+        thread.join(5)
+    return not any(thread.is_alive() for thread in threads)
+
+
+def test_guards_that_are_gone_keep_no_threads() -> None:
+    def used() -> set[threading.Thread]:
+        before = workers()
+        subject = Guard(ScriptedGenerator([TRUE]), scorer=Scoring(), policy=Policy(deadline=5))
+        assert [result.text for result in both_ways(subject)] == [TRUE] * 2
+        return workers() - before
+
+    used()  # what the module keeps for everybody is started, too
+    started = [used() for _ in range(20)]
+    assert all(started)
+    assert ended(set().union(*started))
+
+
+def test_a_call_left_behind_by_a_guard_that_is_gone_ends_its_thread() -> None:
+    go, before = threading.Event(), workers()
+    late = Guard(scorer=Scoring(lambda claims: go.wait(10)), policy=Policy(deadline=0.05)).check(TRUE, SOURCE)
+    assert late.sentences[0].verdict is Verdict.TIMEOUT
+    gc.collect()
+    (left,) = workers() - before
+    assert left.is_alive()
+    go.set()
+    assert ended({left})
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])

@@ -265,11 +265,11 @@ _UNITS = [
 def test_time_grows_with_the_text(unit: str) -> None:
     def seconds(characters: int, piece: int) -> float:
         text, stream = (unit * characters)[:characters], Stream()
-        started = time.perf_counter()
+        started = time.process_time()
         for start in range(0, characters, piece):
             stream.feed(text[start : start + piece])
         stream.flush()
-        return time.perf_counter() - started
+        return time.process_time() - started
 
     for characters, piece in ((20_000, 20_000), (6_000, 40)):
         short = min(seconds(characters, piece) for _ in range(2))

@@ -284,7 +284,9 @@ def test_with_nothing_dropped_it_is_the_trainer(tmp_path, kind, accumulation):
         trainer.train()
         trained.append({name: value.detach().clone() for name, value in model.state_dict().items()})
     for name, value in trained[0].items():
-        torch.testing.assert_close(trained[1][name], value, rtol=1e-4, atol=1e-5)
+        torch.testing.assert_close(
+            trained[1][name], value, rtol=1e-4, atol=1e-4
+        )  # Adam makes much of rounding in tiny gradients
 
 
 def test_a_dropped_example_adds_nothing_to_the_gradient(tmp_path):

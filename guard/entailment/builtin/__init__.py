@@ -57,8 +57,11 @@ def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
         config = MPNetConfig.from_pretrained(folder)
         tokenizer = AutoTokenizer.from_pretrained(folder)
         weights = restored(load_file(folder / "model.safetensors"), dtype)
-    model = MPNetForSequenceClassification(config)
+    with torch.device("meta"):  # no weights are drawn that would be thrown away
+        model = MPNetForSequenceClassification(config)
     model.load_state_dict(weights, assign=True)
+    places = torch.arange(config.max_position_embeddings).expand((1, -1))
+    model.mpnet.embeddings.register_buffer("position_ids", places, persistent=False)
     model.to(torch.device(device))  # type: ignore[arg-type]
     judge = CrossEncoderEntailment(model, tokenizer)
     judge.english_only = True
@@ -68,7 +71,7 @@ def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
 def restored(stored: "dict[str, Tensor]", dtype: "torch.dtype") -> "dict[str, Tensor]":
     """Weights as the model wants them: `int8 * scale` by row, the rest converted to `dtype`."""
     return {
-        name: (stored[name].float() * stored[name + SCALE].float()[:, None]).to(dtype)
+        name: stored[name].float().mul_(stored[name + SCALE].float()[:, None]).to(dtype)
         if name + SCALE in stored
         else stored[name].to(dtype)
         for name in stored
@@ -79,6 +82,8 @@ def restored(stored: "dict[str, Tensor]", dtype: "torch.dtype") -> "dict[str, Te
 def _cpu_has_bfloat16() -> bool:
     import torch
 
+    if not hasattr(torch.cpu, "get_capabilities"):  # older versions of torch do not say
+        return False
     return bool(torch.cpu.get_capabilities().get("avx512_bf16", False))
 
 

@@ -1,6 +1,7 @@
 """The seam to question answering, and an answerer that needs no model.
 
-One over extractive models from the hub is `groundrail.scoring.q2.extractive`.
+One on the built-in judge's encoder is `groundrail.scoring.q2.span_head`, one over extractive models from the hub
+`groundrail.scoring.q2.extractive`.
 """
 
 import re

@@ -46,7 +46,8 @@ class Q2Scorer(Scorer):
     entailment: a model of three classes, for answers that differ; premise and hypothesis are the question, the
         answer and a full stop, which the authors' program adds to what section 2 prints.
     questions: a generator, a hub id or folder of an encoder-decoder, or None for templates.
-    answerer: an answerer, a hub id or folder of an extractive model, or None for word overlap.
+    answerer: an answerer, a hub id or folder of an extractive model, or None for word overlap; better than that is
+        `groundrail.scoring.q2.span_head.SpanHeadAnswerer.builtin()`.
     fallback: scores claims about which no valid question could be asked. By default the claim's entailment
         from its best source sentence, as a probability; the authors' program takes 1, 0.5 or 0 by the label, the
         paper leaves such claims out (section 6.5), which `exchanges` shows.

@@ -6,11 +6,13 @@ begin and end, and what is cited, belongs to the scorer.
 """
 
 import math
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from groundrail.entailment.base import EntailmentModel, Pair
+from groundrail.progress import begin, step
 from groundrail.scoring.passages import Passage
 from groundrail.scoring.scale.tree import Node, Search
 from groundrail.scoring.word_index import WordIndex
@@ -46,22 +48,28 @@ class Chunks:
         self.count, self.text = count, text
         self._index: WordIndex | None = None
 
-    def nearest_first(self, claim: str) -> list[int]:
-        """Every chunk, those most like the claim first, those that share no word with it last."""
+    def nearest_first(self, claim: str) -> "array[int]":
+        """Every chunk, those most like the claim first, those that share no word with it last; four bytes each."""
         if self.count == 1:
-            return [0]
+            return array("i", [0])
         if self._index is None:
-            self._index = WordIndex(map(self.text, range(self.count)))
+            begin("indexing the chunks", self.count)
+            self._index = WordIndex(self._texts())
         ranked = self._index.ranked(claim)
-        return [*ranked, *sorted(set(range(self.count)).difference(ranked))]
+        return array("i", [*ranked, *sorted(set(range(self.count)).difference(ranked))])
 
-    def to_read(self, claim: str, threshold: float | None, most: int | None) -> list[int]:
+    def to_read(self, claim: str, threshold: float | None, most: int | None) -> Sequence[int]:
         """The chunks to read for a claim, in order; at most `most`, the nearest ones."""
         if threshold is not None:
             return self.nearest_first(claim)[:most]
         if most is None or most >= self.count:
-            return list(range(self.count))
+            return range(self.count)
         return sorted(self.nearest_first(claim)[:most])
+
+    def _texts(self) -> Iterator[str]:
+        for number in range(self.count):
+            yield self.text(number)
+            step()
 
 
 def winners(
@@ -80,6 +88,7 @@ def winners(
     orders = [of_one.to_read(claim, threshold, most) for claim, of_one in zip(claims, chunks, strict=True)]
     best: list[tuple[int, float]] = [(-1, -math.inf)] * len(claims)
     read = [0] * len(claims)
+    begin("judging", sum(map(len, orders)))
     waiting = {index: iter(order) for index, order in enumerate(orders)}
     size = 1 if threshold is not None else None
     while waiting:
@@ -94,6 +103,7 @@ def winners(
             read[index] += len(some)
             decided = threshold is not None and not best[index][1] < threshold
             if decided or read[index] == len(orders[index]):
+                step(len(orders[index]) - read[index])
                 del waiting[index]
         size = None if size is None else min(2 * size, _LARGEST)
     return [

@@ -7,6 +7,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 
 from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.progress import step
 from groundrail.scoring.token_starts import PART, Offsets, token_starts
 from groundrail.types import Span
 
@@ -53,7 +54,9 @@ class Windows:
                 spans.append(span)
             if end >= len(self._starts):
                 return spans
-            begin = self._word_start(min(begin + stride, end), begin, size)
+            after = self._word_start(min(begin + stride, end), begin, size)
+            step(self._place(after) - self._place(begin))
+            begin = after
 
     def _fitting_end(self, begin: int, size: int) -> int:
         """The token before which a window from token `begin` ends."""

@@ -16,6 +16,7 @@ from groundrail.entailment import load
 from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.remembered import Remembered
 from groundrail.errors import InputError
+from groundrail.progress import begin
 from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.scoring.passages import Passage, fitted, room
 from groundrail.scoring.scale.best_first import Chunks, carried_alone, winners
@@ -241,6 +242,8 @@ class _Chunked:
         if not documents:
             raise InputError("the source is blank, so there is nothing to score claims against")
         self.model = Remembered(scorer.entailment)
+        self._characters = sum(len(document.text) for document in documents)
+        begin("reading the source", self._characters)
         self._documents = [_Read(document, scorer.entailment) for document in documents]
         self._overlap = scorer.overlap
         self._cut: dict[int, tuple[list[tuple[_Read, int, int]], Chunks]] = {}
@@ -248,6 +251,7 @@ class _Chunked:
     def chunks(self, size: int) -> "tuple[list[tuple[_Read, int, int]], Chunks]":
         """Where the chunks of a size are, and what cuts them out."""
         if size not in self._cut:
+            begin("cutting it into chunks", self._characters)
             places = [(read, *span) for read in self._documents for span in read.windows.cut(size, self._overlap)]
             self._cut[size] = places, Chunks(len(places), lambda number: _text(*places[number]))
         return self._cut[size]

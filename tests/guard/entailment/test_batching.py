@@ -21,6 +21,16 @@ def test_every_index_once_and_no_batch_over_budget(lengths: list[int], budget: i
     assert all(small >= large for small, large in zip(shortest, longest[1:], strict=False))
 
 
+@given(st.lists(st.integers(1, 300), max_size=60), st.integers(1, 2000))
+def test_on_a_processor_no_text_is_padded_far_beyond_its_length(lengths: list[int], budget: int) -> None:
+    batches = list(by_length(lengths, budget, alike=True))
+    assert sorted(index for batch in batches for index in batch) == list(range(len(lengths)))
+    for batch in batches:
+        longest = max(lengths[index] for index in batch)
+        assert len(batch) == 1 or longest * len(batch) <= budget
+        assert all(longest <= 1.25 * lengths[index] + 8 for index in batch)
+
+
 @given(st.lists(st.integers(0, 9), max_size=1100), st.integers(1, 64))
 def test_results_are_in_the_order_of_the_input_and_padding_does_not_count(sizes: list[int], budget: int) -> None:
     """`probabilities` sums the ids it is shown and counts the places the mask leaves."""

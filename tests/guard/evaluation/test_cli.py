@@ -8,10 +8,8 @@ import pytest
 
 from groundrail.errors import InputError, MissingExtraError
 from groundrail.evaluation.calibration import Calibration
-from groundrail.evaluation.cli import add_calibrate_parser, add_eval_parser, sample
-from groundrail.evaluation.examples import Example
+from groundrail.evaluation.cli import add_calibrate_parser, add_eval_parser
 from groundrail.scoring.registry import SCORERS, load_scorer, load_units
-from groundrail.types import Document
 
 
 @pytest.fixture
@@ -193,18 +191,6 @@ def test_calibrate_wants_one_target(groundrail, data, capsys):
     assert "--false-release" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("limit", [1, 5, 9, 100, None])
-def test_a_sample_keeps_order_and_groups_and_repeats(limit):
-    source = (Document(text="x"),)
-    examples = [Example(str(n), "d", source, "c", group=f"g{n // 3}" if n < 9 else None) for n in range(14)]
-    drawn = sample(examples, limit, seed=1)
-    assert drawn == sample(examples, limit, seed=1)
-    assert drawn == [example for example in examples if example in drawn]
-    assert len(drawn) <= (limit or 14)
-    for group in ("g0", "g1", "g2"):
-        assert sum(example.group == group for example in drawn) in (0, 3)
-
-
 def test_unknown_names_are_refused_with_the_known_ones():
     with pytest.raises(InputError, match="'magic'; there are scale, nearest, pairs"):
         load_scorer("magic")
@@ -246,9 +232,3 @@ def test_importing_the_evaluation_loads_no_optional_library():
 def test_a_scorer_that_needs_a_model_says_so(groundrail, data):
     with pytest.raises(InputError, match="--set model="):
         groundrail("eval", "--scorer", "gain", "--data", data)
-
-
-def test_a_limit_under_every_group_says_so():
-    examples = [Example(str(n), "d", (Document(text="a"),), "b", 1.0, group=f"g{n // 3}") for n in range(6)]
-    with pytest.raises(InputError, match="3 claims"):
-        sample(examples, 2, seed=1)

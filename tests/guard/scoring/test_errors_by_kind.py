@@ -1,14 +1,16 @@
 """The default scorer with the built-in judge on the development claims: by kind of error, no worse than it was.
 
-Floors lie some claims below what `groundrail eval` printed when the weights were made (docs/benchmarks.md), as
-processors round differently.
+Half of the claims are judged, two and then two not, since wrong ones and their twins follow each other. Floors lie some
+claims below what the weights did when they were made, as processors round differently.
 """
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.run import evaluate
 from groundrail.evaluation.summary import Summary, summarise
@@ -17,46 +19,48 @@ from groundrail.scoring.registry import DEFAULT, load_scorer
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 FLOORS = {
     "written_dev": {
-        "absent caught": 11,
-        "cause caught": 29,
-        "comparative caught": 12,
-        "conclusion caught": 10,
-        "condition caught": 28,
-        "detail caught": 19,
-        "join caught": 24,
-        "modality caught": 21,
-        "negation caught": 13,
-        "order caught": 17,
-        "overclaim caught": 17,
-        "quantifier caught": 26,
-        "role caught": 23,
-        "superseded caught": 13,
-        "implied passed": 57,
-        "instruction passed": 20,
-        "merged passed": 19,
-        "paraphrase passed": 49,
-        "pronoun passed": 8,
-        "reformatted passed": 11,
-        "voice passed": 7,
+        "absent caught": 7,
+        "cause caught": 16,
+        "comparative caught": 6,
+        "condition caught": 13,
+        "detail caught": 7,
+        "join caught": 14,
+        "modality caught": 10,
+        "negation caught": 7,
+        "order caught": 7,
+        "overclaim caught": 10,
+        "quantifier caught": 12,
+        "role caught": 15,
+        "superseded caught": 4,
+        "implied passed": 29,
+        "instruction passed": 10,
+        "merged passed": 8,
+        "paraphrase passed": 27,
+        "pronoun passed": 6,
+        "reformatted passed": 7,
+        "shortened passed": 3,
+        "voice passed": 4,
     },
     "challenge": {
-        "absent caught": 9,
-        "condition caught": 10,
-        "date caught": 6,
-        "false join caught": 14,
-        "name caught": 7,
-        "negation caught": 16,
-        "number caught": 11,
-        "role exchange caught": 11,
-        "unit caught": 7,
-        "merged passed": 3,
-        "paraphrase passed": 48,
-        "reformatted passed": 25,
-        "shortened passed": 10,
-        "voice passed": 9,
+        "absent caught": 3,
+        "condition caught": 3,
+        "false join caught": 9,
+        "name caught": 3,
+        "negation caught": 7,
+        "number caught": 7,
+        "role exchange caught": 5,
+        "merged passed": 2,
+        "paraphrase passed": 30,
+        "reformatted passed": 8,
+        "shortened passed": 5,
+        "voice passed": 4,
     },
 }
-AUC = {"written_dev": 81.0, "challenge": 73.0}
+AUC = {"written_dev": 80.0, "challenge": 74.0}
+
+
+def _half(examples: Sequence[Example]) -> list[Example]:
+    return [example for number, example in enumerate(examples) if number % 4 < 2]
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +69,8 @@ def summaries() -> dict[str, Summary]:
     documents = BENCHMARKS.parent / "examples" / "documents"
     both_halves = load(BENCHMARKS / "challenge" / "challenge.jsonl", documents=documents)
     examples = [
-        *load(BENCHMARKS / "claims" / "written_dev.jsonl"),
-        *(replace(example, dataset="challenge") for example in both_halves),
+        *_half(load(BENCHMARKS / "claims" / "written_dev.jsonl")),
+        *_half([replace(example, dataset="challenge") for example in both_halves]),
     ]
     results = evaluate(scorer, examples, units="whole")
     return {summary.dataset: summary for summary in summarise(examples, results, threshold=scorer.threshold)}

@@ -60,9 +60,9 @@ def test_words_match_by_their_stem_and_numbers_by_their_digits() -> None:
     assert stems("Descaling descaled 1,450.50") == ["descal", "descal", "1450.50"]
 
 
-def test_the_sentence_before_is_of_the_same_document() -> None:
-    index = indexed("Cats sleep. Dogs run.", "The pool is heated. Dogs bark.")
-    assert [index.before(place) for place in range(4)] == [None, 0, None, 2]
+def test_a_sentence_knows_its_document() -> None:
+    index = indexed("Cats sleep. Dogs run.", "The pool is heated. Dogs bark. Birds sing.", "Fish swim.")
+    assert [index.document(place) for place in range(6)] == [0, 0, 1, 1, 1, 2]
 
 
 def test_a_sentence_too_long_is_cut_and_none_of_it_left_out() -> None:

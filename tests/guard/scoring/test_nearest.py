@@ -1,6 +1,5 @@
-"""The nearest sentences decide, the one that says it best alone is cited."""
+"""The nearest sentences decide, one by one and together; the one that says it best alone is cited."""
 
-import itertools
 import math
 import random
 
@@ -8,7 +7,7 @@ import numpy as np
 import pytest
 
 from groundrail import Document, InputError, sentences
-from groundrail.scoring.nearest import NearestScorer
+from groundrail.scoring.nearest import NearestScorer, between
 from groundrail.testing import FakeEntailment
 
 CLAIM = "The rent is due."
@@ -25,19 +24,63 @@ def cut(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_the_score_is_the_maximum_over_sentences_alone_and_after_the_one_before(seed: int) -> None:
+def test_without_a_window_the_score_is_the_maximum_over_sentences_and_the_best_is_cited(seed: int) -> None:
     text = written(seed, 6)
-    parts = cut(text)
     judge = FakeEntailment(lambda premise, claim: (hash((premise, claim, seed)) % 9973) / 9973)
-    alone = {part: judge.judge(part, CLAIM) for part in parts}
-    both = {b: judge.judge(f"{a} {b}", CLAIM) for a, b in itertools.pairwise(parts)}
-    (score,) = NearestScorer(judge, k=len(parts)).score([CLAIM], text)
-    assert score.value == max([*alone.values(), *both.values()])
+    alone = {part: judge.judge(part, CLAIM) for part in cut(text)}
+    (score,) = NearestScorer(judge, k=6, window=0).score([CLAIM], text)
     (citation,) = score.citations
-    reached = [[part] for part, value in alone.items() if value == score.value]
-    reached += [[a, b] for a, b in itertools.pairwise(parts) if both[b] == score.value]
-    assert citation.text in [max(of, key=alone.__getitem__) for of in reached]
+    assert score.value == max(alone.values()) == alone[citation.text]
     assert text[citation.start : citation.end] == citation.text
+
+
+def logit(p: float) -> float:
+    return math.log(p / (1 - p))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_with_a_window_the_score_is_the_mean_in_log_odds_of_the_best_sentence_and_of_all_together(seed: int) -> None:
+    text = written(seed, 6)
+    judge = FakeEntailment(lambda premise, claim: (1 + hash((premise, claim, seed)) % 9971) / 9973)
+    (apart,) = NearestScorer(judge, k=6, window=0).score([CLAIM], text)
+    (score,) = NearestScorer(judge, k=6, window=100).score([CLAIM], text)
+    assert logit(score.value) == pytest.approx((logit(apart.value) + logit(judge.judge(text, CLAIM))) / 2)
+    assert [c.start for c in score.citations] == [c.start for c in apart.citations]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_window_holds_the_nearest_sentences_that_fit_in_the_order_of_the_source(seed: int) -> None:
+    text = written(seed, 40)
+    parts = cut(text)
+    judge = FakeEntailment()
+    NearestScorer(judge, k=1, window=30).score([CLAIM], text)
+    window = max((premise for premise, _ in judge.calls[0]), key=len)
+    held = [part for part in parts if part in window]
+    assert " ".join(held) == window
+    shared = {part: len(set(part.rstrip(".").split()) & set("rent is due".split())) for part in parts}
+    assert 30 - max(len(judge.offsets(part)) for part in parts) < len(judge.offsets(window)) <= 30
+    assert max(shared[part] for part in held) == max(shared.values())
+
+
+def test_documents_are_scored_apart_and_the_highest_counts() -> None:
+    documents = ["The rent is 6 euros. Dogs run.", "The rent is 5 euros. Cats sleep."]
+    judge = FakeEntailment(lambda premise, claim: 0.9 if "5 euros" in premise else 0.1)
+    (score,) = NearestScorer(judge).score(["The rent is 5 euros."], documents)
+    assert score.value == pytest.approx(0.9)
+    assert all(("Dogs" in premise) + ("5 euros" in premise) < 2 for premise, _ in judge.calls[0])
+
+
+def test_a_sentence_that_is_the_whole_window_is_asked_about_once() -> None:
+    judge = FakeEntailment(lambda premise, claim: 0.7)
+    (score,) = NearestScorer(judge).score([CLAIM], "The rent is 5 euros.")
+    assert score.value == pytest.approx(0.7)
+    assert len(judge.calls[0]) == 1
+
+
+@pytest.mark.parametrize("first", [0.0, 1e-6, 0.3, 1.0])
+def test_the_mean_of_a_probability_with_itself_and_with_its_opposite(first: float) -> None:
+    assert between(first, first) == pytest.approx(first)
+    assert between(first, 1 - first) == pytest.approx(0.5)
 
 
 def test_model_calls_do_not_grow_with_the_source() -> None:
@@ -45,7 +88,7 @@ def test_model_calls_do_not_grow_with_the_source() -> None:
         judge = FakeEntailment()
         NearestScorer(judge, k=4).score([CLAIM, "Keys are kept."], written(1, size))
         assert len(judge.calls) == 1
-        assert len(judge.calls[0]) <= 2 * 3 * 4
+        assert len(judge.calls[0]) <= 2 * (4 + 1)
 
 
 def test_sentences_of_all_documents_compete_and_no_premise_crosses_them() -> None:
@@ -56,13 +99,11 @@ def test_sentences_of_all_documents_compete_and_no_premise_crosses_them() -> Non
     assert all("Cats" not in premise or premise == "Cats sleep." for premise, _ in judge.calls[0])
 
 
-def test_of_two_sentences_the_one_that_says_it_is_cited() -> None:
-    text = "The rent is 5 euros. The rent of the lease ends in May."
-    judge = FakeEntailment(
-        lambda premise, claim: 0.9 if "lease" in premise and "5" in premise else 0.5 * ("5" in premise)
-    )
-    (score,) = NearestScorer(judge, k=1).score(["The lease rent ends in May, at 5 euros."], text)
-    assert (score.value, score.citations[0].text) == (0.9, "The rent is 5 euros.")
+def test_the_window_holds_the_nearest_sentence_however_long_it_is() -> None:
+    long = "The rent is due " + "and paid " * 20 + "in May."
+    judge = FakeEntailment()
+    NearestScorer(judge, k=1, window=10).score([CLAIM], f"Cats sleep. {long} Dogs run.")
+    assert [premise for premise, _ in judge.calls[0]] == [long]
 
 
 def test_a_claim_that_shares_no_word_is_not_scored_against_whatever_comes_first() -> None:
@@ -103,6 +144,8 @@ def test_a_blank_source_has_no_score_and_k_must_be_positive() -> None:
     assert score.citations == ()
     with pytest.raises(InputError, match="k is 0"):
         NearestScorer(FakeEntailment(), k=0)
+    with pytest.raises(InputError, match="window is -1"):
+        NearestScorer(FakeEntailment(), window=-1)
 
 
 class ThreeWay(FakeEntailment):

@@ -55,6 +55,31 @@ def test_details_in_full_have_what_was_refused_and_only_there(serve: Serve) -> N
     assert told[0]["citations"][0]["text"] == "The rent is 950 euros a month."
 
 
+@pytest.mark.parametrize(
+    ("sentence", "part"),
+    [
+        ("The rent is due at http://unsaid.example/pay.", "unsaid"),
+        ("The rent is due [44].", "[44]"),
+        ("🦜 The rent is 950 euros.", "🦜"),
+        ("The r3nt is due at Gr33nwich.", "r33nwich"),
+        ("The rent is due at Grеenwich.", "enwich"),
+        ("The rent <unsaid>is</unsaid> due.", "unsaid"),
+        ("The rent is &unsaid; due.", "unsaid"),
+        ("The rent is due ⟨unsaid⟩.", "unsaid"),
+    ],
+)
+@pytest.mark.parametrize("stream", [True, False])
+def test_no_reason_quotes_what_is_withheld(
+    serve: Serve, upstream: Upstream, stream: bool, sentence: str, part: str
+) -> None:
+    upstream.usual = writing(TRUE, sentence)
+    address, unsaid = serve(policy=ONCE), json.dumps(part)[1:-1].encode()
+    received = raw_bytes(address, asking(stream=stream))
+    assert b'"verdict": "unsupported"' in received
+    assert unsaid not in received
+    assert unsaid in raw_bytes(address, asking(stream=stream), "x-groundrail-details: full\r\n")
+
+
 def test_the_official_client_streams(serve: Serve, client: Client) -> None:
     chunks = list(
         client(serve(policy=ONCE)).chat.completions.create(

@@ -49,6 +49,14 @@ def test_the_three_answers(serve: Serve, http: httpx.Client) -> None:
     assert "990" not in bad["blocked_reason"]
 
 
+def test_why_it_is_blocked_quotes_nothing_of_it(serve: Serve, http: httpx.Client) -> None:
+    parameters = {"documents": [{"text": SOURCE}]}
+    body = telling("response", "Pay at http://unsaid.example.", additional_provider_specific_params=parameters)
+    blocked = http.post(serve() + PATH, json=body).json()
+    assert blocked["action"] == "BLOCKED"
+    assert "unsaid" not in blocked["blocked_reason"]
+
+
 def test_documents_come_with_the_answer(serve: Serve, http: httpx.Client) -> None:
     params = {"documents": [{"text": SOURCE}], "threshold": 0.8}
     body = telling("response", TRUE, call=None, additional_provider_specific_params=params)

@@ -16,6 +16,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough
 from langchain_core.tools import tool
+from tests.integrations.langchain.conftest import FALSE, SOURCE, TRUE
 
 from groundrail import CheckedSentence, Guard, InputError, Policy, UnsupportedError, Verdict
 from groundrail.integrations.langchain import (
@@ -25,9 +26,6 @@ from groundrail.integrations.langchain import (
 )
 from groundrail.testing import FakeEntailment
 
-SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
-TRUE = "The rent is 950 euros. "
-FALSE = "The rent is 990 euros. "
 PROMPT = ChatPromptTemplate.from_template("{context}\n\n{question}")
 
 

@@ -1,7 +1,7 @@
 """GuardedChatModel: what it releases, its citations in LangChain's standard shape, tools and sources."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
@@ -21,52 +21,17 @@ from langchain_core.messages import (
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.prompts import ChatPromptTemplate
-from langchain_core.runnables import Runnable
 from langchain_core.tools import tool
+from tests.integrations.langchain.conftest import FALSE, SOURCE, TRUE, scripted
 
 from groundrail import Guard, Policy, UnsupportedError
 from groundrail.errors import GenerationError
 from groundrail.integrations.langchain import GuardedChatModel
 from groundrail.testing import FakeEntailment
 
-SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
-TRUE = "The rent is 950 euros. "
-FALSE = "The rent is 990 euros. "
 LEASE = LangChainDocument(
     SOURCE, id="lease", metadata={"source": "https://example.org/lease", "title": "Lease", "page": 3}
 )
-
-
-class Scripted(FakeListChatModel):
-    """Streams the next of its messages on every call, and notes what it was asked."""
-
-    responses: list[str] = ["unused"]  # noqa: RUF012
-    messages: list[AIMessageChunk]
-    asked: list[Any] = []  # noqa: RUF012
-    tools: list[Any] = []  # noqa: RUF012
-
-    def _stream(self, messages: list[BaseMessage], *arguments: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        self.asked.append(messages)
-        self.tools.append(kwargs.get("tools"))
-        message = self.messages[min(len(self.asked), len(self.messages)) - 1]
-        for character in message.text:
-            yield ChatGenerationChunk(message=AIMessageChunk(content=character))
-        yield ChatGenerationChunk(message=message.model_copy(update={"content": ""}))
-
-    async def _astream(
-        self, messages: list[BaseMessage], *arguments: Any, **kwargs: Any
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in self._stream(messages, **kwargs):
-            await asyncio.sleep(0)
-            yield chunk
-
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, Any]:
-        return self.bind(tools=[tool.name for tool in tools], **kwargs)
-
-
-def scripted(*answers: str | AIMessageChunk) -> Scripted:
-    messages = [AIMessageChunk(content=answer) if isinstance(answer, str) else answer for answer in answers]
-    return Scripted(messages=messages, asked=[], tools=[])
 
 
 def guarded(model: Any, *, policy: Policy | None = None, **options: Any) -> GuardedChatModel:

@@ -10,21 +10,19 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import ModelFallbackMiddleware
-from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGenerationChunk
-from langchain_core.runnables import Runnable
 from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from pydantic import BaseModel
 from tenacity import stop_after_attempt
+from tests.integrations.langchain.conftest import FALSE, SOURCE, TRUE, Scripted, calling, scripted
 
 from groundrail import Guard, InputError, Policy, UnsupportedError
 from groundrail.integrations.langchain import GroundrailMiddleware
 from groundrail.testing import FakeEntailment
 
-SOURCE = "The rent is 950 euros a month. Pets are not allowed."
-TRUE, FALSE, ALSO_TRUE = "The rent is 950 euros. ", "The rent is 990 euros. ", "Pets are not allowed."
+ALSO_TRUE = "Pets are not allowed."
 SECRET = "990 euros"
 QUESTION: Any = {"messages": [HumanMessage("How much is the rent?")]}
 WAYS = ["plain", "async"]
@@ -40,52 +38,6 @@ def look_up(what: str) -> str:
 def note(text: str) -> str:
     """Keep a note."""
     return f"Kept: {text}"
-
-
-class Scripted(FakeListChatModel):
-    """Says the next of its messages whenever it is asked, text letter by letter, and notes what it was asked."""
-
-    responses: list[str] = ["unused"]  # noqa: RUF012
-    messages: list[AIMessageChunk]
-    asked: list[list[BaseMessage]] = []  # noqa: RUF012
-    gone: BaseException | None = None
-
-    def _stream(self, messages: list[BaseMessage], *arguments: Any, **kwargs: Any) -> Iterator[ChatGenerationChunk]:
-        self.asked.append(messages)
-        message = self.messages[min(len(self.asked), len(self.messages)) - 1]
-        blocks = [{"type": "text", "text": message.content}] if isinstance(message.content, str) else message.content
-        for index, block in enumerate(blocks):
-            if isinstance(block, dict) and block["type"] == "text":
-                for letter in block["text"]:
-                    content: Any = (
-                        letter if isinstance(message.content, str) else [{**block, "text": letter, "index": index}]
-                    )
-                    yield ChatGenerationChunk(message=AIMessageChunk(content=content))
-            else:
-                yield ChatGenerationChunk(message=AIMessageChunk(content=[block]))
-        if self.gone is not None:
-            raise self.gone
-        yield ChatGenerationChunk(message=message.model_copy(update={"content": ""}))
-
-    async def _astream(
-        self, messages: list[BaseMessage], *arguments: Any, **kwargs: Any
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        for chunk in self._stream(messages, **kwargs):
-            await asyncio.sleep(0)
-            yield chunk
-
-    def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, Any]:
-        return self.bind(tools=[tool.name for tool in tools], **kwargs)
-
-
-def calling(name: str, arguments: str = '{"what": "rent"}', content: Any = "", **said: Any) -> AIMessageChunk:
-    call: Any = {"name": name, "args": arguments, "id": f"call-{name}", "index": 0}
-    return AIMessageChunk(content=content, tool_call_chunks=[call], **said)
-
-
-def scripted(*said: str | AIMessageChunk, **options: Any) -> Scripted:
-    messages = [AIMessageChunk(content=message) if isinstance(message, str) else message for message in said]
-    return Scripted(messages=messages, asked=[], **options)
 
 
 def agent(model: Any, *, policy: Policy | None = None, before: Any = (), after: Any = (), **options: Any) -> Any:

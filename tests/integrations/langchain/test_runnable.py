@@ -17,6 +17,7 @@ from langchain_core.runnables import Runnable, RunnableGenerator, RunnableLambda
 from langchain_core.tools import tool
 from langchain_core.tracers import BaseTracer
 from langchain_core.tracers.log_stream import LogStreamCallbackHandler
+from tests.integrations.langchain.conftest import FALSE, SOURCE, TRUE
 
 from groundrail import Document, Guard, InputError, Policy, UnsupportedError, Verdict
 from groundrail.errors import GenerationError
@@ -24,9 +25,6 @@ from groundrail.integrations.langchain import GuardedRunnable, SourcedResult
 from groundrail.integrations.langchain.answer import forwards_tokens
 from groundrail.testing import FakeEntailment, ScriptedGenerator
 
-SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
-TRUE = "The rent is 950 euros. "
-FALSE = "The rent is 990 euros. "
 INPUT = {"documents": [LangChainDocument(SOURCE)], "prompt": "How much is the rent?"}
 
 

@@ -11,7 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
-from groundrail.entailment.reporting import Reporting
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.scoring.base import Scorer
 from groundrail.scoring.scale.scorer import ScaleScorer
@@ -279,16 +278,6 @@ def test_a_claim_takes_its_room_from_the_chunk_and_never_from_itself(hashed_yes_
     assert 300 - 2 - 32 < lengths[short] <= 298
     assert 100 - 32 < lengths[long] <= 100
     assert {claim for pairs in model.asked for _, claim in pairs} == {short, long}
-
-
-def test_reporting_around_a_model_changes_no_score() -> None:
-    seen: list[tuple[int, int]] = []
-    source = " ".join(numbered(400))
-    reporting = Reporting(Overlap(), lambda done, total: seen.append((done, total)))
-    reported = ScaleScorer(reporting, chunk_tokens=10, overlap=0.0).score(["Word3", "w7x1"], source)
-    assert (480, 480) in seen
-    assert all(done <= total for done, total in seen)
-    assert reported == ScaleScorer(Overlap(), chunk_tokens=10, overlap=0.0).score(["Word3", "w7x1"], source)
 
 
 def test_a_long_source_of_a_megabyte() -> None:

@@ -1,0 +1,67 @@
+"""How far long work has come, for whoever waits: a bar, a log.
+
+Whoever knows how much there is to do begins a stage, whoever does it counts the steps, and neither knows who listens.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TypeAlias
+
+Report: TypeAlias = Callable[[str, int, int], None]
+"""Called with a stage's name, its steps done, and its steps in all."""
+
+_REPORTS = 1000
+"""Reports of a stage at most, so that listening costs the same however many steps there are."""
+
+
+@contextmanager
+def heard_by(report: Report) -> Iterator[None]:
+    """Within it `report` is told of every stage: when it begins and, up to 1,000 times, how far it has come."""
+    token = _listener.set(_Listener(report))
+    try:
+        yield
+    finally:
+        _listener.reset(token)
+
+
+def begin(stage: str, total: int) -> None:
+    """A stage of `total` steps begins; the one before is over, whether all its steps were taken or not."""
+    listener = _listener.get()
+    if listener is not None:
+        listener.begin(stage, total)
+
+
+def step(count: int = 1) -> None:
+    """So many steps of the stage are done; nothing where none has begun."""
+    listener = _listener.get()
+    if listener is not None:
+        listener.step(count)
+
+
+def stepping(texts: Iterable[str]) -> Iterator[str]:
+    """The texts, one after the other; a character is a step."""
+    for text in texts:
+        yield text
+        step(len(text))
+
+
+class _Listener:
+    def __init__(self, report: Report) -> None:
+        self._report = report
+        self._stage, self._done, self._total, self._told = "", 0, 0, 0
+
+    def begin(self, stage: str, total: int) -> None:
+        self._stage, self._done, self._total, self._told = stage, 0, total, 0
+        self._report(stage, 0, total)
+
+    def step(self, count: int) -> None:
+        self._done = min(self._done + count, self._total)
+        if self._done > self._told and (
+            (self._done - self._told) * _REPORTS >= self._total or self._done == self._total
+        ):
+            self._told = self._done
+            self._report(self._stage, self._done, self._total)
+
+
+_listener: ContextVar[_Listener | None] = ContextVar("groundrail_progress", default=None)
