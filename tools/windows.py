@@ -105,7 +105,7 @@ class Windows:
             if not self._waiting:
                 every = [(text, claim) for text in self.texts for claim in text.claims]
                 turn = {
-                    (text.id, claim.text): self._asked[text.id, claim.text] / (3 if claim.by_model else 1)
+                    (text.id, claim.text): self._asked[text.id, claim.text] / (2 if claim.by_model else 1)
                     + 1.2 * self.rng.random()
                     for text, claim in every
                 }
@@ -117,19 +117,18 @@ class Windows:
                 yield pair
 
     def drawn(self, text: Text, claim: Claim) -> Pair | None:
+        """Short premises most often: they are what single sentences are read as, and cost least."""
         draw = self.rng.random()
         if draw < 0.04:
             return self._of_other_text(claim)
-        marked = bool(claim.evidence)
-        if claim.by_model:
-            return Pair(self._near(text, claim, self.rng.uniform(200, LONGEST)), claim.ids, claim.label, claim.kind)
-        if draw < 0.14 and marked:
-            return Pair(_joined(text, claim.evidence), claim.ids, claim.label, claim.kind)
-        if draw < 0.22 and marked:
+        if draw < 0.11 and claim.evidence:
             return self._without_evidence(text, claim)
-        if draw < 0.34:
-            return Pair(self._near(text, claim, LONGEST), claim.ids, claim.label, claim.kind)
-        return Pair(self._near(text, claim, self.rng.uniform(50, 190)), claim.ids, claim.label, claim.kind)
+        if draw < 0.41 and claim.evidence:
+            return Pair(_joined(text, claim.evidence), claim.ids, claim.label, claim.kind)
+        room = LONGEST if draw > 0.92 else self.rng.uniform(50, 190)
+        if claim.by_model and not claim.evidence:  # what decides it may stand anywhere
+            room = self.rng.uniform(200, LONGEST)
+        return Pair(self._near(text, claim, room), claim.ids, claim.label, claim.kind)
 
     def _near(self, text: Text, claim: Claim, room: float) -> list[int]:
         """The evidence and the nearest sentences around it, or its neighbours, in order, in about `room` tokens."""

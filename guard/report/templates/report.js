@@ -87,7 +87,21 @@
     const away = Math.abs(marks[0].getBoundingClientRect().top - innerHeight / 3);
     const near = away < 2 * innerHeight && !still.matches;
     marks[0].scrollIntoView({ block: "center", behavior: near ? "smooth" : "instant" });
+    if (!near) settle(marks[0], panel, 10);
     return true;
+  }
+
+  // Blocks out of view have a guessed height; as they are laid out, the place moves. Bring it back until it stays.
+  function settle(mark, panel, tries) {
+    requestAnimationFrame(() => {
+      if (!tries || !mark.classList.contains("lit")) return;
+      const box = mark.getBoundingClientRect();
+      const seen = panel.getBoundingClientRect();
+      if (box.top < Math.max(0, seen.top) || box.bottom > Math.min(innerHeight, seen.bottom)) {
+        mark.scrollIntoView({ block: "center", behavior: "instant" });
+      }
+      settle(mark, panel, tries - 1);
+    });
   }
 
   function pin(sentence) {
