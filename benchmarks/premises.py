@@ -1,0 +1,95 @@
+"""What each premise of the default scorer is worth, and what a missing detail should cost: ROC-AUC x 100 by set.
+
+    python benchmarks/premises.py benchmarks/claims/*_dev.jsonl --units whole
+    python benchmarks/premises.py DATA/true/*.csv --limit 80
+
+A premise is judged once and remembered, so that every row of the table costs only what it reads more than those before.
+`--limit` draws the same claims every time. With `--judge FOLDER` another three-class model is asked.
+"""
+
+import argparse
+import statistics
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from groundrail.entailment import CrossEncoderEntailment
+from groundrail.entailment import load as load_entailment
+from groundrail.entailment.base import FloatArray, NLIModel, Pair, Wrapped
+from groundrail.entailment.detail_check import WEIGHT, DetailCheck
+from groundrail.evaluation.examples import Example
+from groundrail.evaluation.loaders import load
+from groundrail.evaluation.metrics import roc_auc
+from groundrail.evaluation.run import evaluate
+from groundrail.evaluation.sampling import sample
+from groundrail.scoring.nearest import NearestScorer
+
+DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
+READ = {
+    "three sentences": (3, 0),
+    "the nearest one, and a window": (1, 150),
+    "both": (3, 150),
+    "both, five sentences": (5, 150),
+    "both, a longer window": (3, 250),
+}
+WEIGHTS = (0.0, 0.25, WEIGHT, 1.0)
+
+
+class Once(Wrapped, NLIModel):
+    """Asks another model about every pair once."""
+
+    def __init__(self, model: NLIModel) -> None:
+        super().__init__(model)
+        self._nli = model
+        self._known: dict[Pair, FloatArray] = {}
+
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
+        if new:
+            self._known |= zip(new, self._nli.classify(new), strict=True)
+        return np.array([self._known[pair] for pair in pairs]).reshape(-1, 3)
+
+    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
+        return self.classify(pairs)[:, 0]
+
+
+def judge(folder: str | None) -> Once:
+    """The model inside the built-in judge, or another, without what `DetailCheck` adds."""
+    if folder is not None:
+        return Once(CrossEncoderEntailment.from_pretrained(folder))
+    builtin = load_entailment(None)
+    if not isinstance(builtin, DetailCheck) or not isinstance(builtin.model, NLIModel):
+        raise SystemExit("the built-in judge is no three-class model inside a DetailCheck")
+    return Once(builtin.model)
+
+
+def auc(scorer: NearestScorer, examples: Sequence[Example], units: str) -> float:
+    """ROC-AUC x 100 of the claims that are labelled."""
+    values = [result.value for result in evaluate(scorer, examples, units=units)]
+    return 100 * roc_auc([float(example.label or 0) for example in examples], [float(value or 0) for value in values])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, nargs="+")
+    parser.add_argument("--units", default="sentences", help="what a claim is cut into: whole, sentences")
+    parser.add_argument("--limit", type=int, help="claims of a set at most")
+    parser.add_argument("--judge", metavar="FOLDER")
+    options = parser.parse_args()
+    model = judge(options.judge)
+    sets = {path.stem: sample(load(path, documents=DOCUMENTS), options.limit, 0) for path in options.data}
+    sets = {name: [e for e in examples if e.label is not None and e.claim.strip()] for name, examples in sets.items()}
+    counts = [f"{name} ({len(examples)})" for name, examples in sets.items()]
+    print(f"| read | a missing detail costs | {' | '.join(counts)} | mean |\n{'| --- ' * (len(sets) + 3)}|")
+    rows = [(name, WEIGHT) for name in READ] + [("both", weight) for weight in WEIGHTS if weight != WEIGHT]
+    for name, weight in rows:
+        k, window = READ[name]
+        scorer = NearestScorer(DetailCheck(model, weight), k=k, window=window)
+        found = [auc(scorer, examples, options.units) for examples in sets.values()]
+        cells = " | ".join(f"{value:.1f}" for value in (*found, statistics.mean(found)))
+        print(f"| {name} | {weight:g} | {cells} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
