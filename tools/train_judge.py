@@ -179,7 +179,7 @@ def main() -> None:
             due = minutes + args.reload
             windows.load(read_all())
         for group in optimizer.param_groups:
-            group["lr"] = args.lr * min(1.0, (step + 1) / 60) * (1 - progress)
+            group["lr"] = args.lr * min(1.0, (step + 1) / 20) * (1 - progress)
         batch.sort(key=len)
         for part in parts(range(len(batch)), [len(pair) for pair in batch], 2000):
             chosen = [batch[n] for n in part]
