@@ -5,14 +5,14 @@ Who asks for them, and what they mean, belongs to `groundrail.completions` and `
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, InstanceOf, ValidationError
 
 LONGEST = 4 * 1024 * 1024
 """Bytes of one event; a stream without any line break is not read for ever."""
 
-_Text = InstanceOf[str]  # which may be half a character here, the other half in the next chunk
+_Text: TypeAlias = InstanceOf[str]  # which may be half a character here, the other half in the next chunk
 
 
 class _Read(BaseModel):

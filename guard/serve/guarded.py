@@ -110,7 +110,7 @@ async def unless_disconnected(request: Request, work: Coroutine[Any, Any, T], ti
         await asyncio.wait({working, leaving}, timeout=time_limit, return_when=asyncio.FIRST_COMPLETED)
         if working.done():
             return await working
-        raise ClientLeftError if leaving.done() else _late(time_limit)
+        raise ClientLeftError() if leaving.done() else _late(time_limit)
     finally:
         for task in (working, leaving):
             task.cancel()
