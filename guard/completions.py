@@ -1,7 +1,7 @@
-"""Chat completions of an OpenAI-compatible server over httpx: retries, timeouts, bounded concurrency, SSE.
+"""Chat completions of an OpenAI-compatible server over httpx: retries, timeouts, bounded concurrency.
 
 What is asked, and what an answer means, belongs to `groundrail.integrations.openai` and
-`groundrail.entailment.remote`.
+`groundrail.entailment.remote`; streams are read by `groundrail.events`.
 """
 
 import asyncio
@@ -27,6 +27,7 @@ from tenacity import (
 from tenacity.stop import stop_base
 
 from groundrail.errors import GroundrailError, InputError, MissingExtraError
+from groundrail.events import Chunks
 
 if TYPE_CHECKING:
     import httpx
@@ -117,16 +118,16 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
 
         with self._slot():
             response = self._retried({**body, "stream": True}, stream=True)
-            events = _Events()
+            chunks = Chunks()
             try:
-                for line in response.iter_lines():
-                    if (event := self._event(events, line)) is not None:
-                        yield event
+                for data in response.iter_bytes():
+                    yield from self._read(chunks.feed(data))
+                yield from self._read(chunks.close())
             except httpx.HTTPError as error:
                 self._broken(error)
             finally:
                 response.close()
-            self._require_end(events)
+            self._require_end(chunks)
 
     async def astream(self, body: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
         """`stream` for an event loop; each call has its own connection."""
@@ -135,16 +136,18 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
         free = self._free_in.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self.max_concurrency))
         async with free, httpx.AsyncClient(timeout=self._timeout) as client:
             response = await self._aretried(client, {**body, "stream": True})
-            events = _Events()
+            chunks = Chunks()
             try:
-                async for line in response.aiter_lines():
-                    if (event := self._event(events, line)) is not None:
-                        yield event
+                async for data in response.aiter_bytes():
+                    for chunk in self._read(chunks.feed(data)):
+                        yield chunk
+                for chunk in self._read(chunks.close()):
+                    yield chunk
             except httpx.HTTPError as error:
                 self._broken(error)
             finally:
                 await response.aclose()
-            self._require_end(events)
+            self._require_end(chunks)
 
     @contextmanager
     def _slot(self) -> Iterator[None]:
@@ -215,17 +218,17 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
     def _unreached(self, error: Exception) -> "_TransientError":
         return _TransientError(f"{self.server} gave no answer: {type(error).__name__}: {self._clean(str(error))}", None)
 
-    def _event(self, events: "_Events", line: str) -> dict[str, Any] | None:
+    def _read(self, chunks: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
         try:
-            event = events.read(line)
+            for chunk in chunks:
+                if chunk.get("error"):
+                    raise self._failure(f"{self.server} failed while streaming: {self._clean(str(chunk['error']))}")
+                yield chunk
         except ValueError as error:
-            raise self._failure(f"{self.server} streamed malformed JSON: {self._clean(line)}") from error
-        if event is not None and event.get("error"):
-            raise self._failure(f"{self.server} failed while streaming: {self._clean(str(event['error']))}")
-        return event
+            raise self._failure(f"{self.server} streamed {self._clean(str(error))}") from error
 
-    def _require_end(self, events: "_Events") -> None:
-        if not events.ended:
+    def _require_end(self, chunks: Chunks) -> None:
+        if not chunks.ended:
             raise self._failure(f"{self.server} ended the stream before the answer was complete")
 
     def _broken(self, error: Exception) -> NoReturn:
@@ -267,24 +270,3 @@ def _seconds(retry_after: str | None) -> float | None:
         return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
     except ValueError:
         return None
-
-
-class _Events:
-    """Server-sent events of one answer; `ended` once the server has said that it is complete."""
-
-    def __init__(self) -> None:
-        self.ended = False
-
-    def read(self, line: str) -> dict[str, Any] | None:
-        """The event in a line, None in lines without. Raises: ValueError for malformed JSON."""
-        if not line.startswith("data:"):
-            return None
-        data = line[len("data:") :].strip()
-        if data == "[DONE]":
-            self.ended = True
-            return None
-        event = json.loads(data)
-        if not isinstance(event, dict):
-            raise ValueError("an event must be an object")
-        self.ended = self.ended or any(choice.get("finish_reason") for choice in event.get("choices") or ())
-        return event

@@ -185,7 +185,7 @@ class SharedEntailment(Wrapped):
     def _judge(self, shares: Sequence[tuple[_Call, Sequence[Pair]]]) -> None:
         pairs = [pair for _, share in shares for pair in share]
         try:
-            answers = shares[0][0].judge(pairs)
+            answers = np.asarray(shares[0][0].judge(pairs))
             if len(answers) != len(pairs):
                 raise ValueError(f"the model gave {len(answers)} answers for {len(pairs)} pairs")
         except Exception as error:

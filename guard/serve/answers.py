@@ -145,6 +145,7 @@ class UpstreamAnswer:
         if reply is not None:
             async for event in reply.events():
                 yield event
+            self.finish_reason = self.finish_reason or "stop"  # it ended, and some servers do not say how
             await self.aclose()
 
     async def _asked_again(self, accepted: str, refused: Sequence[str]) -> Reply:
@@ -163,18 +164,16 @@ class UpstreamAnswer:
 
     def _read(self, event: Mapping[str, Any], session: AskedSession) -> str:
         """The event's text; what else it says is noted."""
-        self.model = str(event.get("model") or self.model)
+        self.model = event.get("model") or self.model
         _add(self.usage, event.get("usage"))
         text = ""
         for choice in (event.get("choices") or ())[:1]:
             delta = choice.get("delta") or {}
-            for part in (delta.get("content"), delta.get("refusal")):
-                if isinstance(part, str):
-                    text += part
+            text += (delta.get("content") or "") + (delta.get("refusal") or "")
             if calls := {name: delta[name] for name in _CALLS if delta.get(name)}:
                 self.calls.append(calls)
             if reason := choice.get("finish_reason"):
-                self.finish_reason = str(reason)
+                self.finish_reason = reason
                 if reason in _CUT_OFF:
                     session.cut_off = f"the upstream cut the answer off ({reason})"
         self._written += len(text)
@@ -197,10 +196,11 @@ def _continued(body: Mapping[str, Any], accepted: str, refused: Sequence[str]) -
 def _add(counts: dict[str, Any], more: object) -> None:
     """Add token counts, details included, to those of the calls before."""
     for name, count in more.items() if isinstance(more, dict) else ():
-        if isinstance(count, dict):
-            _add(counts.setdefault(name, {}), count)
+        known = counts.setdefault(name, {} if isinstance(count, dict) else 0)
+        if isinstance(known, dict):
+            _add(known, count)
         elif isinstance(count, int):
-            counts[name] = counts.get(name, 0) + count
+            counts[name] = known + count
 
 
 class LocalWriter:

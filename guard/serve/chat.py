@@ -3,6 +3,7 @@
 Reading requests, finding sources, asking upstream and checking are the neighbours'.
 """
 
+import asyncio
 import json
 import time
 import uuid
@@ -14,10 +15,11 @@ from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
 from groundrail.guard import Guard
+from groundrail.policy import Policy
 from groundrail.serve import details
 from groundrail.serve.answers import Answer, Writer
 from groundrail.serve.errors import ProtocolError, json_response
-from groundrail.serve.guarded import GuardedAnswer, unless_disconnected
+from groundrail.serve.guarded import ClientLeftError, GuardedAnswer, unless_disconnected
 from groundrail.serve.observe import Observer
 from groundrail.serve.requests import ChatRequest, parsed, read_json, refuse_what_cannot_be_guarded
 from groundrail.serve.settings import Settings
@@ -34,16 +36,23 @@ def event(content: object) -> bytes:
 
 
 class EventStream(StreamingResponse):
-    """Server-sent events; `close` runs however the stream ends, begun or not."""
+    """Server-sent events, for a client that has read them after `time_limit` seconds or is left.
 
-    def __init__(self, events: AsyncIterator[bytes], close: Any) -> None:
+    `close` runs however the stream ends, begun or not.
+    """
+
+    def __init__(self, events: AsyncIterator[bytes], close: Any, time_limit: float) -> None:
         headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
         super().__init__(events, headers=headers, media_type="text/event-stream")
-        self._close = close
+        self._close, self._time_limit = close, time_limit
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send them. Raises: ClientLeftError if nobody reads them in time."""
         try:
-            await super().__call__(scope, receive, send)
+            async with asyncio.timeout(self._time_limit):
+                await super().__call__(scope, receive, send)
+        except TimeoutError:
+            raise ClientLeftError from None
         finally:
             await self._close()
 
@@ -64,11 +73,11 @@ class Chat:
             raise ProtocolError(
                 501, "this server only checks: start it with --upstream", code="no_upstream", retry=False
             )
-        answer = self.writer.answer(asked, body, found, request.headers)
+        answer, most = self.writer.answer(asked, body, found, request.headers), self.settings.request_timeout
         if not asked.stream:
-            return await unless_disconnected(request, self._whole(answer, found, level))
+            return await unless_disconnected(request, self._whole(answer, found, level), most)
         try:
-            await unless_disconnected(request, answer.open())
+            await unless_disconnected(request, answer.open(), most)
             written = self._written(answer, found)
         except BaseException:
             await answer.aclose()
@@ -79,7 +88,8 @@ class Chat:
             await answer.aclose()
 
         usage = asked.stream_options is not None and bool(asked.stream_options.include_usage)
-        return EventStream(self._events(written, Form(answer, found, level, usage)), close)
+        events = self._events(written, Form(answer, found, level, self.guard.policy, usage))
+        return EventStream(events, close, most + self.settings.heartbeat)
 
     def _written(self, answer: Answer, found: Found) -> GuardedAnswer:
         guard = self.guard.with_generator(answer.generator)
@@ -99,7 +109,7 @@ class Chat:
                 result = await written.result()
             finally:
                 await written.aclose()
-            return json_response(Form(answer, found, level).whole(result))
+            return json_response(Form(answer, found, level, self.guard.policy).whole(result))
         finally:
             await answer.aclose()
 
@@ -122,8 +132,8 @@ class Chat:
 class Form:
     """One answer's chunks, or its whole object."""
 
-    def __init__(self, answer: Answer, found: Found, level: details.Level, usage: bool = False) -> None:
-        self._answer, self._found, self._level, self._usage = answer, found, level, usage
+    def __init__(self, answer: Answer, found: Found, level: details.Level, policy: Policy, usage: bool = False) -> None:
+        self._answer, self._found, self._level, self._policy, self._usage = answer, found, level, policy, usage
         self._id, self._created = f"chatcmpl-{uuid.uuid4().hex}", int(time.time())
 
     def chunk(self, delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
@@ -141,7 +151,7 @@ class Form:
 
     def last(self, result: GuardResult) -> list[dict[str, Any]]:
         """The chunks that end a stream: tool calls, the finish reason, and the counts if they were asked for."""
-        chunks = [self.chunk(delta) for delta in self._answer.calls]
+        chunks = [self.chunk(delta) for delta in self._calls(result)]
         ending = self.chunk({}, self._finish_reason(result))
         chunks.append(ending | self._told(result, sentences=False))
         if self._usage:
@@ -150,7 +160,7 @@ class Form:
 
     def whole(self, result: GuardResult) -> dict[str, Any]:
         """The object of an answer that is not streamed."""
-        calls = _joined(self._answer.calls)
+        calls = _joined(self._calls(result))
         content = None if calls and not result.text else result.text
         message = {"role": "assistant", "content": content, "refusal": None, **calls}
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": self._finish_reason(result)}
@@ -173,8 +183,20 @@ class Form:
 
     def _finish_reason(self, result: GuardResult) -> str:
         """The writer's; `content_filter` where the guard ended the answer, or let nothing of it through."""
-        emptied = bool(result.answer.strip()) and not result.text.strip() and not self._answer.calls
-        return "content_filter" if emptied or not self._answer.finish_reason else self._answer.finish_reason
+        emptied = _withheld(result) and not result.text.strip() and not self._answer.calls
+        filtered = emptied or self._is_ended(result) or not self._answer.finish_reason
+        return "content_filter" if filtered else str(self._answer.finish_reason)
+
+    def _calls(self, result: GuardResult) -> list[dict[str, Any]]:
+        return [] if self._is_ended(result) else self._answer.calls
+
+    def _is_ended(self, result: GuardResult) -> bool:
+        """Whether the guard ended the answer, even if the writer had ended it by then."""
+        return self._policy.fallback == "abstain" and _withheld(result)
+
+
+def _withheld(result: GuardResult) -> bool:
+    return not all(sentence.released for sentence in result.sentences)
 
 
 def _joined(deltas: list[dict[str, Any]]) -> dict[str, Any]:
@@ -183,7 +205,8 @@ def _joined(deltas: list[dict[str, Any]]) -> dict[str, Any]:
     function: dict[str, Any] = {}
     for delta in deltas:
         for number, call in enumerate(delta.get("tool_calls") or ()):
-            _extend(calls.setdefault(call.get("index", number), {}), call)
+            index = call.get("index")
+            _extend(calls.setdefault(number if index is None else index, {}), call)
         _extend(function, delta.get("function_call") or {})
     whole: dict[str, Any] = {}
     if calls:
@@ -195,8 +218,8 @@ def _joined(deltas: list[dict[str, Any]]) -> dict[str, Any]:
 
 def _extend(whole: dict[str, Any], delta: dict[str, Any]) -> None:
     for name, value in delta.items():
-        if isinstance(value, dict):
-            _extend(whole.setdefault(name, {}), value)
+        if isinstance(value, dict) and isinstance(whole.setdefault(name, {}), dict):
+            _extend(whole[name], value)
         elif name == "arguments":
             whole[name] = whole.get(name, "") + (value or "")
         elif value is not None:

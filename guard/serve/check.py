@@ -31,16 +31,18 @@ class Check:
     async def __call__(self, request: Request) -> Response:
         asked = parsed(CheckRequest, await read_json(request, self.settings))
         documents = named(asked.source if isinstance(asked.source, list) else [asked.source])
+        most = self.settings.request_timeout
         if not asked.stream:
-            result = await unless_disconnected(request, checked(self.guard, asked.answer, documents, self.observer))
+            work = checked(self.guard, asked.answer, documents, self.observer)
+            result = await unless_disconnected(request, work, most)
             return json_response(result.model_dump(mode="json"))
         written = GuardedAnswer(
             lambda: _read_aloud(self.guard, asked.answer, documents),
             self.observer,
             endpoint="check",
-            time_limit=self.settings.request_timeout,
+            time_limit=most,
         )
-        return EventStream(self._events(written), written.aclose)
+        return EventStream(self._events(written), written.aclose, most + self.settings.heartbeat)
 
     async def _events(self, written: GuardedAnswer) -> AsyncIterator[bytes]:
         try:

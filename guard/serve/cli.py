@@ -93,8 +93,8 @@ def settings_of(options: argparse.Namespace) -> "Settings":
 
     given: dict[str, Any] = {
         "upstream": options.upstream,
-        "api_key": options.api_key or os.environ.get(_KEY),
-        "upstream_api_key": options.upstream_api_key or os.environ.get(_UPSTREAM_KEY),
+        "api_key": _key(options.api_key, _KEY),
+        "upstream_api_key": _key(options.upstream_api_key, _UPSTREAM_KEY),
     }
     if options.markers:
         given["markers"] = tuple(options.markers)
@@ -105,6 +105,11 @@ def settings_of(options: argparse.Namespace) -> "Settings":
     except ValidationError as error:
         wrong = error.errors(include_input=False)[0]
         raise InputError(f"--{'-'.join(map(str, wrong['loc'])).replace('_', '-')}: {wrong['msg']}") from error
+
+
+def _key(given: str | None, variable: str) -> str | None:
+    """An option's value, even an empty one, which is a mistake; an empty variable is none, as compose files have it."""
+    return os.environ.get(variable) or None if given is None else given
 
 
 def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":

@@ -70,11 +70,16 @@ class GuardedAnswer:
         await asyncio.wait([self._task])
 
     async def _work(self) -> None:
+        end: GuardResult | ProtocolError
         try:
             with self._observer.answer(self._endpoint) as seen:
-                await self._decided.put(await self._checked(seen))
+                end = await self._checked(seen)
         except ProtocolError as error:
-            await self._decided.put(error)
+            end = error
+        except Exception as error:  # whoever waits must be told, whatever it was
+            self._observer.unexpected(error)
+            end = ProtocolError(500, "the answer could not be checked", code="internal_error")
+        await self._decided.put(end)
 
     async def _checked(self, seen: AnswerSeen) -> GuardResult:
         try:
@@ -84,29 +89,28 @@ class GuardedAnswer:
                         seen.sentence(sentence)
                         await self._decided.put(sentence)
         except TimeoutError:
-            late = f"the answer was not complete after {self._time_limit:g} seconds"
-            raise ProtocolError(504, late, code="request_timeout") from None
+            raise _late(self._time_limit) from None
         except UnsupportedError as error:
             raise ProtocolError(422, "a sentence is not supported by the source", code="unsupported") from error
         except GroundrailError as error:
             raise self._failure() or ProtocolError(500, "the answer could not be checked", code="failed") from error
-        except Exception as error:
-            self._observer.unexpected(error)
-            raise ProtocolError(500, "the answer could not be checked", code="internal_error") from error
         if failure := self._failure():
             raise failure
         return stream.result
 
 
-async def unless_disconnected(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """The outcome of `work`, which is cancelled if the client goes away. The request's body must have been read."""
+async def unless_disconnected(request: Request, work: Coroutine[Any, Any, T], time_limit: float) -> T:
+    """The outcome of `work`, cancelled if the client goes away or after `time_limit` seconds.
+
+    The request's body must have been read. Raises: ClientLeftError; ProtocolError for what takes too long.
+    """
     working = asyncio.create_task(work)
     leaving = asyncio.create_task(_left(request))
     try:
-        await asyncio.wait({working, leaving}, return_when=asyncio.FIRST_COMPLETED)
-        if not working.done():
-            raise ClientLeftError
-        return await working
+        await asyncio.wait({working, leaving}, timeout=time_limit, return_when=asyncio.FIRST_COMPLETED)
+        if working.done():
+            return await working
+        raise ClientLeftError() if leaving.done() else _late(time_limit)
     finally:
         for task in (working, leaving):
             task.cancel()
@@ -115,6 +119,10 @@ async def unless_disconnected(request: Request, work: Coroutine[Any, Any, T]) ->
 
 class ClientLeftError(Exception):
     """Nobody waits for the answer any more."""
+
+
+def _late(seconds: float) -> ProtocolError:
+    return ProtocolError(504, f"the answer was not complete after {seconds:g} seconds", code="request_timeout")
 
 
 async def _left(request: Request) -> None:

@@ -44,7 +44,8 @@ class LiteLLMGuardrail:
         documents = found.documents
         if found.place == "none" and asked.litellm_call_id:
             documents = self.kept.get(asked.litellm_call_id)
-        return await unless_disconnected(request, self._judged(asked.texts or [], documents))
+        work = self._judged(asked.texts or [], documents)
+        return await unless_disconnected(request, work, self.settings.request_timeout)
 
     def _source(self, asked: GuardrailRequest) -> Found:
         given = (asked.additional_provider_specific_params or {}).get("documents")

@@ -5,25 +5,15 @@ Fields that are not named here are left to the upstream. What counts as a source
 
 import asyncio
 import json
-from typing import Annotated, Any, Literal, NoReturn, TypeAlias, TypeVar
+from typing import Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import Request
 
-from groundrail.sentences import is_unicode
 from groundrail.serve.errors import ProtocolError
 from groundrail.serve.settings import Settings
 
 Model = TypeVar("Model", bound=BaseModel)
-
-
-def _encodable(text: str) -> str:
-    if not is_unicode(text):
-        raise ValueError("half a surrogate pair is no text")
-    return text
-
-
-Text: TypeAlias = Annotated[str, AfterValidator(_encodable)]
 
 
 class _Open(BaseModel):
@@ -34,7 +24,7 @@ class Message(_Open):
     """One turn. `content` is text, a list of parts, or nothing where there are only tool calls."""
 
     role: str
-    content: Text | list[dict[str, Any]] | None = None
+    content: str | list[dict[str, Any]] | None = None
 
 
 class StreamOptions(_Open):
@@ -46,8 +36,8 @@ class StreamOptions(_Open):
 class SourceDocument(_Open):
     """A document as vLLM (`text`, `content`) and Cohere (`data`) write it."""
 
-    text: Text | None = None
-    content: Text | None = None
+    text: str | None = None
+    content: str | None = None
     data: dict[str, Any] | None = None
     id: str | int | None = None
     metadata: dict[str, Any] | None = None
@@ -64,7 +54,7 @@ class ChatRequest(_Open):
     logprobs: bool | None = None
     modalities: list[str] | None = None
     response_format: dict[str, Any] | None = None
-    documents: list[Text | SourceDocument] | None = None
+    documents: list[str | SourceDocument] | None = None
 
 
 class CheckRequest(BaseModel):
@@ -72,15 +62,15 @@ class CheckRequest(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    answer: Text
-    source: Text | SourceDocument | list[Text | SourceDocument]
+    answer: str
+    source: str | SourceDocument | list[str | SourceDocument]
     stream: bool = False
 
 
 class GuardrailRequest(_Open):
     """LiteLLM's generic guardrail API: texts that were sent (`request`) or written (`response`)."""
 
-    texts: list[Text] | None = None
+    texts: list[str] | None = None
     input_type: Literal["request", "response"]
     litellm_call_id: str | None = None
     structured_messages: list[Message] | None = None
@@ -103,17 +93,14 @@ async def read_json(request: Request, settings: Settings) -> dict[str, Any]:
         late = f"the request had not arrived after {settings.body_timeout:g} seconds"
         raise ProtocolError(408, late, code="request_timeout") from None
     try:
-        body = json.loads(data.decode("utf-8"), parse_constant=_no_number)
+        body = json.loads(data.decode("utf-8"))
+        json.dumps(body, ensure_ascii=False, allow_nan=False).encode()  # 1e999, half a surrogate pair
     except (ValueError, RecursionError) as error:
         said = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise ProtocolError(400, f"the request is not JSON: {said}", code="invalid_json") from None
     if not isinstance(body, dict):
         raise ProtocolError(400, "the request must be a JSON object", code="invalid_json")
     return body
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
 
 
 def parsed(kind: type[Model], body: dict[str, Any]) -> Model:

@@ -1,6 +1,7 @@
 """How the server behaves: addresses, keys, limits. What counts as supported is the guard's policy."""
 
 from typing import Literal
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 
@@ -25,8 +26,8 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     upstream: str | None = None
-    upstream_api_key: SecretStr | None = None
-    api_key: SecretStr | None = None
+    upstream_api_key: SecretStr | None = Field(default=None, min_length=1)
+    api_key: SecretStr | None = Field(default=None, min_length=1)
     documents: Literal["insert", "forward", "drop"] = "insert"
     markers: tuple[str, str] = ("<source>", "</source>")
     max_concurrency: int = Field(default=64, ge=1)
@@ -41,7 +42,8 @@ class Settings(BaseModel):
     @field_validator("upstream")
     @classmethod
     def _is_address(cls, value: str | None) -> str | None:
-        if value is not None and not value.startswith(("http://", "https://")):
+        parts = urlsplit(value or "http://none")  # whose port raises too, where it is no number
+        if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
             raise ValueError("upstream must start with http:// or https:// and name a host")
         return value
 

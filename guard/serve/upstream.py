@@ -11,10 +11,11 @@ from typing import Any
 
 import httpx
 
+from groundrail.events import Chunks
 from groundrail.serve.errors import ProtocolError
 from groundrail.serve.settings import Settings
 
-_LONGEST_LINE = 4 * 1024 * 1024
+_LONGEST_LIST = 4 * 1024 * 1024
 _LONGEST_ERROR = 64 * 1024
 _FORWARDED = ("openai-organization", "openai-project")
 
@@ -27,22 +28,22 @@ class Reply:
 
     async def events(self) -> AsyncIterator[dict[str, Any]]:
         """Raises: ProtocolError if the stream breaks off, stops, or is no stream of events."""
-        ended = False
+        chunks = Chunks()
         try:
-            async for line in _lines(self._response):
-                if not line.startswith(b"data:"):
-                    continue
-                data = line[len(b"data:") :].strip()
-                if data == b"[DONE]":
+            async for data in self._response.aiter_bytes():
+                for chunk in chunks.feed(data):
+                    yield _unless_failed(chunk)
+                if chunks.done:
                     return
-                event = _event(data)
-                ended = ended or any(choice.get("finish_reason") for choice in event.get("choices") or ())
-                yield event
+            for chunk in chunks.close():
+                yield _unless_failed(chunk)
+        except ValueError as error:  # which quotes it
+            raise ProtocolError(502, "the upstream streamed what is no chunk", code="upstream_garbage") from error
         except httpx.TimeoutException as error:
             raise ProtocolError(504, "the upstream stopped writing", code="upstream_timeout") from error
         except httpx.HTTPError as error:
             raise ProtocolError(502, "the upstream's answer broke off", code="upstream_broke_off") from error
-        if not ended:
+        if not chunks.ended:
             raise ProtocolError(502, "the upstream ended its answer before it was complete", code="upstream_broke_off")
 
     async def aclose(self) -> None:
@@ -81,8 +82,8 @@ class Upstream:
         """What the upstream says of its models. Raises: ProtocolError."""
         response = await self._send("GET", "/models", headers, None)
         try:
-            return json.loads(await _start_of(response, _LONGEST_LINE))
-        except ValueError as error:
+            return json.loads(await _start_of(response, _LONGEST_LIST))
+        except (ValueError, RecursionError) as error:
             raise ProtocolError(502, "the upstream's models are not JSON", code="upstream_garbage") from error
         finally:
             await response.aclose()
@@ -105,62 +106,45 @@ class Upstream:
         if response.is_success:
             return response
         try:
-            raise await _refusal(response)
+            raise await self._refusal(response)
         finally:
             await response.aclose()
 
-    def _headers(self, given: Mapping[str, str]) -> dict[str, str]:
+    async def _refusal(self, response: httpx.Response) -> ProtocolError:
+        """What an answer other than 2xx means for the client, who is not told the server's own key."""
+        status, after = response.status_code, response.headers.get("retry-after")
+        if response.is_redirect:
+            return ProtocolError(
+                502,
+                f"the upstream answered with a redirect ({status}), which is not followed; give its final address",
+                code="upstream_redirect",
+                retry=False,
+            )
+        said = _message(await _start_of(response, _LONGEST_ERROR))
+        if self._key is not None:
+            said = said.replace(self._key.get_secret_value(), "***")
+        said = said[:1000] or f"the upstream answered {status}"
+        if status == 429 or status == 503:
+            return ProtocolError(status, said, code="upstream_busy", retry_after=after)
+        if status >= 500:
+            return ProtocolError(502, said, code="upstream_failed", retry_after=after)
+        if status < 400:
+            return ProtocolError(502, said, code="upstream_garbage", retry=False)
+        return ProtocolError(status, said, code="upstream_refused")
+
+    def _headers(self, given: Mapping[str, str]) -> httpx.Headers:
         headers = {name: given[name] for name in _FORWARDED if name in given}
         if "authorization" in given:
             headers["authorization"] = given["authorization"]
         elif self._key is not None:
             headers["authorization"] = f"Bearer {self._key.get_secret_value()}"
-        return headers
+        return httpx.Headers(headers, encoding="latin-1")  # byte for byte what came
 
 
-async def _lines(response: httpx.Response) -> AsyncIterator[bytes]:
-    """Lines of a body. Raises: ProtocolError for one without an end in sight."""
-    rest = b""
-    async for chunk in response.aiter_bytes():
-        *lines, rest = (rest + chunk).split(b"\n")
-        for line in lines:
-            yield line
-        if len(rest) > _LONGEST_LINE:
-            raise ProtocolError(502, "the upstream sent an event without end", code="upstream_garbage", retry=False)
-    yield rest
-
-
-def _event(data: bytes) -> dict[str, Any]:
-    try:
-        event = json.loads(data)
-    except (ValueError, RecursionError) as error:
-        raise ProtocolError(502, "the upstream streamed malformed JSON", code="upstream_garbage") from error
-    choices = event.get("choices") if isinstance(event, dict) else ()
-    if not isinstance(event, dict) or not all(isinstance(choice, dict) for choice in choices or ()):
-        raise ProtocolError(502, "the upstream streamed something else than chunks", code="upstream_garbage")
-    if event.get("error"):
+def _unless_failed(chunk: dict[str, Any]) -> dict[str, Any]:
+    if chunk.get("error"):
         raise ProtocolError(502, "the upstream failed while it was writing", code="upstream_failed")
-    return event
-
-
-async def _refusal(response: httpx.Response) -> ProtocolError:
-    """What an answer other than 2xx means for the client."""
-    status, after = response.status_code, response.headers.get("retry-after")
-    if response.is_redirect:
-        return ProtocolError(
-            502,
-            f"the upstream answered with a redirect ({status}), which is not followed; give its final address",
-            code="upstream_redirect",
-            retry=False,
-        )
-    said = _message(await _start_of(response, _LONGEST_ERROR))
-    if status == 429 or status == 503:
-        return ProtocolError(status, said or "the upstream is busy", code="upstream_busy", retry_after=after)
-    if status >= 500:
-        return ProtocolError(502, said or f"the upstream answered {status}", code="upstream_failed", retry_after=after)
-    if status < 400:
-        return ProtocolError(502, f"the upstream answered {status}", code="upstream_garbage", retry=False)
-    return ProtocolError(status, said or f"the upstream answered {status}", code="upstream_refused")
+    return chunk
 
 
 async def _start_of(response: httpx.Response, most: int) -> bytes:
@@ -180,6 +164,6 @@ def _message(data: bytes) -> str:
     try:
         error = json.loads(data)["error"]
         message = error if isinstance(error, str) else error["message"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         return ""
-    return message[:1000] if isinstance(message, str) else ""
+    return message if isinstance(message, str) else ""

@@ -343,7 +343,7 @@ def test_redirects_are_no_answers(server: Server) -> None:
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-@pytest.mark.parametrize("how", ["cut", "unfinished", "malformed", "error", "slow"])
+@pytest.mark.parametrize("how", ["cut", "unfinished", "malformed", "other", "error", "slow"])
 def test_a_stream_that_goes_wrong_keeps_what_was_released(server: Server, how: str, is_async: bool) -> None:
     def reply(handler: Handler, body: dict[str, Any]) -> None:
         handler.begin_stream()
@@ -355,6 +355,9 @@ def test_a_stream_that_goes_wrong_keeps_what_was_released(server: Server, how: s
                 handler.end_stream(done=False)
             case "malformed":
                 handler.send_chunk('data: {"choices": [\n\n')
+                handler.end_stream()
+            case "other":
+                handler.send_chunk('data: {"choices": 5}\n\n')
                 handler.end_stream()
             case "error":
                 handler.send_chunk('data: {"error": {"message": "out of memory"}}\n\n')
@@ -369,7 +372,8 @@ def test_a_stream_that_goes_wrong_keeps_what_was_released(server: Server, how: s
     assert result.text == TRUE
     assert [s.verdict for s in result.sentences] == [Verdict.SUPPORTED, Verdict.ERROR]
     assert result.sentences[1].text == "The lease "
-    reason = {"malformed": "malformed JSON", "error": "out of memory", "slow": "Timeout"}.get(how, "stream")
+    reasons = {"malformed": "malformed JSON", "other": "than chunks", "error": "out of memory", "slow": "Timeout"}
+    reason = reasons.get(how, "stream")
     assert reason in (result.sentences[1].reason or "")
 
 
@@ -450,6 +454,23 @@ def test_a_no_that_is_not_listed_counts_as_the_least_that_is(server: Server) -> 
 def test_a_character_sent_in_two_halves_is_whole(server: Server) -> None:
     server.replies = [streaming("The rent is 950 euros \ud83d", "\ude00. ")]
     assert guarded(server).generate("?", SOURCE).answer == "The rent is 950 euros \U0001f600. "
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_line_breaks_of_other_standards_are_text(server: Server, is_async: bool) -> None:
+    """Servers that write characters as they are may send them within an event."""
+    text = "The rent is\u2028950 euros.\x85 "
+
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin_stream()
+        choices = [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]
+        handler.send_chunk(f"data: {json.dumps({'choices': choices}, ensure_ascii=False)}\n\n")
+        handler.end_stream()
+
+    server.replies = [reply]
+    subject = guarded(server)
+    result = asyncio.run(subject.agenerate("?", SOURCE)) if is_async else subject.generate("?", SOURCE)
+    assert result.answer == text
 
 
 def test_streams_that_nobody_reads_on_are_told_of(server: Server) -> None:

@@ -139,6 +139,17 @@ def test_a_model_with_too_few_answers_is_an_error() -> None:
         SharedEntailment(Short()).entailment(pairs("a", 2))
 
 
+def test_a_model_with_other_things_than_answers_holds_nobody_up() -> None:
+    class Odd(FakeEntailment):
+        def entailment(self, asked: Sequence[Pair]) -> FloatArray:
+            return {claim: 0.5 for _, claim in asked}  # type: ignore[return-value]
+
+    model = SharedEntailment(Odd())
+    for _ in range(2):
+        with ThreadPoolExecutor(1) as thread, pytest.raises(TypeError):
+            thread.submit(model.entailment, pairs("a", 2)).result(5)
+
+
 def test_a_listener_that_fails_holds_nobody_up() -> None:
     def failing(batch: Batch) -> None:
         raise RuntimeError("no more paper")

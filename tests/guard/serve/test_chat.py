@@ -222,6 +222,74 @@ def test_an_abstention_hangs_up_upstream_and_says_so(serve: Serve, client: Clien
     assert upstream.left.wait(10)
 
 
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(
+    ("policy", "released"),
+    [
+        (Policy(stop=stop_after_attempt(1), fallback="abstain"), Policy().abstention),
+        (Policy(stop=stop_after_attempt(1), keep_refused=False), ""),
+    ],
+)
+def test_an_answer_that_the_guard_ended_or_emptied_does_not_end_as_the_upstreams(
+    serve: Serve, client: Client, upstream: Upstream, policy: Policy, released: str, stream: bool
+) -> None:
+    """Even where the upstream was at its end by then."""
+    upstream.usual = writing(FALSE)
+    asked = client(serve(policy=policy)).chat.completions
+    if stream:
+        chunks = list(asked.create(**asking_with_client(), stream=True))
+        assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == released
+        assert chunks[-1].choices[0].finish_reason == "content_filter"
+    else:
+        choice = asked.create(**asking_with_client()).choices[0]
+        assert (choice.message.content, choice.finish_reason) == (released, "content_filter")
+
+
+def test_no_tool_is_called_once_the_guard_has_ended_the_answer(
+    serve: Serve, client: Client, upstream: Upstream
+) -> None:
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        handler.chunk({"content": FALSE.strip()})
+        handler.chunk({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}]})
+        handler.chunk({}, "tool_calls")
+        handler.end()
+
+    upstream.usual = reply
+    policy = Policy(stop=stop_after_attempt(1), fallback="abstain")
+    choice = client(serve(policy=policy)).chat.completions.create(**asking_with_client()).choices[0]
+    assert choice.message.content == policy.abstention
+    assert choice.message.tool_calls is None
+    assert choice.finish_reason == "content_filter"
+
+
+def test_an_upstream_that_does_not_say_why_it_ended_has_stopped(
+    serve: Serve, client: Client, upstream: Upstream
+) -> None:
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        handler.chunk({"content": TRUE})
+        handler.end()
+
+    upstream.usual = reply
+    choice = client(serve()).chat.completions.create(**asking_with_client()).choices[0]
+    assert (choice.message.content, choice.finish_reason) == (TRUE, "stop")
+
+
+def test_counts_of_calls_that_do_not_look_alike_are_added_where_they_do(
+    serve: Serve, client: Client, upstream: Upstream
+) -> None:
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        handler.chunk({"content": TRUE}, usage={"total_tokens": 2, "details": {"cached": 1}, "more": 1})
+        handler.chunk({}, "stop", usage={"total_tokens": 3, "details": {"cached": None}, "more": {"a": 1}})
+        handler.end()
+
+    upstream.usual = reply
+    usage = client(serve()).chat.completions.create(**asking_with_client()).model_dump()["usage"]
+    assert (usage["total_tokens"], usage["details"], usage["more"]) == (5, {"cached": 1}, 1)
+
+
 def test_tool_calls_pass_as_they_are(serve: Serve, client: Client, upstream: Upstream) -> None:
     calls = [
         {"index": 0, "id": "call_1", "type": "function", "function": {"name": "look_up", "arguments": ""}},

@@ -12,7 +12,8 @@ import httpx
 import pytest
 from tests.guard.serve.conftest import KEY, Upstream, asking
 
-from groundrail.cli import main
+from groundrail.cli import _parser, main
+from groundrail.serve.cli import settings_of
 
 
 def started(*arguments: str, **environment: str) -> tuple["subprocess.Popen[str]", str]:
@@ -59,6 +60,11 @@ def test_the_command_serves_with_keys_from_the_environment_until_it_is_told_to_s
     ("arguments", "said"),
     [
         (["--upstream", "localhost:8000"], "--upstream"),
+        (["--upstream", "http://"], "--upstream"),
+        (["--upstream", "http://localhost:80000/v1"], "--upstream"),
+        (["--upstream", "http://[::1/v1"], "--upstream"),
+        (["--api-key", ""], "--api-key"),
+        (["--upstream-api-key", ""], "--upstream-api-key"),
         (["--max-concurrency", "0"], "--max-concurrency"),
         (["--timeout", "-1"], "--timeout"),
         (["--markers", "", "x"], "--markers"),
@@ -72,6 +78,18 @@ def test_arguments_that_cannot_be_used_are_named(
     printed = capsys.readouterr().err
     assert said in printed
     assert len(printed.splitlines()) == 1
+
+
+@pytest.mark.parametrize(("variable", "key"), [("", None), ("door", "door")])
+def test_a_variable_that_is_set_to_nothing_is_no_key(
+    monkeypatch: pytest.MonkeyPatch, variable: str, key: str | None
+) -> None:
+    """As the compose file passes on what was not given."""
+    for name in ("GROUNDRAIL_API_KEY", "GROUNDRAIL_UPSTREAM_API_KEY"):
+        monkeypatch.setenv(name, variable)
+    settings = settings_of(_parser().parse_args(["serve"]))
+    for found in (settings.api_key, settings.upstream_api_key):
+        assert (None if found is None else found.get_secret_value()) == key
 
 
 def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,7 +50,10 @@ def error_of(response: Answer) -> dict[str, Any]:
         (b"{", "not JSON"),
         (b"[]", "must be a JSON object"),
         (b"\xff{}", "not JSON"),
-        (b'{"model": "m", "messages": NaN}', "NaN"),
+        (b'{"model": "m", "messages": NaN}', "not JSON"),
+        (b'{"model": "m", "messages": [{"role": "user", "content": "Hi"}], "temperature": 1e999}', "not JSON"),
+        (b'{"model": "m", "messages": [{"role": "user", "content": "Hi"}], "stop": "\\ud800"}', "not JSON"),
+        (b'{"model": "m", "messages": [{"role": "user", "content": [{"text": "\\ud800"}]}]}', "not JSON"),
         (b"[" * 100_000, "nested too deeply"),
         (b'{"messages": [{"role": "user", "content": "Hi"}]}', "model"),
         (b'{"model": "m"}', "messages"),
@@ -139,6 +142,12 @@ def sending_a_list(handler: Handler, body: dict[str, Any]) -> None:
     handler.end()
 
 
+def calling_no_tool(handler: Handler, body: dict[str, Any]) -> None:
+    handler.begin()
+    handler.chunk({"content": TRUE + "The rent", "tool_calls": "The rent is 990 euros."})
+    handler.end()
+
+
 def reporting_an_error(handler: Handler, body: dict[str, Any]) -> None:
     handler.begin()
     handler.chunk({"content": TRUE + "The rent"})
@@ -147,9 +156,20 @@ def reporting_an_error(handler: Handler, body: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "reply", [breaking_off, ending_early, stopping, talking_nonsense, sending_a_list, reporting_an_error]
+    ("reply", "kept"),
+    [
+        (breaking_off, TRUE),
+        (ending_early, TRUE),
+        (stopping, TRUE),
+        (talking_nonsense, TRUE),
+        (sending_a_list, TRUE),
+        (calling_no_tool, ""),
+        (reporting_an_error, TRUE),
+    ],
 )
-def test_an_upstream_that_fails_while_writing(serve: Serve, upstream: Upstream, client: Client, reply: Reply) -> None:
+def test_an_upstream_that_fails_while_writing(
+    serve: Serve, upstream: Upstream, client: Client, reply: Reply, kept: str
+) -> None:
     upstream.usual = reply
     address = serve(timeout=0.5)
     released: list[str] = []
@@ -165,7 +185,7 @@ def test_an_upstream_that_fails_while_writing(serve: Serve, upstream: Upstream, 
 
     with pytest.raises(openai.APIError, match="upstream"):
         read()
-    assert "".join(released) == TRUE
+    assert "".join(released) == kept
     with pytest.raises(openai.InternalServerError) as failed:
         client(address).chat.completions.create(
             model="m", messages=[{"role": "user", "content": "?"}], extra_body={"documents": [SOURCE]}
@@ -242,6 +262,72 @@ def test_an_answer_over_its_time_is_ended(serve: Serve, upstream: Upstream, http
     assert "request_timeout" in streamed
     assert "[DONE]" not in streamed
     assert upstream.left.wait(10)
+
+
+class Slow(Scorer):
+    """A scorer that takes its time."""
+
+    def read(self, source: Source) -> Reader:
+        return SlowReader()
+
+
+class SlowReader(Reader):
+    def score(self, claims: Sequence[str]) -> list[Score]:
+        time.sleep(1)
+        return [Score(1.0) for _ in claims]
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/v1/check", {"answer": TRUE, "source": SOURCE}),
+        (
+            "/beta/litellm_basic_guardrail_api",
+            {
+                "texts": [TRUE],
+                "input_type": "response",
+                "additional_provider_specific_params": {"documents": [SOURCE]},
+            },
+        ),
+    ],
+)
+def test_a_check_over_its_time_is_ended(serve: Serve, http: httpx.Client, path: str, body: dict[str, Any]) -> None:
+    response = http.post(serve(scorer=Slow(), request_timeout=0.2) + path, json=body)
+    assert response.status_code == 504
+    assert error_of(response)["code"] == "request_timeout"
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_an_upstream_that_does_not_begin_in_the_answers_time(
+    serve: Serve, upstream: Upstream, http: httpx.Client, stream: bool
+) -> None:
+    upstream.usual = silent
+    response = http.post(serve(request_timeout=0.2) + CHAT, json=asking(stream=stream))
+    assert response.status_code == 504
+    assert error_of(response)["code"] == "request_timeout"
+
+
+def test_a_client_that_does_not_read_is_left(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    upstream.usual = writing("Ce mot est été. " * 50_000, piece=10_000)  # more than sockets hold
+    address = serve(policy=Policy(on_no_source="open"), max_concurrency=1, request_timeout=2, heartbeat=0.5)
+    where, data = urlsplit(address), json.dumps(asking(stream=True, documents=[])).encode()
+    with socket.socket() as connection:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
+        connection.settimeout(20)
+        connection.connect((where.hostname, where.port))
+        head = (
+            f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
+        )
+        connection.sendall(head.encode() + data)
+        assert connection.recv(12) == b"HTTP/1.1 200"
+        upstream.usual = writing(TRUE)
+        for _ in range(100):
+            time.sleep(0.1)
+            if http.post(address + CHAT, json=asking()).status_code == 200:
+                break
+        else:
+            pytest.fail("its place is never free again")
+        assert "groundrail_requests_open 0.0" in http.get(f"{address}/metrics").text
 
 
 def test_too_many_at_once_get_429_and_come_in_later(
@@ -321,6 +407,19 @@ def test_keys_go_where_they_belong(serve: Serve, upstream: Upstream, http: httpx
     assert sent({"authorization": "Bearer door"}) == "Bearer house"
     assert sent({"x-api-key": "door"}) == "Bearer house"
     assert sent({"x-api-key": "door", "authorization": f"Bearer {KEY}"}) == f"Bearer {KEY}"
+
+
+def test_a_key_goes_upstream_byte_for_byte(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    given = {b"authorization": "Bearer clé".encode()}
+    assert http.post(serve() + CHAT, json=asking(), headers=given).status_code == 200
+    assert upstream.headers[0]["authorization"].encode("latin-1") == "Bearer clé".encode()
+
+
+def test_clients_are_not_told_the_servers_own_key(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    upstream.usual = sending(401, '{"error": {"message": "house-key is not known here"}}')
+    refused = http.post(serve(upstream_api_key="house-key") + CHAT, json=asking())
+    assert refused.status_code == 401
+    assert error_of(refused)["message"] == "*** is not known here"
 
 
 def test_the_upstreams_cookies_do_not_travel_to_other_clients(

@@ -52,6 +52,9 @@ def test_the_container_runs_commands_that_exist() -> None:
     assert (options.host, options.port) == ("0.0.0.0", 8080)
     assert options.upstream == "http://upstream:8000/v1"
     assert services["upstream"]["entrypoint"][:3] == ["python", "-m", "groundrail.serve.scripted"]
+    assert services["upstream"]["build"] == services["groundrail"]["build"]
+    workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
+    assert any("docker compose up" in step.get("run", "") for step in workflow["jobs"]["container"]["steps"])
 
 
 def test_the_docs_policy_has_every_key_and_is_read(tmp_path: Path) -> None:
