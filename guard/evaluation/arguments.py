@@ -34,7 +34,12 @@ class Named:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add those of both commands."""
-    parser.add_argument("--scorer", choices=tuple(SCORERS), default=DEFAULT)
+    parser.add_argument(
+        "--scorer",
+        choices=tuple(SCORERS),
+        default=DEFAULT,
+        help=f"how a claim is scored ({DEFAULT}); q2 is a baseline unless --set questions=ID and --set answerer=ID name models",
+    )
     parser.add_argument("--entailment", metavar="ID", help="model id or folder (the built-in judge)")
     parser.add_argument(
         "--set",

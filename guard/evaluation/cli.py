@@ -82,12 +82,12 @@ class _Run:
         return labels, scores
 
 
-def _score(args: argparse.Namespace, named: Named, examples: list[Example]) -> _Run:
+def _score(args: argparse.Namespace, named: Named, examples: list[Example], name: str = "results.jsonl") -> _Run:
     with _Progress() as progress:
         results = evaluate(
             named.scorer,
             examples,
-            results=None if args.out is None else args.out / "results.jsonl",
+            results=None if args.out is None else args.out / name,
             settings=named.settings,
             units=args.units,
             aggregate=args.aggregate,
@@ -98,12 +98,15 @@ def _score(args: argparse.Namespace, named: Named, examples: list[Example]) -> _
 
 
 def _tuned(args: argparse.Namespace, named: Named) -> dict[str, float]:
-    """Each data set's threshold of best balanced accuracy on its validation file (SummaC's protocol)."""
+    """Each data set's threshold of best balanced accuracy on its validation file (SummaC's protocol).
+
+    Its results have a file of their own: a validation set may have its test set's name.
+    """
     if len(args.validation) not in (0, 1, len(args.data)):
         raise InputError(f"--validation takes one file, or {len(args.data)} as --data does, not {len(args.validation)}")
     thresholds = {}
     for number, path in enumerate(args.validation):
-        found = _score(args, named, read_claims(args, [path]))
+        found = _score(args, named, read_claims(args, [path]), "validation.jsonl")
         _, threshold = best_balanced_accuracy(*found.labelled())
         paths = args.data if len(args.validation) == 1 else [args.data[number]]
         names = {example.dataset for data in paths for example in load(data, args.format, args.documents)}

@@ -8,7 +8,7 @@ import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Sequence
 from contextlib import ExitStack
 from contextvars import Context
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from langchain_core.callbacks import (
     AsyncCallbackHandler,
@@ -30,6 +30,7 @@ from groundrail.integrations.langchain.documents import SourceCollector, SourceD
 from groundrail.types import CheckedSentence, Document
 
 Event: TypeAlias = CheckedSentence | SourcedResult
+T = TypeVar("T")
 
 
 def answer(
@@ -66,7 +67,7 @@ async def aanswer(
         yield sources.result(stream.result, looked_at)
 
 
-def quietly(config: RunnableConfig, events: Generator[Event], *, traced: bool = True) -> Iterator[Event]:
+def quietly(config: RunnableConfig, events: Generator[T], *, traced: bool = True) -> Iterator[T]:
     """The events, made in a context whose config is `config`.
 
     So a model that is called without a config, by a runnable that drops it, by a generator or by a judge, finds
@@ -82,14 +83,12 @@ def quietly(config: RunnableConfig, events: Generator[Event], *, traced: bool = 
             context.run(events.close)
 
 
-async def aquietly(
-    config: RunnableConfig, events: AsyncGenerator[Event], *, traced: bool = True
-) -> AsyncIterator[Event]:
+async def aquietly(config: RunnableConfig, events: AsyncGenerator[T], *, traced: bool = True) -> AsyncIterator[T]:
     """`quietly` for an event loop."""
     with set_config_context(config) as context, ExitStack() as ending:
         _set_tracing(context, ending, traced)
 
-        async def following() -> Event | None:
+        async def following() -> T | None:
             return await anext(events, None)
 
         try:

@@ -3,6 +3,7 @@
 Turns sessions into messages with citations. What is released is decided by the guard.
 """
 
+import asyncio
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ from langchain_core.messages import (
 )
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.runnables.config import ensure_config
+from langchain_core.runnables.config import ensure_config, set_config_context
 from pydantic import Field, field_validator
 
 from groundrail.errors import InputError
@@ -39,7 +40,8 @@ class GuardedChatModel(BaseChatModel):
 
     Sources of a call: the tool results among its messages, `documents=` of the call or of `bind`,
     `documents` in its config's metadata, and what `sources_of` finds in its messages. Tool calls are passed
-    on unchecked, after the text. Only text and tool calls are passed on.
+    on unchecked, after the text. Only text and tool calls are passed on. What a call's config configures of the
+    wrapped model is configured.
 
     The message's text block carries a standard citation annotation for each place that supports a sentence,
     and `response_metadata["groundrail"]` the whole result. `annotate=False` keeps the content a plain string.
@@ -92,6 +94,31 @@ class GuardedChatModel(BaseChatModel):
         )
         return bound
 
+    def invoke(
+        self,
+        input: LanguageModelInput,
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AIMessage:
+        """The released text as one message."""
+        with set_config_context(ensure_config(config)) as context:
+            return context.run(super().invoke, input, config, stop=stop, **kwargs)
+
+    async def ainvoke(
+        self,
+        input: LanguageModelInput,
+        config: RunnableConfig | None = None,
+        *,
+        stop: list[str] | None = None,
+        **kwargs: Any,
+    ) -> AIMessage:
+        """`invoke` for an event loop."""
+        with set_config_context(ensure_config(config)) as context:
+            asked = super().ainvoke(input, config, stop=stop, **kwargs)
+            return await asyncio.create_task(asked, context=context)
+
     def stream(
         self,
         input: LanguageModelInput,
@@ -101,7 +128,8 @@ class GuardedChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> Iterator[AIMessageChunk]:
         """Released text as chunks, a sentence at a time; the last one has no text and all the rest."""
-        yield from super().stream(input, config, stop=stop, **_with_documents(config, kwargs))
+        chunks: Any = super().stream(input, config, stop=stop, **kwargs)
+        yield from quietly(ensure_config(config), chunks)
 
     async def astream(
         self,
@@ -112,7 +140,8 @@ class GuardedChatModel(BaseChatModel):
         **kwargs: Any,
     ) -> AsyncIterator[AIMessageChunk]:
         """`stream` for an event loop."""
-        async for chunk in super().astream(input, config, stop=stop, **_with_documents(config, kwargs)):
+        chunks: Any = super().astream(input, config, stop=stop, **kwargs)
+        async for chunk in aquietly(ensure_config(config), chunks):
             yield chunk
 
     def _generate(
@@ -153,7 +182,7 @@ class GuardedChatModel(BaseChatModel):
             yield chunk
 
     def _call(self, messages: list[BaseMessage], documents: Any, run_manager: BaseRunManager | None) -> ModelCall:
-        metadata = run_manager.metadata if run_manager is not None else {}
+        metadata = ensure_config().get("metadata", {}) if run_manager is None else run_manager.metadata
         sources = SourceDocuments(documents, metadata.get("documents"), tool_sources(messages, self.tools))
         if self.sources_of is not None:
             sources.add(self.sources_of(messages))
@@ -208,9 +237,3 @@ class GuardedChatModel(BaseChatModel):
         async for event in aquietly(config, self._aevents(call, write), traced=self.guard.policy.keep_refused):
             if (chunk := call.chunk(event)) is not None:
                 yield chunk
-
-
-def _with_documents(config: RunnableConfig | None, kwargs: dict[str, Any]) -> dict[str, Any]:
-    """The arguments with the metadata's documents among them: `_stream` is told of no metadata."""
-    documents = ensure_config(config).get("metadata", {}).get("documents")
-    return kwargs if documents is None else kwargs | {"documents": [kwargs.get("documents"), documents]}

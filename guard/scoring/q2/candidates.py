@@ -1,7 +1,7 @@
 """What a question about a text can ask for: dates, numbers, names and noun phrases, found by rule.
 
-Stands in for the named entities and noun phrases that Q² (section 2, "Question Generation") takes from spaCy. Turning a candidate into a
-question is `groundrail.scoring.q2.questions`.
+Stands in for the named entities and noun phrases that Q² (section 2, "Question Generation") takes from spaCy; those are
+`Q2Scorer(spans=...)`. Turning a candidate into a question is `groundrail.scoring.q2.questions`.
 """
 
 import re

@@ -5,7 +5,7 @@ worth is `groundrail.scoring.q2.exchanges`, what many responses amount to `.tall
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, get_args
 
@@ -17,7 +17,7 @@ from groundrail.scoring.base import Prepared, Reader, Score, Scorer, best_first
 from groundrail.scoring.decomposed import SentencePairScorer, load_nli
 from groundrail.scoring.passages import best
 from groundrail.scoring.q2.answers import Answer, Answerer, LexicalAnswerer
-from groundrail.scoring.q2.candidates import candidates
+from groundrail.scoring.q2.candidates import Candidate, candidates
 from groundrail.scoring.q2.exchanges import Exchange, Label, normalised, response_score, token_f1
 from groundrail.scoring.q2.personal import is_personal
 from groundrail.scoring.q2.questions import QuestionGenerator, Seq2SeqQuestions, TemplateQuestions
@@ -46,8 +46,9 @@ class Q2Scorer(Scorer):
     entailment: a model of three classes, for answers that differ; premise and hypothesis are the question, the
         answer and a full stop, which the authors' program adds to what section 2 prints.
     questions: a generator, a hub id or folder of an encoder-decoder, or None for templates.
-    answerer: an answerer, a hub id or folder of an extractive model, or None for word overlap; better than that is
-        `groundrail.scoring.q2.span_head.SpanHeadAnswerer.builtin()`.
+    answerer: an answerer, a hub id or folder of an extractive model, or None for word overlap; better than that, and
+        a baseline too, is `groundrail.scoring.q2.span_head.SpanHeadAnswerer.builtin()`.
+    spans: what of a claim is asked for, by rule as it comes; the paper takes spaCy's entities and noun phrases.
     fallback: scores claims about which no valid question could be asked. By default the claim's entailment
         from its best source sentence, as a probability; the authors' program takes 1, 0.5 or 0 by the label, the
         paper leaves such claims out (section 6.5), which `exchanges` shows.
@@ -58,7 +59,8 @@ class Q2Scorer(Scorer):
     nli: False scores differing answers by token F1 alone, the paper's plain Q².
     discard: leave out unanswered questions where another has an answer (section 6.4's Q²*).
 
-    A question is valid when its answer from the claim is, normalised, the span it was asked for.
+    A question is valid when its answer from the claim is, normalised, the span it was asked for. One that was written
+    for two spans, such as a name with its article and without, counts once, where the paper counts it for each.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Q2Scorer(Scorer):
         *,
         questions: QuestionGenerator | str | None = None,
         answerer: Answerer | str | None = None,
+        spans: Callable[[str], Sequence[Candidate]] = candidates,
         fallback: Scorer | None = None,
         variant: Variant = "base",
         one_each: bool = True,
@@ -78,6 +81,7 @@ class Q2Scorer(Scorer):
         self.entailment = load_nli(entailment, "Q²")
         self.questions = _generator(questions, _TOP if variant == "top-k" else 1)
         self.answerer = _answerer(answerer)
+        self.spans = spans
         self.fallback: Scorer = SentencePairScorer(self.entailment) if fallback is None else fallback
         self.variant = variant
         self.one_each = one_each
@@ -115,7 +119,7 @@ class Q2Scorer(Scorer):
 
     def _valid(self, claim: str) -> list[_Question]:
         """Questions about the claim that it answers with the span they were asked for."""
-        spans = candidates(claim)
+        spans = self.spans(claim)
         top = _TOP if self.variant == "top-k" else 1
         asked = [questions[:top] for questions in self.questions.questions(claim, spans)] if spans else []
         if self.variant != "base":

@@ -1,7 +1,8 @@
 """Answers read with the built-in judge's own encoder: the text in the premise's place, the question in the claim's, and
 a small head over the token states that finds the slice that answers, or that none does.
 
-The head is trained with the encoder frozen, by `tools/train_span_head.py`, and fits that encoder alone.
+The head is trained with the encoder frozen, by `tools/train_span_head.py`, and fits that encoder alone. A baseline
+like the word overlap of `groundrail.scoring.q2.answers`, above it and below the paper's model.
 """
 
 import json

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, TypeAlias
 
 from groundrail.errors import InputError
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer, best_first
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, below_all, best_first
 from groundrail.types import Source
 
 Aggregate: TypeAlias = Literal["mean", "minimum"]
@@ -73,7 +73,8 @@ class UnitScorer(Scorer):
 
     The mean over sentences is Falke et al.'s aggregation; the minimum over the sub-sentences of a sentence is
     InFusE's: nest one in the other for both, as `groundrail.scoring.registry.in_units` does.
-    A claim without units, or with a unit the scorer has no value for, has the value NaN.
+    A claim without units, or with a unit the scorer has no value for, has the value NaN; one with a unit that the
+    scorer refuses is refused. The conflict is the weakest unit's.
     """
 
     def __init__(self, scorer: Scorer, units: Units | None = None, aggregate: Aggregate = "mean") -> None:
@@ -112,4 +113,12 @@ class UnitScorer(Scorer):
             value = math.nan
         else:
             value = min(values) if self.aggregate == "minimum" else math.fsum(values) / len(values)
-        return Score(value, best_first(citation for score in scores for citation in score.citations))
+        weakest = min(scores, key=lambda score: below_all(score.value))
+        return Score(
+            value,
+            best_first(citation for score in scores for citation in score.citations),
+            weakest.conflict,
+            exact=all(score.exact for score in scores),
+            note=next((score.note for score in scores if score.note), None),
+            refusal=next((score.refusal for score in scores if score.refusal), None),
+        )

@@ -21,7 +21,7 @@ _CONTRASTING = frozenset({"while", "whereas", "although", "though"})
 _NO_SUBJECT = words.PREPOSITIONS | words.DETERMINERS | {"be", "been", "being", "having"}
 _RELATIVES = frozenset({"who", "which", "that", "whose"})
 _SUBORDINATING = frozenset({"because", "since", "when", "where", "after", "before", "until", "as", "than"}) | _RELATIVES
-_RESTRICTED = frozenset({"few", "fewer", "less", "only", "just", "exactly", "almost", "nearly"})
+_RESTRICTED = frozenset({"few", "fewer", "less", "only", "alone", "just", "exactly", "almost", "nearly"})
 """Words of a subject or before a verb under which `did this and did that` does not say that either was done."""
 
 _REACH = 8

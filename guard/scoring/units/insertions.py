@@ -3,6 +3,7 @@
 Only where it is certain what they are said of; `groundrail.scoring.units.clauses` says why.
 """
 
+import itertools
 from dataclasses import replace
 
 from groundrail.english import words
@@ -15,6 +16,9 @@ _EVENTS = frozenset(
     "triggered spark sparks sparked".split()
 )
 """Verbs whose `which` is as often what the sentence tells as its last noun."""
+
+_NONE = words.NEGATIONS | {"few", "fewer"}
+"""What opens a phrase of nobody, or of almost nobody."""
 
 
 def relative(clause: Clause, place: int) -> list[Clause] | None:
@@ -33,9 +37,11 @@ def relative(clause: Clause, place: int) -> list[Clause] | None:
     ):
         return None  # "She won the race, which surprised everyone"
     noun = _phrase_before(tokens[: place - 1])
-    if not noun or not asserted(tokens[: place - 1]):
-        return None
+    if not noun or noun[0].word in _NONE or not asserted(tokens[: place - 1]):
+        return None  # "No player, who was injured, was paid"
     end = _insertion_end(tokens, place)
+    if end == len(tokens) and _goes_on(tokens[place:]):
+        return None  # "Anna met Tom, who is a doctor, and Carla"
     if clause.verb is None or (clause.verb > place and end == len(tokens)):
         return None
     inserted = Clause(noun + tokens[place + 1 : end], carried=len(noun))
@@ -56,8 +62,8 @@ def apposition(clause: Clause, place: int) -> list[Clause] | None:
     if not named or not described or end + 1 >= len(tokens) or tokens[0].word in words.SUBJECT_PRONOUNS:
         return None
     inserted = tokens[place + 1 : end]
-    if any(token.word in words.CONJUNCTIONS or token.word == "," for token in inserted):
-        return None
+    if any(token.word in words.CONJUNCTIONS or token.word == "," for token in inserted) or not asserted(inserted):
+        return None  # "The tenant, the landlord says, ..."
     verb = tokens[end + 1].word
     past = words.is_past(verb) or verb in ("was", "were", "had", "did") or first in ("born", "founded")
     copula = Token("was" if past else "is", inserted[0].start, inserted[0].start, -1)
@@ -68,11 +74,16 @@ def apposition(clause: Clause, place: int) -> list[Clause] | None:
     ]
 
 
+def _goes_on(tokens: Tokens) -> bool:
+    """Whether a comma and a conjunction stand in these tokens: what follows may belong to what was before them."""
+    return any(a.word == "," and b.word in words.CONJUNCTIONS for a, b in itertools.pairwise(tokens))
+
+
 def _phrase_before(tokens: Tokens) -> Tokens:
     """The noun phrase that ends here, where it is the only one that a relative clause could belong to.
 
     It begins the sentence, or follows a verb or the verb's preposition: of `a strike by its pilots` either noun
-    could be meant, and of `Tom and Ben` one or both.
+    could be meant, and of `Tom and Ben` one or both. A determiner within is a second noun's: `lent Tom his car`.
     """
     start = len(tokens)
     while start and not (
@@ -83,6 +94,8 @@ def _phrase_before(tokens: Tokens) -> Tokens:
         start -= 1
     phrase, before = tokens[start:], [token.word for token in tokens[max(0, start - 2) : start]]
     if not phrase or phrase[-1].word in words.PRONOUNS or (before and before[-1] in (",", ";", ":")):
+        return ()
+    if any(token.word in words.DETERMINERS for token in phrase[1:]):
         return ()
     if before and before[-1] in words.CONJUNCTIONS:
         return ()

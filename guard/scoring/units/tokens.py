@@ -63,10 +63,14 @@ def asserted(tokens: Sequence[Token]) -> bool:
     said = [token.word for token in tokens]
     if any(word in words.ATTRIBUTION or word in words.HYPOTHETICAL for word in said):
         return False
-    return not any(
-        word == "that" and (words.is_finite(before) or before in ("true", "clear", "certain"))
-        for before, word in itertools.pairwise(said)
-    )
+    denied = False
+    for before, word in itertools.pairwise(said):
+        denied = denied or before in words.NEGATIONS
+        if word == "that" and (denied or words.is_finite(before) or before in ("true", "clear", "certain")):
+            return False  # "Bob was told that ...", "There is no sign that ..."
+        if (before, word) == ("long", "as"):
+            return False  # "As long as he pays, ..."
+    return True
 
 
 def trimmed(tokens: Tokens) -> Tokens:

@@ -5,6 +5,7 @@ Cutting belongs to `groundrail.scoring.units.clauses`, judging to the scorer ins
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.scoring.units.base import Units
@@ -48,4 +49,4 @@ class WeakestPartScorer(Scorer):
 def _weakest(scores: Sequence[Score]) -> Score:
     """`scores`: the whole claim's, then its parts'."""
     weakest = min(scores, key=lambda score: -math.inf if math.isnan(score.value) or score.refusal else score.value)
-    return Score(weakest.value, scores[0].citations, weakest.conflict, refusal=weakest.refusal)
+    return replace(weakest, citations=scores[0].citations)

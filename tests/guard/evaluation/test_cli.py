@@ -135,6 +135,18 @@ def test_the_threshold_of_validation_claims_and_another_scorers_results(groundra
         groundrail(*arguments, "--against", tmp_path / "nothing.jsonl")
 
 
+def test_a_validation_set_of_the_same_name_is_no_part_of_the_results(groundrail, data, tmp_path, capsys):
+    (tmp_path / "validation").mkdir()
+    other = tmp_path / "validation" / data.name
+    other.write_text(data.read_text().replace("rent", "hire"))
+    arguments = ("eval", "--scorer", "overlap", "--data", data)
+    groundrail(*arguments, "--validation", other, "--out", tmp_path / "out")
+    capsys.readouterr()
+    groundrail(*arguments, "--against", tmp_path / "out" / "results.jsonl", "--json")
+    (report,) = json.loads(capsys.readouterr().out)
+    assert report["auc_difference"]["value"] == 0
+
+
 def test_settings_reach_the_model(groundrail, tmp_path, tiny_t5_folder, capsys):
     path = tmp_path / "long.jsonl"
     path.write_text(json.dumps({"premise": "rent is due. " * 300, "hypothesis": "Rent is due.", "label": 1}) + "\n")

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groundrail import sentences
+from groundrail import Guard, Policy, sentences
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.scoring.base import Prepared, Score, Scorer
 from groundrail.scoring.decomposed import FullDocumentScorer, SentencePairScorer, SentliScorer, TopKScorer
 from groundrail.scoring.units.base import SentenceUnits, UnitScorer, WholeClaim
-from groundrail.types import Document
+from groundrail.types import Citation, Document
 
 WORDS = ("rent", "deposit", "tenant", "landlord", "keys", "heating", "garden", "pays", "kept", "soon")
 SEEDS = range(25)
@@ -188,3 +188,24 @@ def test_one_unit_without_a_score_leaves_the_claim_without():
 
     scores = UnitScorer(Silent()).score(["The rent is due. Keys are kept.", "The rent is due.", " "], "x")
     assert [math.isnan(score.value) for score in scores] == [True, False, True]
+
+
+def test_a_claim_in_units_keeps_what_its_scorer_says_of_one():
+    conflict = Citation(document_id="source", start=0, end=1, text="x", score=0.9)
+    table = {
+        "The rent is due.": Score(0.9),
+        "Keys are kept.": Score(0.2, conflict=conflict, exact=False, note="only two chunks were read"),
+        "It is so.": Score(0.0, refusal="it shares no word with the source"),
+    }
+
+    class Telling(Scorer):
+        def read(self, source):
+            return Prepared(lambda claims, _: [table[claim] for claim in claims], source)
+
+    plain, both, refused = UnitScorer(Telling()).score(
+        ["The rent is due.", "The rent is due. Keys are kept.", "The rent is due. It is so."], "x"
+    )
+    assert (plain.conflict, plain.exact, plain.note, plain.refusal) == (None, True, None, None)
+    assert (both.conflict, both.exact, both.note) == (conflict, False, "only two chunks were read")
+    assert refused.refusal == "it shares no word with the source"
+    assert Guard(scorer=UnitScorer(Telling()), policy=Policy(threshold=0.4)).check("It is so.", "x").text == ""

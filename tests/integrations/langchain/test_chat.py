@@ -21,6 +21,7 @@ from langchain_core.messages import (
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.prompts import ChatPromptTemplate
+from langchain_core.runnables import ConfigurableField, RunnableConfig, RunnableLambda
 from langchain_core.tools import tool
 from tests.integrations.langchain.conftest import FALSE, SOURCE, TRUE, scripted
 
@@ -144,6 +145,45 @@ def test_tools_pass_through_unchecked_and_their_results_are_sources() -> None:
         merged(guarded(scripted(AIMessageChunk(content="", tool_call_chunks=calls))).astream(asked[:1]))
     )
     assert streamed.tool_calls == first.tool_calls
+
+
+async def answered(way: str, subject: Any, config: Any = None, **options: Any) -> str:
+    """The text that a model gives in one of its four ways."""
+    match way:
+        case "invoke":
+            return str(subject.invoke("?", config, **options).text)
+        case "ainvoke":
+            return str((await subject.ainvoke("?", config, **options)).text)
+        case "stream":
+            return "".join(chunk.text for chunk in subject.stream("?", config, **options))
+        case _:
+            return "".join([chunk.text async for chunk in subject.astream("?", config, **options)])
+
+
+WAYS = ["invoke", "ainvoke", "stream", "astream"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_documents_in_metadata_are_found_while_a_listener_takes_events(way: str) -> None:
+    async def events() -> list[Any]:
+        chain = RunnableLambda(asking)
+        config: Any = {"metadata": {"documents": [LEASE]}}
+        return [event async for event in chain.astream_events("?", config, version="v2")]
+
+    async def asking(_: str, config: RunnableConfig) -> str:
+        return await answered(way, guarded(scripted(TRUE)), config)
+
+    (ended,) = [event for event in asyncio.run(events()) if event["event"] == "on_chat_model_end"]
+    assert ended["data"]["output"].text == TRUE
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_call_configures_reaches_the_wrapped_model(way: str) -> None:
+    other = "Pets are not allowed."
+    either = scripted(TRUE).configurable_alternatives(ConfigurableField(id="which"), other=scripted(other))
+    config: Any = {"configurable": {"which": "other"}}
+    assert asyncio.run(answered(way, guarded(either), config, documents=SOURCE)) == other
+    assert asyncio.run(answered(way, guarded(either), documents=SOURCE)) == TRUE
 
 
 def test_sources_come_from_metadata_and_tool_artifacts_too() -> None:

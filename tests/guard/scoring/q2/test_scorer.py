@@ -13,7 +13,7 @@ from tests.guard.conftest import HashedNLI
 from groundrail.errors import InputError, ModelError
 from groundrail.scoring.decomposed import SentencePairScorer
 from groundrail.scoring.q2.answers import Answer, Answerer, LexicalAnswerer
-from groundrail.scoring.q2.candidates import Kind, candidates
+from groundrail.scoring.q2.candidates import Candidate, Kind, candidates
 from groundrail.scoring.q2.exchanges import Exchange, normalised, token_f1
 from groundrail.scoring.q2.personal import is_personal
 from groundrail.scoring.q2.pronouns import resolved
@@ -214,6 +214,27 @@ def test_a_question_whose_answer_does_not_come_back_is_left_out(hashed_nli):
     assert asked() == asked(variant="filter") == []  # the first question only, as greedy decoding gives
     assert asked(variant="top-k") == ["Who pays?"]
     assert asked(variant="top-k", one_each=False) == ["Who pays?", "And who?"]
+
+
+def test_what_is_asked_for_may_be_found_by_others(hashed_nli):
+    script = Scripted({"pays": [("What does she do?", "pays", "pays")], "Anna": [("Who?", "Anna", "Anna")]})
+
+    def verbs(claim):
+        return [Candidate("pays", claim.index("pays"), claim.index("pays") + 4, Kind.PHRASE)]
+
+    scorer = Q2Scorer(hashed_nli(1), questions=script, answerer=script, spans=verbs)
+    assert [exchange.question for exchange in scorer.explain(CLAIM, LONG)] == ["What does she do?"]
+
+
+def test_a_question_written_for_two_spans_counts_once(hashed_nli):
+    one = ("Who pays?", "Anna", "Anna")
+    script = Scripted({"Anna": [one], "the Anna": [one], "March": [("When?", "March", None)]})
+
+    def twice(claim):
+        return [Candidate(text, 0, 4, Kind.NAME) for text in ("Anna", "the Anna", "March")]
+
+    scorer = Q2Scorer(hashed_nli(1), questions=script, answerer=script, spans=twice)
+    assert scorer.score([CLAIM], LONG)[0].value == 0.5
 
 
 PERSONAL = [

@@ -101,6 +101,15 @@ UNCERTAIN = [
     "Few tenants paid the rent and left the flat.",
     "Anna rarely eats meat and drinks the wine.",
     "Anna almost broke the vase and left the room.",
+    "Anna alone paid the rent and kept the keys.",
+    "There is no evidence that Anna left and Ben was late.",
+    "Nobody was told that Anna left, and Ben was late.",
+    "As long as the rent is paid, the tenant stays and the landlord is happy.",
+    "No player, who was injured, was paid.",
+    "Few players, who were injured, were paid.",
+    "Anna met Tom, who is a doctor, and Carla, who is a nurse.",
+    "The tenant, the landlord says, was late.",
+    "He lent Tom his car, which was red.",
 ]
 """Sentences whose parts, cut apart, would state what they do not."""
 

@@ -67,3 +67,14 @@ def test_a_false_part_is_refused_by_a_guard() -> None:
     strict = Guard(scorer=WeakestPartScorer(Table({false: 0.1})))
     assert strict.check(CUT, "source").text == ""
     assert strict.check(WHOLE, "source").text == WHOLE
+
+
+def test_how_the_weakest_part_was_read_is_told() -> None:
+    *_, part = parts(CUT)
+
+    class Hasty(Table):
+        def _score(self, claims: Sequence[str], source: None) -> list[Score]:
+            return [Score(0.2, exact=False, note="hasty") if claim == part else Score(0.9) for claim in claims]
+
+    (score,) = WeakestPartScorer(Hasty({})).score([CUT], "source")
+    assert (score.value, score.exact, score.note) == (0.2, False, "hasty")
