@@ -7,7 +7,7 @@ the target (the rest -100), is the caller's, as with any Trainer.
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import torch
@@ -82,12 +82,14 @@ class PairedCollator:
 class LossTruncationTrainer(Trainer):
     """A Trainer in which the examples of highest loss, or of lowest grounding gain, teach nothing.
 
-    c: share of examples kept by loss. An example's loss is the mean over its label tokens, now, in the model
-        being trained, among the last `window` examples. 1 keeps all.
-    c_gnd: share kept by grounding gain, log P(y | c, g) from the model being trained minus log P(y | c) from
-        `ungrounded_model`, per label token; the lowest are dropped. None leaves this out. Examples then carry
+    c: share of examples kept by loss. An example's loss is the one it has now, in the model being trained, among the
+        last `window` examples. 1 keeps all.
+    c_gnd: share kept by grounding gain (equation 3), log P(y | c, g) from the model being trained minus log P(y | c)
+        from `ungrounded_model`; the lowest are dropped. None leaves this out. Examples then carry
         the target without its source in `ungrounded_input_ids`, `ungrounded_labels`, ...; see
         `PairedCollator`, and set `remove_unused_columns=False`.
+    reduce: "mean" compares losses and gains per label token, so that long and short targets compare; "sum" takes the
+        whole target's, as equation 3 prints the gain.
     hot_start: examples seen before any is dropped, `window` by default.
     hot_start_epochs: the same in epochs, 3 in section 4.1. Their examples fill the windows. A resumed run goes on
         counting where it was.
@@ -96,8 +98,8 @@ class LossTruncationTrainer(Trainer):
     nothing dropped this trains exactly as `Trainer`. The share of examples dropped is logged as `dropped`.
     Evaluation drops nothing. Every process keeps its own window, which starts empty after a resume.
 
-    Raises: InputError for c out of range, two hot starts, a missing or unlike second model, label smoothing, a
-    custom loss, or several GPUs in one process.
+    Raises: InputError for c out of range, another `reduce`, two hot starts, a missing or unlike second model, label
+    smoothing, a custom loss, or several GPUs in one process.
     """
 
     def __init__(
@@ -107,11 +109,15 @@ class LossTruncationTrainer(Trainer):
         c_gnd: float | None = None,
         ungrounded_model: PreTrainedModel | None = None,
         window: int = 10_000,
+        reduce: Literal["mean", "sum"] = "mean",
         hot_start: int | None = None,
         hot_start_epochs: float | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
+        if reduce not in ("mean", "sum"):
+            raise InputError(f"label tokens are joined by 'mean' or 'sum', not {reduce!r}")
+        self._reduce = reduce
         if hot_start_epochs is not None:
             if hot_start is not None or hot_start_epochs < 0:
                 raise InputError(
@@ -186,9 +192,10 @@ class LossTruncationTrainer(Trainer):
         """
         count = targets.sum(dim=1)
         nothing = torch.full_like(losses[:, 0], torch.nan)  # no target: kept, and no part of the histogram
-        mean = torch.where(count > 0, losses.sum(dim=1) / count.clamp(min=1), nothing)
+        tokens = count.clamp(min=1) if self._reduce == "mean" else torch.ones_like(count)
+        loss = torch.where(count > 0, losses.sum(dim=1) / tokens, nothing)
         hot = (self.state.epoch or 0.0) < self._hot_start_epochs
-        keep = self._by_loss.keep(mean, all_of_them=hot)
+        keep = self._by_loss.keep(loss, all_of_them=hot)
         if self._by_gain is None or self._ungrounded_model is None:
             return keep
         twin = _ungrounded(inputs)
@@ -207,7 +214,7 @@ class LossTruncationTrainer(Trainer):
                 f"example {row} of a batch has {int(count[row])} label tokens with its source and "
                 f"{int(plain_count[row])} without: both must be the same target"
             )
-        gain = plain.sum(dim=1) / count.clamp(min=1) - mean
+        gain = plain.sum(dim=1) / tokens - loss
         return keep & self._by_gain.keep(-gain, all_of_them=hot)
 
     def _token_losses(self, model: torch.nn.Module, inputs: Batch) -> tuple[Tensor, Tensor, Any]:

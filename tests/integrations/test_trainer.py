@@ -346,6 +346,7 @@ def test_evaluation_drops_nothing_and_reads_paired_batches(tmp_path):
         ({"c": 0.0}, {}, "c is the share"),
         ({"c": 1.2}, {}, "c is the share"),
         ({"window": 0}, {}, "window"),
+        ({"reduce": "most"}, {}, "'mean' or 'sum'"),
         ({"c_gnd": 0.8}, {}, "belong together"),
         ({"hot_start": 5, "hot_start_epochs": 1}, {}, "one of the two"),
         ({"hot_start_epochs": -1}, {}, "hot_start_epochs=-1 epochs"),
@@ -393,3 +394,32 @@ def test_an_example_without_target_is_no_part_of_the_histogram(tmp_path):
     losses = torch.tensor([[2.0, 2.0], [2.1, 2.1], *[[0.0, 0.0]] * 18])
     targets = losses > 0
     assert trainer.kept({}, losses, targets).tolist() == [True, False, *[True] * 18]
+
+
+@pytest.mark.parametrize(("reduce", "expected"), [("mean", [True, False, True]), ("sum", [False, True, True])])
+def test_losses_are_compared_per_token_or_whole(tmp_path, reduce, expected):
+    trainer = LossTruncationTrainer(
+        llama(), arguments(tmp_path), c=0.6, hot_start=0, data_collator=collator(), reduce=reduce
+    )
+    losses = torch.tensor([[1.0] * 4, [3.0, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0]])
+    assert trainer.kept({}, losses, losses > 0).tolist() == expected
+
+
+@pytest.mark.parametrize("reduce", ["mean", "sum"])
+def test_gains_are_compared_per_token_or_whole(tmp_path, reduce):
+    second = llama(seed=1).eval()
+    rows, gains = [], []
+    for length in range(1, 7):
+        row = example([1, 4 + length], [7 + length] * length, "llama")
+        rows.append({**row, **{f"ungrounded_{name}": value for name, value in row.items()}})
+        with torch.no_grad():
+            log_p = second(torch.tensor([row["input_ids"]])).logits[0].log_softmax(-1)
+        chosen = -log_p[range(1, 1 + length), row["input_ids"][2:]]
+        gains.append(float(chosen.mean() if reduce == "mean" else chosen.sum()))
+    batch = dict(PairedCollator(collator())(rows))
+    targets = torch.nn.functional.pad((batch["labels"][:, 1:] != -100).long(), (0, 1))
+    trainer = LossTruncationTrainer(
+        llama(), arguments(tmp_path), c=1.0, c_gnd=0.5, hot_start=0, ungrounded_model=second, reduce=reduce
+    )
+    kept = trainer.kept(batch, torch.zeros(targets.shape), targets)  # log P(y | c, g) = 0 for all
+    assert kept.tolist() == [gain > np.median(gains) for gain in gains]
