@@ -151,8 +151,7 @@ class SpanHeadAnswerer:
         with as_file(files(__package__) / FILE) as own:
             head, trained_on, threshold = SpanHead.load(own if file is None else file)
         judge = load_builtin().model
-        assert isinstance(judge, CrossEncoderEntailment)
-        if judge.identity != trained_on:
+        if not isinstance(judge, CrossEncoderEntailment) or judge.identity != trained_on:
             raise ModelError(
                 f"the span head was trained on {trained_on}, and this is {judge.identity}; "
                 f"train it again with tools/train_span_head.py"
