@@ -38,6 +38,7 @@ class Answer:
         self.has_source = not all(is_blank(document.text) for document in documents)
         self.sentences: list[CheckedSentence] = []
         self.raw = ""
+        self.shown = ""  # the last released sentence
         self.started = time.monotonic()
         self.over = False
 
@@ -113,7 +114,9 @@ class Answer:
         checked = checked.model_copy(
             update={"attempts": attempts, "released": released, "seconds": sum(a.seconds for a in attempts)}
         )
-        if not released:
+        if released:
+            self.shown = checked.text
+        else:
             checked = self._fall_back(checked)
             checked = self.kept(checked)
         start = len(self.raw)
@@ -157,17 +160,21 @@ class Answer:
             seconds=time.monotonic() - self.started,
         )
 
-    def judged(self, sentences: Sequence[Sentence], since: float) -> Generator[Step, Any, list[CheckedSentence]]:
-        """Verdicts for sentences, their claims scored in one call.
+    def claims_otherwise(self, sentence: Sentence, previous: str) -> bool:
+        """Whether a sentence claims something else after what was released than after `previous`."""
+        return repr(self._claim(sentence, previous)) != repr(self._claim(sentence, self.shown))
+
+    def judged(
+        self, sentences: Sequence[Sentence], since: float, previous: str | None = None
+    ) -> Generator[Step, Any, list[CheckedSentence]]:
+        """Verdicts for sentences, their claims scored in one call. `previous`: the text before them, else what was
+        released last.
 
         If the call fails and there are several claims, each is scored alone, so that one bad claim
         costs only itself.
         """
-        shown = next((s.text for s in reversed(self.sentences) if s.released), "")
-        claims = [
-            self._claim(sentence, previous)
-            for sentence, previous in zip(sentences, [shown, *(s.text for s in sentences)], strict=False)
-        ]
+        before = [self.shown if previous is None else previous, *(s.text for s in sentences[:-1])]
+        claims = [self._claim(sentence, text) for sentence, text in zip(sentences, before, strict=False)]
         asked = [claim for claim in claims if isinstance(claim, str)] if self.has_source else []
         started = time.monotonic()
         try:
@@ -182,8 +189,8 @@ class Answer:
         except Exception as error:  # whatever a scorer throws, its claims were not checked
             if len(sentences) > 1:
                 alone = []
-                for sentence in sentences:
-                    alone += yield from self.judged([sentence], since)
+                for sentence, text in zip(sentences, before, strict=True):
+                    alone += yield from self.judged([sentence], since, text)
                 return alone
             return [self.failed(sentences[0], Verdict.ERROR, _told(error))]
         seconds = (time.monotonic() - started) / max(1, len(asked))

@@ -16,16 +16,32 @@ from groundrail.errors import UncheckableError
 _LONGEST_PHRASE = 200
 """Characters; a longer text is a claim without a look."""
 
-_BULLETS = re.compile(r"\s*(?:(?:[-+–](?!\s*\d)|[*•‣◦▪·>]|#{1,6})\s+)*")
-_ENUMERATOR = re.compile(r"(?:\(?\d{1,2}[.)]|\(?[a-zA-Z]\))\s+")
-_DECORATION = re.compile(
-    "[\U0001f600-\U0001f637\U0001f638-\U0001f644\U0001f642\U0001f917\U0001f929\U0001f970\U0001f973\U0001f389\U0001f38a\u2728"
-    "\U0001f31f\u2b50\U0001f64f\U0001f680\U0001f4a1\U0001f4cc\U0001f44b]"
+_BULLETS = re.compile(r"\s*(?:(?:[-+–>](?!\s*\d)|[*•‣◦▪·●■◆►▶➤]|#{1,6})\s+)*")
+_ENUMERATOR = re.compile(r"(?:\(\d{1,2}\)(?!\s+[a-z])|\d{1,2}[.)]|\(?[a-zA-Z]\))\s+")
+"""A number in brackets before a small letter counts what follows: "(3) bedrooms"."""
+
+_GLAD = (
+    "\U0001f600-\U0001f60e\U0001f638-\U0001f63b\U0001f642\U0001f917\U0001f929\U0001f970\U0001f973\U0001f389\U0001f38a\u2728"
+    "\U0001f64f\U0001f680\U0001f4a1\U0001f4cc\U0001f44b"
 )
-"""Faces and the like, which say nothing. A thumb up, a check mark, a prohibition sign do."""
+_DECORATION = re.compile(rf"^[\s{_GLAD}]*[{_GLAD}]|[{_GLAD}][\s{_GLAD}]*(?=[.!?…]*$)")
+"""Glad faces and the like at an end of a sentence, which say nothing. Within one they stand for words; a thumb up, a
+check mark, a prohibition sign, a row of stars, a sad face do anywhere."""
+
+_PICTURE = re.compile(
+    "[\u2139\u23f0\u23f3\u260e\u2696\u2699\u26a0\u2709\u270f\U0001f3e0-\U0001f3ed\U0001f400-\U0001f43f\U0001f449\U0001f4b0-\U0001f4b7"
+    "\U0001f4bb-\U0001f4c7\U0001f4ca-\U0001f4df\U0001f4e2-\U0001f4e8\U0001f50d-\U0001f512\U0001f517\U0001f527\U0001f528\U0001f550-\U0001f567"
+    "\U0001f6e0]\ufe0f?\\s+(?=[^\\W\\d_])(?![a-z])"
+)
+"""A picture of a thing, set before a sentence in a bullet's place."""
 
 _RULES = frozenset("|=~^`<>+")
 """Symbols, beside punctuation, that rules and table borders are made of."""
+
+_SAYING_CELL = re.compile(r"\|[^|]*(?<![-=+])\+(?![-=+])")
+"""A plus alone in a table's cell, which says yes."""
+
+_SOURCES = re.compile(r"(?:the )?sources?\W*", re.IGNORECASE)
 
 _YOU_NEED = r"(?: you)?(?: (?:need|want|like|have))?"
 _TOPIC = r"(?: (?:with|about|on|for) (?:that|this|it|anything else|something else|your question))?"
@@ -83,19 +99,22 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     `previous`, the text shown before, ended its line. What says something only as an answer is put after its
     question: `previous` where that asks one, else the one that `prompt` ends with.
 
-    Raises: UncheckableError for a sentence that readers would read differently, and for an answer without question.
+    Raises: UncheckableError for a sentence that readers would read differently, for an answer without question, and
+    for a number in brackets behind a phrase that claims nothing.
     """
     text = visible(sentence).text.strip()
     bare = text[_BULLETS.match(text).end() :]  # type: ignore[union-attr]  # it matches the empty text too
     mark = _ENUMERATOR.match(bare) if not previous.strip() or previous.rstrip(" ").endswith("\n") else None
     if mark:
         bare = bare[mark.end() :]
-    bare = _DECORATION.sub("", without_footnotes(bare)).strip()
-    if all(
-        character in _RULES or unicodedata.category(character)[0] in "PZ" or character.isspace() for character in bare
-    ):
+    marked = _DECORATION.sub("", _PICTURE.sub("", bare, count=1) if _PICTURE.match(bare) else bare)
+    bare = without_footnotes(marked).strip()
+    is_rule = all(c in _RULES or unicodedata.category(c)[0] in "PZ" or c.isspace() for c in bare)
+    if is_rule and not _SAYING_CELL.search(bare):
         return None if not mark else text
     if _fully(_CLAIMLESS, bare):
+        if bare != marked.strip() and not _SOURCES.fullmatch(bare) and not _fully(_REFUSED, bare):
+            raise UncheckableError("a number in brackets is no footnote where nothing is said before it")
         return None if not mark else text
     return _with_question(bare, previous, prompt)
 

@@ -24,7 +24,7 @@ _NEWLINE = re.compile(rf"\r\n|[{NEWLINES}]")
 _FENCE = re.compile(r"`+|~+")
 _MARK = re.compile(
     rf"{BLANK}*(?:"
-    r"(?P<item>(?:[-+*•‣◦▪·–]|\(?\d{1,3}(?:\.\d{1,2})?[.)]|\(?(?:[A-Za-z]|[ivx]{2,4})\))(?=\s|\Z))"
+    r"(?P<item>(?:[-+*•‣◦▪·–●■◆►▶➤]|\(?\d{1,3}(?:\.\d{1,2})?[.)]|\(?(?:[A-Za-z]|[ivx]{2,4})\))(?=\s|\Z))"
     r"|(?P<alone>#{1,6}(?=\s|\Z)|\||[-=*_]{3,8}(?=\s|\Z)|[-=]{9})"
     rf"|(?P<fence>`{{3,}}(?=[^`{NEWLINES}]*[{NEWLINES}])|~{{3,}}(?=[^{NEWLINES}]*[{NEWLINES}])))"
 )

@@ -27,9 +27,18 @@ def checked_text(
     claim_of: ClaimOf = claim_of,
     prompt: str = "",
 ) -> Steps:
-    """Check a text that is already written: every claim in one call, no retries."""
+    """Check a text that is already written: every claim in one call, no retries.
+
+    What claims something else once the sentence before it is kept back, as an answer does whose question is not
+    shown, is judged anew.
+    """
     answer = Answer(documents, policy, threshold, claim_of, prompt)
-    for checked in (yield from answer.judged(split(text, policy.longest_sentence), answer.started)):
+    sentences, previous = split(text, policy.longest_sentence), ""
+    judged = yield from answer.judged(sentences, answer.started)
+    for sentence, checked in zip(sentences, judged, strict=True):
+        if previous != answer.shown and answer.claims_otherwise(sentence, previous):
+            (checked,) = yield from answer.judged([sentence], answer.started)
+        previous = sentence.text
         yield Release(answer.settle(checked))
         if answer.over:
             break

@@ -9,7 +9,8 @@ import unicodedata
 from groundrail.errors import UncheckableError
 
 _DIRECTIONS = frozenset("\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2069")
-_ERASING = frozenset("\b\x1b\x7f\x9b")
+_ACTING = frozenset("\b\x0e\x0f\x1b\x1c\x1d\x1e\x1f\x7f") | frozenset(map(chr, range(0x80, 0xA0))) - {"\x85"}
+"""Controls that erase, hide or restyle text on a terminal, or that only some readers see as a gap."""
 _FOLDED = frozenset(
     "<font> <wide> <narrow> <small> <vertical> <circle> <square> <noBreak> <initial> <medial> <final> <isolated> "
     "<compat>".split()
@@ -40,7 +41,7 @@ def seen(letter: str) -> str:
 def _folded(letter: str) -> str:
     if letter in _DIRECTIONS:
         raise UncheckableError(f"U+{ord(letter):04X} turns the writing direction")
-    if letter in _ERASING:
+    if letter in _ACTING:
         raise UncheckableError(f"the control character U+{ord(letter):04X} changes what a terminal shows")
     if "\U000e0000" <= letter <= "\U000e007f":
         raise UncheckableError("invisible tag characters spell a text that no reader sees")

@@ -29,6 +29,7 @@ _ADDED = 9
 _BEFORE_A_VALUE = frozenset(
     "a an the is are was were be of for to by at in on from about around only exactly than or and = :".split()
 )
+_CITING = frozenset("source: sources: reference: references: see:".split())
 
 
 def links(text: str) -> list[str]:
@@ -61,4 +62,4 @@ def footnotes(text: str) -> list[str]:
 
 def _stands_for_a_value(match: re.Match[str]) -> bool:
     words = match.string[max(0, match.start() - 20) : match.start()].lower().split()
-    return not words or words[-1] in _BEFORE_A_VALUE
+    return not words or words[-1] in _BEFORE_A_VALUE or (words[-1][-1] in ":=" and words[-1] not in _CITING)

@@ -35,7 +35,8 @@ def visible(text: str) -> Visible:
 
     Raises: UncheckableError for what two readers would read differently: turned writing directions, characters
     that erase others, words struck through or in a comment (the one who sees them rendered does not read them as
-    said, the other does), pictures, definitions of links, tags that this module does not know.
+    said, the other does), pictures, definitions and titles of links, links of which a part is elsewhere, tags that
+    this module does not know.
     """
     if not _SPECIAL.search(text):
         return Visible(text, tuple(range(len(text))))
@@ -71,7 +72,7 @@ _PIECE = re.compile(
     r"|<(?P<address>[A-Za-z][A-Za-z0-9+.-]{1,20}:[^\s<>]*|[^\s<>@/]{1,80}@[^\s<>]{1,200})>"
     r"|<(?P<tag>[A-Za-z/!?][^<>]{0,500})>"
     r"|(?P<unclosed><[A-Za-z/!?])"
-    r"|\]\(\s?<?(?P<target>[^()\s<>]{0,500})>?(?:\s(?:\"[^\"]{0,200}\"|'[^']{0,200}'))?\s?\)"
+    r"|\]\(\s?<?(?P<target>[^()\s<>]{0,500})>?(?:\s(?P<title>\"[^\"]{0,200}\"|'[^']{0,200}'))?\s?\)"
     r"|(?P<half>\]\()"
     r"|(?P<label>!?\[)"
     r"|(?P<entity>&(?:\#(?:\d{1,7}|[xX][0-9a-fA-F]{1,6});?|[A-Za-z][A-Za-z0-9]{1,31};?))"
@@ -79,25 +80,30 @@ _PIECE = re.compile(
     r"|(?P<letter>.[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1cd0-\u1cff\u1dc0-\u1dff\u20d0-\u20f0]*)",
     re.DOTALL,
 )
-_PLAIN_TAGS = frozenset(
-    "b i em strong u mark small code kbd cite abbr span ul ol table tbody thead tr font big".split()
-)
-_BREAKING_TAGS = frozenset("br p li div td th hr blockquote h1 h2 h3 h4 h5 h6 pre".split())
+_PLAIN_TAGS = frozenset("b i em strong u mark small code kbd cite abbr span font big".split())
+_BREAKING_TAGS = frozenset("br p li div td th hr blockquote h1 h2 h3 h4 h5 h6 pre ul ol table tbody thead tr".split())
 _HREF = re.compile(r"""a\s+href\s*=\s*(?P<quote>["']?)(?P<target>[^"'\s<>]+)(?P=quote)\s*""", re.IGNORECASE)
 _MARKS_OF_DIRECTION = frozenset("\u200e\u200f\u061c")
 _STRUCK = "words struck through are said to some readers and not to others"
 _LANGUAGES = frozenset(
-    "text txt plaintext md markdown json yaml toml ini csv xml html css sql sh bash console python py javascript js "
-    "typescript ts java c cpp go rust".split()
+    "text txt plaintext md markdown json jsonc jsonl yaml yml toml ini csv xml html css scss sql sh bash zsh shell "
+    "console powershell diff dockerfile makefile graphql http latex tex mermaid python py javascript js jsx typescript "
+    "ts tsx java c cpp c++ cs csharp c# go rust php ruby rb perl lua r swift kotlin scala dart haskell elixir julia "
+    "matlab hcl terraform nginx".split()
 )
-_FENCE = re.compile(r"^[ \t>]*(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[^`\n]*)$", re.MULTILINE)
+_BEFORE = r"^(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t]){0,40}"
+"""Marks of quotations and lists, within which a line can be one that Markdown takes for itself."""
+_FENCE = re.compile(_BEFORE + r"(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[^`\n]*)$", re.MULTILINE)
+_INDENTED = re.compile(r"^ {0,3}(?: {4}|\t)[ \t]*(?P<marks>`{3,})", re.MULTILINE)
+"""The fence of a block of code, so far to the right that it is a line of code itself unless it is in a list."""
 _DEFINITION = re.compile(
-    r"^[ >]{0,8}\[(?!\^)[^\[\]]{1,500}\]:\s{0,8}(?:<[^<>\n]{0,500}>|\S{1,500})"
+    _BEFORE + r"\[(?!\^)(?:[^\[\]\\]|\\.){1,999}\]:\s{0,8}(?:<[^<>\n]{0,500}>|\S{1,500})"
     r"(?:\s{1,8}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}'|\([^()\n]{0,500}\)))?[ \t]*$",
     re.MULTILINE,
 )
 _STARRED_DIGITS = re.compile(r"\d(\*{1,3})\d[\d.,]*\1\d")
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
+_OVERWRITING = re.compile(r"\r(?!\n)[ \t]*[^\s]")
 
 
 def _marks(text: str) -> Sequence[_Mark]:
@@ -108,6 +114,8 @@ def _marks(text: str) -> Sequence[_Mark]:
     links: list[str] = []
     closing = _closing_runs(text)
     fences = {fence.start("marks"): fence.end() for fence in _FENCE.finditer(text)}  # the language is not shown
+    indented = {fence.start("marks") for fence in _INDENTED.finditer(text)}
+    in_row = text.lstrip().startswith("|")
     place = 0
     while place < len(text):
         match = _PIECE.match(text, place)
@@ -123,6 +131,8 @@ def _marks(text: str) -> Sequence[_Mark]:
                     )
                     marks.append(_Mark(start, "'" if in_word else match[0]))
                 else:
+                    if start in indented or (in_row and "|" in text[place:end]):
+                        _marks(text[place:end])  # no code to some readers
                     marks += _literal(text, fences.get(start, place), end)
                     place = end + len(match[0])
             case "comment":
@@ -139,15 +149,17 @@ def _marks(text: str) -> Sequence[_Mark]:
                 if labels:
                     raise UncheckableError("a link that cannot be read hides a part of it from some readers")
                 marks.append(_Mark(start, match[0]))
-            case "target":
+            case "target" | "title":
                 if labels:
                     label = marks[labels.pop()]
                     if label.shown == "![":
                         raise UncheckableError("a picture is shown where words are judged")
                     label.shown = ""
+                    if any(map(str.isalnum, match["title"] or "")):
+                        raise UncheckableError("the title of a link is hidden from some readers")
                     marks.append(_Mark(start, f" <{match['target']}>"))
                 else:
-                    marks.append(_Mark(start, match[0]))
+                    raise UncheckableError("a link that began before hides a part of it from some readers")
             case "label":
                 labels.append(len(marks))
                 marks.append(_Mark(start, match[0]))
@@ -164,6 +176,8 @@ def _marks(text: str) -> Sequence[_Mark]:
                 marks.append(_Mark(start, seen(match[0])))
     if openers.get("~~"):
         raise UncheckableError(_STRUCK)
+    if links:
+        raise UncheckableError("a link that does not end takes what follows it along")
     _refuse_turning(text)
     return marks
 
@@ -205,18 +219,23 @@ def _pair(text: str, start: int, end: int, marks: list[_Mark], openers: dict[str
             marks[-1].shown = ""
     elif run in ("**", "__") and closes:
         marks[-1].shown = ""
+    elif run == "~" and closes:
+        raise UncheckableError(_STRUCK)
     elif run == "~~":
         waiting.append(len(marks) - 1)
 
 
 def _refuse_unshown_lines(text: str) -> None:
-    """Lines that Markdown takes for itself, and digits between stars, which it brings together."""
+    """Lines that Markdown takes for itself or a terminal writes over, and digits between stars, which are brought
+    together."""
     for fence in _FENCE.finditer(text):
         language = fence["language"].strip()
         if language.lower() not in _LANGUAGES and any(map(str.isalnum, language)):
             raise UncheckableError("words behind the mark of a code block are hidden from some readers")
     if _DEFINITION.search(text):
         raise UncheckableError("the definition of a link is hidden from some readers")
+    if _OVERWRITING.search(text):
+        raise UncheckableError("what follows a carriage return is written over it on a terminal")
     if _STARRED_DIGITS.search(text):
         raise UncheckableError("stars between digits are read by some and hidden from others")
 

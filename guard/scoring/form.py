@@ -17,9 +17,11 @@ from groundrail.types import Document
 _WORD = re.compile(r"[^\W\d_]+")
 _LATIN_WORD = re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff]+")
 _BOX = re.compile(r"^\s*(?:\[[ xX-]?\]|\( ?\))(?=\s)")
-_HARMLESS = frozenset("°©®™℃℉№|~+<=>±×÷−≈≤≥→←↔⁄∞√")
-_SIGNS = re.compile(r"!=|<>|=/=|(?<![\w!])!(?=[A-Za-z])")
-"""Signs for "not" that are made of plain characters."""
+_HARMLESS = frozenset("°©®™℃℉№|~+<=>±×÷−≈≤≥→←↔⁄∞√⁺⁻")
+_SIGNS = re.compile(
+    r"!=|<>|=/=|(?<![\w!])!(?=[A-Za-z])|×(?!\s?[\w(])|√(?![\d(]|\w\b)|(?<![\w)\]])(?<![\w)\]]\s)×(?!\d)"
+)
+"""Signs for "not" that are made of plain characters, and those of reckoning in the place of a cross or a check mark."""
 _LOOKALIKE = frozenset("LATIN CYRILLIC GREEK ARMENIAN CHEROKEE COPTIC LISU DESERET GEORGIAN".split())
 _MEASURES = frozenset("µμΩªº")
 _PHONETIC = re.compile("[\u01c0-\u01c3\u0250-\u02af\u1d00-\u1dbf\ua720-\ua7ff]")
@@ -86,7 +88,10 @@ class FormCheck:
         """Words in two alphabets or in letters that look like others', and in a Latin text words of other scripts."""
         latin = sum(map(len, _LATIN_WORD.findall(claim)))
         mostly_latin = 2 * latin > sum(map(len, _WORD.findall(claim)))
-        found = [word for word in _WORD.findall(claim) if not word.isascii()]
+        words = (
+            "".join(letter for letter in word if not unicodedata.digit(letter, None)) for word in _WORD.findall(claim)
+        )
+        found = [word for word in words if not word.isascii()]
         foreign = [word for word in found if len(_alphabets(word)) > 1 or _PHONETIC.search(word)]
         if mostly_latin:
             foreign += [word for word in found if not _MEASURES.issuperset(_LATIN_WORD.sub("", word))]

@@ -33,6 +33,10 @@ def _is_claim(text: str) -> bool:
         "I don't know.",
         "Thank you for asking. Would you like to know more?",
         "Here is a short summary:",
+        "Sources: [1], [2]",
+        "I don't know [1].",
+        "+---+---+",
+        "🎉",
         "- Let me know if you have any other questions.",
     ],
 )
@@ -63,6 +67,11 @@ def test_known_phrases_claim_nothing(text: str) -> None:
         "I hope this helps you find the rent of 900.",
         "2)",
         "900.",
+        "The answer: [3].",
+        "Great [4].",
+        "| + | + |",
+        "\u2b50\u2b50\u2b50",
+        "\U0001f621",
         "\u00bd",
     ],
 )
@@ -86,6 +95,16 @@ def test_what_could_carry_a_fact_is_a_claim(text: str) -> None:
         ("The deposit is [12].", "The deposit is [12]."),
         ("- 5 degrees is too cold.", "- 5 degrees is too cold."),
         ("X. Smith signed the lease.", "X. Smith signed the lease."),
+        ("> 5 people may live here.", "> 5 people may live here."),
+        ("(3) bedrooms are here.", "(3) bedrooms are here."),
+        ("(3) The flat has bedrooms.", "The flat has bedrooms."),
+        ("Number of rooms: [3].", "Number of rooms: [3]."),
+        ("● The rent is due.", "The rent is due."),
+        ("- 📅 The rent is due.", "The rent is due."),
+        ("⚠️ **Rent:** it is due.", "Rent: it is due."),
+        ("😊 The rent is due! 🎉", "The rent is due!"),
+        ("The guests keep a 🐶 here.", "The guests keep a 🐶 here."),
+        ("The tenants were 😊 and left.", "The tenants were 😊 and left."),
     ],
 )
 def test_marks_go_and_values_stay(text: str, claim: str) -> None:
@@ -172,3 +191,10 @@ def test_a_yes_before_a_statement_is_checked_with_its_question_where_there_is_on
 )
 def test_the_question_of_a_prompt(prompt: str, question: str) -> None:
     assert question_of(prompt) == question
+
+
+def test_an_answer_is_judged_after_what_is_shown() -> None:
+    question = "Is smoking allowed?"
+    judge = FakeEntailment(lambda premise, claim: float(claim == f"{question} No."))
+    result = Guard(scorer=judge).check(f"{question} No.", "Smoking is not allowed.", "May I keep a cat?")
+    assert result.text == ""  # "No." alone would answer the prompt
