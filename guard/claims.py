@@ -8,7 +8,7 @@ so is a bare "Yes", which is checked together with what it answers.
 import re
 import unicodedata
 
-from groundrail.english.answers import leans_on_question, opens_with_answer, question_of
+from groundrail.english.answers import is_fragment, leans_on_question, opens_with_answer, question_of
 from groundrail.english.pointers import without_footnotes
 from groundrail.english.visible import visible
 from groundrail.errors import UncheckableError
@@ -120,9 +120,9 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
 
 
 def _with_question(claim: str, previous: str, prompt: str) -> str:
-    """A short answer after its question, any other claim as it is."""
+    """A short answer, or words without a verb, after the question to it; any other claim as it is."""
     leans = leans_on_question(claim)
-    if not leans and not opens_with_answer(claim):
+    if not leans and not opens_with_answer(claim) and not is_fragment(claim):
         return claim
     question = question_of(previous) or question_of(prompt)
     if not question and leans:

@@ -60,6 +60,17 @@ def leans_on_question(claim: str) -> bool:
     return found[0] in words.DETERMINERS and len(found) == 2
 
 
+def is_fragment(claim: str) -> bool:
+    """Whether a claim is a few words without a verb, as a name is: clearer after its question, where there is one."""
+    found = [word.lower() for word in _WORD.findall(claim)]
+    return (
+        0 < len(found) <= 4
+        and ":" not in claim
+        and not claim.rstrip().endswith("?")
+        and not any(words.is_finite(word) or word in words.PRESENT_PLURAL for word in found)
+    )
+
+
 def question_of(prompt: str) -> str:
     """The questions that a prompt ends with, as one text; empty where it asks none."""
     asked: list[str] = []

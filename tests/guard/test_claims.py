@@ -173,6 +173,12 @@ def test_a_statement_needs_no_question(claim: str) -> None:
     assert claim_of(claim) == claim == claim_of(claim, "", _QUESTION)
 
 
+@pytest.mark.parametrize("name", ["Daniel Reyes.", "Brightwater Savings Bank.", "A second key"])
+def test_a_name_is_checked_with_its_question_where_there_is_one(name: str) -> None:
+    assert claim_of(name) == name
+    assert claim_of(name, "", "Who is the landlord?") == f"Who is the landlord? {name}"
+
+
 def test_a_yes_before_a_statement_is_checked_with_its_question_where_there_is_one() -> None:
     assert claim_of("Yes, pets are allowed.") == "Yes, pets are allowed."
     assert claim_of("Yes, pets are allowed.", "", "Are dogs allowed?") == "Are dogs allowed? Yes, pets are allowed."
