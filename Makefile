@@ -12,8 +12,10 @@ MALLOC := MALLOC_MMAP_THRESHOLD_=4294967296 MALLOC_TRIM_THRESHOLD_=17179869184 M
 demo: install
 	$(BIN)/groundrail demo
 
+# On two processes, each with one thread of its own for arithmetic: `make test WORKERS=8`, or 0 for one process.
+WORKERS ?= 2
 test: install
-	$(BIN)/python -m pytest
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
 
 lint: install
 	$(BIN)/ruff check .

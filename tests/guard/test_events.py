@@ -67,32 +67,32 @@ def test_chunks_as_servers_write_them(known: dict[str, Any]) -> None:
     assert read(Chunks(), f"data:{json.dumps(known)}\n".encode()) == [known]
 
 
+WRONG: list[Any] = [
+    [],
+    "text",
+    {"choices": 5},
+    {"choices": {"a": 1}},
+    {"choices": ["text"]},
+    {"choices": [{"delta": "text"}]},
+    {"choices": [{"delta": {"content": ["text"]}}]},
+    {"choices": [{"delta": {"tool_calls": 5}}]},
+    {"choices": [{"delta": {"tool_calls": ["text"]}}]},
+    {"choices": [{"delta": {"tool_calls": [{"index": "0"}]}}]},
+    {"choices": [{"delta": {"tool_calls": [{"function": {"arguments": 3}}]}}]},
+    {"choices": [{"delta": {"function_call": "text"}}]},
+    {"choices": [{"finish_reason": 5}]},
+    {"model": 5},
+    {"usage": 5},
+]
+
+
 @pytest.mark.parametrize(
     ("data", "said"),
     [
         (b"{nonsense", "malformed JSON: {nonsense"),
         (b"\xff", "malformed JSON"),
         (b"[" * 100_000, "malformed JSON"),
-        *(
-            (json.dumps(wrong).encode(), "something else than chunks")
-            for wrong in (
-                [],
-                "text",
-                {"choices": 5},
-                {"choices": {"a": 1}},
-                {"choices": ["text"]},
-                {"choices": [{"delta": "text"}]},
-                {"choices": [{"delta": {"content": ["text"]}}]},
-                {"choices": [{"delta": {"tool_calls": 5}}]},
-                {"choices": [{"delta": {"tool_calls": ["text"]}}]},
-                {"choices": [{"delta": {"tool_calls": [{"index": "0"}]}}]},
-                {"choices": [{"delta": {"tool_calls": [{"function": {"arguments": 3}}]}}]},
-                {"choices": [{"delta": {"function_call": "text"}}]},
-                {"choices": [{"finish_reason": 5}]},
-                {"model": 5},
-                {"usage": 5},
-            )
-        ),
+        *((json.dumps(wrong).encode(), "something else than chunks") for wrong in WRONG),
     ],
 )
 def test_what_is_no_chunk_is_an_error(data: bytes, said: str) -> None:
