@@ -12,7 +12,9 @@ from pathlib import Path
 import torch
 from safetensors.torch import load_file, save_file
 
-from groundrail.entailment.builtin import SCALE, folder
+from groundrail.entailment.builtin import SCALE
+
+BUILTIN = Path(__file__).parents[1] / "guard" / "entailment" / "builtin"
 
 
 def quantised(weights: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
@@ -35,7 +37,7 @@ def main() -> None:
     parser.add_argument("--shift", type=float, default=0.0, help="added to the entailment logit, after the temperature")
     parser.add_argument("--threshold", type=float, default=0.5)
     parser.add_argument("--chunk-tokens", type=int, default=128, help="premise length at which it judges best")
-    parser.add_argument("--out", type=Path, default=folder())
+    parser.add_argument("--out", type=Path, default=BUILTIN)
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     for name in ("tokenizer.json", "tokenizer_config.json"):
