@@ -9,8 +9,8 @@ import json
 import threading
 import time
 import weakref
-from collections.abc import AsyncIterator, Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
@@ -129,12 +129,11 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
                 response.close()
             self._require_end(chunks)
 
-    async def astream(self, body: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    async def astream(self, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
         """`stream` for an event loop; each call has its own connection."""
         import httpx
 
-        free = self._free_in.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self.max_concurrency))
-        async with free, httpx.AsyncClient(timeout=self._timeout) as client:
+        async with self._aslot(), httpx.AsyncClient(timeout=self._timeout) as client:
             response = await self._aretried(client, {**body, "stream": True})
             chunks = Chunks()
             try:
@@ -153,14 +152,30 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
     def _slot(self) -> Iterator[None]:
         """One of the requests allowed at a time; streams that nobody reads on or closes would hold all forever."""
         if not self._free.acquire(timeout=self._timeout):
-            raise self._failure(
-                f"{self.max_concurrency} requests to {self.server} are still open after {self._timeout:g} seconds; "
-                f"read their streams to the end, close them, or raise max_concurrency"
-            )
+            raise self._crowded()
         try:
             yield
         finally:
             self._free.release()
+
+    @asynccontextmanager
+    async def _aslot(self) -> AsyncIterator[None]:
+        """The same among the requests of this event loop."""
+        free = self._free_in.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self.max_concurrency))
+        try:
+            await asyncio.wait_for(free.acquire(), self._timeout)
+        except TimeoutError as error:
+            raise self._crowded() from error
+        try:
+            yield
+        finally:
+            free.release()
+
+    def _crowded(self) -> GroundrailError:
+        return self._failure(
+            f"{self.max_concurrency} requests to {self.server} are still open after {self._timeout:g} seconds; "
+            f"read their streams to the end, close them, or raise max_concurrency"
+        )
 
     def _retried(self, body: Mapping[str, Any], *, stream: bool) -> "httpx.Response":
         import httpx

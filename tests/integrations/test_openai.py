@@ -484,5 +484,20 @@ def test_streams_that_nobody_reads_on_are_told_of(server: Server) -> None:
     assert list(subject.client.stream({"messages": []}))
 
 
+def test_an_event_loop_is_told_too(server: Server) -> None:
+    server.usual = streaming(*[TRUE] * 3)
+    client = generator(server, max_concurrency=1, timeout=0.5).client
+
+    async def crowded() -> int:
+        open_stream = client.astream({"messages": []})
+        await anext(open_stream)
+        with pytest.raises(GenerationError, match="max_concurrency"):
+            await anext(client.astream({"messages": []}))
+        await open_stream.aclose()
+        return len([chunk async for chunk in client.astream({"messages": []})])
+
+    assert asyncio.run(crowded()) >= 3
+
+
 def test_no_query_is_told() -> None:
     assert "secret" not in repr(RemoteEntailment("http://localhost:1/v1?api-key=secret", "m"))
