@@ -74,11 +74,13 @@ class Chat:
                 501, "this server only checks: start it with --upstream", code="no_upstream", retry=False
             )
         answer, most = self.writer.answer(asked, body, found, request.headers), self.settings.request_timeout
+        begun = time.monotonic()
         if not asked.stream:
             return await unless_disconnected(request, self._whole(answer, found, level), most)
         try:
             await unless_disconnected(request, answer.open(), most)
-            written = self._written(answer, found)
+            left = most - (time.monotonic() - begun)
+            written = self._written(answer, found, left)
         except BaseException:
             await answer.aclose()
             raise
@@ -89,22 +91,22 @@ class Chat:
 
         usage = asked.stream_options is not None and bool(asked.stream_options.include_usage)
         events = self._events(written, Form(answer, found, level, self.guard.policy, usage))
-        return EventStream(events, close, most + self.settings.heartbeat)
+        return EventStream(events, close, left + self.settings.heartbeat)
 
-    def _written(self, answer: Answer, found: Found) -> GuardedAnswer:
+    def _written(self, answer: Answer, found: Found, time_limit: float) -> GuardedAnswer:
         guard = self.guard.with_generator(answer.generator)
         return GuardedAnswer(
             lambda: guard.astream(answer.prompt, found.documents),
             self.observer,
             endpoint="chat",
-            time_limit=self.settings.request_timeout,
+            time_limit=time_limit,
             failure=lambda: answer.failure,
         )
 
     async def _whole(self, answer: Answer, found: Found, level: details.Level) -> Response:
         try:
             await answer.open()
-            written = self._written(answer, found)
+            written = self._written(answer, found, self.settings.request_timeout)
             try:
                 result = await written.result()
             finally:

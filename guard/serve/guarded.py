@@ -89,7 +89,7 @@ class GuardedAnswer:
                         seen.sentence(sentence)
                         await self._decided.put(sentence)
         except TimeoutError:
-            raise _late(self._time_limit) from None
+            raise _late() from None
         except UnsupportedError as error:
             raise ProtocolError(422, "a sentence is not supported by the source", code="unsupported") from error
         except GroundrailError as error:
@@ -110,7 +110,7 @@ async def unless_disconnected(request: Request, work: Coroutine[Any, Any, T], ti
         await asyncio.wait({working, leaving}, timeout=time_limit, return_when=asyncio.FIRST_COMPLETED)
         if working.done():
             return await working
-        raise ClientLeftError() if leaving.done() else _late(time_limit)
+        raise ClientLeftError() if leaving.done() else _late()
     finally:
         for task in (working, leaving):
             task.cancel()
@@ -121,8 +121,8 @@ class ClientLeftError(Exception):
     """Nobody waits for the answer any more."""
 
 
-def _late(seconds: float) -> ProtocolError:
-    return ProtocolError(504, f"the answer was not complete after {seconds:g} seconds", code="request_timeout")
+def _late() -> ProtocolError:
+    return ProtocolError(504, "the answer took longer than --request-timeout allows", code="request_timeout")
 
 
 async def _left(request: Request) -> None:

@@ -264,6 +264,22 @@ def test_an_answer_over_its_time_is_ended(serve: Serve, upstream: Upstream, http
     assert upstream.left.wait(10)
 
 
+def test_a_late_beginning_leaves_less_time_for_the_rest(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    def late(handler: Handler, body: dict[str, Any]) -> None:
+        time.sleep(1.5)
+        handler.begin()
+        begun.append(time.monotonic())
+        while True:
+            handler.chunk({"content": TRUE})
+            time.sleep(0.02)
+
+    begun: list[float] = []
+    upstream.usual = late
+    streamed = http.post(serve(request_timeout=2.5) + CHAT, json=asking(stream=True)).text
+    assert "request_timeout" in streamed
+    assert time.monotonic() - begun[0] < 2.4  # without what the beginning took it would be 2.5 more
+
+
 class Slow(Scorer):
     """A scorer that takes its time."""
 
