@@ -6,7 +6,7 @@ call is `groundrail.entailment.shared`.
 
 import asyncio
 import contextvars
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -62,11 +62,20 @@ class _PooledReader(Reader):
         return self.reader.score(claims)
 
     async def ascore(self, claims: Sequence[str]) -> list[Score]:
+        return await self._pooled(lambda: self.reader.score(claims))
+
+    def decide(self, claims: Sequence[str], threshold: float) -> list[Score]:
+        return self.reader.decide(claims, threshold)
+
+    async def adecide(self, claims: Sequence[str], threshold: float) -> list[Score]:
+        return await self._pooled(lambda: self.reader.decide(claims, threshold))
+
+    async def _pooled(self, scores: Callable[[], list[Score]]) -> list[Score]:
         waits = Waits()
 
         def work() -> list[Score]:
             with cancelled_with(waits):
-                return self.reader.score(claims)
+                return scores()
 
         future = self.threads.submit(contextvars.copy_context().run, work)
         try:

@@ -120,3 +120,16 @@ def test_whatever_a_guard_takes_can_be_batched() -> None:
         batched(nearest, batch_pairs=8)
     with pytest.raises(InputError, match="max_concurrency"):
         batched(model, max_concurrency=0)
+
+
+def test_a_decision_asks_no_more_than_the_scorer_itself_would() -> None:
+    text = " ".join(f"House {number} has {number + 3} rooms and a garden." for number in range(200))
+    counts = []
+    for around in (lambda scorer: scorer, BatchedScorer):
+        model = FakeEntailment()
+        reader = around(ScaleScorer(model, chunk_tokens=40)).read(text)
+        plain = reader.decide(["House 150 has 153 rooms."], 0.5)
+        in_loop = asyncio.run(reader.adecide(["House 150 has 153 rooms."], 0.5))
+        assert plain[0].value == in_loop[0].value >= 0.5
+        counts.append(sum(map(len, model.calls)))
+    assert counts[0] == counts[1] < 2 * len(text) // 40
