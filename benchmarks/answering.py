@@ -9,7 +9,6 @@ reference answers, without case, punctuation and articles.
 """
 
 import argparse
-import json
 import re
 import string
 import time
@@ -17,22 +16,12 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from groundrail.evaluation.questions import Question, load_questions
 from groundrail.scoring.q2.answers import Answerer, LexicalAnswerer
 from groundrail.scoring.q2.span_head import SpanHeadAnswerer
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
-
-
-def load(path: Path) -> list[tuple[str, str, list[str]]]:
-    """Question, text and reference answers; no answers where there is none."""
-    rows = []
-    for article in json.loads(path.read_text(encoding="utf-8"))["data"]:
-        for paragraph in article["paragraphs"]:
-            for asked in paragraph["qas"]:
-                answers = [] if asked["is_impossible"] else [answer["text"] for answer in asked["answers"]]
-                rows.append((asked["question"], paragraph["context"], answers))
-    return rows
 
 
 def words(text: str) -> list[str]:
@@ -47,16 +36,16 @@ def f1(predicted: str, reference: str) -> float:
     return 2 * shared / (len(ours) + len(theirs)) if ours and theirs else float(ours == theirs)
 
 
-def measured(answerer: Answerer, rows: Sequence[tuple[str, str, list[str]]]) -> str:
+def measured(answerer: Answerer, rows: Sequence[Question]) -> str:
     """One row of the table, without the name."""
     started = time.perf_counter()
-    found = answerer.answer([(question, text) for question, text, _ in rows])
+    found = answerer.answer([(row.question, row.text) for row in rows])
     seconds = time.perf_counter() - started
     texts = ["" if answer is None else answer.text for answer in found]
-    exact = [max(words(t) == words(r) for r in row[2] or [""]) for t, row in zip(texts, rows, strict=True)]
-    overlap = [max(f1(t, r) for r in row[2] or [""]) for t, row in zip(texts, rows, strict=True)]
-    answerable = [value for value, row in zip(overlap, rows, strict=True) if row[2]]
-    silent = [text == "" for text, row in zip(texts, rows, strict=True) if not row[2]]
+    exact = [max(words(t) == words(r) for r in row.answers or [""]) for t, row in zip(texts, rows, strict=True)]
+    overlap = [max(f1(t, r) for r in row.answers or [""]) for t, row in zip(texts, rows, strict=True)]
+    answerable = [value for value, row in zip(overlap, rows, strict=True) if row.answers]
+    silent = [text == "" for text, row in zip(texts, rows, strict=True) if not row.answers]
     cells = [100 * sum(values) / max(1, len(values)) for values in (exact, overlap, answerable, silent)]
     return " | ".join([*(f"{cell:.1f}" for cell in cells), f"{1000 * seconds / len(rows):.1f}"])
 
@@ -70,7 +59,7 @@ def main() -> None:
     parser.add_argument("--head", type=Path, help="measure this span head; the shipped one")
     args = parser.parse_args()
 
-    rows = load(args.data)
+    rows = load_questions(args.data)
     rows = rows[:: max(1, len(rows) // args.limit)] if args.limit else rows
     answerers: dict[str, Answerer] = {
         "LexicalAnswerer": LexicalAnswerer(),

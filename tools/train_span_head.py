@@ -11,7 +11,6 @@ is an answer and silence where there is none is best. It must be trained again w
 
 import argparse
 import copy
-import json
 import random
 import time
 from collections import Counter
@@ -40,6 +39,7 @@ from torch.nn.utils.rnn import pad_sequence
 from groundrail.entailment.batching import by_length
 from groundrail.entailment.builtin import load_builtin
 from groundrail.entailment.cross_encoder import CrossEncoderEntailment
+from groundrail.evaluation.questions import Question, load_questions
 from groundrail.scoring.q2.exchanges import token_f1
 from groundrail.scoring.q2.span_head import FILE, Reading, Shape, SpanHead, SpanHeadAnswerer
 
@@ -195,7 +195,7 @@ def found(head: SpanHead, readings: Sequence[Reading], states: Sequence[Tensor])
 
 
 def measured(
-    questions: Sequence[tuple[str, str, list[str]]], best: Sequence[tuple[float, int, int]], threshold: float
+    questions: Sequence[Question], best: Sequence[tuple[float, int, int]], threshold: float
 ) -> tuple[float, float]:
     """Token F1 where there is an answer, and the share of silence where there is none."""
     right, silent = [], []
@@ -206,17 +206,6 @@ def measured(
         else:
             silent.append(not said)
     return sum(right) / len(right), sum(silent) / len(silent)
-
-
-def development(path: Path) -> list[tuple[str, str, list[str]]]:
-    """Every fifteenth of SQuAD's questions with its text and answers, none where there is none."""
-    rows = []
-    for article in json.loads(path.read_text(encoding="utf-8"))["data"]:
-        for paragraph in article["paragraphs"]:
-            for asked in paragraph["qas"]:
-                answers = [] if asked["is_impossible"] else [answer["text"] for answer in asked["answers"]]
-                rows.append((asked["question"], paragraph["context"], answers))
-    return rows[5::15]
 
 
 def main() -> None:
@@ -246,7 +235,7 @@ def main() -> None:
     made = examples(args.data, args.limit, rng)
     print(dict(Counter(kind for kind, _ in made)))
     readings = answerer.readings([(asked.question, asked.text) for _, asked in made])
-    questions = development(args.dev)
+    questions = load_questions(args.dev)[5::15]
     asked_of_dev = answerer.readings([(question, text) for question, text, _ in questions])
     states_of_dev = states_of(asked_of_dev, answerer, args.cache, "dev")
     states = states_of(readings, answerer, args.cache, "train")
