@@ -9,7 +9,7 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -253,7 +253,8 @@ def _progress(doing: str) -> Iterator[Callable[[int, int], None]]:
     from groundrail.progress import heard_by
 
     screen = Console(stderr=True)
-    with Progress(console=screen, transient=True, disable=not screen.is_terminal) as bar:
+    bar = Progress(console=screen, transient=True)
+    with bar if screen.is_terminal else nullcontext():  # older versions of rich end even a disabled one with a line
         whole, stage = bar.add_task(doing, total=None), bar.add_task("", visible=False)
 
         def show(name: str, done: int, total: int) -> None:

@@ -122,8 +122,9 @@ class _Progress:
         from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
         columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
-        self._bar = Progress(*columns, console=screen, disable=not screen.is_terminal)
-        self._bar.start()
+        self._bar = Progress(*columns, console=screen)
+        if screen.is_terminal:
+            self._bar.start()
         self._task = self._bar.add_task("claims", total=None)
         return self
 
@@ -131,7 +132,8 @@ class _Progress:
         self._bar.update(self._task, completed=done, total=total)
 
     def __exit__(self, *_: object) -> None:
-        self._bar.stop()
+        if self._bar.live.is_started:
+            self._bar.stop()
 
 
 def _print_json(value: Any) -> None:
