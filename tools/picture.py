@@ -1,7 +1,7 @@
 """Makes the pictures of the README in docs/images: report.png, and playground.png.
 
     pip install selenium; apt-get install chromium chromium-driver
-    python tools/picture.py                # or only: report, playground
+    python tools/picture.py                # one of them: --only report
 
 The report is what `groundrail check examples/answers/lease_short.txt --source examples/documents/lease.txt --html` writes;
 the playground is `groundrail serve` with another answer about the same lease. In both a wrong sentence is clicked.
@@ -89,10 +89,10 @@ PICTURES: dict[str, Callable[[webdriver.Chrome], None]] = {"report": report, "pl
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("pictures", nargs="*", choices=[*PICTURES])
+    parser.add_argument("--only", choices=[*PICTURES])
     options = parser.parse_args()
     with opened() as browser:
-        for name in options.pictures or PICTURES:
+        for name in [options.only] if options.only else PICTURES:
             PICTURES[name](browser)
 
 
