@@ -47,8 +47,8 @@ class NearestScorer(Scorer):
     A document's score is the mean, in log-odds, of two probabilities: the highest of its sentences among the `k`; and
     that of the window, its nearest sentence and those next in likeness that fit into `window` tokens with it, in their own
     order (0: none is read, and the first probability is the score). The highest document counts. Sentences of all documents compete for the `k` places.
-    The citation is the sentence with the highest probability; the conflict is the one that contradicts the claim most,
-    where none says it. A sentence too long to be read beside a claim is cut, none is truncated.
+    The citation is the sentence with the highest probability; the conflict is, of those that contradict
+    the claim where none says it, the one that is least silent on it. A sentence too long to be read beside a claim is cut, none is truncated.
     """
 
     takes_context = True
@@ -174,11 +174,9 @@ def between(first: float, second: float) -> float:
 
 
 def _conflict(known: Mapping[Places, FloatArray], value: float, index: SentenceIndex) -> Citation | None:
-    """The sentence that contradicts the claim most, where that is likelier than not and than that one says it."""
-    contradicted = {
-        places[0]: float(row[2]) for places, row in known.items() if len(places) == 1 and row[2] > max(value, 0.5)
-    }
-    if not contradicted:
+    """Of the sentences that contradict the claim, likelier than not and than one says it, the one that is least silent."""
+    contradicting = {places[0]: row for places, row in known.items() if len(places) == 1 and row[2] > max(value, 0.5)}
+    if not contradicting:
         return None
-    place = max(contradicted, key=contradicted.__getitem__)
-    return index.passages[place].cite(contradicted[place])
+    place = min(contradicting, key=lambda place: float(contradicting[place][1]))
+    return index.passages[place].cite(float(contradicting[place][2]))
