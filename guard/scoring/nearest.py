@@ -47,8 +47,8 @@ class NearestScorer(Scorer):
     A document's score is the mean, in log-odds, of two probabilities: the highest of its sentences among the `k`; and
     that of the window, its nearest sentence and those next in likeness that fit into `window` tokens with it, in their own
     order (0: none is read, and the first probability is the score). The highest document counts. Sentences of all documents compete for the `k` places.
-    The citation is the sentence with the highest probability; the conflict is, of those that contradict
-    the claim where none says it, the one that is least silent on it. A sentence too long to be read beside a claim is cut, none is truncated.
+    The citation is the sentence with the highest probability; the conflict is, of those that contradict the claim where
+    none says it, the one that is least silent on it. A sentence too long to be read beside a claim is cut, none is truncated.
     """
 
     takes_context = True

@@ -2,6 +2,7 @@
 
 import math
 import random
+from types import MappingProxyType
 
 import numpy as np
 import pytest
@@ -168,3 +169,19 @@ def test_what_says_otherwise_is_told_from_what_says_nothing() -> None:
     (silent,) = NearestScorer(ThreeWay()).score(["The rent is 7 euros."], "The rent is due.")
     assert silent.conflict is None
     assert NearestScorer(FakeEntailment()).score(["The rent is 6 euros."], text)[0].conflict is None
+
+
+class Leaning(FakeEntailment):
+    """Says of a sentence what `rows` has for a word of it: entailment, neutral, contradiction."""
+
+    rows = MappingProxyType({"starts": (0.3, 0.1, 0.6), "notice": (0.02, 0.2, 0.78), "pets": (0.0, 0.6, 0.4)})
+
+    def classify(self, pairs):
+        return np.array([next(row for word, row in self.rows.items() if word in premise) for premise, _ in pairs])
+
+
+def test_the_conflict_is_the_contradicting_sentence_that_is_least_silent() -> None:
+    text = "The lease starts in May. The lease needs a notice of a month. The lease forbids pets."
+    (score,) = NearestScorer(Leaning()).score(["The lease starts in June."], text)
+    assert score.conflict is not None
+    assert score.conflict.text == "The lease starts in May."
