@@ -24,7 +24,7 @@ from groundrail.types import Document, Source
 SOURCE = "The rent is 950 euros. Pets are allowed."
 TRUE, FALSE, LAST = "The rent is 950 euros. ", "The rent is 990 euros. ", "Pets are allowed."
 LATE = 1.2
-"""Seconds: longer than the deadlines of the policies here."""
+"""Seconds: longer than the deadlines of the rows in which a part is late."""
 
 
 class Outcome(NamedTuple):
@@ -150,7 +150,9 @@ def _replace(sentence: CheckedSentence) -> str | None:
     return "[left out] "
 
 
-_DEADLINES = {"deadline": LATE / 3, "answer_deadline": 4 * LATE}
+_TIGHT = {"deadline": LATE / 3, "answer_deadline": 4 * LATE}
+_AMPLE = {"deadline": 60.0, "answer_deadline": 120.0}
+"""Seconds: where nothing is late, a busy machine must not make it so."""
 POLICIES: dict[str, dict[str, Any]] = {
     "drop": {"fallback": "drop"},
     "flag": {"fallback": "flag"},
@@ -167,7 +169,8 @@ POLICIES: dict[str, dict[str, Any]] = {
 def outcome(broken: Break, policy: str, *, is_async: bool) -> Outcome:
     """Write one answer with this part broken."""
     more: dict[str, Any] = {} if broken.claim_of is None else {"claim_of": broken.claim_of}
-    rules = Policy(**(_DEADLINES | POLICIES[policy] | broken.policy))
+    deadlines = _TIGHT if broken.name.endswith("is late") else _AMPLE
+    rules = Policy(**(deadlines | POLICIES[policy] | broken.policy))
     guard = Guard(_Writer(broken), scorer=_Judge(broken), policy=rules, **more)
     try:
         result = asyncio.run(guard.agenerate("?", broken.source)) if is_async else guard.generate("?", broken.source)
