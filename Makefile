@@ -76,7 +76,7 @@ bench-judge: install
 	$(call needs,$(EVAL)/true); $(RUN) benchmarks/judge.py --data $(EVAL)
 
 bench-scale: install
-	$(RUN) benchmarks/scale.py --tokens 3000 --claims 1 --repeats 2
+	$(RUN) benchmarks/scale.py --tokens 6000 --claims 4 --repeats 3
 
 bench-pmi: install
 	$(RUN) benchmarks/pmi.py $(MODEL) --tokens 64 --repeats 5

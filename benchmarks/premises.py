@@ -70,6 +70,12 @@ def auc(scorer: NearestScorer, examples: Sequence[Example], units: str) -> float
     return 100 * roc_auc([float(example.label or 0) for example in examples], [float(value or 0) for value in values])
 
 
+def alone(model: Once, examples: Sequence[Example]) -> float:
+    """The same where the claim stands beside no text: above 50 is what the wording gives away."""
+    values = model.entailment([("", example.claim) for example in examples])
+    return 100 * roc_auc([float(example.label or 0) for example in examples], values.tolist())
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, nargs="+")
@@ -89,6 +95,8 @@ def main() -> None:
         found = [auc(scorer, examples, options.units) for examples in sets.values()]
         cells = " | ".join(f"{value:.1f}" for value in (*found, statistics.mean(found)))
         print(f"| {name} | {weight:g} | {cells} |", flush=True)
+    found = [alone(model, examples) for examples in sets.values()]
+    print(f"| nothing: the claim alone |  | {' | '.join(f'{value:.1f}' for value in (*found, statistics.mean(found)))} |")
 
 
 if __name__ == "__main__":

@@ -42,8 +42,10 @@ def load_pretrained(
     _refuse_foreign_code(hub)
     name_or_path, hub = _pinned(name_or_path, hub)
     reading = {name: value for name, value in hub.items() if name != "use_safetensors"}
-    with _as_model_error(name_or_path):
-        tokenizer = tokenizer or AutoTokenizer.from_pretrained(name_or_path, **reading)
+    if tokenizer is None:
+        with _as_model_error(name_or_path):  # the configuration first: older versions ask for it again without the token
+            config = AutoConfig.from_pretrained(name_or_path, subfolder=hub.get("subfolder", ""), **_where(hub))
+            tokenizer = AutoTokenizer.from_pretrained(name_or_path, config=config, **reading)
     with _as_model_error(name_or_path, hub):
         model, report = auto_class.from_pretrained(
             name_or_path,

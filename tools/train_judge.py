@@ -168,7 +168,7 @@ def main() -> None:
         report(step=step, tokens=tokens, dev=scores, loss=recent)
 
     due = args.reload
-    windows = Windows(rng)
+    windows = Windows(rng, tokenizer)
     windows.load(read_all())
     for batch in _steps(windows.pairs(), pool, args.tokens, args.pool_share):
         minutes = (time.monotonic() - started) / 60

@@ -2,7 +2,8 @@
 
 A premise is the evidence alone, a window of the sentences nearest the claim in the order of the text (what the
 default scorer reads), the whole text where it is short, or sentences of the text without the evidence. True claims
-about other texts are asked too, so that no label can be guessed from a claim alone.
+about other texts are asked too, so that no label can be guessed from a claim alone. Now and then two or three claims of a
+text, or one said several times, are asked as one sentence, which is supported where all of them are.
 """
 
 import json
@@ -18,6 +19,12 @@ from groundrail.sentences import split
 
 LONGEST = 400
 """Tokens of a premise."""
+
+JOINED = 0.08
+"""Share of claims that are asked together with others, or more than once."""
+
+JOINTS = (";", ", and", ".")
+"""What stands between claims that are asked as one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +98,8 @@ def _text(row: dict[str, Any], tokenizer: Any) -> Text:
 class Windows:
     """Draws pairs without end: what was asked least often first, with some of the rest between."""
 
-    def __init__(self, rng: random.Random) -> None:
-        self.rng = rng
+    def __init__(self, rng: random.Random, tokenizer: Any) -> None:
+        self.rng, self.tokenizer = rng, tokenizer
         self.texts: Sequence[Text] = []
         self._asked: Counter[tuple[str, str]] = Counter()
         self._waiting: list[tuple[Text, Claim]] = []
@@ -112,15 +119,35 @@ class Windows:
                 self._waiting = sorted(every, key=lambda each: -turn[each[0].id, each[1].text])
             text, claim = self._waiting.pop()
             self._asked[text.id, claim.text] += 1
+            if self.rng.random() < JOINED:
+                claim = self.joined(text, claim)
             pair = self.drawn(text, claim)
             if pair is not None and pair.premise:
                 yield pair
+
+    def joined(self, text: Text, claim: Claim) -> Claim:
+        """One sentence of this claim and others of its text, or of it alone said again."""
+        others = self.rng.sample(text.claims, min(self.rng.choice((1, 1, 2)), len(text.claims)))
+        parts = [claim] * self.rng.randint(2, 5) if self.rng.random() < 0.15 else [claim, *others]
+        self.rng.shuffle(parts)
+        joint = self.rng.choice(JOINTS)
+        said = f"{joint} ".join(part.text.rstrip(" .") for part in parts) + "."
+        labels = {part.label for part in parts} - {"entailment"}
+        return Claim(
+            tuple(self.tokenizer(said, add_special_tokens=False)["input_ids"]),
+            said,
+            "entailment" if not labels else labels.pop() if len(labels) == 1 else "not_entailment",
+            "joined",
+            frozenset().union(*(part.evidence for part in parts)),
+            text.nearest(said),
+            any(part.by_model for part in parts),
+        )
 
     def drawn(self, text: Text, claim: Claim) -> Pair | None:
         """Short premises most often: they are what single sentences are read as, and cost least."""
         draw = self.rng.random()
         if draw < 0.04:
-            return self._of_other_text(claim)
+            return self._of_other_text(text, claim)
         if draw < 0.11 and claim.evidence:
             return self._without_evidence(text, claim)
         if draw < 0.41 and claim.evidence:
@@ -155,9 +182,9 @@ class Windows:
         rest = rest[: self.rng.randint(1, 6)]
         return Pair(_joined(text, rest), claim.ids, "not_entailment", "unseen")
 
-    def _of_other_text(self, claim: Claim) -> Pair | None:
+    def _of_other_text(self, text: Text, claim: Claim) -> Pair | None:
         other = self.rng.choice(self.texts)
-        if claim in other.claims:
+        if other is text:
             return None
         near = other.nearest(claim.text)[: self.rng.randint(1, 6)]
         return Pair(_joined(other, near)[:LONGEST], claim.ids, "neutral", "other text")
