@@ -96,7 +96,9 @@ def main() -> None:
         cells = " | ".join(f"{value:.1f}" for value in (*found, statistics.mean(found)))
         print(f"| {name} | {weight:g} | {cells} |", flush=True)
     found = [alone(model, examples) for examples in sets.values()]
-    print(f"| nothing: the claim alone |  | {' | '.join(f'{value:.1f}' for value in (*found, statistics.mean(found)))} |")
+    print(
+        f"| nothing: the claim alone |  | {' | '.join(f'{value:.1f}' for value in (*found, statistics.mean(found)))} |"
+    )
 
 
 if __name__ == "__main__":

@@ -3,7 +3,8 @@
     python benchmarks/scorers.py --data ../shared/data/eval/true/*.csv --out runs/scorers
 
 Claims are split into sentences, their scores averaged. With `--out` a second run continues the first.
-`gain` reads with SmolLM2 and not with the judge; its numbers are no probabilities, so it has no ECE.
+`gain` reads with SmolLM2 and not with the judge; its numbers are no probabilities, so it has no ECE. `q2-span-head` is
+Q² whose answers are found by the head on the judge's encoder, in place of word overlap.
 """
 
 import argparse
@@ -18,17 +19,24 @@ from groundrail.evaluation.run import evaluate
 from groundrail.evaluation.sampling import sample
 from groundrail.evaluation.summary import Summary, summarise
 from groundrail.scoring.base import Scorer
+from groundrail.scoring.q2.scorer import Q2Scorer
+from groundrail.scoring.q2.span_head import SpanHeadAnswerer
 from groundrail.scoring.registry import SCORERS, load_scorer, needs_entailment
+
+SPAN_HEAD = "q2-span-head"
 
 
 def measured(name: str, examples: list[Example], entailment: str | None, out: Path | None) -> list[Summary]:
-    counter = counted(load_entailment(entailment)) if needs_entailment(name) else None
+    needed = name == SPAN_HEAD or needs_entailment(name)
+    counter = counted(load_entailment(entailment)) if needed else None
     scorer: Scorer
     if name == "gain":
         from groundrail.smollm2 import smollm2
 
         model, tokenizer = smollm2()
         scorer = load_scorer(name, model=model, tokenizer=tokenizer)
+    elif name == SPAN_HEAD:
+        scorer = Q2Scorer(counter, answerer=SpanHeadAnswerer.builtin())
     else:
         scorer = load_scorer(name, counter)
     results = evaluate(
@@ -44,7 +52,7 @@ def measured(name: str, examples: list[Example], entailment: str | None, out: Pa
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, nargs="+", required=True)
-    parser.add_argument("--scorers", nargs="+", choices=tuple(SCORERS), default=tuple(SCORERS))
+    parser.add_argument("--scorers", nargs="+", choices=(*SCORERS, SPAN_HEAD), default=(*SCORERS, SPAN_HEAD))
     parser.add_argument("--entailment", help="model id or folder; the built-in judge")
     parser.add_argument("--documents", type=Path, help="folder of a challenge file's documents")
     parser.add_argument("--limit", type=int, help="claims of each set at most, drawn by a fixed seed")

@@ -151,7 +151,10 @@ def _true(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
 
 
 def _q2(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """Two layouts: one response a row, its label in the file's name, or one response and label a system."""
+    """Two layouts: one response a row, its label in the file's name, or one response and label a system.
+
+    The latter's 1 marks a response that is not consistent with the knowledge, as comparing the authors' files shows.
+    """
     source = _one(str(row["knowledge"] or ""))
     number = row.get("") or str(place.line)
     if "response" in row:
@@ -164,9 +167,10 @@ def _q2(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
         system, found, rest = column.rpartition("_response")
         if found and not rest:
             try:
-                label = parse_label(row.get(f"{system}_label"))
+                wrong = parse_label(row.get(f"{system}_label"))
             except ValueError as error:
                 raise place.error(f"{system}_label", str(error)) from error
+            label = None if wrong is None else 1 - wrong
             yield Example(
                 f"{number}-{system}", name, source, str(row[column] or ""), label, group=str(number), system=system
             )

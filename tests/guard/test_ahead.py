@@ -241,7 +241,7 @@ def test_a_writer_that_hangs_ahead_meets_its_deadline_and_is_closed_in_the_end(i
         finally:
             ended.set()
 
-    subject = Guard(hanging, scorer=Judging(lambda: time.sleep(0.05)), policy=Policy(deadline=0.5))
+    subject = Guard(hanging, scorer=Judging(lambda: time.sleep(0.05)), policy=Policy(deadline=1.5))
     result = asyncio.run(subject.agenerate("?", SOURCE)) if is_async else subject.generate("?", SOURCE)
     assert [s.verdict for s in result.sentences] == [Verdict.SUPPORTED, Verdict.TIMEOUT]
     assert not ended.is_set()

@@ -247,10 +247,10 @@ def test_slow_scorer_times_out_closed() -> None:
     class Slow(WordScorer):
         def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
             if "990" in claims[0]:
-                time.sleep(2)
+                time.sleep(3)
             return super().judge(claims, source)
 
-    result = Guard(ScriptedGenerator([FALSE, TRUE]), scorer=Slow(), policy=Policy(deadline=0.3)).generate("?", SOURCE)
+    result = Guard(ScriptedGenerator([FALSE, TRUE]), scorer=Slow(), policy=Policy(deadline=1.0)).generate("?", SOURCE)
     assert [s.verdict for s in result.sentences] == [Verdict.TIMEOUT, Verdict.SUPPORTED]
     assert result.text == TRUE
 

@@ -363,11 +363,11 @@ def test_a_stream_that_goes_wrong_keeps_what_was_released(server: Server, how: s
                 handler.send_chunk('data: {"error": {"message": "out of memory"}}\n\n')
                 handler.end_stream()
             case _:
-                time.sleep(1.2)
+                time.sleep(3.0)
                 handler.close_connection = True
 
     server.replies = [reply]
-    subject = guarded(server, timeout=0.5)
+    subject = guarded(server, timeout=1.5)
     result = asyncio.run(subject.agenerate("?", SOURCE)) if is_async else subject.generate("?", SOURCE)
     assert result.text == TRUE
     assert [s.verdict for s in result.sentences] == [Verdict.SUPPORTED, Verdict.ERROR]

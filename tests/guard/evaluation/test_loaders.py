@@ -56,8 +56,8 @@ def test_q2_layouts(table):
     one = table(["", "knowledge", "gold", "response"], [3, "K", "G", "R"], name="memnet_consistent.csv")
     assert [e.label for e in load(one)] == [1.0]
     header = ["", "knowledge", "gold", "a_response", "b_response", "a_label", "b_label"]
-    both = load(table(header, [7, "K", "G", "RA", "RB", 0, 1]))
-    assert [(e.id, e.claim, e.label) for e in both] == [("7-a", "RA", 0.0), ("7-b", "RB", 1.0)]
+    both = load(table(header, [7, "K", "G", "RA", "RB", 0, 1]))  # 1 marks what is not consistent
+    assert [(e.id, e.claim, e.label) for e in both] == [("7-a", "RA", 1.0), ("7-b", "RB", 0.0)]
     assert [(e.system, e.group) for e in both] == [("a", "7"), ("b", "7")]
 
 
