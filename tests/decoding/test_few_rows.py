@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from groundrail.decoding.few_rows import MOST, FewRows
+from groundrail.decoding.few_rows import MOST, FewRows, few_rows, turning_pays
 
 
 @pytest.mark.parametrize("bias", [True, False])
@@ -28,3 +28,11 @@ def test_other_types_are_left_as_they_are():
         found = layer(rows)
     with torch.no_grad():
         assert torch.equal(found, layer(rows))
+
+
+@pytest.mark.parametrize("rows", [1, 2, MOST, MOST + 1])
+def test_a_pass_is_turned_only_where_it_has_few_rows_and_that_pays(rows):
+    state = torch.get_rng_state()
+    turned = isinstance(few_rows(torch.zeros(rows, 1, dtype=torch.long)), FewRows)
+    assert turned == (1 < rows <= MOST and turning_pays(rows, torch.get_num_threads()))
+    assert torch.equal(torch.get_rng_state(), state)
