@@ -10,7 +10,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from groundrail.errors import ModelError
+from groundrail.errors import InputError, ModelError
 
 if TYPE_CHECKING:
     import torch
@@ -20,23 +20,38 @@ if TYPE_CHECKING:
 
 SCALE = ".scale"
 
+_TYPICAL = (
+    ("The lease begins on 1 March 2024 and ends on 28 February 2026.", "The lease runs for two years."),
+    ("Ms Okafor lent Mr Lindqvist 3,500 euros; he paid back half of it in May.", "He still owes her 1,750 euros."),
+    ("Store the syrup below 25 °C. Do not freeze it. Throw it away six weeks after opening.", "It may be frozen."),
+    (
+        "The committee met twice. Nobody voted against the plan, but two members asked for a new estimate, which is to be "
+        "ready by the autumn; until then only the cheaper of the two bridges will be repaired.",
+        "Because two members objected, the committee rejected the plan.",
+    ),
+)
+"""What the model reads to show which inputs of its layers are the largest."""
+
 
 def load_builtin(device: "str | torch.device | None" = None, dtype: "str | torch.dtype | None" = None) -> "DetailCheck":
-    """The built-in judge: the model with a hint from missing numbers, dates, units and names. `dtype` None takes bfloat16
-    where the processor multiplies it natively, else float32.
+    """The built-in judge: the model with a hint from missing numbers, dates, units and names. `dtype` None takes what the
+    processor multiplies natively: bfloat16, else "int8" (`groundrail.entailment.int8`), else float32.
 
-    Raises: ModelError if its files are missing from the installation.
+    Raises: ModelError if its files are missing from the installation; InputError for "int8" on anything but a processor.
     """
     import torch
 
     if device is None:
         device = "cuda" if torch.cuda.is_available() else "cpu"
+    device = torch.device(device)
     if dtype is None:
-        dtype = torch.bfloat16 if torch.device(device).type == "cuda" or _cpu_has_bfloat16() else torch.float32
+        dtype = _native(device)
     elif isinstance(dtype, str):
         dtype = getattr(torch, dtype)
+    if dtype is torch.int8 and device.type != "cpu":
+        raise InputError(f"int8 is for processors, not {device}: leave dtype out, or pass bfloat16")
     with _loading:
-        return _load(str(torch.device(device)), dtype)
+        return _load(str(device), dtype)
 
 
 _loading = threading.Lock()
@@ -56,7 +71,8 @@ def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
             raise ModelError("the built-in judge's weights are not installed; reinstall groundrail, or pass a model")
         config = MPNetConfig.from_pretrained(folder)
         tokenizer = AutoTokenizer.from_pretrained(folder)
-        weights = restored(load_file(folder / "model.safetensors"), dtype)
+        exact = torch.float32 if dtype is torch.int8 else dtype
+        weights = restored(load_file(folder / "model.safetensors"), exact)
     with torch.device("meta"):  # no weights are drawn that would be thrown away
         model = MPNetForSequenceClassification(config)
     model.load_state_dict(weights, assign=True)
@@ -65,6 +81,10 @@ def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
     model.to(torch.device(device))  # type: ignore[arg-type]
     judge = CrossEncoderEntailment(model, tokenizer)
     judge.english_only = True
+    if dtype is torch.int8:
+        from groundrail.entailment.int8 import quantise
+
+        quantise(model.mpnet.encoder, lambda: judge.entailment(_TYPICAL))
     return DetailCheck(judge)
 
 
@@ -77,6 +97,16 @@ def restored(stored: "dict[str, Tensor]", dtype: "torch.dtype") -> "dict[str, Te
         for name in stored
         if not name.endswith(SCALE)
     }
+
+
+def _native(device: "torch.device") -> "torch.dtype":
+    import torch
+
+    from groundrail.entailment import int8
+
+    if device.type == "cuda" or _cpu_has_bfloat16():
+        return torch.bfloat16
+    return torch.int8 if device.type == "cpu" and int8.native() else torch.float32
 
 
 def _cpu_has_bfloat16() -> bool:
