@@ -71,6 +71,9 @@ bench-true: install
 bench-scorers: install
 	$(call needs,$(EVAL)/true); $(RUN) benchmarks/scorers.py --data $(EVAL)/true/qags_*.csv --limit 25
 	$(call needs,$(EVAL)/true); $(RUN) benchmarks/scorers.py --data $(EVAL)/true/begin.csv $(EVAL)/true/q2.csv --limit 150
+	$(call needs,$(EVAL)/true); $(RUN) benchmarks/scorers.py --data $(EVAL)/true/begin.csv $(EVAL)/true/q2.csv --limit 300 \
+		--scorers q2 q2-span-head
+	$(call needs,$(EVAL)/wice); $(RUN) benchmarks/retrieval.py $(EVAL)/wice/claim_dev.jsonl --limit 30
 
 bench-judge: install
 	$(call needs,$(EVAL)/true); $(RUN) benchmarks/judge.py --data $(EVAL)
@@ -113,7 +116,7 @@ bench-answering: install
 		$(patsubst %,--model %,$(wildcard runs/answerer))
 
 bench-dialogues: install
-	$(call needs,$(EVAL)/q2_wow); $(GROUNDRAIL) eval --scorer q2 --data $(EVAL)/q2_wow/*onsistent.csv --limit 75
+	$(call needs,$(EVAL)/q2_wow); $(RUN) benchmarks/dialogues.py $(EVAL)/q2_wow
 
 # The package is installed as users get it, not editable: tests and type checker see the same files.
 install: $(VENV)/.dependencies
