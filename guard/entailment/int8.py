@@ -1,4 +1,4 @@
-"""A model's linear layers in 8 bits, for processors that multiply those natively (VNNI) and no bfloat16.
+"""A model's linear layers in 8 bits, for processors that multiply those natively (AVX-512 VNNI) and no bfloat16.
 
 A few inputs of a layer are far larger than all others; one step for both would leave the others hardly any. Their columns
 stay float32 and are added (Dettmers et al. 2022, LLM.int8(), section 3). Which they are shows a short run of the model.
@@ -70,8 +70,7 @@ def quantise(model: Module, run: Callable[[], object]) -> None:
 
 
 def native() -> bool:
-    """Whether this processor adds up products of 8 bits without overflow."""
+    """Whether this processor is faster in 8 bits; with AVX2's VNNI it is hardly."""
     if not hasattr(torch.cpu, "get_capabilities"):  # older versions of torch do not say
         return False
-    known = torch.cpu.get_capabilities()
-    return bool(known.get("avx512_vnni") or known.get("avx_vnni"))
+    return bool(torch.cpu.get_capabilities().get("avx512_vnni", False))
