@@ -43,9 +43,8 @@ def load_pretrained(
     name_or_path, hub = _pinned(name_or_path, hub)
     reading = {name: value for name, value in hub.items() if name != "use_safetensors"}
     if tokenizer is None:
-        with _as_model_error(
-            name_or_path
-        ):  # the configuration first: older versions ask for it again without the token
+        with _as_model_error(name_or_path):
+            # the configuration first: older versions of transformers ask for it again, without the token
             config = AutoConfig.from_pretrained(name_or_path, subfolder=hub.get("subfolder", ""), **_where(hub))
             tokenizer = AutoTokenizer.from_pretrained(name_or_path, config=config, **reading)
     with _as_model_error(name_or_path, hub):

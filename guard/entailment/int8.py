@@ -67,10 +67,3 @@ def quantise(model: Module, run: Callable[[], object]) -> None:
     for name, layer in layers.items():
         if layer in largest:
             model.set_submodule(name, Int8Linear(layer, largest[layer]))
-
-
-def native() -> bool:
-    """Whether this processor is faster in 8 bits; with AVX2's VNNI it is hardly."""
-    if not hasattr(torch.cpu, "get_capabilities"):  # older versions of torch do not say
-        return False
-    return bool(torch.cpu.get_capabilities().get("avx512_vnni", False))

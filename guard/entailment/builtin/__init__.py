@@ -102,19 +102,12 @@ def restored(stored: "dict[str, Tensor]", dtype: "torch.dtype") -> "dict[str, Te
 def _native(device: "torch.device") -> "torch.dtype":
     import torch
 
-    from groundrail.entailment import int8
-
-    if device.type == "cuda" or _cpu_has_bfloat16():
+    able = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}  # older versions do not say
+    if device.type == "cuda" or able.get("avx512_bf16"):
         return torch.bfloat16
-    return torch.int8 if device.type == "cpu" and int8.native() else torch.float32
-
-
-def _cpu_has_bfloat16() -> bool:
-    import torch
-
-    if not hasattr(torch.cpu, "get_capabilities"):  # older versions of torch do not say
-        return False
-    return bool(torch.cpu.get_capabilities().get("avx512_bf16", False))
+    if device.type == "cpu" and able.get("avx512_vnni"):  # with AVX2's VNNI 8 bits are hardly faster
+        return torch.int8
+    return torch.float32
 
 
 def folder() -> Path:
