@@ -17,7 +17,7 @@ import numpy as np
 from groundrail.entailment import CrossEncoderEntailment
 from groundrail.entailment import load as load_entailment
 from groundrail.entailment.base import FloatArray, NLIModel, Pair, Wrapped
-from groundrail.entailment.detail_check import WEIGHT, DetailCheck
+from groundrail.entailment.detail_check import EXCHANGED, WEIGHT, DetailCheck
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.metrics import roc_auc
@@ -33,7 +33,7 @@ READ = {
     "both, five sentences": (5, 150),
     "both, a longer window": (3, 250),
 }
-WEIGHTS = (0.0, 0.25, WEIGHT, 1.0)
+WEIGHTS = ((0.0, 0.0), (0.25, 0.25), (0.5, 0.5), (1.0, 1.0), (0.0, EXCHANGED), (0.5, EXCHANGED))
 
 
 class Once(Wrapped, NLIModel):
@@ -87,14 +87,16 @@ def main() -> None:
     sets = {path.stem: sample(load(path, documents=DOCUMENTS), options.limit, 0) for path in options.data}
     sets = {name: [e for e in examples if e.label is not None and e.claim.strip()] for name, examples in sets.items()}
     counts = [f"{name} ({len(examples)})" for name, examples in sets.items()]
-    print(f"| read | a missing detail costs | {' | '.join(counts)} | mean |\n{'| --- ' * (len(sets) + 3)}|")
-    rows = [(name, WEIGHT) for name in READ] + [("both", weight) for weight in WEIGHTS if weight != WEIGHT]
-    for name, weight in rows:
+    print(
+        f"| read | a missing detail costs, an exchanged figure | {' | '.join(counts)} | mean |\n{'| --- ' * (len(sets) + 3)}|"
+    )
+    rows = [(name, (WEIGHT, EXCHANGED)) for name in READ] + [("both", weights) for weights in WEIGHTS]
+    for name, (weight, exchanged) in rows:
         k, window = READ[name]
-        scorer = NearestScorer(DetailCheck(model, weight), k=k, window=window)
+        scorer = NearestScorer(DetailCheck(model, weight, exchanged), k=k, window=window)
         found = [auc(scorer, examples, options.units) for examples in sets.values()]
         cells = " | ".join(f"{value:.1f}" for value in (*found, statistics.mean(found)))
-        print(f"| {name} | {weight:g} | {cells} |", flush=True)
+        print(f"| {name} | {weight:g}, {exchanged:g} | {cells} |", flush=True)
     found = [alone(model, examples) for examples in sets.values()]
     print(
         f"| nothing: the claim alone |  | {' | '.join(f'{value:.1f}' for value in (*found, statistics.mean(found)))} |"

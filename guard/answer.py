@@ -37,19 +37,19 @@ class Answer:
         self.asked_threshold = None if policy.calibration else self.threshold  # a calibrated value is asked exactly
         self.has_source = not all(is_blank(document.text) for document in documents)
         self.sentences: list[CheckedSentence] = []
-        self.raw = ""
-        self.shown = ""  # the last released sentence
+        self.length = 0
+        self.shown = ""  # what a reader saw last
         self.started = time.monotonic()
         self.over = False
 
-    def time_left(self, since: float | None = None) -> float | None:
-        """Seconds until the nearer of the sentence's and the answer's deadline, None without any."""
+    def time_left(self, since: float | None = None, sentences: int = 1) -> float | None:
+        """Seconds until the nearer of the sentences' deadlines together and the answer's, None without any."""
         now = time.monotonic()
         left = []
         if self.policy.answer_deadline is not None:
             left.append(self.started + self.policy.answer_deadline - now)
         if self.policy.deadline is not None and since is not None:
-            left.append(since + self.policy.deadline - now)
+            left.append(since + sentences * self.policy.deadline - now)
         return max(0.0, min(left)) if left else None
 
     def verdict(self, sentence: Sentence, score: Score | None, seconds: float) -> CheckedSentence:
@@ -118,11 +118,11 @@ class Answer:
             self.shown = checked.text
         else:
             checked = self._fall_back(checked)
+            self.shown = checked.replacement or self.shown
             checked = self.kept(checked)
-        start = len(self.raw)
-        checked = checked.model_copy(update={"start": start, "end": start + len(checked.text)})
+        start, self.length = self.length, self.length + len(checked.text)
+        checked = checked.model_copy(update={"start": start, "end": self.length})
         self.sentences.append(checked)
-        self.raw += checked.text
         if not released and self.policy.fallback == "raise":
             said = f": {checked.text.strip()!r}" if self.policy.keep_refused else ""
             raise UnsupportedError(f"a sentence is {checked.verdict}{said} ({checked.reason})", self.result())
@@ -154,7 +154,7 @@ class Answer:
     def result(self) -> GuardResult:
         return GuardResult(
             text="".join(sentence.released_text for sentence in self.sentences),
-            answer=self.raw,
+            answer="".join(sentence.text for sentence in self.sentences),
             sentences=tuple(self.sentences),
             threshold=self.threshold,
             seconds=time.monotonic() - self.started,
@@ -178,7 +178,7 @@ class Answer:
         asked = [claim for claim in claims if isinstance(claim, str)] if self.has_source else []
         started = time.monotonic()
         try:
-            judge = Judge(asked, self.time_left(since), self.asked_threshold)
+            judge = Judge(asked, self.time_left(since, max(1, len(asked))), self.asked_threshold)
             scores = iter(_one_each(asked, (yield judge)) if asked else ())
         except OverdueError as overdue:
             late = f"no verdict: {overdue}"
@@ -190,7 +190,7 @@ class Answer:
             if len(sentences) > 1:
                 alone = []
                 for sentence, text in zip(sentences, before, strict=True):
-                    alone += yield from self.judged([sentence], since, text)
+                    alone += yield from self.judged([sentence], time.monotonic(), text)
                 return alone
             return [self.failed(sentences[0], Verdict.ERROR, _told(error))]
         seconds = (time.monotonic() - started) / max(1, len(asked))

@@ -205,12 +205,11 @@ class ChatGuard:
         return turn
 
     def _partial(self, shown: Sequence[CheckedSentence]) -> GuardResult:
-        threshold = self.guard.policy.threshold
         return GuardResult(
             text="".join(s.released_text for s in shown),
             answer="".join(s.text for s in shown),
             sentences=tuple(shown),
-            threshold=self.guard.scorer.threshold if threshold is None else threshold,
+            threshold=self.guard.policy.decisive(self.guard.scorer.threshold),
         )
 
 

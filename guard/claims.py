@@ -8,8 +8,10 @@ so is a bare "Yes", which is checked together with what it answers.
 import re
 import unicodedata
 
+from groundrail.english import words
 from groundrail.english.answers import is_fragment, leans_on_question, opens_with_answer, question_of
 from groundrail.english.pointers import without_footnotes
+from groundrail.english.quantities import MONTHS
 from groundrail.english.visible import visible
 from groundrail.errors import UncheckableError
 
@@ -19,6 +21,9 @@ _LONGEST_PHRASE = 200
 _BULLETS = re.compile(r"\s*(?:(?:[-+–>](?!\s*\d)|[*•‣◦▪·●■◆►▶➤]|#{1,6})\s+)*")
 _ENUMERATOR = re.compile(r"(?:\(\d{1,2}\)(?!\s+[a-z])|\d{1,2}[.)]|\(?[a-zA-Z]\))\s+")
 """A number in brackets before a small letter counts what follows: "(3) bedrooms"."""
+
+_MONTH = re.compile(rf"(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
+_WORD = re.compile(r"[^\W\d_]+")
 
 _GLAD = (
     "\U0001f600-\U0001f60e\U0001f638-\U0001f63b\U0001f642\U0001f917\U0001f929\U0001f970\U0001f973\U0001f389\U0001f38a\u2728"
@@ -78,16 +83,21 @@ _QUESTION = (
     r"how (?:can|may) i (?:help|assist)(?: you)?(?: today| further)?",
     r"which (?:one|document|section|part)(?: do you mean| are you asking about)?",
 )
+_HEADING = r"(?:the )?(?:answer|summary|key points|note|sources?)|(?:in )?(?:summary|conclusion)"
+_ANSWERING = r"(?:in )?(?:short|brief)|great|welcome"
 _LEAD_IN = (
     r"(?:here (?:is|are)|this is|these are) (?:the|a|an|your|my)?(?: (?:short|quick|brief|main|key|following|full))*"
     r" (?:answer|answers|points|summary|list|details|overview|steps|facts)",
-    r"(?:in )?(?:short|summary|brief|conclusion)",
-    r"(?:the )?(?:answer|summary|key points|note|sources?)",
+    _HEADING,
+    _ANSWERING,
 )
 _SEPARATED = r"(?:[\s,;:.!?…]|\b(?:and|but|so)\b)*"
 _CLAIMLESS = re.compile(
     rf"(?:(?:{'|'.join((*_GREETING, *_REFUSAL, *_LEAD_IN, *_QUESTION))}){_SEPARATED})+", re.IGNORECASE
 )
+_MAY_ANSWER = re.compile(rf"(?:{_HEADING}|{_ANSWERING})[.…]*", re.IGNORECASE)
+"""What may be the whole answer to a question, unless a colon, a comma, or an exclamation mark follows."""
+
 _REFUSED = re.compile(rf"(?:(?:{'|'.join(_REFUSAL)}){_SEPARATED})+", re.IGNORECASE)
 
 
@@ -105,6 +115,8 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     text = visible(sentence).text.strip()
     bare = text[_BULLETS.match(text).end() :]  # type: ignore[union-attr]  # it matches the empty text too
     mark = _ENUMERATOR.match(bare) if not previous.strip() or previous.rstrip(" ").endswith("\n") else None
+    if mark and not _counts_items(mark[0], bare[mark.end() :], previous):
+        mark = None
     if mark:
         bare = bare[mark.end() :]
     marked = _DECORATION.sub("", _PICTURE.sub("", bare, count=1) if _PICTURE.match(bare) else bare)
@@ -113,6 +125,9 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     if is_rule and not _SAYING_CELL.search(bare):
         return None if not mark else text
     if _fully(_CLAIMLESS, bare):
+        question = question_of(previous) or question_of(prompt)
+        if question and _may_answer(bare, alone=sentence.rstrip(" ").endswith("\n")):
+            return f"{question} {bare}"
         if bare != marked.strip() and not _SOURCES.fullmatch(bare) and not _fully(_REFUSED, bare):
             raise UncheckableError("a number in brackets is no footnote where nothing is said before it")
         return None if not mark else text
@@ -128,6 +143,27 @@ def _with_question(claim: str, previous: str, prompt: str) -> str:
     if not question and leans:
         raise UncheckableError("it says something only as an answer, and there is no question to it")
     return f"{question} {claim}".strip()
+
+
+def _counts_items(mark: str, text: str, previous: str) -> bool:
+    """Whether a number before `text` counts the items of a list, and is not part of what is said, as in "4. Guests may
+    stay" or "12. March".
+    """
+    number = re.search(r"\d+", mark)
+    if number is None:
+        return True
+    first = _WORD.match(text)
+    if first is None or _MONTH.match(text):
+        return False
+    before = _ENUMERATOR.match(previous[_BULLETS.match(previous).end() :])  # type: ignore[union-attr]
+    return int(number[0]) == 1 or before is not None or first[0].lower() in words.DETERMINERS | words.PRONOUNS
+
+
+def _may_answer(phrase: str, *, alone: bool) -> bool:
+    """Whether a known phrase answers the question before it. `alone`: on a line of its own, as a heading is."""
+    if not _MAY_ANSWER.fullmatch(phrase.strip("\"'“”‘’()*_ ")):
+        return False
+    return not (alone and phrase[-1].isalnum() and re.fullmatch(_HEADING, phrase, re.IGNORECASE))
 
 
 def is_refusal(text: str) -> bool:

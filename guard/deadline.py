@@ -60,11 +60,11 @@ class Calls:
         timeout: float | None,
         function: Callable[..., T],
         *arguments: Any,
-        late: Callable[[T], object] | None = None,
+        late: "Callable[[Future[T]], object] | None" = None,
     ) -> T:
         """Call a function, in this thread where there is no `timeout`.
 
-        `late` gets what it returns once it was left behind.
+        `late` gets what came of it, once it was left behind and has ended.
 
         Raises: OverdueError after `timeout` seconds; what the function raises, KeyboardInterrupt included.
         """
@@ -86,7 +86,7 @@ class Calls:
         timeout: float | None,
         function: Callable[..., T],
         *arguments: Any,
-        late: Callable[[T], object] | None = None,
+        late: "Callable[[Future[T]], object] | None" = None,
     ) -> T:
         """`within` for an event loop, which it never blocks; cancelled, it leaves the call behind."""
         thread, outcome = self._begin(timeout, function, arguments)
@@ -123,12 +123,12 @@ class Calls:
             self._left.discard(thread)
             self._idle.append(thread)
 
-    def _leave(self, thread: "_Thread", outcome: "Future[T]", late: Callable[[T], object] | None) -> None:
+    def _leave(self, thread: "_Thread", outcome: "Future[T]", late: "Callable[[Future[T]], object] | None") -> None:
         with self._lock:
             if not outcome.done():
                 self._left.add(thread)
         if late is not None:
-            outcome.add_done_callback(lambda done: late(done.result()) if done.exception() is None else None)
+            outcome.add_done_callback(late)
 
 
 _running: set["_Thread"] = set()

@@ -1,4 +1,4 @@
-"""`groundrail demo`: a small real model answers questions on real documents, every sentence checked.
+"""`groundrail demo`: a small real model answers questions on three documents, every sentence checked.
 
 Ends with a report page in the current folder, the answers beside the documents.
 The documents are those of `examples/documents`, which the package carries as `groundrail.documents`.

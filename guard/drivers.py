@@ -9,9 +9,10 @@ import contextlib
 from collections.abc import AsyncGenerator, Generator
 from typing import Any
 
+from groundrail.deadline import awithin
 from groundrail.errors import GenerationError, InputError, UnsupportedError
 from groundrail.reading import Reading
-from groundrail.steps import CanRetry, Judge, Read, Release, Steps
+from groundrail.steps import CanRetry, Judge, Read, Release, Step, Steps
 from groundrail.types import CheckedSentence, GuardResult
 from groundrail.writing import Writing
 
@@ -22,10 +23,9 @@ def drive(steps: Steps, judged: Reading, writing: Writing | None) -> Generator[C
     error: Exception | None = None
     try:
         while True:
-            try:
-                step = steps.throw(error) if error is not None else steps.send(outcome)
-            except StopIteration as stop:
-                yield stop.value
+            step = _next(steps, outcome, error)
+            if isinstance(step, GuardResult):
+                yield step
                 return
             outcome, error = None, None
             try:
@@ -51,18 +51,23 @@ async def adrive(
     """`drive` for an event loop."""
     outcome: Any = None
     error: Exception | None = None
+    begun = False
     try:
         while True:
-            try:
-                step = steps.throw(error) if error is not None else steps.send(outcome)
-            except StopIteration as stop:
-                yield stop.value
+            if writing is None and not begun:  # a long text is taken apart beside the event loop
+                step = await awithin(None, _next, steps, None, None)
+            else:
+                step = _next(steps, outcome, error)
+            begun = True
+            if isinstance(step, GuardResult):
+                yield step
                 return
             outcome, error = None, None
             try:
                 match step:
                     case Release():
                         yield step.sentence
+                        await asyncio.sleep(0)  # others have their turn between sentences that nobody waits for
                     case Judge():
                         with _meanwhile(writing):
                             outcome = await judged.ado(step)
@@ -75,9 +80,18 @@ async def adrive(
             except Exception as raised:
                 error = raised
     finally:
-        steps.close()
         if writing is not None:
+            steps.close()
             await writing.aclose()
+
+
+def _next(steps: Steps, outcome: Any, error: Exception | None) -> Step | GuardResult:
+    """The loop's next step, or the result that it ends with."""
+    try:
+        return steps.throw(error) if error is not None else steps.send(outcome)
+    except StopIteration as stop:
+        result: GuardResult = stop.value
+        return result
 
 
 def _is_cancelled() -> bool:
@@ -131,10 +145,7 @@ class PushedAnswer:
         decided: list[CheckedSentence] = []
         while self.result is None:
             try:
-                step = self._steps.throw(error) if error is not None else self._steps.send(outcome)
-            except StopIteration as stop:
-                self.result = stop.value
-                break
+                step = _next(self._steps, outcome, error)
             except UnsupportedError as unsupported:
                 if not isinstance(unsupported.result, GuardResult):
                     raise
@@ -143,6 +154,8 @@ class PushedAnswer:
                 break
             outcome, error = None, None
             match step:
+                case GuardResult():
+                    self.result = step
                 case Read():
                     break
                 case Release():

@@ -40,7 +40,7 @@ class Guard:
 
     generator: a callable `(prompt, documents) -> text or pieces`, a `Generator`, or None to only check.
     scorer: how claims are scored. An entailment model or a hub id is SCALE around that. None is the built-in
-        judge on one source sentence at a time, which it judges better than chunks (docs/benchmarks.md). "self" asks
+        judge on the nearest source sentences, one by one and together (`NearestScorer`). "self" asks
         the generator, where it is an `HFGenerator`: no second model, and no second opinion either.
     second: whatever `scorer` takes, asked in the first one's place where that is in doubt (`Policy(doubt=...)`): a
         large judge that is asked about few sentences.

@@ -34,10 +34,10 @@ def checked_text(
     """
     answer = Answer(documents, policy, threshold, claim_of, prompt)
     sentences, previous = split(text, policy.longest_sentence), ""
-    judged = yield from answer.judged(sentences, answer.started)
+    judged = yield from answer.judged(sentences, time.monotonic())
     for sentence, checked in zip(sentences, judged, strict=True):
         if previous != answer.shown and answer.claims_otherwise(sentence, previous):
-            (checked,) = yield from answer.judged([sentence], answer.started)
+            (checked,) = yield from answer.judged([sentence], time.monotonic())
         previous = sentence.text
         yield Release(answer.settle(checked))
         if answer.over:
@@ -89,13 +89,10 @@ def guarded_generation(
             return answer.result()
         (checked,) = yield from answer.judged([sentence], since)
         left = answer.time_left(since)
+        in_time = left is None or left > 0
+        another = checked.verdict is Verdict.UNSUPPORTED and in_time and attempts.another()
         try:
-            if (
-                checked.verdict is Verdict.UNSUPPORTED
-                and (left is None or left > 0)
-                and (yield CanRetry())
-                and attempts.another()
-            ):
+            if another and (yield CanRetry()):
                 refused = checked
                 earlier.append(answer.attempt(answer.kept(checked)))
                 yield Reject(len(sentence.text), answer.time_left(time.monotonic()))
@@ -123,7 +120,7 @@ def guarded_generation(
 
 def _interrupted(answer: Answer, text: str, error: Exception, earlier: Sequence[Attempt]) -> CheckedSentence:
     """What the generator left unfinished, settled. Raises: GenerationError under the fallback "raise"."""
-    rest = Sentence(text, len(answer.raw), len(answer.raw) + len(text))
+    rest = Sentence(text, answer.length, answer.length + len(text))
     if isinstance(error, OverdueError):
         checked = answer.failed(rest, Verdict.TIMEOUT, "the generator did not write on in time")
     elif isinstance(error, GenerationError):

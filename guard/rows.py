@@ -59,16 +59,17 @@ def _row(row: Mapping[str, Any], score: Score, threshold: float) -> Row:
     if not math.isfinite(score.value):
         return _failed(row, f"the model gave no score ({score.value})")
     best = score.citations[0] if score.citations else None
+    supported = score.refusal is None and score.value >= threshold
     return {
         "id": str(row["id"]),
-        "verdict": str(Verdict.SUPPORTED if score.value >= threshold else Verdict.UNSUPPORTED),
+        "verdict": str(Verdict.SUPPORTED if supported else Verdict.UNSUPPORTED),
         "score": score.value,
         "exact": score.exact,
         "document_id": best.document_id if best else None,
         "start": best.start if best else None,
         "end": best.end if best else None,
         "citation": best.text if best else None,
-        "reason": score.note,
+        "reason": score.refusal or score.note,
     }
 
 

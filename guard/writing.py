@@ -6,6 +6,7 @@ read before their turn wait in `groundrail.ahead`.
 
 import asyncio
 import contextlib
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -13,10 +14,13 @@ from groundrail.ahead import Ahead
 from groundrail.deadline import Calls, NotCalledError, OverdueError
 from groundrail.errors import InputError
 from groundrail.generators import Generator, Session
+from groundrail.generators.base import close_late
 from groundrail.steps import Accept, CanRetry, CutOff, Read, Reject, Start
 from groundrail.types import Document
 
 Asked = Start | Read | Accept | Reject | CanRetry | CutOff
+
+_log = logging.getLogger("groundrail.writing")
 
 PATIENCE = 1.0
 """Seconds that closing waits for a piece that is being written; one that takes longer closes at its end."""
@@ -46,8 +50,10 @@ class Writing:
         """What the session answers. Raises: OverdueError, and whatever the session raises."""
         match step:
             case Start():
-                start, late = self._generator.start, _close
-                return self._begin(self._within(step.timeout, start, self._prompt, self._documents, late=late))
+                started = self._within(
+                    step.timeout, self._generator.start, self._prompt, self._documents, late=close_late
+                )
+                return self._begin(started)
             case Read():
                 return self._within(step.timeout, self._read, step.anew)
             case Accept() | Reject():
@@ -59,8 +65,8 @@ class Writing:
         """`do` for an event loop: what has no async form runs in a thread."""
         match step:
             case Start():
-                started = self._generator.astart(self._prompt, self._documents)
-                return self._begin(await in_time(step.timeout, started))
+                start = self._generator.astart(self._prompt, self._documents)
+                return self._begin(await in_time(step.timeout, start))
             case Read():
                 return await in_time(step.timeout, self._aread(step.anew))
             case Accept() | Reject():
@@ -75,50 +81,51 @@ class Writing:
         return contextlib.nullcontext()
 
     def close(self) -> None:
-        """Stop writing: what the pieces and the session hold is freed, by a call that is still running at its end."""
+        """Stop writing: what the pieces and the session hold is freed, by a call that is still running at its end.
+
+        What is decided of the answer stands: an error on closing is logged.
+        """
         if self._busy or (isinstance(self._pieces, Ahead) and not self._pieces.stop(PATIENCE, late=self.close)):
             return
-        close = getattr(self._pieces, "close", None)
-        self._pieces = None
-        if close is not None:
-            close()
-        if self._session is not None:
-            self._session.close()
+        pieces, self._pieces = self._pieces, None
+        for held in (pieces, self._session):
+            with _logged():
+                getattr(held, "close", lambda: None)()
 
     async def aclose(self) -> None:
         """`close` for an event loop."""
         pieces = self._pieces
         if hasattr(pieces, "aclose") and not self._busy:
             self._pieces = None
-            await pieces.aclose()
+            with _logged():
+                await pieces.aclose()
         await self._calls.awithin(None, self.close)
 
     def _within(self, timeout: float | None, function: Any, *arguments: Any, late: Any = None) -> Any:
-        with self._while_busy():
-            return self._calls.within(timeout, function, *arguments, late=late or self._left)
+        with self._busy_until_called():
+            return self._calls.within(timeout, self._ending, function, *arguments, late=late or self._left)
 
     async def _awithin(self, timeout: float | None, function: Any, *arguments: Any) -> Any:
-        with self._while_busy():
-            return await self._calls.awithin(timeout, function, *arguments, late=self._left)
+        with self._busy_until_called():
+            return await self._calls.awithin(timeout, self._ending, function, *arguments, late=self._left)
 
     @contextlib.contextmanager
-    def _while_busy(self) -> Any:
-        """Calls that end leave the session free; those left behind close it when they do."""
+    def _busy_until_called(self) -> Iterator[None]:
+        """The session is busy until a call of it has ended, whoever waits for that; those left behind close it then."""
         self._busy = True
         try:
             yield
         except NotCalledError:
             self._busy = False
             raise
-        except (OverdueError, asyncio.CancelledError, GeneratorExit, KeyboardInterrupt):
-            raise
-        except BaseException:
+
+    def _ending(self, function: Any, *arguments: Any) -> Any:
+        try:
+            return function(*arguments)
+        finally:
             self._busy = False
-            raise
-        self._busy = False
 
     def _left(self, _: object) -> None:
-        self._busy = False
         self.close()
 
     def _read(self, anew: bool) -> str | None:
@@ -175,5 +182,9 @@ async def in_time(timeout: float | None, awaitable: Any) -> Any:
         raise
 
 
-def _close(session: Session) -> None:
-    session.close()
+@contextlib.contextmanager
+def _logged() -> Iterator[None]:
+    try:
+        yield
+    except Exception:
+        _log.warning("a generator raised on closing", exc_info=True)

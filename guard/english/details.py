@@ -10,16 +10,19 @@ from typing import NamedTuple
 
 from groundrail.english.mentions import MONTH_STEMS, Meaning, Mention, mentions
 from groundrail.english.quantities import DAYS, MONTHS, UNITS
+from groundrail.english.stems import stem
 
 _WORD = re.compile(r"[^\W\d_]+")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _CODE = re.compile(r"\b(?:[^\W\d_]+\d\w*|\d+[A-Z]\b)")
 _ARTICLE_UNIT = re.compile(rf"\b(?:an?|per|each|every) ({'|'.join(unit for unit in UNITS if unit.isalpha())})\b")
-_SHORT_MONTH = re.compile(rf"\b({'|'.join(stem.capitalize() for stem in MONTH_STEMS)})(?:t?\b|[a-z]+)")
+_MONTH = re.compile(rf"\b(?:{'|'.join(f'{month[:3].capitalize()}(?:{month[3:]})?' for month in MONTHS)}|Sept)\b")
 _IN_MAY = re.compile(r"\b(?:in|of|since|until|till|from|by|before|after|early|late|mid|next|last)[ -]May\b")
 _UNREMARKABLE = frozenset("i mr mrs ms dr the a an if in on at it he she they this that may".split())
 _CALENDAR = {*MONTHS, *DAYS} - {"may"}
 _PLAIN, _CELSIUS, _FAHRENHEIT = (float(UNITS[unit][0]) for unit in ("°", "°c", "°f"))
+_ALIKE = 0.8
+"""Share of a claim's words; chosen on development sets, as the weights in `entailment/detail_check.py`."""
 _SAME_IF_UNNAMED = {_PLAIN: (_CELSIUS, _FAHRENHEIT), _CELSIUS: (_PLAIN,), _FAHRENHEIT: (_PLAIN,)}
 """Degrees of either scale may be called degrees."""
 
@@ -46,7 +49,7 @@ def given(premise: str) -> Given:
         family, size = UNITS[unit]
         meanings.add(("quantity", float(family), size))
     words = {word.lower() for word in _WORD.findall(premise)}
-    months = {stem.lower() for stem in _SHORT_MONTH.findall(premise)}
+    months = {month[:3].lower() for month in _MONTH.findall(premise)}
     months |= {MONTH_STEMS[int(m.meaning[2] or 1) - 1] for m in found if m.meaning[0] == "date"}
     return Given(
         frozenset(meanings),
@@ -92,6 +95,21 @@ def missing(premise: str, claim: str) -> Iterator[Missing]:
             and any(part.removesuffix("s") not in source.words for part in parts)
         ):
             yield Missing("name", word.start(), word.end())
+
+
+def said_alike(premise: str, claim: str, details: Sequence[Missing]) -> bool:
+    """Whether a premise has nearly all words of a claim but for these details: then others stand in their place."""
+    rest = list(claim)
+    for detail in details:
+        rest[detail.start : detail.end] = " " * (detail.end - detail.start)
+    words = _long_words("".join(rest))
+    return len(words & _long_words(premise)) >= _ALIKE * max(1, len(words))
+
+
+@lru_cache(maxsize=4096)
+def _long_words(text: str) -> frozenset[str]:
+    """Stems of the words of more than three letters, which are seldom grammar."""
+    return frozenset(stem(word) for word in _WORD.findall(text) if len(word) > 3)
 
 
 def _missing_figure(source: Given, meaning: Meaning) -> int:

@@ -50,6 +50,8 @@ _MENTION = re.compile(
     rf"|(?P<minus>\bminus )?(?P<number>{_NUMBER})(?:[ -]?(?P<unit>°\s?[CF]\b|{_UNIT})(?![^\W\d_]))?",
     re.IGNORECASE,
 )
+_LOOKS_LIKE = str.maketrans("\u017f\u0131\u0130\u212a", "siIK")
+"""Letters that match others where case is ignored, and have no place in a table of words."""
 
 
 class Mention(NamedTuple):
@@ -68,7 +70,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
 
 
 def _mentions(text: str) -> Iterator[Mention]:
-    for match in _MENTION.finditer(text):
+    for match in _MENTION.finditer(text.translate(_LOOKS_LIKE)):
         meaning = _meaning(match)
         if meaning is not None:
             yield Mention(match.start(), match.end(), meaning, tuple(_numbers(match, meaning)))
@@ -135,9 +137,10 @@ def _time(part: dict[str, str | None]) -> Meaning:
 
 def _slashed(written: str, first: float, second: float, year: float) -> Meaning:
     """15/03/2025 and 03/15/2025 are one date; 03/04/2025 is two, and means what it says, letter by letter."""
-    if first > 12 or second > 12:
-        return ("date", max(first, second), min(first, second), year)
-    return ("date", first, second, year) if first == second else ("literal", written)
+    month, day = sorted((first, second))
+    if not (1 <= month <= 12 and day <= 31) or month < day <= 12:
+        return ("literal", written)
+    return ("date", day, month, year)
 
 
 def _scale(word: str | None) -> float:

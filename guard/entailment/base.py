@@ -3,6 +3,7 @@
 Two protocols, and what models around other models share. Chunking, maxima and citations belong to `groundrail.scoring`.
 """
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
@@ -31,6 +32,7 @@ class EntailmentModel(Protocol):
     max_tokens: int
     """Tokens of premise and claim together that fit beside the model's own prompt."""
 
+    @abstractmethod
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Character span of every token of `text`, in order."""
         ...
@@ -44,6 +46,7 @@ class EntailmentModel(Protocol):
         """Words of `text` that it has no token for, where it knows."""
         return ()
 
+    @abstractmethod
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim) for each `(premise, claim)`, shape (n,)."""
         ...
@@ -53,6 +56,7 @@ class EntailmentModel(Protocol):
 class NLIModel(EntailmentModel, Protocol):
     """An entailment model that also tells neutral from contradiction."""
 
+    @abstractmethod
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         """Probabilities of entailment, neutral, contradiction, in this order, shape (n, 3)."""
         ...

@@ -57,13 +57,14 @@ def quantise(model: Module, run: Callable[[], object]) -> None:
         found = inputs[0].detach().abs().flatten(0, -2).amax(dim=0)
         largest[layer] = torch.maximum(found, largest.get(layer, found))
 
-    layers = {name: layer for name, layer in model.named_modules() if type(layer) is Linear}
-    hooks = [layer.register_forward_pre_hook(observe) for layer in layers.values()]
+    names = [name for name, layer in model.named_modules() if type(layer) is Linear]
+    hooks = [model.get_submodule(name).register_forward_pre_hook(observe) for name in names]
     try:
         run()
     finally:
         for hook in hooks:
             hook.remove()
-    for name, layer in layers.items():
-        if layer in largest:
-            model.set_submodule(name, Int8Linear(layer, largest[layer]))
+    for name in names:
+        layer = model.get_submodule(name)
+        if isinstance(layer, Linear) and (found := largest.pop(layer, None)) is not None:
+            model.set_submodule(name, Int8Linear(layer, found))

@@ -4,7 +4,9 @@ Two protocols. Adapters are beside this module, language models with caches in `
 what to reject is up to `groundrail.loop`.
 """
 
+from abc import abstractmethod
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Protocol, runtime_checkable
 
 from groundrail.deadline import awithin
@@ -43,14 +45,17 @@ class Session(Protocol):
         """Its own counts, for `GuardResult.generation`."""
         return {}
 
+    @abstractmethod
     def propose(self) -> Iterator[str] | AsyncIterator[str]:
         """Write on after the accepted text, in pieces of any size, until the answer ends."""
         ...
 
+    @abstractmethod
     def accept(self, n_chars: int) -> None:
         """The first `n_chars` undecided characters stay; an iterator in use goes on."""
         ...
 
+    @abstractmethod
     def reject(self, n_chars: int) -> None:
         """The first `n_chars` undecided characters are refused and everything undecided is forgotten.
 
@@ -67,10 +72,17 @@ class Session(Protocol):
 class Generator(Protocol):
     """Anything that can start an answer. Subclass it: only `start` is required."""
 
+    @abstractmethod
     def start(self, prompt: str, documents: Sequence[Document]) -> Session:
         """Begin an answer to `prompt` from `documents`; nothing needs to be written yet."""
         ...
 
     async def astart(self, prompt: str, documents: Sequence[Document]) -> Session:
         """`start` without blocking the event loop: in a thread, where a generator has nothing better."""
-        return await awithin(None, self.start, prompt, documents, late=lambda session: session.close())
+        return await awithin(None, self.start, prompt, documents, late=close_late)
+
+
+def close_late(started: "Future[Session]") -> None:
+    """Close a session that nobody waits for any more, where one was started."""
+    if started.exception() is None:
+        started.result().close()

@@ -4,6 +4,7 @@ A scorer reads a source once and answers for as many claims as an answer has.
 """
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, runtime_checkable
@@ -55,6 +56,7 @@ def best_first(citations: Iterable[Citation]) -> tuple[Citation, ...]:
 class Reader(Protocol):
     """A source that was read: tokens, chunks, an index, whatever is the same for every claim. Subclass it."""
 
+    @abstractmethod
     def score(self, claims: Sequence[str]) -> list[Score]:
         """One `Score` a claim, in order."""
         ...
@@ -100,6 +102,7 @@ class Scorer(Protocol):
         """Words of a claim that its model has no token for: it would judge as if something else stood there."""
         return ()
 
+    @abstractmethod
     def read(self, source: Source) -> Reader:
         """Read a source once. Documents are scored apart: a chunk never crosses two."""
         ...

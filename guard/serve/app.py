@@ -73,8 +73,7 @@ def create_app(
             await writer.aclose()
 
     async def health(request: Request) -> Response:
-        chosen = guard.policy.threshold
-        threshold = guard.scorer.threshold if chosen is None else chosen
+        threshold = guard.policy.decisive(guard.scorer.threshold)
         return json_response({"status": "ok", "version": __version__, "threshold": threshold})
 
     async def metrics(request: Request) -> Response:

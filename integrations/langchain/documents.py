@@ -142,14 +142,18 @@ def tool_source(output: Any, arguments: Any) -> Any:
     """
     if getattr(output, "status", None) == "error":  # it may repeat what the model made up
         return None
-    artifact = getattr(output, "artifact", None)
-    if documents := documents_in(artifact):
-        return documents
+    if documents := documents_in(getattr(output, "artifact", None)) or documents_in(output):
+        return [_without_echo(document, arguments) for document in documents]
     if isinstance(output, BaseMessage | str):
         return without_echo(output, arguments)
     if isinstance(output, list | tuple):
         return [tool_source(item, arguments) for item in output]
     return None if output is None else without_echo(str(output), arguments)
+
+
+def _without_echo(document: Any, arguments: Any) -> Any:
+    field = "page_content" if isinstance(document, LangChainDocument) else "text"
+    return document.model_copy(update={field: without_echo(getattr(document, field), arguments)})
 
 
 def tool_sources(messages: Sequence[BaseMessage], names: Collection[str] | None = None) -> list[Any]:

@@ -151,14 +151,12 @@ class _TurnModel(GuardedChatModel):
         return ahead.until_tools(events, self._ended(call))
 
     def _ended(self, call: ModelCall) -> Ended:
-        threshold = self.guard.policy.threshold
-
         def ended(sentences: Sequence[CheckedSentence]) -> SourcedResult:
             result = GuardResult(
                 text="".join(sentence.released_text for sentence in sentences),
                 answer="".join(sentence.text for sentence in sentences),
                 sentences=tuple(sentences),
-                threshold=self.guard.scorer.threshold if threshold is None else threshold,
+                threshold=self.guard.policy.decisive(self.guard.scorer.threshold),
             )
             return call.sources.result(result, self._looked_at)
 

@@ -109,16 +109,19 @@ def test_bad_options_are_exit_code_2(answer: Path, capsys: pytest.CaptureFixture
     assert "--threshold is nan" in capsys.readouterr().err
 
 
-def test_peak_memory_of_check_stays_under_1000_mb(answer: Path) -> None:
-    program = (
-        "import sys; from groundrail.cli import main; "
-        f"main(['check', {str(answer)!r}, '--source', {str(LEASE)!r}]); "
-        "print(next(line for line in open('/proc/self/status') if 'VmHWM' in line), file=sys.stderr)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+def test_peak_memory_of_check_stays_under_700_mb_beside_torch(answer: Path) -> None:
+    """What torch itself takes depends on its build: 224 MB for processors alone, 394 MB with CUDA's libraries."""
+    check = f"from groundrail.cli import main; main(['check', {str(answer)!r}, '--source', {str(LEASE)!r}])"
+    assert _peak(check) - _peak("import torch") < 700_000
+
+
+def _peak(program: str) -> int:
+    """The most memory that a process of its own takes, in kB."""
+    told = "import sys; print(next(line for line in open('/proc/self/status') if 'VmHWM' in line), file=sys.stderr)"
+    done = subprocess.run([sys.executable, "-c", f"{program}\n{told}"], capture_output=True, text=True, check=True)
     peak = re.search(r"VmHWM:\s*(\d+) kB", done.stderr)
     assert peak is not None
-    assert int(peak[1]) < 1_000_000
+    return int(peak[1])
 
 
 @pytest.mark.parametrize(

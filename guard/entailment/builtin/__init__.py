@@ -60,7 +60,6 @@ _loading = threading.Lock()
 @lru_cache(maxsize=2)
 def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
     import torch
-    from safetensors.torch import load_file
     from transformers import AutoTokenizer, MPNetConfig, MPNetForSequenceClassification
 
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
@@ -72,14 +71,13 @@ def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
         config = MPNetConfig.from_pretrained(folder)
         tokenizer = AutoTokenizer.from_pretrained(folder)
         exact = torch.float32 if dtype is torch.int8 else dtype
-        weights = restored(load_file(folder / "model.safetensors"), exact)
-    with torch.device("meta"):  # no weights are drawn that would be thrown away
-        model = MPNetForSequenceClassification(config)
-    model.load_state_dict(weights, assign=True)
+        with torch.device("meta"):  # no weights are drawn that would be thrown away
+            model = MPNetForSequenceClassification(config)
+        model.load_state_dict(restored(folder / "model.safetensors", exact), assign=True)
     places = torch.arange(config.max_position_embeddings).expand((1, -1))
     model.mpnet.embeddings.register_buffer("position_ids", places, persistent=False)
     model.to(torch.device(device))  # type: ignore[arg-type]
-    judge = CrossEncoderEntailment(model, tokenizer)
+    judge = CrossEncoderEntailment(model, tokenizer, batch_tokens=2048)
     judge.english_only = True
     if dtype is torch.int8:
         from groundrail.entailment.int8 import quantise
@@ -88,15 +86,22 @@ def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
     return DetailCheck(judge)
 
 
-def restored(stored: "dict[str, Tensor]", dtype: "torch.dtype") -> "dict[str, Tensor]":
-    """Weights as the model wants them: `int8 * scale` by row, the rest converted to `dtype`."""
-    return {
-        name: stored[name].float().mul_(stored[name + SCALE].float()[:, None]).to(dtype)
-        if name + SCALE in stored
-        else stored[name].to(dtype)
-        for name in stored
-        if not name.endswith(SCALE)
-    }
+def restored(file: Path, dtype: "torch.dtype") -> "dict[str, Tensor]":
+    """Weights as the model wants them: `int8 * scale` by row, the rest converted to `dtype`. The file is opened anew for
+    each, so that no more of it than one stays in memory."""
+    from safetensors import safe_open
+
+    with safe_open(file, framework="pt") as stored:
+        names = set(stored.keys())
+
+    def weight(name: str) -> "Tensor":
+        with safe_open(file, framework="pt") as stored:
+            found: Tensor = stored.get_tensor(name)
+            if name + SCALE not in names:
+                return found.to(dtype, copy=True)
+            return found.float().mul_(stored.get_tensor(name + SCALE).float()[:, None]).to(dtype)
+
+    return {name: weight(name) for name in sorted(names) if not name.endswith(SCALE)}
 
 
 def _native(device: "torch.device") -> "torch.dtype":

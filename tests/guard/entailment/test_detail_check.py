@@ -44,6 +44,20 @@ def test_other_spellings_of_a_detail_are_found(claim: str) -> None:
     assert missing(PREMISE, claim) == 0
 
 
+@pytest.mark.parametrize("premise", ["Market Street opens in June.", "Jane opens it in June.", "Decide in June."])
+@pytest.mark.parametrize("month", ["January", "March", "December"])
+def test_a_word_that_begins_like_a_month_gives_none(premise: str, month: str) -> None:
+    assert missing(premise, f"It opens in {month}.") == 1
+
+
+@pytest.mark.parametrize(
+    "written", ["99/99/9999", "13/13/2024", "31/31/2030", "00/00/2020", "12/32/2020", "ſeven", "5 ſeconds", "sıx"]
+)
+def test_what_is_no_date_and_letters_that_look_like_others_are_details_too(written: str) -> None:
+    assert missing(f"It is {written}.", f"It is {written}.") == 0
+    assert missing("It is Monday.", f"It is {written}.") == 1
+
+
 @pytest.mark.parametrize(
     ("claim", "count"),
     [
@@ -81,10 +95,13 @@ def test_the_model_reads_the_claim_in_the_premises_spelling() -> None:
 
 def test_the_check_takes_from_the_odds_and_never_raises() -> None:
     plain = FakeEntailment(lambda premise, claim: 0.9)
-    checked = DetailCheck(plain, weight=math.log(3))
+    checked = DetailCheck(plain, weight=math.log(3), exchanged=math.log(9))
     pairs = [(PREMISE, "The rent is 1450 euros."), (PREMISE, "It ends on 27 February 2027.")]
-    np.testing.assert_allclose(checked.entailment(pairs), [0.9, 0.5])  # odds of 9, of 1 with two details missing
-    np.testing.assert_allclose(DetailCheck(plain, weight=0).entailment(pairs), plain.entailment(pairs))
+    np.testing.assert_allclose(checked.entailment(pairs), [0.9, 0.1])  # odds of 9, of 1 to 9 with two figures exchanged
+    swapped = [(PREMISE, "The rent is 1,540 euros."), (PREMISE, "The tenants transfer 1,540 euros.")]
+    np.testing.assert_allclose(checked.entailment(swapped), [0.5, 0.75])  # odds of 1 where all else is the premise's
+    unweighted = DetailCheck(plain, weight=0, exchanged=0)
+    np.testing.assert_allclose(unweighted.entailment([*pairs, *swapped]), plain.entailment([*pairs, *swapped]))
     assert (checked.max_tokens, checked.threshold) == (plain.max_tokens, plain.threshold)
 
 
@@ -93,8 +110,9 @@ def test_classes_keep_their_sum() -> None:
         def classify(self, pairs: list[tuple[str, str]]) -> np.ndarray:
             return np.tile([0.8, 0.1, 0.1], (len(pairs), 1))
 
-    classes = DetailCheck(ThreeWay(), weight=math.log(4)).classify([(PREMISE, "Pay by Tuesday.")])
-    np.testing.assert_allclose(classes, [[0.5, 0.4, 0.1]])
+    checked = DetailCheck(ThreeWay(), weight=math.log(4), exchanged=math.log(4))
+    classes = checked.classify([(PREMISE, "Tenants transfer it by Tuesday."), (PREMISE, "The lease ends on Tuesday.")])
+    np.testing.assert_allclose(classes, [[0.5, 0.4, 0.1], [0.5, 0.1, 0.4]])  # the second says it in the premise's words
     with pytest.raises(ModelError, match="neutral"):
         DetailCheck(FakeEntailment()).classify([])
 
@@ -102,6 +120,8 @@ def test_classes_keep_their_sum() -> None:
 def test_a_weight_out_of_range_says_so() -> None:
     with pytest.raises(InputError, match="weight"):
         DetailCheck(FakeEntailment(), weight=-1)
+    with pytest.raises(InputError, match="exchanged"):
+        DetailCheck(FakeEntailment(), exchanged=math.nan)
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,7 @@ FLOORS = {
     },
     "challenge": {
         "absent caught": 3,
-        "condition caught": 3,
+        "condition caught": 2,
         "false join caught": 10,
         "name caught": 3,
         "negation caught": 5,
