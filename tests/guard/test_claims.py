@@ -204,3 +204,34 @@ def test_an_answer_is_judged_after_what_is_shown() -> None:
     judge = FakeEntailment(lambda premise, claim: float(claim == f"{question} No."))
     result = Guard(scorer=judge).check(f"{question} No.", "Smoking is not allowed.", "May I keep a cat?")
     assert result.text == ""  # "No." alone would answer the prompt
+
+
+@pytest.mark.parametrize(
+    ("sentence", "previous", "claim"),
+    [
+        ("4. Guests may stay overnight.", "", "4. Guests may stay overnight."),
+        ("12. March is the deadline.", "", "12. March is the deadline."),
+        ("1. March is the deadline.", "The dates:\n", "1. March is the deadline."),
+        ("4. Guests may stay.", "The answer is below.\n", "4. Guests may stay."),
+        ("1. Guests may stay overnight.", "", "Guests may stay overnight."),
+        ("2. Guests may stay.", "1. Cats may not.\n", "Guests may stay."),
+        ("2. The rent is due.", "The rules:\n", "The rent is due."),
+        ("b) Guests may stay.", "", "Guests may stay."),
+    ],
+)
+def test_a_number_is_a_mark_only_where_it_counts_the_items_of_a_list(sentence: str, previous: str, claim: str) -> None:
+    assert claim_of(sentence, previous, "How many guests may stay?") == claim
+
+
+@pytest.mark.parametrize("phrase", ["Short.", "Brief", "In short.", "Great.", "The summary.", "Welcome."])
+def test_phrases_that_answer_a_question_are_judged_with_it(phrase: str) -> None:
+    question = "Is the notice period long or short?"
+    assert claim_of(phrase, "", question) == f"{question} {phrase}"
+    assert claim_of(phrase) is None
+
+
+@pytest.mark.parametrize(
+    "phrase", ["In short:", "Summary:", "Great!", "Summary\n", "The answer:", "Here is the answer."]
+)
+def test_what_only_leads_to_an_answer_claims_nothing(phrase: str) -> None:
+    assert claim_of(phrase, "", "Is the notice period long or short?") is None

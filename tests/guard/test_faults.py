@@ -1,6 +1,7 @@
 """Parts that fail: nothing unchecked goes out, the documented exception comes, and no thread or process is lost."""
 
 import asyncio
+import contextlib
 import gc
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from tenacity.stop import stop_base
 
 from groundrail import Guard, Policy, UnsupportedError, Verdict
 from groundrail.deadline import Calls, OverdueError
@@ -101,7 +103,7 @@ def test_threads_are_kept_and_only_so_many_calls_are_left_behind() -> None:
 
     for number in range(9):
         with pytest.raises(OverdueError):
-            calls.within(0.02, hanging, number, late=late.append)
+            calls.within(0.02, hanging, number, late=lambda call: late.append(call.result()))
     assert calls.left == 3
     assert threading.active_count() <= before + 4
     go.set()
@@ -409,3 +411,62 @@ def test_many_guards_at_once_load_one_judge() -> None:
     """)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout.strip()) == (0, "{'supported'} 8"), done.stderr
+
+
+def test_a_deadline_is_a_sentences_also_where_all_are_judged_in_one_call() -> None:
+    guard = Guard(scorer=Scoring(lambda claims: time.sleep(0.1 * len(claims))), policy=Policy(deadline=0.4))
+    result = guard.check(TRUE * 10, SOURCE)
+    assert [sentence.verdict for sentence in result.sentences] == [Verdict.SUPPORTED] * 10
+
+
+@pytest.mark.parametrize("error", [OSError("broken"), KeyboardInterrupt()])
+@pytest.mark.parametrize("seconds", [0.0, 0.5])
+def test_a_session_is_closed_whatever_comes_of_its_last_call(error: BaseException, seconds: float) -> None:
+    closed = threading.Event()
+
+    class Failing(Told):
+        def propose(self) -> Iterator[str]:
+            time.sleep(seconds)
+            raise error
+
+        def close(self) -> None:
+            closed.set()
+
+    generator = Starting(lambda: Failing("", lambda: None))
+    guard = Guard(generator, scorer=Scoring(), policy=Policy(deadline=0.2))
+    with contextlib.suppress(KeyboardInterrupt):
+        list(guard.stream("When?", SOURCE))
+    assert closed.wait(10)
+
+
+def test_an_error_on_closing_takes_nothing_from_an_answer(caplog: pytest.LogCaptureFixture) -> None:
+    class Clinging(Told):
+        def close(self) -> None:
+            raise OSError("the slot is gone")
+
+    result = Guard(Starting(lambda: Clinging(TRUE, lambda: None)), scorer=Scoring()).generate("When?", SOURCE)
+    assert result.text == TRUE
+    assert "the slot is gone" in caplog.text
+
+
+def test_what_a_stop_of_the_policy_raises_passes_through() -> None:
+    class Broken(stop_base):
+        def __call__(self, retry_state: Any) -> bool:
+            raise LookupError("no budget")
+
+    guard = Guard(ScriptedGenerator([FALSE, TRUE]), scorer=Scoring(), policy=Policy(stop=Broken()))
+    with pytest.raises(LookupError, match="no budget"):
+        guard.generate("When?", SOURCE)
+
+
+def test_a_sentence_is_judged_after_what_a_reader_sees_before_it() -> None:
+    seen: list[str] = []
+
+    def claim_of(sentence: str, previous: str, prompt: str) -> str:
+        seen.append(previous)
+        return sentence
+
+    policy = Policy(fallback=lambda refused: "It was replaced. ")
+    generator = Starting(lambda: Told(FALSE + TRUE, lambda: None))
+    Guard(generator, scorer=Scoring(), policy=policy, claim_of=claim_of).generate("When?", SOURCE)
+    assert seen[-1] == "It was replaced. "

@@ -8,8 +8,10 @@ import pytest
 from groundrail.corpus import results, score_corpus
 from groundrail.errors import InputError, ScoringError
 from groundrail.rows import COLUMNS, scored_rows
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.scoring.scale.scorer import ScaleScorer
 from groundrail.testing import FakeEntailment
+from groundrail.types import Source
 
 SOURCE = "The rent is due in march. Keys were lost. Cats are not allowed."
 ROWS: list[dict[str, Any]] = [
@@ -101,3 +103,12 @@ def test_rows_without_ids_or_with_equal_ones_are_refused_before_any_work(tmp_pat
         score_corpus(file, tmp_path / "out", scorer)
     with pytest.raises(InputError, match="no such file"):
         score_corpus(tmp_path / "missing.jsonl", tmp_path / "out", scorer)
+
+
+def test_a_claim_that_is_refused_is_not_supported_whatever_its_value() -> None:
+    class Refusing(Scorer):
+        def read(self, source: Source) -> Reader:
+            return Prepared(lambda claims, _: [Score(0.9, refusal="it shares no word") for _ in claims], None)
+
+    (row,) = scored_rows(Refusing(), ROWS[:1])
+    assert (row["verdict"], row["reason"]) == ("unsupported", "it shares no word")

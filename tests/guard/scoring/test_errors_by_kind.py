@@ -48,7 +48,7 @@ FLOORS = {
         "name caught": 3,
         "negation caught": 5,
         "number caught": 5,
-        "role exchange caught": 3,
+        "role exchange caught": 4,
         "merged passed": 2,
         "paraphrase passed": 35,
         "reformatted passed": 8,

@@ -28,6 +28,7 @@ from tests.integrations.langchain.conftest import FALSE, SOURCE, TRUE, scripted
 from groundrail import Guard, Policy, UnsupportedError
 from groundrail.errors import GenerationError
 from groundrail.integrations.langchain import GuardedChatModel
+from groundrail.integrations.langchain.documents import SourceDocuments, tool_source
 from groundrail.testing import FakeEntailment
 
 LEASE = LangChainDocument(
@@ -197,6 +198,15 @@ def test_sources_come_from_metadata_and_tool_artifacts_too() -> None:
     assert "".join(str(chunk.text) for chunk in guarded(scripted(TRUE)).stream("?", config)) == TRUE
     message = guarded(scripted(TRUE)).bind(documents=[LEASE]).invoke("?")
     assert message.text == TRUE
+
+
+def test_what_a_tool_repeats_is_no_source_as_a_document_either() -> None:
+    made_up = {"text": "The monthly rent is five hundred euros."}
+    repeated = LangChainDocument(made_up["text"])
+    result = ToolMessage("saved", tool_call_id="1", artifact=[repeated, LEASE])
+    assert [document.text for document in SourceDocuments(tool_source(result, made_up)).documents] == [SOURCE]
+    (document,) = SourceDocuments(tool_source([repeated, LEASE], made_up)).documents
+    assert (document.text, document.id, document.metadata) == (SOURCE, "lease", LEASE.metadata)
 
 
 def test_without_source_it_says_where_it_looked() -> None:
