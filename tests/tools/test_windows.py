@@ -98,10 +98,10 @@ def test_what_is_asked_as_one_sentence_is_supported_where_all_of_it_is(
     texts: list[Text], tiny_tokenizer: "PreTrainedTokenizerFast"
 ) -> None:
     joined = [pair for pair in _drawn(texts, tiny_tokenizer) if pair.kind == "joined"]
-    bare = {tiny_tokenizer.decode(claim.ids).rstrip(" ."): claim for text in texts for claim in text.claims}
+    bare = {str(tiny_tokenizer.decode(list(claim.ids))).rstrip(" ."): claim for text in texts for claim in text.claims}
     several = said_again = 0
     for pair in joined:
-        said = tiny_tokenizer.decode(list(pair.claim))
+        said = str(tiny_tokenizer.decode(list(pair.claim)))
         parts = {text: claim for text, claim in bare.items() if text in said}
         labels = {claim.label for claim in parts.values()}
         several += len(parts) > 1
