@@ -118,7 +118,8 @@ class Answer:
             self.shown = checked.text
         else:
             checked = self._fall_back(checked)
-            self.shown = checked.replacement or self.shown
+            line_ended = "\n" if checked.text.rstrip(" ").endswith("\n") else ""
+            self.shown = checked.replacement or self.shown or line_ended
             checked = self.kept(checked)
         start, self.length = self.length, self.length + len(checked.text)
         checked = checked.model_copy(update={"start": start, "end": self.length})

@@ -146,8 +146,8 @@ def _with_question(claim: str, previous: str, prompt: str) -> str:
 
 
 def _counts_items(mark: str, text: str, previous: str) -> bool:
-    """Whether a number before `text` counts the items of a list, and is not part of what is said, as in "4. Guests may
-    stay" or "12. March".
+    """Whether a number before `text` counts the items of a list, and is not part of what is said, as in "12. March" or,
+    where an answer begins, in "4. Guests may stay". Behind other lines it counts: items before it may be kept back.
     """
     number = re.search(r"\d+", mark)
     if number is None:
@@ -155,8 +155,7 @@ def _counts_items(mark: str, text: str, previous: str) -> bool:
     first = _WORD.match(text)
     if first is None or _MONTH.match(text):
         return False
-    before = _ENUMERATOR.match(previous[_BULLETS.match(previous).end() :])  # type: ignore[union-attr]
-    return int(number[0]) == 1 or before is not None or first[0].lower() in words.DETERMINERS | words.PRONOUNS
+    return bool(previous) or int(number[0]) == 1 or first[0].lower() in words.DETERMINERS | words.PRONOUNS
 
 
 def _may_answer(phrase: str, *, alone: bool) -> bool:

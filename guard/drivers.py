@@ -19,15 +19,11 @@ from groundrail.writing import Writing
 
 def drive(steps: Steps, judged: Reading, writing: Writing | None) -> Generator[CheckedSentence | GuardResult]:
     """Do what the steps ask for; yield the sentences they release, and the result last."""
-    outcome: Any = None
-    error: Exception | None = None
     try:
-        while True:
-            step = _next(steps, outcome, error)
-            if isinstance(step, GuardResult):
-                yield step
-                return
-            outcome, error = None, None
+        step = _next(steps)
+        while not isinstance(step, GuardResult):
+            outcome: Any = None
+            error: Exception | None = None
             try:
                 match step:
                     case Release():
@@ -39,6 +35,8 @@ def drive(steps: Steps, judged: Reading, writing: Writing | None) -> Generator[C
                         outcome = _asked(writing).do(step)
             except Exception as raised:  # handed to the loop, which gives it a verdict or raises it
                 error = raised
+            step = _next(steps, outcome, error)
+        yield step
     finally:
         steps.close()
         if writing is not None:
@@ -49,20 +47,12 @@ async def adrive(
     steps: Steps, judged: Reading, writing: Writing | None
 ) -> AsyncGenerator[CheckedSentence | GuardResult]:
     """`drive` for an event loop."""
-    outcome: Any = None
-    error: Exception | None = None
-    begun = False
     try:
-        while True:
-            if writing is None and not begun:  # a long text is taken apart beside the event loop
-                step = await awithin(None, _next, steps, None, None)
-            else:
-                step = _next(steps, outcome, error)
-            begun = True
-            if isinstance(step, GuardResult):
-                yield step
-                return
-            outcome, error = None, None
+        # a text that is there already is taken apart beside the event loop: it may be long
+        step = _next(steps) if writing is not None else await awithin(None, _next, steps)
+        while not isinstance(step, GuardResult):
+            outcome: Any = None
+            error: Exception | None = None
             try:
                 match step:
                     case Release():
@@ -79,13 +69,15 @@ async def adrive(
                 error = RuntimeError(f"it cancelled itself: {cancelled!r}")
             except Exception as raised:
                 error = raised
+            step = _next(steps, outcome, error)
+        yield step
     finally:
         if writing is not None:
-            steps.close()
+            steps.close()  # those of a check hold nothing, and may still run in a thread
             await writing.aclose()
 
 
-def _next(steps: Steps, outcome: Any, error: Exception | None) -> Step | GuardResult:
+def _next(steps: Steps, outcome: Any = None, error: Exception | None = None) -> Step | GuardResult:
     """The loop's next step, or the result that it ends with."""
     try:
         return steps.throw(error) if error is not None else steps.send(outcome)

@@ -10,8 +10,9 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
-from groundrail.english.details import Missing, missing, said_alike
+from groundrail.english.details import missing, said_alike
 from groundrail.english.spelling import respelled
 from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair, Wrapped
 from groundrail.errors import InputError, ModelError
@@ -47,7 +48,8 @@ class DetailCheck(Wrapped):
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim), lowered, shape (n,)."""
-        return self._lowered(self.model.entailment(self._respelled(pairs)), pairs)
+        costs, _ = self._weighed(pairs)
+        return _lowered(self.model.entailment(self._respelled(pairs)), costs)
 
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         """Entailment lowered, shape (n, 3). What it loses is neutral, or for exchanged figures a contradiction.
@@ -57,10 +59,10 @@ class DetailCheck(Wrapped):
         if not isinstance(self.model, NLIModel):
             raise ModelError(f"{type(self.model).__name__} does not tell neutral from contradiction")
         classes = self.model.classify(self._respelled(pairs)).copy()
-        lost = classes[:, 0] - self._lowered(classes[:, 0], pairs)
+        costs, exchanged = self._weighed(pairs)
+        lost = classes[:, 0] - _lowered(classes[:, 0], costs)
         classes[:, 0] -= lost
-        to = [2 if _exchanged(_missing(*pair)[0], *pair) else 1 for pair in pairs]
-        classes[np.arange(len(to)), to] += lost
+        classes[np.arange(len(pairs)), np.where(exchanged, 2, 1)] += lost
         return classes
 
     def _respelled(self, pairs: Sequence[Pair]) -> list[Pair]:
@@ -74,22 +76,20 @@ class DetailCheck(Wrapped):
     def _length(self, pair: Pair) -> int:
         return sum(len(self.offsets(text)) for text in pair)
 
-    def _lowered(self, entailed: FloatArray, pairs: Sequence[Pair]) -> FloatArray:
-        left = entailed * np.exp(-np.array([self._cost(*pair) for pair in pairs], dtype=np.float64))
-        return left / (left + 1 - entailed)
-
-    def _cost(self, premise: str, claim: str) -> float:
-        """What is taken from the log-odds."""
-        figures, names = _missing(premise, claim)
-        each = self.exchanged if _exchanged(figures, premise, claim) else self.weight
-        return self.weight * len(names) + each * min(sum(detail.parts for detail in figures), _FIGURES)
-
-
-def _missing(premise: str, claim: str) -> tuple[list[Missing], list[Missing]]:
-    """The claim's figures that the premise does not give, and its names."""
-    details = list(missing(premise, claim))
-    return [each for each in details if each.kind != "name"], [each for each in details if each.kind == "name"]
+    def _weighed(self, pairs: Sequence[Pair]) -> tuple[FloatArray, NDArray[np.bool_]]:
+        """What is taken from the log-odds, and whether figures are exchanged, shapes (n,)."""
+        costs = np.zeros(len(pairs))
+        exchanged = np.zeros(len(pairs), dtype=bool)
+        for n, (premise, claim) in enumerate(pairs):
+            details = list(missing(premise, claim))
+            figures = [detail for detail in details if detail.kind != "name"]
+            exchanged[n] = bool(figures) and said_alike(premise, claim, figures)
+            each = self.exchanged if exchanged[n] else self.weight
+            parts = min(sum(detail.parts for detail in figures), _FIGURES)
+            costs[n] = self.weight * (len(details) - len(figures)) + each * parts
+        return costs, exchanged
 
 
-def _exchanged(figures: Sequence[Missing], premise: str, claim: str) -> bool:
-    return bool(figures) and said_alike(premise, claim, figures)
+def _lowered(entailed: FloatArray, costs: FloatArray) -> FloatArray:
+    left = entailed * np.exp(-costs)
+    return left / (left + 1 - entailed)

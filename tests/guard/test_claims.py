@@ -212,7 +212,8 @@ def test_an_answer_is_judged_after_what_is_shown() -> None:
         ("4. Guests may stay overnight.", "", "4. Guests may stay overnight."),
         ("12. March is the deadline.", "", "12. March is the deadline."),
         ("1. March is the deadline.", "The dates:\n", "1. March is the deadline."),
-        ("4. Guests may stay.", "The answer is below.\n", "4. Guests may stay."),
+        ("2. Guests may stay.", "\n", "Guests may stay."),
+        ("2. Guests may stay.", "They are loud.\n", "Guests may stay."),
         ("1. Guests may stay overnight.", "", "Guests may stay overnight."),
         ("2. Guests may stay.", "1. Cats may not.\n", "Guests may stay."),
         ("2. The rent is due.", "The rules:\n", "The rent is due."),
@@ -221,6 +222,12 @@ def test_an_answer_is_judged_after_what_is_shown() -> None:
 )
 def test_a_number_is_a_mark_only_where_it_counts_the_items_of_a_list(sentence: str, previous: str, claim: str) -> None:
     assert claim_of(sentence, previous, "How many guests may stay?") == claim
+
+
+def test_a_list_whose_first_item_is_kept_back_is_a_list() -> None:
+    judge = FakeEntailment(lambda premise, claim: float(claim in premise))
+    result = Guard(scorer=judge).check("1. Cats may stay.\n2. Guests may stay.\n", "Guests may stay. Cats may not.")
+    assert result.text == "2. Guests may stay.\n"
 
 
 @pytest.mark.parametrize("phrase", ["Short.", "Brief", "In short.", "Great.", "The summary.", "Welcome."])
