@@ -5,7 +5,7 @@
 `--base` is a folder with a three-class sequence classifier: what `train_builtin.py` wrote, or the shipped judge
 unpacked. `--written` holds JSON-lines files of texts with claims (`windows.py` says how they become pairs); the folder
 is read again before every pass, so that files may be added meanwhile. What is saved is the running mean of the
-weights.
+weights, with `--keep` also as it was now and then, in folders beside `--out`, for `mean_weights.py`.
 """
 
 import argparse
@@ -114,8 +114,12 @@ def main() -> None:
         "--dev", type=Path, nargs="*", default=[], help="files in the same format, measured now and then"
     )
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--minutes", type=float, required=True, help="the learning rate reaches zero by then")
+    parser.add_argument("--minutes", type=float, required=True, help="the learning rate reaches its floor by then")
     parser.add_argument("--lr", type=float, default=5e-5)
+    parser.add_argument(
+        "--lr-floor", type=float, default=0.0, help="share of the learning rate that is left at the end"
+    )
+    parser.add_argument("--keep", type=float, help="minutes between copies of the running mean, OUT-10, OUT-20, ...")
     parser.add_argument("--tokens", type=int, default=2600, help="of a step")
     parser.add_argument("--every", type=float, default=15, help="minutes between measurements")
     parser.add_argument("--reload", type=float, default=10, help="minutes between looks into the folder")
@@ -142,7 +146,7 @@ def main() -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     log = (args.out / "log.jsonl").open("a", encoding="utf-8")
     started, step, tokens, progress = time.monotonic(), 0, 0, 0.0
-    saved = 0.0
+    saved = kept = 0.0
     losses: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=600))
 
     def report(**fields: Any) -> None:
@@ -155,6 +159,11 @@ def main() -> None:
         report(texts=len(texts), claims=sum(len(text.claims) for text in texts))
         return texts
 
+    def save(folder: Path) -> None:
+        with _Swapped(trained, mean):
+            model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
     def measured() -> None:
         with _Swapped(trained, mean):
             scores = {
@@ -162,8 +171,7 @@ def main() -> None:
                 for name, texts in dev.items()
                 for room in (150,)
             }
-            model.save_pretrained(args.out)
-            tokenizer.save_pretrained(args.out)
+        save(args.out)
         recent = {kind: round(sum(v) / len(v), 3) for kind, v in sorted(losses.items()) if len(v) > 20}
         report(step=step, tokens=tokens, dev=scores, loss=recent)
 
@@ -179,7 +187,7 @@ def main() -> None:
             due = minutes + args.reload
             windows.load(read_all())
         for group in optimizer.param_groups:
-            group["lr"] = args.lr * min(1.0, (step + 1) / 20) * (1 - progress)
+            group["lr"] = args.lr * min(1.0, (step + 1) / 20) * max(1 - progress, args.lr_floor)
         batch.sort(key=len)
         for part in parts(range(len(batch)), [len(pair) for pair in batch], 2000):
             chosen = [batch[n] for n in part]
@@ -199,6 +207,9 @@ def main() -> None:
         torch._foreach_lerp_(mean, [p.detach() for p in trained], max(0.01, 1 / step))
         if step % 20 == 0:
             print(step, round(minutes, 1), tokens, round(sum(losses["all"]) / len(losses["all"]), 3), flush=True)
+        if args.keep and minutes >= kept + args.keep:
+            kept += args.keep
+            save(args.out.with_name(f"{args.out.name}-{kept:g}"))
         if minutes - saved >= args.every:
             saved = minutes
             measured()
