@@ -51,7 +51,7 @@ def texts(tmp_path: Path, tiny_tokenizer: "PreTrainedTokenizerFast") -> list[Tex
     return load_texts(file, tiny_tokenizer)
 
 
-def _drawn(texts: list[Text], tokenizer: "PreTrainedTokenizerFast", count: int = 1500) -> list[Pair]:
+def _drawn(texts: list[Text], tokenizer: "PreTrainedTokenizerFast", count: int = 2500) -> list[Pair]:
     windows = Windows(random.Random(3), tokenizer)
     windows.load(texts)
     return list(islice(windows.pairs(), count))

@@ -1,0 +1,46 @@
+"""What other thresholds would do: both error rates of the default scorer, a row for each rate of false releases.
+
+    python benchmarks/rates.py benchmarks/claims/written_dev.jsonl benchmarks/claims/real_dev.jsonl
+
+Thresholds are chosen on the first file, the lowest that lets out no more wrong claims than the row says; the others are
+judged by them. Claims are judged whole, each once.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from groundrail.evaluation.calibration import choose_threshold
+from groundrail.evaluation.loaders import load
+from groundrail.evaluation.run import evaluate
+from groundrail.scoring.nearest import NearestScorer
+
+DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
+RATES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, nargs="+")
+    options = parser.parse_args()
+    scorer = NearestScorer()
+    sets = {}
+    for path in options.data:
+        examples = [example for example in load(path, documents=DOCUMENTS) if example.label is not None]
+        values = [result.value for result in evaluate(scorer, examples, units="whole")]
+        sets[path.stem] = np.array([bool(e.label) for e in examples]), np.array([value or 0.0 for value in values])
+    chosen_on = next(iter(sets))
+    print(f"| let out at most, {chosen_on} | threshold | {' | '.join(f'caught, passed, {name}' for name in sets)} |")
+    print("| --- " * (len(sets) + 2) + "|")
+    for rate in RATES:
+        threshold = choose_threshold(*sets[chosen_on], false_release=rate).value
+        cells = [
+            f"{np.mean(values[~supported] < threshold):.0%}, {np.mean(values[supported] >= threshold):.0%}"
+            for supported, values in sets.values()
+        ]
+        print(f"| {rate:.0%} | {threshold:.3f} | {' | '.join(cells)} |")
+
+
+if __name__ == "__main__":
+    main()
