@@ -63,6 +63,7 @@ class _Decomposed(Scorer, ABC):
     def __init__(self, entailment: EntailmentModel | str | None = None) -> None:
         self.entailment = load(entailment)
         self.threshold = self.entailment.threshold
+        self.english_only = self.entailment.english_only
 
     def unread(self, claim: str) -> Sequence[str]:
         """Its model's."""

@@ -83,6 +83,7 @@ class InfuseScorer(Scorer):
     ) -> None:
         self.entailment = load_nli(entailment, "InFusE")
         self.threshold = self.entailment.threshold
+        self.english_only = self.entailment.english_only
         for name, value in (("ahead", ahead), ("max_sentences", max_sentences)):
             if value < 1:
                 raise InputError(f"{name} is at least 1, not {value}")

@@ -79,6 +79,7 @@ class Q2Scorer(Scorer):
         if variant not in get_args(Variant):
             raise InputError(f"a variant of Q² is one of {', '.join(get_args(Variant))}, not {variant!r}")
         self.entailment = load_nli(entailment, "Q²")
+        self.english_only = self.entailment.english_only
         self.questions = _generator(questions, _TOP if variant == "top-k" else 1)
         self.answerer = _answerer(answerer)
         self.spans = spans

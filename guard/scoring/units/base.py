@@ -83,7 +83,7 @@ class UnitScorer(Scorer):
         self.scorer = scorer
         self.units = SentenceUnits() if units is None else units
         self.aggregate = aggregate
-        self.threshold = scorer.threshold
+        self.threshold, self.english_only = scorer.threshold, scorer.english_only
 
     @property
     def identity(self) -> str:

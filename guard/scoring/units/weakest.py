@@ -26,7 +26,12 @@ class WeakestPartScorer(Scorer):
 
         self.scorer = as_scorer(scorer)
         self.units: Units = SubSentenceUnits() if units is None else units
-        self.threshold, self.takes_context = self.scorer.threshold, False
+        self.threshold, self.english_only = self.scorer.threshold, self.scorer.english_only
+
+    @property
+    def identity(self) -> str:
+        """The scorer's, and the units."""
+        return f"the weakest of a claim and its {type(self.units).__name__} by {self.scorer.identity}"
 
     def unread(self, claim: str) -> Sequence[str]:
         """Its scorer's."""

@@ -1,9 +1,17 @@
 """A judge made for English says so where it reads something else."""
 
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
 
 from groundrail import Guard
+from groundrail.entailment.base import FloatArray, NLIModel, Pair
+from groundrail.scoring.batched import BatchedScorer
 from groundrail.scoring.language import NOTE, is_english
+from groundrail.scoring.registry import SCORERS, load_scorer, needs_entailment
+from groundrail.scoring.units.base import UnitScorer
+from groundrail.scoring.units.weakest import WeakestPartScorer
 from groundrail.testing import FakeEntailment
 
 GERMAN = "Die Miete beträgt 1.450 Euro im Monat und ist am dritten Werktag eines jeden Monats zu zahlen."
@@ -38,3 +46,22 @@ def test_the_reason_says_it_where_the_judge_is_made_for_english(english_only: bo
     assert (NOTE in (sentence.reason or "")) == noted
     (english,) = Guard(scorer=model).check(ENGLISH, ENGLISH).sentences
     assert NOTE not in (english.reason or "")
+
+
+class Silent(FakeEntailment, NLIModel):
+    """Takes every claim for one that the source is silent on."""
+
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+        return np.tile((0.1, 0.8, 0.1), (len(pairs), 1))
+
+
+@pytest.mark.parametrize("english_only", [True, False])
+@pytest.mark.parametrize("name", [name for name in SCORERS if needs_entailment(name)])
+def test_a_scorer_is_made_for_english_where_its_judge_is(name: str, english_only: bool) -> None:
+    model = Silent()
+    model.english_only = english_only
+    scorer = load_scorer(name, model)
+    assert scorer.english_only == english_only
+    for around in (UnitScorer(scorer), WeakestPartScorer(scorer), BatchedScorer(scorer)):
+        assert around.english_only == english_only
+        assert scorer.identity in around.identity
