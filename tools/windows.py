@@ -2,8 +2,8 @@
 
 A premise is the evidence alone, a window of the sentences nearest the claim in the order of the text (what the
 default scorer reads), the whole text where it is short, or sentences of the text without the evidence. True claims
-about other texts are asked too, so that no label can be guessed from a claim alone. Now and then two or three claims of a
-text, or one said several times, are asked as one sentence, which is supported where all of them are.
+about other texts are asked too, so that no label can be guessed from a claim alone. Now and then several claims of a text, or
+one said several times, are asked as one sentence, which is supported where all of them are.
 """
 
 import json
@@ -20,11 +20,14 @@ from groundrail.sentences import split
 LONGEST = 400
 """Tokens of a premise."""
 
-JOINED = 0.08
+JOINED = 0.1
 """Share of claims that are asked together with others, or more than once."""
 
-JOINTS = (";", ", and", ".")
-"""What stands between claims that are asked as one sentence."""
+LONGEST_JOINED = 110
+"""Tokens of such a sentence, about."""
+
+JOINTS = ("{}; {}", "{}, and {}", "{}. {}", "{} ({})")
+"""How one claim is put behind another where both are asked as one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,12 +129,19 @@ class Windows:
                 yield pair
 
     def joined(self, text: Text, claim: Claim) -> Claim:
-        """One sentence of this claim and others of its text, or of it alone said again."""
-        others = self.rng.sample(text.claims, min(self.rng.choice((1, 1, 2)), len(text.claims)))
-        parts = [claim] * self.rng.randint(2, 5) if self.rng.random() < 0.15 else [claim, *others]
-        self.rng.shuffle(parts)
+        """One sentence of this claim, perhaps said again, and of others of its text."""
+        parts = [claim] * (self.rng.randint(2, 6) if self.rng.random() < 0.25 else 1)
+        if len(parts) == 1 or self.rng.random() < 0.5:
+            parts += self.rng.sample(text.claims, min(self.rng.choice((1, 1, 2)), len(text.claims)))
+        while len(parts) > 1 and sum(len(part.ids) for part in parts) > LONGEST_JOINED:
+            parts.pop(0)
+        if self.rng.random() < 0.5:
+            parts.reverse()
+        said, *rest = (part.text.rstrip(" .") for part in parts)
         joint = self.rng.choice(JOINTS)
-        said = f"{joint} ".join(part.text.rstrip(" .") for part in parts) + "."
+        for each in rest:
+            said = joint.format(said, each)
+        said += "."
         labels = {part.label for part in parts} - {"entailment"}
         return Claim(
             tuple(self.tokenizer(said, add_special_tokens=False)["input_ids"]),
@@ -152,7 +162,7 @@ class Windows:
             return self._without_evidence(text, claim)
         if draw < 0.41 and claim.evidence:
             return Pair(_joined(text, claim.evidence), claim.ids, claim.label, claim.kind)
-        room = LONGEST if draw > 0.92 else self.rng.uniform(50, 190)
+        room = LONGEST if draw > 0.92 else self.rng.uniform(50, 220)
         if claim.by_model and not claim.evidence:  # what decides it may stand anywhere
             room = self.rng.uniform(200, LONGEST)
         return Pair(self._near(text, claim, room), claim.ids, claim.label, claim.kind)
