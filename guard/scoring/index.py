@@ -17,6 +17,9 @@ from groundrail.scoring.word_index import WordIndex
 from groundrail.sentences import splits
 from groundrail.types import Document, Span
 
+BESIDE = 0.4
+"""What a sentence has of the mean likeness of the two beside it."""
+
 
 class SentenceIndex:
     """All sentences of all documents, each cut where it is longer than `longest` tokens."""
@@ -28,11 +31,25 @@ class SentenceIndex:
         for document in documents:
             self._starts.append(len(self.passages))
             self.passages += fitted(_sentences(document, model), longest, model)
+        first = np.isin(np.arange(1, len(self.passages)), self._starts)
+        self._continues = (~first).astype(np.float64)
         self._words = WordIndex(stepping(passage.text for passage in self.passages))
 
     def likeness(self, claim: str) -> NDArray[np.float64]:
         """How much every sentence has of the claim's words, shape (sentences,); 0 where they share none."""
         return self._words.likeness(claim)
+
+    def in_context(self, likeness: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The same with a share of what the sentences beside each have, in its document: what "it" or "then" is about
+        stands there."""
+        beside = np.zeros_like(likeness)
+        beside[1:] += likeness[:-1] * self._continues
+        beside[:-1] += likeness[1:] * self._continues
+        return likeness + BESIDE / 2 * beside
+
+    def places(self, document: int) -> range:
+        """The sentences of a document, by its number."""
+        return range(*[*self._starts, len(self.passages)][document : document + 2])
 
     def document(self, place: int) -> int:
         """The number of the document that a sentence is of."""

@@ -45,8 +45,8 @@ class NearestScorer(Scorer):
     """The `k` sentences nearest to the claim, one by one and together.
 
     A document's score is the mean, in log-odds, of two probabilities: the highest of its sentences among the `k`; and
-    that of the window, its nearest sentence and those next in likeness that fit into `window` tokens with it, in their own
-    order (0: none is read, and the first probability is the score). The highest document counts. Sentences of all documents compete for the `k` places.
+    that of the window, its nearest sentence and those that fit into `window` tokens with it, in their own order, the likest
+    first, by their words and a share of their neighbours' (0: none is read, and the first probability is the score). The highest document counts. Sentences of all documents compete for the `k` places.
     The citation is the sentence with the highest probability; the conflict is, of those that contradict the claim where
     none says it, the one that is least silent on it. A sentence too long to be read beside a claim is cut, none is truncated.
     """
@@ -112,20 +112,32 @@ class NearestScorer(Scorer):
         if len(likeness) > self.k and not likeness.any():
             return []
         fitting = (int(n) for n in np.argsort(-likeness, kind="stable") if index.passages[n].tokens <= size)
-        ranked = list(islice(fitting, max(self.k, self.window)))
-        if not ranked:
-            raise ClaimTooLongError(f"the claim leaves room for {size} tokens, less than any sentence: {claim[:80]!r}")
         of_document: dict[int, list[int]] = defaultdict(list)
-        for place in ranked:
+        for place in islice(fitting, self.k):
             of_document[index.document(place)].append(place)
+        if not of_document:
+            raise ClaimTooLongError(f"the claim leaves room for {size} tokens, less than any sentence: {claim[:80]!r}")
         return [
             _Reading(
-                [(place,) for place in places if place in ranked[: self.k]],
-                _window(places, min(self.window, size), index) if self.window else None,
+                [(place,) for place in places],
+                self._window(places[0], index.places(document), index.in_context(likeness), index, size),
             )
-            for places in of_document.values()
-            if places[0] in ranked[: self.k]
+            for document, places in of_document.items()
         ]
+
+    def _window(
+        self, nearest: int, document: range, likeness: FloatArray, index: SentenceIndex, size: int
+    ) -> Places | None:
+        """The nearest of a document, and the others that are likest and fit with it, in order."""
+        if not self.window:
+            return None
+        chosen, left = [nearest], min(self.window, size) - index.passages[nearest].tokens
+        ranked = np.argsort(-likeness[document.start : document.stop], kind="stable")
+        for place in (document[int(n)] for n in ranked[: self.window]):
+            if place != nearest and index.passages[place].tokens <= left:
+                chosen.append(place)
+                left -= index.passages[place].tokens
+        return tuple(sorted(chosen))
 
     def _judge(self, pairs: Sequence[Pair]) -> FloatArray:
         """Entailment, neutral, contradiction, (n, 3); what is not entailed is neutral to a model of two classes."""
@@ -133,16 +145,6 @@ class NearestScorer(Scorer):
             return self._nli.classify(pairs)
         entailed = self.entailment.entailment(pairs)
         return np.stack([entailed, 1 - entailed, np.zeros_like(entailed)], axis=1)
-
-
-def _window(ranked: Sequence[int], size: int, index: SentenceIndex) -> Places:
-    """The nearest, and what fits into `size` tokens with it, in order."""
-    chosen, left = [ranked[0]], size - index.passages[ranked[0]].tokens
-    for place in ranked[1:]:
-        if index.passages[place].tokens <= left:
-            chosen.append(place)
-            left -= index.passages[place].tokens
-    return tuple(sorted(chosen))
 
 
 def _scored(readings: Sequence[_Reading], judged: Mapping[Places, FloatArray], index: SentenceIndex) -> Score:

@@ -8,7 +8,7 @@ import pytest
 
 from groundrail import Document
 from groundrail.english.stems import stems
-from groundrail.scoring.index import SentenceIndex
+from groundrail.scoring.index import BESIDE, SentenceIndex
 from groundrail.testing import FakeEntailment
 
 WORDS = "rent lease keys pets deposit flat month euros landlord tenant pays signs May heating water bank".split()
@@ -63,6 +63,21 @@ def test_words_match_by_their_stem_and_numbers_by_their_digits() -> None:
 def test_a_sentence_knows_its_document() -> None:
     index = indexed("Cats sleep. Dogs run.", "The pool is heated. Dogs bark. Birds sing.", "Fish swim.")
     assert [index.document(place) for place in range(6)] == [0, 0, 1, 1, 1, 2]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_in_context_a_sentence_has_a_share_of_its_neighbours_in_its_own_document(seed: int) -> None:
+    draw = random.Random(seed)
+    index = indexed(*(written(seed + n, draw.randint(1, 6)) for n in range(4)))
+    alone = index.likeness(" ".join(draw.choices(WORDS, k=4)))
+    found = index.in_context(alone)
+    for document in range(4):
+        places = index.places(document)
+        assert [index.document(place) for place in places] == [document] * len(places)
+        for place in places:
+            beside = sum(alone[other] for other in (place - 1, place + 1) if other in places) / 2
+            assert found[place] == pytest.approx(alone[place] + BESIDE * beside)
+    assert sum(len(index.places(document)) for document in range(4)) == len(index.passages)
 
 
 def test_a_sentence_too_long_is_cut_and_none_of_it_left_out() -> None:
