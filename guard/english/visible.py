@@ -243,7 +243,7 @@ def _refuse_unshown_lines(text: str) -> None:
     if _DEFINITION.search(text):
         raise UncheckableError("the definition of a link is hidden from some readers")
     if _FOOTNOTE.search(text):
-        raise UncheckableError("a footnote to which no mark points is hidden from some readers")
+        raise UncheckableError("a footnote is shown to some readers elsewhere, or nowhere")
     if _OVERWRITING.search(text):
         raise UncheckableError("what follows a carriage return is written over it on a terminal")
     if _STARRED_DIGITS.search(text):
