@@ -7,15 +7,17 @@
 Each trick of `tricks.py` is applied to every fact of three documents: a true sentence, and the detail that makes it
 false. Counted is how often anything but the true sentence was released. Tricks of the kind "form" are refused before a
 model is asked, so that they must not get out whatever it says: the row of a model that believes everything shows that.
+Each slip is a false sentence to each of three short sources of its own, of the kind "pairs".
 """
 
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
-from tricks import FACTS, TRICKS, Fact, Trick
+from tricks import FACTS, SLIPS, TRICKS, Fact, Slip, Trick
 
 from groundrail import Guard
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
@@ -39,10 +41,28 @@ class Believing(Scorer):
         return [Score(self.value) for _ in claims]
 
 
-def released(guard: Guard, trick: Trick, fact: Fact, source: str) -> bool:
-    """Whether anything but the true sentence got out."""
-    answer = trick.answer(fact)
-    return any(s.released_text.strip() not in ("", fact.true) for s in guard.check(answer, source).sentences)
+class Case(NamedTuple):
+    """An answer to be kept back, all but the sentence in it that is true."""
+
+    answer: str
+    source: str
+    true: str = ""
+
+
+def tricked(trick: Trick, facts: Sequence[Fact], texts: dict[str, str]) -> list[Case]:
+    """The trick on every fact. `texts`: the documents by name."""
+    return [Case(trick.answer(fact), texts[fact.document], fact.true) for fact in facts]
+
+
+def slipped(slip: Slip, documents: int | None = None) -> list[Case]:
+    """The slip on its sources, or on the first `documents` of them."""
+    return [Case(false, source) for source, false in slip.pairs[:documents]]
+
+
+def released(guard: Guard, case: Case) -> bool:
+    """Whether anything but the true sentence got out; rules and borders say nothing."""
+    told = (sentence.released_text.strip() for sentence in guard.check(case.answer, case.source).sentences)
+    return any(text != case.true and any(map(str.isalnum, text)) for text in told)
 
 
 def sources() -> dict[str, str]:
@@ -64,32 +84,40 @@ def guards(entailment: Sequence[str]) -> dict[str, Guard]:
     return found | {name: Guard(scorer=name) for name in entailment}
 
 
-def table(subjects: dict[str, Guard], facts: Sequence[Fact] = FACTS) -> list[str]:
-    """Lines of Markdown: how many of the facts got out false, by trick and judge. Progress goes to standard error."""
+def rows(facts: Sequence[Fact], documents: int | None) -> Iterator[tuple[str, str, list[Case]]]:
+    """Name, kind and cases of every row: what is left to the judge, the tricks of form last."""
     texts = sources()
+    for slip in SLIPS:
+        yield slip.name, "pairs", slipped(slip, documents)
+    for trick in sorted(TRICKS, key=lambda trick: trick.form):
+        yield trick.name, "form" if trick.form else "meaning", tricked(trick, facts, texts)
+
+
+def table(subjects: dict[str, Guard], facts: Sequence[Fact] = FACTS, documents: int | None = None) -> list[str]:
+    """Lines of Markdown: how many cases got out false, by row and judge. Progress goes to standard error.
+
+    facts: those on which tricks are tried. documents: of how many sources slips are made, all by default.
+    """
     lines = [f"| trick | kind | {' | '.join(subjects)} |", "| --- | --- " + "| ---: " * len(subjects) + "|"]
-    totals = dict.fromkeys(subjects, 0)
-    for number, trick in enumerate(sorted(TRICKS, key=lambda trick: trick.form), 1):
-        counts = {
-            name: sum(released(guard, trick, fact, texts[fact.document]) for fact in facts)
-            for name, guard in subjects.items()
-        }
-        totals = {name: totals[name] + counts[name] for name in subjects}
-        kind = "form" if trick.form else "meaning"
-        lines.append(f"| {trick.name} | {kind} | {' | '.join(f'{n} of {len(facts)}' for n in counts.values())} |")
-        print(f"{number} of {len(TRICKS)}: {trick.name}, {counts}", file=sys.stderr, flush=True)
-    lines.append(f"| all | | {' | '.join(f'{n} of {len(TRICKS) * len(facts)}' for n in totals.values())} |")
+    totals, tried = dict.fromkeys(subjects, 0), 0
+    for number, (row, kind, cases) in enumerate(rows(facts, documents), 1):
+        counts = {name: sum(released(guard, case) for case in cases) for name, guard in subjects.items()}
+        totals, tried = {name: totals[name] + counts[name] for name in subjects}, tried + len(cases)
+        lines.append(f"| {row} | {kind} | {' | '.join(f'{n} of {len(cases)}' for n in counts.values())} |")
+        print(f"{number} of {len(SLIPS) + len(TRICKS)}: {row}, {counts}", file=sys.stderr, flush=True)
+    lines.append(f"| all | | {' | '.join(f'{n} of {tried}' for n in totals.values())} |")
     return lines
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--entailment", nargs="*", default=[], help="more judges, by hub id or folder")
-    parser.add_argument("--documents", type=int, metavar="N", help="the first N documents only")
+    parser.add_argument("--documents", type=int, metavar="N", help="the first N documents only, and sources of a slip")
     parser.add_argument("--limit", type=int, metavar="N", help="at most N facts of each document")
     parser.add_argument("--markdown", type=Path, help="also write the table to this file")
     options = parser.parse_args()
-    text = "\n".join(table(guards(options.entailment), chosen(options.documents, options.limit)))
+    facts = chosen(options.documents, options.limit)
+    text = "\n".join(table(guards(options.entailment), facts, options.documents))
     print(text)
     if options.markdown is not None:
         options.markdown.write_text(text + "\n", encoding="utf-8")

@@ -12,6 +12,7 @@ from groundrail.english import words
 from groundrail.english.answers import is_fragment, leans_on_question, opens_with_answer, question_of
 from groundrail.english.pointers import without_footnotes
 from groundrail.english.quantities import MONTHS
+from groundrail.english.tables import refuse_unseen_cells
 from groundrail.english.visible import visible
 from groundrail.errors import UncheckableError
 
@@ -42,6 +43,11 @@ _PICTURE = re.compile(
 
 _RULES = frozenset("|=~^`<>+")
 """Symbols, beside punctuation, that rules and table borders are made of."""
+
+_SIGNS = re.compile(r"[-–—+=~<>^\s]*")
+"""Signs that can answer a question, or none where there is nothing but a glad face."""
+
+_RULE = re.compile(r"([-–—=~])\s*\1\s*\1")
 
 _SAYING_CELL = re.compile(r"\|[^|]*(?<![-=+])\+(?![-=+])")
 """A plus alone in a table's cell, which says yes."""
@@ -102,16 +108,18 @@ _REFUSED = re.compile(rf"(?:(?:{'|'.join(_REFUSAL)}){_SEPARATED})+", re.IGNORECA
 
 
 def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
-    """The text to check as a reader sees it, list marks and footnote marks removed; None where nothing is claimed.
+    """The text to check as a reader sees it, list marks removed; None where nothing is claimed.
 
     None for white space, rules and bare list marks, and for greetings, thanks, refusals, lead-ins and
     questions back to the reader that consist of known phrases alone. A number counts as a list mark where
-    `previous`, the text shown before, ended its line. What says something only as an answer is put after its
-    question: `previous` where that asks one, else the one that `prompt` ends with.
+    `previous`, the text shown before, ended its line. What says something only as an answer, a sign such as "+"
+    among it, is put after its question: `previous` where that asks one, else the one that `prompt` ends with.
+    Footnote marks stay: whether they point to a document is asked in `groundrail.scoring.form`.
 
     Raises: UncheckableError for a sentence that readers would read differently, for an answer without question, and
     for a number in brackets behind a phrase that claims nothing.
     """
+    refuse_unseen_cells(sentence, previous)
     text = visible(sentence).text.strip()
     bare = text[_BULLETS.match(text).end() :]  # type: ignore[union-attr]  # it matches the empty text too
     mark = _ENUMERATOR.match(bare) if not previous.strip() or previous.rstrip(" ").endswith("\n") else None
@@ -123,26 +131,27 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     bare = without_footnotes(marked).strip()
     is_rule = all(c in _RULES or unicodedata.category(c)[0] in "PZ" or c.isspace() for c in bare)
     if is_rule and not _SAYING_CELL.search(bare):
-        return None if not mark else text
+        question = _question(previous, prompt) if text and _SIGNS.fullmatch(bare) and not _RULE.search(text) else ""
+        return f"{question} {text}" if question else text if mark else None
     if _fully(_CLAIMLESS, bare):
-        question = question_of(previous) or question_of(prompt)
+        question = _question(previous, prompt)
         if question and _may_answer(bare, alone=sentence.rstrip(" ").endswith("\n")):
             return f"{question} {bare}"
         if bare != marked.strip() and not _SOURCES.fullmatch(bare) and not _fully(_REFUSED, bare):
             raise UncheckableError("a number in brackets is no footnote where nothing is said before it")
         return None if not mark else text
-    return _with_question(bare, previous, prompt)
-
-
-def _with_question(claim: str, previous: str, prompt: str) -> str:
-    """A short answer, or words without a verb, after the question to it; any other claim as it is."""
-    leans = leans_on_question(claim)
-    if not leans and not opens_with_answer(claim) and not is_fragment(claim):
-        return claim
-    question = question_of(previous) or question_of(prompt)
-    if not question and leans:
+    leans = leans_on_question(bare)
+    if not leans and not opens_with_answer(bare) and not is_fragment(bare):
+        return marked.strip()
+    question = _question(previous, prompt)
+    if leans and not question:
         raise UncheckableError("it says something only as an answer, and there is no question to it")
-    return f"{question} {claim}".strip()
+    return f"{question} {marked.strip()}".strip()
+
+
+def _question(previous: str, prompt: str) -> str:
+    """The question that a sentence answers, if it answers one."""
+    return question_of(previous) or question_of(prompt)
 
 
 def _counts_items(mark: str, text: str, previous: str) -> bool:

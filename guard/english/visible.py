@@ -35,8 +35,8 @@ def visible(text: str) -> Visible:
 
     Raises: UncheckableError for what two readers would read differently: turned writing directions, characters
     that erase others, words struck through or in a comment (the one who sees them rendered does not read them as
-    said, the other does), pictures, definitions and titles of links, links of which a part is elsewhere, tags that
-    this module does not know.
+    said, the other does), pictures, footnotes, definitions and titles of links, links of which a part is elsewhere,
+    text between the cells of a table, tags that this module does not know.
     """
     if not _SPECIAL.search(text):
         return Visible(text, tuple(range(len(text))))
@@ -82,15 +82,19 @@ _PIECE = re.compile(
 )
 _PLAIN_TAGS = frozenset("b i em strong u mark small code kbd cite abbr span font big".split())
 _BREAKING_TAGS = frozenset("br p li div td th hr blockquote h1 h2 h3 h4 h5 h6 pre ul ol table tbody thead tr".split())
+_OUT_OF_CELL = frozenset("table thead tbody tr /thead /tbody /tr /th /td".split())
+"""Tags of a table behind which no text has its place: browsers move it out, before the table."""
+_OF_TABLE = _OUT_OF_CELL | {"th", "td", "/table"}
 _HREF = re.compile(r"""a\s+href\s*=\s*(?P<quote>["']?)(?P<target>[^"'\s<>]+)(?P=quote)\s*""", re.IGNORECASE)
 _MARKS_OF_DIRECTION = frozenset("\u200e\u200f\u061c")
 _STRUCK = "words struck through are said to some readers and not to others"
 _LANGUAGES = frozenset(
     "text txt plaintext md markdown json jsonc jsonl yaml yml toml ini csv xml html css scss sql sh bash zsh shell "
-    "console powershell diff dockerfile makefile graphql http latex tex mermaid python py javascript js jsx typescript "
+    "console powershell diff dockerfile makefile graphql http latex tex python py javascript js jsx typescript "
     "ts tsx java c cpp c++ cs csharp c# go rust php ruby rb perl lua r swift kotlin scala dart haskell elixir julia "
     "matlab hcl terraform nginx".split()
 )
+"""Those whose text is shown as it is: of a language that is drawn, as Mermaid is, comments are hidden."""
 _BEFORE = r"^(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t]){0,40}"
 """Marks of quotations and lists, within which a line can be one that Markdown takes for itself."""
 _FENCE = re.compile(_BEFORE + r"(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[^`\n]*)$", re.MULTILINE)
@@ -101,6 +105,7 @@ _DEFINITION = re.compile(
     r"(?:\s{1,8}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}'|\([^()\n]{0,500}\)))?[ \t]*$",
     re.MULTILINE,
 )
+_FOOTNOTE = re.compile(_BEFORE + r"\[\^[^\[\]\n]{1,999}\]:", re.MULTILINE)
 _STARRED_DIGITS = re.compile(r"\d(\*{1,3})\d[\d.,]*\1\d")
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 _OVERWRITING = re.compile(r"\r(?!\n)[ \t]*[^\s]")
@@ -116,6 +121,7 @@ def _marks(text: str) -> Sequence[_Mark]:
     fences = {fence.start("marks"): fence.end() for fence in _FENCE.finditer(text)}  # the language is not shown
     indented = {fence.start("marks") for fence in _INDENTED.finditer(text)}
     in_row = text.lstrip().startswith("|")
+    of_table: list[tuple[int, str]] = []
     place = 0
     while place < len(text):
         match = _PIECE.match(text, place)
@@ -143,6 +149,7 @@ def _marks(text: str) -> Sequence[_Mark]:
                 marks.append(_Mark(start, ""))
             case "tag":
                 marks.append(_tag(match["tag"], start, links))
+                of_table.append((len(marks), match["tag"].rstrip("/ ").lower()))
             case "unclosed":
                 raise UncheckableError("a tag that does not end hides what follows it from some readers")
             case "half":
@@ -178,6 +185,7 @@ def _marks(text: str) -> Sequence[_Mark]:
         raise UncheckableError(_STRUCK)
     if links:
         raise UncheckableError("a link that does not end takes what follows it along")
+    _refuse_text_between_cells(marks, [(end, tag) for end, tag in of_table if tag in _OF_TABLE])
     _refuse_turning(text)
     return marks
 
@@ -234,6 +242,8 @@ def _refuse_unshown_lines(text: str) -> None:
             raise UncheckableError("words behind the mark of a code block are hidden from some readers")
     if _DEFINITION.search(text):
         raise UncheckableError("the definition of a link is hidden from some readers")
+    if _FOOTNOTE.search(text):
+        raise UncheckableError("a footnote is shown to some readers elsewhere, or nowhere")
     if _OVERWRITING.search(text):
         raise UncheckableError("what follows a carriage return is written over it on a terminal")
     if _STARRED_DIGITS.search(text):
@@ -276,6 +286,14 @@ def _tag(tag: str, start: int, links: list[str]) -> _Mark:
     if name in _BREAKING_TAGS:
         return _Mark(start, " ")
     raise UncheckableError(f"the tag <{tag:.40}> may change what is shown")
+
+
+def _refuse_text_between_cells(marks: Sequence[_Mark], tags: Sequence[tuple[int, str]]) -> None:
+    """`tags`: those of tables, each with the place in `marks` behind it."""
+    ends = [*(start for start, _ in tags[1:]), len(marks)]
+    for (start, tag), end in zip(tags, ends, strict=False):
+        if tag in _OUT_OF_CELL and not is_blank("".join(mark.shown for mark in marks[start:end])):
+            raise UncheckableError("text in a table that is in no cell of it is moved by some readers")
 
 
 def _refuse_turning(text: str) -> None:

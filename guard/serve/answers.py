@@ -13,7 +13,7 @@ from groundrail.generators import Generator
 from groundrail.generators.asked import AskedSession, request_to_continue
 from groundrail.integrations.openai import _WholeCharacters
 from groundrail.serve.errors import ProtocolError
-from groundrail.serve.requests import ChatRequest
+from groundrail.serve.requests import ChatRequest, Message
 from groundrail.serve.settings import Settings
 from groundrail.serve.sources import Found, as_message, text_of, without_marks
 from groundrail.serve.upstream import Reply, Upstream
@@ -59,6 +59,18 @@ class Writer(Protocol):
         ...
 
 
+def question_in(messages: Sequence[Message], markers: tuple[str, str]) -> str:
+    """What the last user message asks, without the sources in it; empty where there is none."""
+    message = next((message for message in reversed(messages) if message.role == "user"), None)
+    if message is None:
+        return ""
+    if isinstance(message.content, list):
+        asking = [part for part in message.content if not part.get("source")]
+        message = message.model_copy(update={"content": asking})
+    before, opened, rest = text_of(message).partition(markers[0])
+    return f"{before} {rest.rpartition(markers[1])[2]}" if opened else before
+
+
 class UpstreamWriter:
     """Answers of an OpenAI-compatible server."""
 
@@ -78,7 +90,8 @@ class UpstreamWriter:
         usage = not asked.stream or (asked.stream_options is not None and asked.stream_options.include_usage)
         if usage:
             fields["stream_options"] = {**(body.get("stream_options") or {}), "include_usage": True}
-        return UpstreamAnswer(self.upstream, {**fields, "messages": messages}, headers, self.settings.max_answer)
+        fields["messages"], prompt = messages, question_in(asked.messages, self.settings.markers)
+        return UpstreamAnswer(self.upstream, fields, prompt, headers, self.settings.max_answer)
 
     async def models(self, headers: Mapping[str, str]) -> Any:
         """The upstream's own list."""
@@ -92,10 +105,11 @@ class UpstreamWriter:
 class UpstreamAnswer:
     """An answer, and the generator that a guard reads it from: after a refusal the upstream is asked to go on."""
 
-    prompt = ""
-
-    def __init__(self, upstream: Upstream, body: Mapping[str, Any], headers: Mapping[str, str], longest: int) -> None:
+    def __init__(
+        self, upstream: Upstream, body: Mapping[str, Any], prompt: str, headers: Mapping[str, str], longest: int
+    ) -> None:
         self.generator: Generator = self
+        self.prompt = prompt
         self.model = str(body["model"])
         self.finish_reason: str | None = None
         self.calls: list[dict[str, Any]] = []

@@ -33,11 +33,11 @@ class Check:
         documents = named(asked.source if isinstance(asked.source, list) else [asked.source])
         most = self.settings.request_timeout
         if not asked.stream:
-            work = checked(self.guard, asked.answer, documents, self.observer)
+            work = checked(self.guard, asked.answer, documents, asked.question, self.observer)
             result = await unless_disconnected(request, work, most)
             return json_response(result.model_dump(mode="json"))
         written = GuardedAnswer(
-            lambda: _read_aloud(self.guard, asked.answer, documents),
+            lambda: _read_aloud(self.guard, asked.answer, documents, asked.question),
             self.observer,
             endpoint="check",
             time_limit=most,
@@ -57,11 +57,13 @@ class Check:
             yield event(error.body)
 
 
-async def checked(guard: Guard, answer: str, documents: tuple[Document, ...], observer: Observer) -> GuardResult:
+async def checked(
+    guard: Guard, answer: str, documents: tuple[Document, ...], question: str, observer: Observer
+) -> GuardResult:
     """The answer's result, every claim in one call. Raises: ProtocolError."""
     with observer.answer("check") as seen:
         try:
-            result = await guard.acheck(answer, documents)
+            result = await guard.acheck(answer, documents, question)
         except UnsupportedError as error:
             raise ProtocolError(422, "a sentence is not supported by the source", code="unsupported") from error
         except GroundrailError as error:
@@ -71,8 +73,8 @@ async def checked(guard: Guard, answer: str, documents: tuple[Document, ...], ob
         return result
 
 
-async def _read_aloud(guard: Guard, answer: str, documents: tuple[Document, ...]) -> AsyncGuardedStream:
+async def _read_aloud(guard: Guard, answer: str, documents: tuple[Document, ...], question: str) -> AsyncGuardedStream:
     """The answer as if it were being written, so that every sentence is told of as soon as it is judged."""
     reading = guard.with_generator(lambda prompt: answer)
     reading.policy = guard.policy.replacing(stop=stop_after_attempt(1))
-    return await reading.astream("", documents)
+    return await reading.astream(question, documents)

@@ -2,7 +2,8 @@
 
 LiteLLM tells of the request (`input_type` "request") and then of the answer ("response"), which comes without the
 conversation. So the source is taken from the request's messages, by the rules of `groundrail.serve.sources`, and kept
-for the answer with the same `litellm_call_id`; or it comes with the answer, as `documents` in the parameters.
+for the answer with the same `litellm_call_id`; or it comes with the answer, as `documents` in the parameters. The
+question is the last user message.
 """
 
 import time
@@ -14,6 +15,7 @@ from starlette.responses import Response
 
 from groundrail.guard import Guard
 from groundrail.sentences import Stream, is_finished
+from groundrail.serve.answers import question_in
 from groundrail.serve.check import checked
 from groundrail.serve.details import why
 from groundrail.serve.errors import ProtocolError, json_response
@@ -37,14 +39,14 @@ class LiteLLMGuardrail:
     async def __call__(self, request: Request) -> Response:
         asked = parsed(GuardrailRequest, await read_json(request, self.settings))
         found = self._source(asked)
+        question = question_in(asked.structured_messages or [], self.settings.markers)
         if asked.input_type == "request":
             if asked.litellm_call_id:
-                self.kept.put(asked.litellm_call_id, found.documents)
+                self.kept.put(asked.litellm_call_id, found.documents, question)
             return json_response({"action": "NONE"})
-        documents = found.documents
-        if found.place == "none" and asked.litellm_call_id:
-            documents = self.kept.get(asked.litellm_call_id)
-        work = self._judged(asked.texts or [], documents)
+        kept_documents, kept_question = self.kept.get(asked.litellm_call_id or "")
+        documents = kept_documents if found.place == "none" else found.documents
+        work = self._judged(asked.texts or [], documents, question or kept_question)
         return await unless_disconnected(request, work, self.settings.request_timeout)
 
     def _source(self, asked: GuardrailRequest) -> Found:
@@ -56,12 +58,12 @@ class LiteLLMGuardrail:
             raise ProtocolError(400, f"additional_provider_specific_params.documents: {wrong}") from None
         return find_source(asked.structured_messages or [], documents, self.settings.markers)
 
-    async def _judged(self, texts: list[str], documents: tuple[Document, ...]) -> Response:
+    async def _judged(self, texts: list[str], documents: tuple[Document, ...], question: str) -> Response:
         released: list[str] = []
         held_back: list[int] = []
         reasons: list[str] = []
         for text in texts:
-            result = await checked(self.guard, text, documents, self.observer)
+            result = await checked(self.guard, text, documents, question, self.observer)
             released.append(result.text)
             held_back.append(_unsettled(text, result.text))
             reasons += [f"{s.verdict}: {why(s)}" for s in result.sentences if not s.released]
@@ -82,25 +84,25 @@ def _unsettled(text: str, released: str) -> int:
 
 
 class _Kept:
-    """Sources by call, for a while: the oldest go first, and what they take together is bounded."""
+    """Sources and questions by call, for a while: the oldest go first, and what they take together is bounded."""
 
     def __init__(self, seconds: float, characters: int = 64 * 1024 * 1024) -> None:
         self._seconds, self._room = seconds, characters
-        self._sources: OrderedDict[str, tuple[float, int, tuple[Document, ...]]] = OrderedDict()
+        self._sources: OrderedDict[str, tuple[float, int, tuple[Document, ...], str]] = OrderedDict()
         self._size = 0
 
-    def put(self, call: str, documents: tuple[Document, ...]) -> None:
+    def put(self, call: str, documents: tuple[Document, ...], question: str) -> None:
         self._drop(call)
-        size = 1000 + sum(len(document.text) for document in documents)
-        self._sources[call] = (time.monotonic() + self._seconds, size, documents)
+        size = 1000 + len(question) + sum(len(document.text) for document in documents)
+        self._sources[call] = (time.monotonic() + self._seconds, size, documents, question)
         self._size += size
         while self._sources and (self._size > self._room or next(iter(self._sources.values()))[0] < time.monotonic()):
             self._drop(next(iter(self._sources)))
 
-    def get(self, call: str) -> tuple[Document, ...]:
-        """The source, none where it is not known (any more)."""
-        until, _, documents = self._sources.get(call, (0.0, 0, ()))
-        return documents if until >= time.monotonic() else ()
+    def get(self, call: str) -> tuple[tuple[Document, ...], str]:
+        """The source and the question, none where they are not known (any more)."""
+        until, _, documents, question = self._sources.get(call, (0.0, 0, (), ""))
+        return (documents, question) if until >= time.monotonic() else ((), "")
 
     def _drop(self, call: str) -> None:
         if call in self._sources:

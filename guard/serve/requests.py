@@ -58,11 +58,12 @@ class ChatRequest(_Open):
 
 
 class CheckRequest(BaseModel):
-    """An answer that is already written, and what it must be supported by."""
+    """An answer that is already written, what it must be supported by, and the question that it answers, if any."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     answer: str
+    question: str = ""
     source: str | SourceDocument | list[str | SourceDocument]
     stream: bool = False
 

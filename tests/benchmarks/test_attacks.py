@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from attacks import Believing, chosen, released, sources
-from tricks import FACTS, TRICKS
+from attacks import Believing, chosen, released, rows, slipped, sources, table, tricked
+from tricks import FACTS, SLIPS, TRICKS
 
 from groundrail import Guard, Verdict
 
@@ -20,6 +20,31 @@ def test_the_table_is_wide_enough(texts: dict[str, str]) -> None:
     for fact in FACTS:
         assert fact.detail in fact.true
         assert fact.false != fact.true
+    assert len({slip.name for slip in SLIPS}) == len(SLIPS) >= 12
+    for slip in SLIPS:
+        assert len({source for source, _ in slip.pairs}) == len(slip.pairs) >= 3
+        assert all(false not in source for source, false in slip.pairs)
+
+
+def test_every_slip_and_every_trick_has_a_row_with_its_own_count() -> None:
+    subjects = {"all": Guard(scorer=Believing()), "none": Guard(scorer=Believing(0.0))}
+    facts = chosen(1, 1)
+    lines = table(subjects, facts, documents=2)
+    assert f"| {SLIPS[0].name} | pairs | 2 of 2 | 0 of 2 |" in lines
+    assert "| none (the false sentence itself) | meaning | 1 of 1 | 0 of 1 |" in lines
+    assert len(lines) == 3 + len(SLIPS) + len(TRICKS)
+    cases = 2 * len(SLIPS) + len(TRICKS)
+    assert lines[-1].endswith(f"of {cases} | 0 of {cases} |")
+    assert sum(len(cases) for _, _, cases in rows(FACTS, None)) == len(TRICKS) * len(FACTS) + sum(
+        len(slip.pairs) for slip in SLIPS
+    )
+
+
+@pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip.name)
+def test_a_slip_is_left_to_the_judge(slip: Any) -> None:
+    for case in slipped(slip):
+        assert released(Guard(scorer=Believing()), case)
+        assert not released(Guard(scorer=Believing(0.0)), case)
 
 
 def test_a_part_of_the_facts_is_of_the_first_documents() -> None:
@@ -32,15 +57,15 @@ def test_a_part_of_the_facts_is_of_the_first_documents() -> None:
 @pytest.mark.parametrize("trick", [trick for trick in TRICKS if trick.form], ids=lambda trick: trick.name)
 def test_a_judge_that_believes_everything_lets_no_trick_of_form_out(trick: Any, texts: dict[str, str]) -> None:
     gullible = Guard(scorer=Believing())
-    for fact in FACTS:
-        assert not released(gullible, trick, fact, texts[fact.document]), trick.answer(fact)
+    for case in tricked(trick, FACTS, texts):
+        assert not released(gullible, case), case.answer
 
 
 @pytest.mark.parametrize("trick", [trick for trick in TRICKS if not trick.form], ids=lambda trick: trick.name)
 def test_a_judge_that_believes_nothing_lets_nothing_out(trick: Any, texts: dict[str, str]) -> None:
     strict = Guard(scorer=Believing(0.0))
-    for fact in FACTS:
-        assert not released(strict, trick, fact, texts[fact.document]), trick.answer(fact)
+    for case in tricked(trick, FACTS, texts):
+        assert not released(strict, case), case.answer
 
 
 @pytest.mark.parametrize(

@@ -50,6 +50,13 @@ def test_only_what_was_released_enters_the_history() -> None:
     assert [turn.reply for turn in subject.turns] == [TRUE, "Pets are not allowed."]
 
 
+def test_an_answer_to_no_question_is_not_judged_after_the_question_of_an_earlier_turn() -> None:
+    sure = FakeEntailment(lambda premise, claim: float(claim == "Is smoking allowed? No."))
+    subject = chat(Model(*["No."] * 9), entailment=sure)
+    assert subject.ask("Is smoking allowed?").reply == "No."
+    assert subject.ask("Tell me whether pets are allowed.").abstained
+
+
 def test_a_turn_with_an_unsupported_sentence_is_written_anew() -> None:
     model = Model(TRUE + FALSE, TRUE + "Pets are not allowed.")
     turn = chat(model).ask("?")

@@ -88,8 +88,7 @@ def test_what_could_carry_a_fact_is_a_claim(text: str) -> None:
         ("- The rent is due. ", "The rent is due."),
         ("1. The rent is due.", "The rent is due."),
         ("## The **rent** is due", "The rent is due"),
-        ("The rent is 900 euros [1].", "The rent is 900 euros."),
-        ("The rent is 900 euros[1] and the deposit 50 [2][3].", "The rent is 900 euros and the deposit 50."),
+        ("- The rent is 900 euros [1].", "The rent is 900 euros [1]."),
         ("The deposit is [900] months.", "The deposit is [900] months."),
         ("The deposit is [12] months.", "The deposit is [12] months."),
         ("The deposit is [12].", "The deposit is [12]."),
@@ -144,7 +143,8 @@ _QUESTION = "How long is the lease?"
         "Yes.", "No.", "No, never.", "Both.", "Neither.", "All of them.", "Until Friday.", "Two years.", "950 euros.",
         "Yes, it is.", "They do.", "Of course not.", "Absolutely.", "In March 2025.", "Anna.", "The landlord.",
         "By bank transfer.", "Only on Sundays.", "Not at all.", "Correct.", "**Yes**", "- Never", "Three.", "That is right.",
-        "No, they can't.", "Twelve months.", "28 February 2026.", "To the landlord.", "Every month.", "Not allowed.", "1,450",
+        "Same as above.", "As agreed.", "As stated above.", "When asked.", "Within fourteen days after moving out.",
+        "After the third reminder only.", "No, they can't.", "Twelve months.", "28 February 2026.", "To the landlord.", "Every month.", "Not allowed.", "1,450",
     ],
 )  # fmt: skip
 def test_a_bare_answer_is_checked_with_its_question_or_not_at_all(answer: str) -> None:
@@ -167,6 +167,11 @@ def test_a_bare_answer_is_checked_with_its_question_or_not_at_all(answer: str) -
         "Tenants pay rent.",
         "The lease ends in May.",
         "Anna signed.",
+        "In winter it is not allowed.",
+        "In 2024 it rose.",
+        "Before cleaning, unplug the machine.",
+        "In an emergency call 112.",
+        "In summer tenants agreed to pay.",
     ],
 )
 def test_a_statement_needs_no_question(claim: str) -> None:
@@ -193,6 +198,15 @@ def test_a_yes_before_a_statement_is_checked_with_its_question_where_there_is_on
         ("The conversation so far:\nUser: Who?\nAssistant: Anna.\n\nUser: How long is it?", "How long is it?"),
         ("Are cats allowed? And dogs?", "Are cats allowed? And dogs?"),
         ("How long is it? Answer in one word.", "How long is it?"),
+        ("How long is it?\nAnswer briefly, only from the document.\n\nThank you!", "How long is it?"),
+        ("Question: How long is it?\nAnswer:", "How long is it?"),
+        ("User: How long is it?\nAssistant:", "How long is it?"),
+        ("FAQ: is cash accepted?", "FAQ: is cash accepted?"),
+        ("Is smoking allowed? Tell me whether pets are.", ""),
+        ("Is smoking allowed? Answer whether pets are.", ""),
+        ("Is smoking allowed? It is not.\n\nDescribe the rules on pets.", ""),
+        ("User: Is smoking allowed?\nAssistant: No.\n\nUser: Answer briefly.", ""),
+        ("User: Is smoking allowed?\nUser: Are pets?", "Are pets?"),
     ],
 )
 def test_the_question_of_a_prompt(prompt: str, question: str) -> None:
@@ -242,3 +256,22 @@ def test_phrases_that_answer_a_question_are_judged_with_it(phrase: str) -> None:
 )
 def test_what_only_leads_to_an_answer_claims_nothing(phrase: str) -> None:
     assert claim_of(phrase, "", "Is the notice period long or short?") is None
+
+
+@pytest.mark.parametrize("sign", ["+", "-", "\u2212", "**+**", "++", "=", "\U0001f389", "\U0001f389 \U0001f389\n"])
+def test_a_sign_that_can_answer_is_judged_with_its_question(sign: str) -> None:
+    question = "Is the result positive or negative?"
+    seen = sign.strip("*\n")
+    assert claim_of(sign, "", question) == f"{question} {seen}" == claim_of(sign, f"{question} ")
+    assert sign == "\u2212" or claim_of(sign) is None
+
+
+def test_a_footnote_mark_makes_no_answer_a_statement() -> None:
+    assert claim_of("Yes [1].", "", _QUESTION) == f"{_QUESTION} Yes [1]."
+    with pytest.raises(UncheckableError, match="no question"):
+        claim_of("Yes [1].")
+
+
+@pytest.mark.parametrize("rule", ["---", "- - -", "===", "| - | :-: |", "+---+---+", "", " \n", "]", "\u2022", "**"])
+def test_rules_and_brackets_claim_nothing_after_a_question(rule: str) -> None:
+    assert claim_of(rule, "", "Is the result positive or negative?") is None

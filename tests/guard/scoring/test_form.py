@@ -98,6 +98,15 @@ STRANGE = [
     "Pay the rent at 10.1.2.3/pay.",
     "Pay the rent to @evil.",
     "Pay the rent at javascript:alert(1).",
+    "Pay the rent at vbscript:msgbox.",
+    "Pay the rent at evil.finance.",
+    "Pay the rent at my.evil.museum today.",
+    "Pay the rent at EVIL.DE.",
+    "Pay the rent at EVIL.FINANCE.",
+    "The rent is 950 euros [2].",
+    "Cash is accepted until March [7].",
+    "Cash is accepted [0].",
+    "Cash is accepted [1][3].",
 ]
 
 
@@ -120,6 +129,8 @@ def test_what_the_source_writes_in_the_same_way_is_judged(sentence: str) -> None
         "It costs 10% to 20% or/and 5/6 *of* it (see the rent).",
         "The café of Müller in Łódź, naïve as ever, isn’t open!",
         "He said: no.",
+        "It is paid.The rent, e.g. 950, i.e. all of it, is due at 9 a.m. or 10.30 p.m.",
+        "The U.S.A. and a Ph.D. cost 1.450 or 3.5kg... or more…and so on, etc.",
         "It is 5 × 3, ×2, 4 m × 2 m and √2 at 10:30:45 in {a, b} or [-5, 5].",
         "CO₂, H₂O and B₁₂ at 10⁻³ m.",
     ],
@@ -128,6 +139,28 @@ def test_plain_prose_is_judged_as_it_is(sentence: str) -> None:
     assert judged(sentence) == {sentence.replace("*", "")}
     assert not list(disguises(sentence))
     assert not links(sentence)
+
+
+@pytest.mark.parametrize("name", ["Node.js", "file.txt", "README.md", "os.path.join", "Booking.com", "AB.TXT"])
+def test_names_with_dots_are_judged_where_the_source_holds_them(name: str) -> None:
+    assert judged(f"Cash is paid in {name.lower()} now.", f"Cash is paid with `{name}`.")
+    assert not judged(f"Cash is paid in {name.lower()} now.")
+
+
+@pytest.mark.parametrize(
+    ("marks", "documents"),
+    [("[1]", 1), ("[^1]", 1), ("[2]", 2), ("[1][12]", 12)],
+)
+def test_marks_of_documents_that_there_are_say_nothing(marks: str, documents: int) -> None:
+    judge = Noting()
+    guard = Guard(scorer=NearestScorer(judge))
+    sentence = f"Cash is accepted {marks}."
+    texts = [f"{SOURCE} {number}" for number in range(documents)]
+    guard.check(sentence, texts)
+    assert set(judge.claims) == {"Cash is accepted."}
+    judge.claims.clear()
+    guard.check(sentence, texts[1:])
+    assert not judge.claims
 
 
 def test_words_of_another_script_are_judged_where_they_are_most() -> None:

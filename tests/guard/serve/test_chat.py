@@ -14,6 +14,7 @@ from tenacity import stop_after_attempt
 from tests.guard.serve.conftest import FALSE, KEY, SOURCE, TRUE, Client, Handler, Serve, Upstream, asking, writing
 
 from groundrail import Policy
+from groundrail.testing import FakeEntailment
 
 ONCE = Policy(stop=stop_after_attempt(1))
 
@@ -407,3 +408,27 @@ def test_documents_are_forwarded_or_dropped_if_asked(
 
 def test_models_are_the_upstreams(serve: Serve, client: Client) -> None:
     assert [model.id for model in client(serve()).models.list()] == ["scripted"]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "Are pets allowed?",
+        f"<source>{SOURCE}</source> Are pets allowed?",
+        f"Are pets allowed? <source>{SOURCE} Is smoking allowed?</source>",
+        [
+            {"type": "text", "text": "Are pets allowed?"},
+            {"type": "text", "text": "Is smoking allowed?", "source": True},
+        ],
+    ],
+)
+def test_a_bare_answer_is_judged_with_what_the_last_user_message_asks(
+    serve: Serve, http: httpx.Client, upstream: Upstream, judge: FakeEntailment, content: Any
+) -> None:
+    judge.judge = lambda premise, claim: float(claim == "Are pets allowed? No.")
+    upstream.usual = writing("No.")
+    address = serve(policy=ONCE) + "/v1/chat/completions"
+    earlier = [{"role": "user", "content": "Is smoking allowed?"}, {"role": "assistant", "content": "No."}]
+    for asked, reply in ((content, "No."), ("Tell me about pets.", "")):
+        body = asking(messages=[*earlier, {"role": "user", "content": asked}])
+        assert (http.post(address, json=body).json()["choices"][0]["message"]["content"] or "") == reply

@@ -72,3 +72,21 @@ def test_a_server_without_an_upstream_checks_only(serve: Serve, http: httpx.Clie
     assert refused.status_code == 501
     assert "--upstream" in refused.json()["error"]["message"]
     assert http.get(address + "/v1/models").json()["data"] == []
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_bare_answer_is_checked_with_the_question_that_comes_with_it(
+    serve: Serve, http: httpx.Client, judge: FakeEntailment, stream: bool
+) -> None:
+    judge.judge = lambda premise, claim: float(claim == "Are pets allowed? No.")
+    address = serve() + "/v1/check"
+
+    def released(**question: str) -> bool:
+        body = {"answer": "No.", "source": SOURCE, "stream": stream, **question}
+        lines = http.post(address, json=body).text.replace("data: [DONE]", "").split("data: ")
+        last = json.loads(lines[-1])
+        return bool(last.get("result", last)["text"])
+
+    assert released(question="Are pets allowed?")
+    assert not released()
+    assert not released(question="Is smoking allowed?")

@@ -6,6 +6,7 @@ import httpx
 from tests.guard.serve.conftest import FALSE, SOURCE, TRUE, Serve
 
 from groundrail.serve.litellm import _Kept
+from groundrail.testing import FakeEntailment
 from groundrail.types import Document
 
 PATH = "/beta/litellm_basic_guardrail_api"
@@ -115,9 +116,21 @@ def test_litellms_key_header_opens_the_server(serve: Serve, http: httpx.Client) 
 def test_what_is_kept_is_bounded() -> None:
     kept = _Kept(seconds=60, characters=10_000)
     for number in range(100):
-        kept.put(f"call-{number}", (Document(text="x" * 3000),))
-    known = [number for number in range(100) if kept.get(f"call-{number}")]
+        kept.put(f"call-{number}", (Document(text="x" * 3000),), "How much?")
+    known = [number for number in range(100) if kept.get(f"call-{number}") != ((), "")]
     assert known == [98, 99]
     expired = _Kept(seconds=-1)
-    expired.put("call", (Document(text="x"),))
-    assert expired.get("call") == ()
+    expired.put("call", (Document(text="x"),), "How much?")
+    assert expired.get("call") == ((), "")
+
+
+def test_a_bare_answer_is_judged_with_the_question_of_its_call(
+    serve: Serve, http: httpx.Client, judge: FakeEntailment
+) -> None:
+    judge.judge = lambda premise, claim: float(claim == "Are pets allowed? No.")
+    address = serve() + PATH
+    for call, question in (("a", "Are pets allowed?"), ("b", "Is smoking allowed?")):
+        messages = [{"role": "user", "content": f"<source>{SOURCE}</source> {question}"}]
+        http.post(address, json=telling("request", "?", call=call, structured_messages=messages))
+    assert http.post(address, json=telling("response", "No.", call="a")).json()["action"] == "NONE"
+    assert http.post(address, json=telling("response", "No.", call="b")).json()["action"] == "BLOCKED"
