@@ -1,6 +1,6 @@
 # groundrail serve on the CPU, the built-in judge inside: nothing is fetched when it runs.
 #   docker build -t groundrail .
-#   docker run -p 8080:8080 groundrail --upstream http://host.docker.internal:8000/v1
+#   docker run -p 8080:8080 --add-host=host.docker.internal:host-gateway groundrail --upstream http://host.docker.internal:8000/v1
 FROM python:3.11-slim AS build
 WORKDIR /build
 RUN python -m venv /opt/groundrail

@@ -34,7 +34,7 @@ class FewRows(TorchFunctionMode):
 
 
 def few_rows(ids: Tensor) -> AbstractContextManager[object]:
-    """What to run a model's pass over the tokens `ids` in: `FewRows` where it can help, else nothing."""
+    """What to run a model's pass over the tokens `ids`, (rows, tokens), in: `FewRows` where it can help, else nothing."""
     few = ids.device.type == "cpu" and 1 < ids.numel() <= MOST
     return FewRows() if few and turning_pays(ids.numel(), torch.get_num_threads()) else nullcontext()
 

@@ -36,7 +36,9 @@ class GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         self._fill(keys, values)
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-        """Append the states of new tokens; all states, as views."""
+        """Append the states of new tokens, (rows, heads, new tokens, size); all states, (rows, heads, tokens, size), as
+        views.
+        """
         start = self.keys.shape[-2]
         end = start + key_states.shape[-2]
         if not self._can_take(end):

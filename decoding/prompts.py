@@ -126,7 +126,7 @@ def require_one_each(different: Tensor, ungrounded: Prompt, rows: Tensor) -> Non
 
 
 def rows_for(ungrounded: Prompt, n: int) -> Tensor:
-    """Ungrounded row of each of `n` rows being generated, in the order in which `generate` expands a batch.
+    """Ungrounded row of each of `n` rows being generated, shape (n,), in the order in which `generate` expands a batch.
 
     `InputError` if there is no whole number of them for every ungrounded row.
     """

@@ -88,6 +88,7 @@ class Answer:
         )
 
     def failed(self, sentence: Sentence, verdict: Verdict, reason: str, seconds: float = 0.0) -> CheckedSentence:
+        """The sentence with a verdict that no score led to, and why."""
         return CheckedSentence(
             text=sentence.text,
             start=sentence.start,
@@ -108,7 +109,11 @@ class Answer:
         )
 
     def settle(self, checked: CheckedSentence, earlier: Sequence[Attempt] = ()) -> CheckedSentence:
-        """Decide on release under the policy and write it down."""
+        """Decide on release under the policy and write it down.
+
+        Raises: UnsupportedError under the fallback "raise"; what a callable fallback raises, and InputError where it
+        returns no text.
+        """
         released = self.policy.releases(checked.verdict)
         attempts = (*earlier, self.attempt(checked if released else self.kept(checked)))
         checked = checked.model_copy(
@@ -153,6 +158,7 @@ class Answer:
         return checked
 
     def result(self) -> GuardResult:
+        """What is known so far."""
         return GuardResult(
             text="".join(sentence.released_text for sentence in self.sentences),
             answer="".join(sentence.text for sentence in self.sentences),

@@ -80,6 +80,8 @@ class ChatGuard:
     prompt: makes the generator's prompt of the turns so far and the message.
 
     Where nothing of an answer is released, the reply is the policy's `abstention`.
+
+    Raises: InputError for a guard without generator.
     """
 
     def __init__(

@@ -100,7 +100,7 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("--alpha", type=float, default=0.0, help="PMI-addition steering, 0 for none")
     ask.set_defaults(run=_ask)
 
-    demo = commands.add_parser("demo", help="see a small model's answers checked against three documents")
+    demo = commands.add_parser("demo", help="see a small model's answers checked against two documents")
     demo.add_argument("--web", action="store_true", help="in a browser, on a page to try your own texts on")
     demo.set_defaults(run=_demo)
     _add_score(commands)
@@ -201,7 +201,7 @@ def _score(options: argparse.Namespace) -> int:
     told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(tally.verdicts.items())) or "none"
     again = f" ({tally.retried} that were errors before were tried again)" if tally.retried else ""
     print(f"{tally.verdicts.total()} rows in {options.out}: {told}{again}")
-    return SUPPORTED if set(tally.verdicts) <= {"supported"} else UNSUPPORTED
+    return SUPPORTED if set(tally.verdicts) <= {"supported", "no_claim"} else UNSUPPORTED
 
 
 def _demo(options: argparse.Namespace) -> int:

@@ -1,7 +1,7 @@
-"""`groundrail demo`: a small real model answers questions on three documents, every sentence checked.
+"""`groundrail demo`: a small real model answers questions on two documents, every sentence checked.
 
 Ends with a report page in the current folder, the answers beside the documents.
-The documents are those of `examples/documents`, which the package carries as `groundrail.documents`.
+The documents are among those of `examples/documents`, which the package carries as `groundrail.documents`.
 """
 
 from importlib.resources import files

@@ -130,17 +130,22 @@ class Guard:
         """Like `generate`, but iterable: yields released text as soon as its verdict is known.
 
         Models are loaded here, before any deadline runs; the generator is asked for nothing before the first text is.
+
+        Raises: InputError here, what else `generate` raises while it is read; what loading a model raises.
         """
         documents = as_documents(source)
         writing = self._writing(prompt, documents)
         return GuardedStream(drive(*self._generation(documents, prompt), writing), writing)
 
     def pushed(self, source: Source, prompt: str = "") -> PushedAnswer:
-        """Check an answer that someone else writes and hands over piece by piece."""
+        """Check an answer that someone else writes and hands over piece by piece.
+
+        Raises: InputError for a source that is none; what loading a model raises.
+        """
         return PushedAnswer(*self._generation(as_documents(source), prompt))
 
     async def acheck(self, answer: str, source: Source, prompt: str = "") -> GuardResult:
-        """`check` without blocking the event loop."""
+        """`check` without blocking the event loop. Raises: what `check` raises."""
         steps, reading = await self._calls.awithin(None, self._check_steps, answer, source, prompt)
         stream = AsyncGuardedStream(adrive(steps, reading, None), None)
         async for _ in stream.sentences():
@@ -148,14 +153,17 @@ class Guard:
         return stream.result
 
     async def agenerate(self, prompt: str, source: Source) -> GuardResult:
-        """`generate` without blocking the event loop."""
+        """`generate` without blocking the event loop. Raises: what `generate` raises."""
         async with await self.astream(prompt, source) as stream:
             async for _ in stream:
                 pass
             return stream.result
 
     async def astream(self, prompt: str, source: Source) -> "AsyncGuardedStream":
-        """`stream` without blocking the event loop: `async for text in await guard.astream(...)`."""
+        """`stream` without blocking the event loop: `async for text in await guard.astream(...)`.
+
+        Raises: what `stream` raises.
+        """
         documents = as_documents(source)
         writing = self._writing(prompt, documents)
         generation = await self._calls.awithin(None, self._generation, documents, prompt)

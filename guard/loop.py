@@ -52,7 +52,11 @@ def guarded_generation(
     claim_of: ClaimOf = claim_of,
     prompt: str = "",
 ) -> Steps:
-    """Check an answer while it is written: a sentence is judged, then released, retried or replaced."""
+    """Check an answer while it is written: a sentence is judged, then released, retried or replaced.
+
+    Raises: InputError for a wrong call; under the fallback "raise" UnsupportedError for a sentence, GenerationError
+    where the generator failed; what a fallback or a stop of the policy raises.
+    """
     answer = Answer(documents, policy, threshold, claim_of, prompt)
     stream = Stream(policy.longest_sentence)
     ready: deque[Sentence] = deque()

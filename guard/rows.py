@@ -1,16 +1,23 @@
 """Rows of a corpus, each a claim with its source, scored into flat rows that any table can hold.
 
-One bad row is an ERROR row and costs the others nothing. Where rows come from, and how many machines share them,
-belongs to `groundrail.corpus` and `groundrail.integrations.ray`.
+A claim is read as the guard reads an answer, so that both give it the same verdict. One bad row is an ERROR row and
+costs the others nothing. Where rows come from, and how many machines share them, belongs to `groundrail.corpus` and
+`groundrail.integrations.ray`.
 """
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from groundrail.errors import GroundrailError
-from groundrail.scoring.base import Reader, Score, Scorer
-from groundrail.types import Verdict
+from groundrail.claims import claim_of
+from groundrail.deadline import Calls
+from groundrail.english.visible import is_blank
+from groundrail.errors import GroundrailError, UncheckableError
+from groundrail.reading import Reading
+from groundrail.scoring.base import Score, Scorer
+from groundrail.sentences import split
+from groundrail.steps import Judge
+from groundrail.types import Verdict, as_documents
 
 Row: TypeAlias = dict[str, Any]
 
@@ -21,8 +28,9 @@ COLUMNS = ("id", "verdict", "score", "exact", "document_id", "start", "end", "ci
 def scored_rows(scorer: Scorer, rows: Sequence[Mapping[str, Any]], threshold: float | None = None) -> list[Row]:
     """One row of `COLUMNS` for each row with `id`, `claim` and `source` (text, or a list of texts), in order.
 
-    Neighbours with the same source are scored together, the source read once. Scores are decisions at `threshold`
-    (the scorer's own for None), so that those of supported rows may be lower bounds.
+    Neighbours with the same source are scored together, the source read once. A claim of several sentences is as good
+    as the worst of them, one that says nothing to check is NO_CLAIM. Scores are decisions at `threshold` (the scorer's
+    own for None), so that those of supported rows may be lower bounds.
     """
     limit = scorer.threshold if threshold is None else threshold
     found: list[Row] = []
@@ -35,33 +43,54 @@ def _scored(scorer: Scorer, group: Sequence[Mapping[str, Any]], threshold: float
     good = [row for row in group if _fault(row) is None]
     scores: dict[int, Row] = {}
     if good:
-        try:
-            reader = scorer.read(good[0]["source"])
-        except Exception as error:  # whatever a scorer throws, these rows were not scored, and others may be
-            scores = {id(row): _failed(row, _told(error)) for row in good}
-        else:
-            scores = dict(zip(map(id, good), _decided(reader, good, threshold), strict=True))
+        reading = Reading(scorer, as_documents(good[0]["source"]), Calls())
+        scores = dict(zip(map(id, good), _decided(reading, good, threshold), strict=True))
     return [scores.get(id(row)) or _failed(row, str(_fault(row))) for row in group]
 
 
-def _decided(reader: Reader, rows: Sequence[Mapping[str, Any]], threshold: float) -> list[Row]:
-    """All claims in one call; each alone where that fails, so that only what is wrong is lost."""
+def _decided(reading: Reading, rows: Sequence[Mapping[str, Any]], threshold: float) -> list[Row]:
+    """All claims in one call; each row alone where that fails, so that only what is wrong is lost."""
+    parts = [_parts(row["claim"]) for row in rows]
+    asked = [part for each in parts for part in each if isinstance(part, str)]
     try:
-        scores = reader.decide([row["claim"] for row in rows], threshold)
-    except Exception as error:  # as above
+        scores = dict(zip(asked, reading.do(Judge(asked, None, threshold)), strict=True))
+    except Exception as error:  # whatever a scorer throws, these rows were not scored, and others may be
         if len(rows) == 1:
             return [_failed(rows[0], _told(error))]
-        return [found for row in rows for found in _decided(reader, [row], threshold)]
-    return [_row(row, score, threshold) for row, score in zip(rows, scores, strict=True)]
+        return [found for row in rows for found in _decided(reading, [row], threshold)]
+    return [
+        _row(row, [scores[part] if isinstance(part, str) else part for part in each], threshold)
+        for row, each in zip(rows, parts, strict=True)
+    ]
 
 
-def _row(row: Mapping[str, Any], score: Score, threshold: float) -> Row:
-    if not math.isfinite(score.value):
-        return _failed(row, f"the model gave no score ({score.value})")
+def _parts(text: str) -> list[str | Score]:
+    """What the sentences of a claim say: each as it is judged, or the refusal of one that cannot be."""
+    parts: list[str | Score] = []
+    previous = ""
+    for sentence in split(text):
+        try:
+            claim = claim_of(sentence.text, previous)
+        except UncheckableError as error:
+            parts.append(Score(0.0, refusal=str(error)))
+        else:
+            parts += [] if claim is None else [claim]
+        previous = sentence.text
+    return parts
+
+
+def _row(row: Mapping[str, Any], scores: Sequence[Score], threshold: float) -> Row:
+    """The row as the worst of its scores makes it."""
+    if not scores:
+        return {**_empty(row), "verdict": str(Verdict.NO_CLAIM)}
+    unscored = [score.value for score in scores if not math.isfinite(score.value)]
+    if unscored:
+        return _failed(row, f"the model gave no score ({unscored[0]})")
+    score = min(scores, key=lambda score: (score.refusal is None, score.value))
     best = score.citations[0] if score.citations else None
     supported = score.refusal is None and score.value >= threshold
     return {
-        "id": str(row["id"]),
+        **_empty(row),
         "verdict": str(Verdict.SUPPORTED if supported else Verdict.UNSUPPORTED),
         "score": score.value,
         "exact": score.exact,
@@ -74,19 +103,22 @@ def _row(row: Mapping[str, Any], score: Score, threshold: float) -> Row:
 
 
 def _failed(row: Mapping[str, Any], reason: str) -> Row:
-    empty = dict.fromkeys(COLUMNS)
-    return {**empty, "id": str(row.get("id")), "verdict": str(Verdict.ERROR), "exact": True, "reason": reason}
+    return {**_empty(row), "verdict": str(Verdict.ERROR), "reason": reason}
+
+
+def _empty(row: Mapping[str, Any]) -> Row:
+    return {**dict.fromkeys(COLUMNS), "id": str(row.get("id")), "exact": True}
 
 
 def _fault(row: Mapping[str, Any]) -> str | None:
     """Why a row cannot be scored, None where it can."""
     claim, source = row.get("claim"), row.get("source")
-    if not isinstance(claim, str) or not claim.strip():
+    if not isinstance(claim, str) or is_blank(claim):
         return "the row has no claim"
     texts = [source] if isinstance(source, str) else source
     if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
         return "the row has no source: it is text, or a list of texts"
-    return None if any(text.strip() for text in texts) else "the row's source is blank"
+    return "the row's source is blank" if all(map(is_blank, texts)) else None
 
 
 def _told(error: Exception) -> str:

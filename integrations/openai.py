@@ -36,6 +36,9 @@ class OpenAIGenerator(Generator):
     parameters: further fields of the request, as `temperature=0.2, max_tokens=300`.
 
     The other arguments are those of `ChatCompletions`. Async code gets an async session.
+
+    Raises: InputError for an instruction without its two places, for a `base_url` that is none, or no request at a
+    time; MissingExtraError without httpx.
     """
 
     def __init__(

@@ -189,6 +189,8 @@ class LossTruncationTrainer(Trainer):
 
         losses: cross-entropy of every token, 0 where there is no target, shape (n, width).
         targets: which tokens are targets, the same shape.
+
+        Raises: InputError where the batch has no labels without the source, or others than with it.
         """
         count = targets.sum(dim=1)
         nothing = torch.full_like(losses[:, 0], torch.nan)  # no target: kept, and no part of the histogram

@@ -12,6 +12,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from groundrail.english.visible import is_blank, visible
 from groundrail.errors import GenerationError, UncheckableError
 from groundrail.evaluation.loaders import load
 from groundrail.scoring.nearest import NearestScorer
+from groundrail.scoring.overlap import OverlapScorer
 from groundrail.scoring.passages import fitted, sentences
 from groundrail.scoring.scale.chunks import Windows
 from groundrail.scoring.scale.scorer import ScaleScorer
@@ -240,6 +242,78 @@ def test_any_command_line_is_refused_in_order(arguments: list[str]) -> None:
         except SystemExit as ended:  # argparse's way out
             if ended.code not in (0, 2):
                 raise
+
+
+_SOURCE = "The rent is 950 euros. Both pay until Friday. Pets are allowed."
+_SENTENCES = st.sampled_from(
+    [*_SOURCE.split(". "), "The rent is 990 euros.", "Thanks! The rent is 950 euros.", "~~Pets~~", "Yes."]
+)
+_ANSWERS = st.just(_SOURCE) | st.lists(_SENTENCES | _UNICODE, max_size=3).map(" ".join)
+_CLAIMS = st.lists(st.tuples(_ANSWERS, st.booleans()), min_size=1, max_size=3)
+_RARE = st.integers(0, 9)
+"""An option that costs more is drawn once in ten."""
+_ENDED: Counter[int] = Counter()
+"""The exit codes of the command lines on files."""
+
+
+def _pair(premise: str, hypothesis: str, label: bool) -> dict[str, Any]:
+    """A row as `eval` and `calibrate` read it."""
+    return {"premise": premise, "hypothesis": hypothesis, "label": label}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("commands")
+
+
+@fuzzed(
+    "command lines on files",
+    200,
+    st.sampled_from(["check"] * 20 + ["score"] * 2 + ["eval", "calibrate"]),
+    _CLAIMS,
+    st.sampled_from(["", *[_SOURCE] * 5]),
+    st.sampled_from([[], ["--json"]]),
+    _RARE,
+)
+def test_any_command_on_files_ends_as_documented(
+    folder: Path, command: str, claims: list[tuple[str, bool]], source: str, options: list[str], rare: int
+) -> None:
+    answer, text, rows = folder / "answer.txt", folder / "source.txt", folder / "claims.jsonl"
+    answer.write_text(" ".join(claim for claim, _ in claims), encoding="utf-8")
+    text.write_text(source, encoding="utf-8")
+    lines = [
+        {"id": n, "source": source, "claim": claim, **_pair(source, claim, label)}
+        for n, (claim, label) in enumerate(claims)
+    ]
+    rows.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
+    page, out = folder / "page.html", folder / f"out-{_CASES['command lines on files']}"
+    arguments = {
+        "check": [answer, "--source", text, *options, *(["--html", page] if rare == 0 else [])],
+        "score": [rows, "--out", out],
+        "eval": ["--data", rows, "--scorer", "overlap", *options],
+        "calibrate": [rows, "--scorer", "overlap", "--false-release", "0.5", *options],
+    }[command]
+    shown, told = io.StringIO(), io.StringIO()
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(shown), redirect_stderr(told):
+        patch.setattr("groundrail.scoring.registry.DEFAULT", "overlap")
+        code = main([command, *map(str, arguments)])
+    _ENDED[code] += 1
+    assert code in (0, 1, 2)
+    if code == 2:
+        assert re.fullmatch(r"groundrail: [^\n]+\n", told.getvalue())
+        return
+    assert shown.getvalue().strip()
+    if command == "check":
+        result = Guard(scorer=OverlapScorer()).check(answer.read_text(encoding="utf-8"), source)
+        assert code == (0 if result.supported else 1)
+        if options:
+            assert GuardResult.model_validate_json(shown.getvalue()).text == result.text
+
+
+def test_commands_on_files_end_in_every_way() -> None:
+    if not _CASES["command lines on files"]:
+        pytest.skip("none was run")
+    assert min(_ENDED[code] for code in (0, 1, 2)) >= 10, _ENDED
 
 
 def test_the_cases_are_as_many_as_documented() -> None:

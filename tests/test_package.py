@@ -108,3 +108,9 @@ def test_versions_agree() -> None:
     assert project["version"] == groundrail.__version__
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
     assert next(heading for heading in headings if heading != "Unreleased") == groundrail.__version__
+
+
+@pytest.mark.parametrize("extra", ["cli", "corpus", "ray", "eval", "serve"])
+def test_an_extra_of_a_command_has_what_the_command_line_prints_with(extra: str) -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    assert any(needed.startswith("rich>=") for needed in project["optional-dependencies"][extra])

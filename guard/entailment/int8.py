@@ -39,6 +39,7 @@ class Int8Linear(Module):
         self.register_buffer("bias", None if layer.bias is None else layer.bias.detach().float())
 
     def forward(self, input: Tensor) -> Tensor:
+        """The product with the weights, plus the bias: (..., in) -> (..., out), float32."""
         tokens = input.reshape(-1, input.shape[-1])
         rest = tokens.index_fill(1, self.kept, 0.0)
         scale = rest.abs().amax(dim=1, keepdim=True).clamp(min=1e-8) / 127

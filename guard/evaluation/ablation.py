@@ -120,7 +120,7 @@ def ablation_table(
     steerings: Sequence[PMI | None],
     ungrounded_model: PreTrainedModel | None = None,
 ) -> list[AblationResult]:
-    """`factual_ablation` for several steerings, from one reading of the texts."""
+    """`factual_ablation` for several steerings, from one reading of the texts. Raises: what that raises."""
     if not examples:
         raise InputError("factual ablation needs at least one example")
     if ungrounded_model is not None:

@@ -104,7 +104,8 @@ def fit_calibration(labels: ArrayLike, scores: ArrayLike, method: Method = "isot
     """Fit a map to labelled scores.
 
     Isotonic regression needs some hundred labels not to follow noise; Platt's two numbers do with fewer.
-    Raises: InputError where one class is missing, or where higher scores do not mean more support.
+    Raises: InputError where one class is missing, or where higher scores do not mean more support; MissingExtraError
+    without scikit-learn.
     """
     supported, s = two_classes(labels, scores, "Calibration")
     try:

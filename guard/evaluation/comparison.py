@@ -41,6 +41,9 @@ def paired_bootstrap(
 
     InFusE's footnote 4 tests otherwise: a t-test over 100 draws of 70 % of the claims, which overlap, so that its
     p falls with the number of draws.
+
+    Raises: InputError for labels and scores that do not fit, or for no resample; MissingExtraError without
+    scikit-learn.
     """
     y, s = checked(labels, scores)
     _, o = checked(labels, others)

@@ -129,7 +129,10 @@ def average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
 
 
 def macro_f1(labels: ArrayLike, scores: ArrayLike, threshold: float) -> float:
-    """Mean of the F1 of released (score at or above `threshold`) and of blocked claims."""
+    """Mean of the F1 of released (score at or above `threshold`) and of blocked claims.
+
+    Raises: InputError for labels and scores that do not fit; MissingExtraError without scikit-learn.
+    """
     y, s = checked(labels, scores)
     return float(sklearn_metrics().f1_score(y >= 1, s >= threshold, labels=[0, 1], average="macro", zero_division=0))
 
@@ -200,6 +203,8 @@ def ece(labels: ArrayLike, scores: ArrayLike, bins: int = 10) -> float:
     SCALE's equation 1 prints the share of right predictions where this has the share supported. Beside equation 2's
     mean score that would make a claim scored 0.1 and rightly blocked an error of 0.9, so this follows the paper's text
     ("a score of 0.2 ... a 20 % probability of being 1") and the share of positives of its figure 3.
+
+    Raises: InputError for labels and scores that do not fit, for scores outside [0, 1], or for no bin.
     """
     table = [found for found in reliability(labels, scores, bins) if found.count]
     total = sum(found.count for found in table)
@@ -242,6 +247,9 @@ def bootstrap(
 
     The interval is that of percentiles; with `biased`, for a measure that resampling itself raises, such as the
     calibration error, it is mirrored at the value ("basic") and cut off at 0. Claims are taken as independent: where many share a source, the true interval is wider.
+
+    Raises: InputError for labels and scores that do not fit; MissingExtraError without scikit-learn; what `measure`
+    raises.
     """
     y, s = checked(labels, scores)
     value = measure(y, s)

@@ -12,7 +12,10 @@ from groundrail.evaluation.examples import Example
 
 
 def sample(examples: Sequence[Example], limit: int | None, seed: int) -> list[Example]:
-    """At most `limit` examples drawn by `seed`, in their order; claims of one group stay together."""
+    """At most `limit` examples drawn by `seed`, in their order; claims of one group stay together.
+
+    Raises: InputError for a limit below 1, or one that no group fits.
+    """
     if limit is None or limit >= len(examples):
         return list(examples)
     if limit < 1:

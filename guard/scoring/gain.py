@@ -39,6 +39,8 @@ class GainScorer(Scorer):
 
     `reduce`: "mean" is nats a token, so that long and short claims compare; "sum" is the whole claim's log-ratio, of
     which the difference between two sources is factual ablation's (West et al., section 3.2).
+
+    Raises: InputError for another `reduce`, or without a fast tokenizer; ModelError for a model with an encoder.
     """
 
     def __init__(

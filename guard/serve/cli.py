@@ -113,7 +113,11 @@ def _key(given: str | None, variable: str) -> str | None:
 
 
 def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
-    """The app, its judge loaded."""
+    """The app, its judge loaded.
+
+    Raises: InputError for two writers or a policy file that is none; MissingExtraError without what `--otel` needs;
+    what loading a model raises.
+    """
     from transformers.utils import logging as loading
 
     from groundrail.entailment import load

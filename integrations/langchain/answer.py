@@ -54,7 +54,7 @@ def answer(
 async def aanswer(
     guard: Guard, session: AskedSession | None, prompt: str, sources: SourceDocuments, looked_at: str
 ) -> AsyncGenerator[Event]:
-    """`answer` for an event loop."""
+    """`answer` for an event loop. Raises: what `answer` raises."""
     if session is not None:
         await session.aopen(guard.policy.nearest_deadline)
     twin = await asyncio.to_thread(_around, guard, session)

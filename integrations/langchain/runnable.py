@@ -35,12 +35,12 @@ SENTENCE_EVENT, RESULT_EVENT = "groundrail_sentence", "groundrail_result"
 class GuardedRunnable(Runnable[Any, Any]):
     """Releases what a chain, a chat model or an LLM writes, sentence by sentence, once it is supported.
 
-    A chain gets its input as it is. A model gets `template`, filled with the documents' text and the
-    prompt. Sources are the input's `documents_key`, the same key of what the chain returns, and what
-    retrievers and tools inside the chain find before its first text. A chain that returns dicts writes its
-    answer under `answer_key`.
-
-    runnable: None guards the guard's own generator.
+    runnable: None guards the guard's own generator. A chain gets its input as it is.
+    documents_key: where an input, or what a chain returns, has documents. They are sources, beside what retrievers and
+        tools inside the chain find before its first text.
+    prompt_key: where a model's input has the prompt.
+    answer_key: where a chain that returns dicts writes its answer.
+    template: what a model gets, filled with the documents' text and the prompt.
     return_result: return the `SourcedResult` instead of its text; a stream then yields it once, at the end.
 
     A call that fails before its first text raises its own exception, for `with_retry` and
@@ -49,6 +49,8 @@ class GuardedRunnable(Runnable[Any, Any]):
     that must not run twice.
 
     Every sentence is also a custom event `groundrail_sentence`, and the result `groundrail_result`.
+
+    Raises: InputError where there is nothing to guard.
     """
 
     def __init__(

@@ -2,13 +2,17 @@
 
 A block fenced as `python runnable` is run, the blocks of a page one after another in one namespace; a `text`
 block right after it is its output, but for white space at the ends of lines. `OPENAI_BASE_URL` is a small server on loopback,
-and the current folder an empty one.
+and the current folder an empty one. Of all other blocks the groundrail names that Python ones import are looked up, and the
+`groundrail` command lines of console ones are parsed.
 """
 
+import ast
 import contextlib
+import importlib
 import io
 import json
 import re
+import shlex
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +20,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+
+from groundrail.cli import _parser
 
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(
@@ -93,3 +99,45 @@ def test_a_page_runs_and_prints_what_it_says(page: Path) -> None:
 @pytest.mark.parametrize("name", ["index", "choosing", "policies", "report", "langchain", "chat", "openai"])
 def test_the_pages_that_promise_a_snippet_have_one(name: str) -> None:
     assert DOCS / f"{name}.md" in PAGES
+
+
+TEXTS = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]
+_FENCED = re.compile(r"^```(?P<kind>[^\n]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
+_ENDS_COMMAND = frozenset(["#", "&", "&&", "|"])
+
+
+def imports(code: str) -> list[tuple[str, str]]:
+    """The modules of groundrail that a block names, each with a name from it, empty for the module alone."""
+    found = []
+    for node in ast.walk(ast.parse(code)):
+        if isinstance(node, ast.ImportFrom):
+            found += [(node.module or "", alias.name) for alias in node.names]
+        elif isinstance(node, ast.Import):
+            found += [(alias.name, "") for alias in node.names]
+    return [(module, name) for module, name in found if module.partition(".")[0] == "groundrail"]
+
+
+def commands(console: str) -> list[list[str]]:
+    """The arguments of a block's `groundrail` command lines."""
+    lines = console.replace("\\\n", " ").splitlines()
+    split = [shlex.split(line) for line in lines if line.startswith("groundrail ")]
+    ends = [next((n for n, word in enumerate(words) if word in _ENDS_COMMAND), len(words)) for words in split]
+    return [words[1:end] for words, end in zip(split, ends, strict=True)]
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.stem)
+def test_what_a_page_names_exists(page: Path) -> None:
+    for match in _FENCED.finditer(page.read_text(encoding="utf-8")):
+        if match["kind"].startswith("python"):
+            for module, name in imports(match["body"]):
+                found = importlib.import_module(module)
+                assert not name or hasattr(found, name), (module, name)
+        elif match["kind"] in ("", "console"):
+            for command in commands(match["body"]):
+                assert callable(_parser().parse_args(command).run)
+
+
+def test_names_and_commands_are_found_in_the_pages() -> None:
+    blocks = [match for page in TEXTS for match in _FENCED.finditer(page.read_text(encoding="utf-8"))]
+    assert sum(len(imports(match["body"])) for match in blocks if match["kind"].startswith("python")) > 40
+    assert sum(len(commands(match["body"])) for match in blocks) > 10

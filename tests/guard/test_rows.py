@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from groundrail import Guard
 from groundrail.corpus import results, score_corpus
 from groundrail.errors import InputError, ScoringError
 from groundrail.rows import COLUMNS, scored_rows
@@ -112,3 +113,63 @@ def test_a_claim_that_is_refused_is_not_supported_whatever_its_value() -> None:
 
     (row,) = scored_rows(Refusing(), ROWS[:1])
     assert (row["verdict"], row["reason"]) == ("unsupported", "it shares no word")
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Cash is accepted.",
+        "Cash is not accepted.",
+        "Cash is ~~not~~ accepted.",
+        "Cash is <!-- not --> accepted.",
+        "Cash is **accepted**.",
+        "1. Cash is accepted.",
+        "Cash is accepted [44].",
+        "Cash is accepted 🚫.",
+        "Cash is accepted at http://evil.example/pay.",
+        "The rent is \u202e950\u202c euros.",
+        "Cash is accepted. Cash is not accepted.",
+        "Thank you! Cash is accepted.",
+        "Thank you!",
+        "Yes.",
+    ],
+)
+def test_a_claim_has_the_verdict_that_a_guard_gives_it_as_an_answer(claim) -> None:
+    source = "The rent is 950 euros. Cash is accepted."
+    kind = ScaleScorer(FakeEntailment(lambda premise, claim: float(claim in premise)))
+    (row,) = scored_rows(kind, [{"id": 1, "claim": claim, "source": source}])
+    checked = Guard(scorer=kind).check(claim, source)
+    if checked.supported:
+        assert row["verdict"] == ("no_claim" if claim == "Thank you!" else "supported")
+    else:
+        assert row["verdict"] == "unsupported"
+    refused = [sentence.reason for sentence in checked.sentences if sentence.score is None and sentence.reason]
+    assert row["reason"] == (refused[0] if refused else None)
+
+
+def test_what_a_reader_does_not_see_is_neither_claim_nor_source() -> None:
+    rows = [{"id": 1, "claim": "\u200b", "source": SOURCE}, {"id": 2, "claim": "Keys were lost.", "source": ["\ufeff"]}]
+    assert [row["reason"] for row in scored_rows(scorer(), rows)] == [
+        "the row has no claim",
+        "the row's source is blank",
+    ]
+
+
+def test_the_sentences_of_all_claims_of_a_source_are_one_call() -> None:
+    model = FakeEntailment()
+    some = [{"id": n, "claim": f"Keys were lost. Cat {n} is not allowed.", "source": "Keys were lost."} for n in (1, 2)]
+    scored_rows(ScaleScorer(model), some)
+    assert len(model.calls) == 1
+    assert {claim for _, claim in model.calls[0]} == {
+        "Keys were lost.",
+        "Cat 1 is not allowed.",
+        "Cat 2 is not allowed.",
+    }
+
+
+def test_a_scorer_that_gives_another_number_of_scores_is_an_error_of_every_row() -> None:
+    class Generous(Scorer):
+        def read(self, source: Source) -> Reader:
+            return Prepared(lambda claims, _: [Score(1.0)] * (len(claims) + 1), None)
+
+    assert [row["verdict"] for row in scored_rows(Generous(), ROWS[:2])] == ["error", "error"]

@@ -184,7 +184,9 @@ class SpanHeadAnswerer:
         return [self._reading(question, indices[text]) for question, text in pairs]
 
     def states(self, readings: Sequence[Reading]) -> tuple[list[Tensor], Tensor, Tensor]:
-        """What the head takes, padded on the right."""
+        """What the head takes, padded on the right: hidden states of the layers it reads, each (readings, tokens, size),
+        the sentence of every token and which tokens are there, both (readings, tokens).
+        """
         device, padding = self.judge.model.device, self.judge.tokenizer.pad_token_id or 0
         inputs = {
             name: _padded([r.inputs[name] for r in readings], padding if name == "input_ids" else 0).to(device)

@@ -67,6 +67,8 @@ class ScaleScorer(Scorer):
     it, and says so in `Score.note`. What was asked before, of this source, is not asked again.
 
     `entailment` is a model, a hub id or folder, or None for the built-in judge.
+
+    Raises: InputError for a number out of range; what `groundrail.entailment.load` raises.
     """
 
     takes_context = True
