@@ -13,7 +13,7 @@ from groundrail.deadline import Calls
 from groundrail.drivers import PushedAnswer, adrive, drive
 from groundrail.errors import InputError
 from groundrail.generators import Generator, as_generator
-from groundrail.locks import LOADING
+from groundrail.locks import LOADING, one_at_a_time
 from groundrail.loop import checked_text, guarded_generation
 from groundrail.policy import Policy
 from groundrail.reading import Reading
@@ -64,6 +64,7 @@ class Guard:
         self._calls = Calls()
 
     @classmethod
+    @one_at_a_time
     def from_pretrained(
         cls,
         name_or_path: str,
@@ -219,10 +220,11 @@ class _Loaded:
         self._made: Scorer | None = None
 
     def get(self) -> Scorer:
-        with LOADING:
-            if self._made is None:
-                self._made = self._make()
-            return self._made
+        if self._made is None:
+            with LOADING:
+                if self._made is None:
+                    self._made = self._make()
+        return self._made
 
     def _make(self) -> Scorer:
         from groundrail.scoring.registry import as_scorer

@@ -9,6 +9,7 @@ import textwrap
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ from groundrail import Guard, Policy, UnsupportedError, Verdict
 from groundrail.deadline import Calls, OverdueError
 from groundrail.errors import GenerationError
 from groundrail.generators import Generator, Session
+from groundrail.locks import LOADING
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
 from groundrail.types import Document, Source, as_documents
@@ -389,28 +391,72 @@ def test_one_late_sentence_and_a_normal_exit() -> None:
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "timeout", "")
 
 
-def test_many_guards_at_once_load_one_judge() -> None:
-    script = textwrap.dedent("""
-        import threading
-        from groundrail import Guard
-        found, start = [], threading.Barrier(8)
+AT_ONCE = """
+import sys, threading
+start, found = threading.Barrier(8), []
 
-        def check():
-            start.wait()
-            try:
-                found.append(Guard().check("The rent is 950 euros.", "The rent is 950 euros.").sentences[0].verdict)
-            except BaseException as error:
-                found.append(repr(error))
+def work(number):
+    start.wait()
+    try:
+        found.append({does})
+    except BaseException as error:
+        found.append(repr(error))
 
-        threads = [threading.Thread(target=check) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        print(set(map(str, found)), len(found))
-    """)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
-    assert (done.returncode, done.stdout.strip()) == (0, "{'supported'} 8"), done.stderr
+threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(set(map(str, found)), len(found))
+"""
+
+
+def eight_threads(imports: str, does: str, *arguments: str) -> str:
+    """What a process prints of what its eight threads found, each doing the same at the same moment."""
+    code = f"{imports}\n{AT_ONCE.format(does=does)}"
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("imports", "does", "found"),
+    [
+        (
+            "from groundrail import Guard",
+            "Guard().check('The rent is 950 euros.', 'The rent is 950 euros.').sentences[0].verdict",
+            "{'supported'} 8",
+        ),
+        (
+            "from groundrail.entailment import load; from groundrail.scoring import NearestScorer",
+            "NearestScorer().entailment is load()",
+            "{'True'} 8",
+        ),
+    ],
+)
+def test_many_at_once_load_one_judge(imports: str, does: str, found: str) -> None:
+    assert eight_threads(imports, does) == found
+
+
+def test_many_at_once_load_from_files(tiny_nli_folder: Path, causal_folder: Path) -> None:
+    """Judges and generators in turn, in different precisions, none of them imported before."""
+    imports = "from groundrail.decoding import HFGenerator\nfrom groundrail.entailment import load"
+    does = """
+        load(sys.argv[1], dtype="float32").model.dtype if number % 2 else
+        HFGenerator.from_pretrained(sys.argv[2], dtype="bfloat16").model.dtype
+    """
+    found = eight_threads(imports, f"({does})", str(tiny_nli_folder), str(causal_folder))
+    assert found in ("{'torch.float32', 'torch.bfloat16'} 8", "{'torch.bfloat16', 'torch.float32'} 8")
+
+
+def test_a_guard_that_has_its_judge_waits_for_no_loading() -> None:
+    subject = Guard(scorer=Scoring())
+    assert subject.check(TRUE, SOURCE).text == TRUE
+    checking = threading.Thread(target=subject.check, args=(TRUE, SOURCE), daemon=True)
+    with LOADING:
+        checking.start()
+        checking.join(10)
+        assert not checking.is_alive()
 
 
 def test_a_deadline_is_a_sentences_also_where_all_are_judged_in_one_call() -> None:
