@@ -142,7 +142,7 @@ class Guard:
 
     async def acheck(self, answer: str, source: Source, prompt: str = "") -> GuardResult:
         """`check` without blocking the event loop."""
-        steps, reading = await self._calls.awithin(None, self._check_steps, answer, source, prompt)
+        steps, reading = await self._calls.aside(self._check_steps, answer, source, prompt)
         stream = AsyncGuardedStream(adrive(steps, reading, None), None)
         async for _ in stream.sentences():
             pass
@@ -159,7 +159,7 @@ class Guard:
         """`stream` without blocking the event loop: `async for text in await guard.astream(...)`."""
         documents = as_documents(source)
         writing = self._writing(prompt, documents)
-        generation = await self._calls.awithin(None, self._generation, documents, prompt)
+        generation = await self._calls.aside(self._generation, documents, prompt)
         return AsyncGuardedStream(adrive(*generation, writing), writing)
 
     def as_runnable(self, runnable: "Runnable[Any, Any] | None" = None, **options: Any) -> "GuardedRunnable":

@@ -22,6 +22,7 @@ from groundrail.errors import GenerationError
 from groundrail.generators import Generator, Session
 from groundrail.locks import LOADING
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.scale import ScaleScorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
 from groundrail.types import Document, Source, as_documents
 
@@ -231,6 +232,38 @@ def test_after_the_answers_deadline_no_thread_is_started(is_async: bool) -> None
     go.set()
 
 
+@pytest.mark.parametrize("hangs", ["scorer", "scale", "second", "start"])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_only_so_many_calls_of_a_guard_are_left_behind_and_other_guards_have_their_own(
+    hangs: str, is_async: bool
+) -> None:
+    go = threading.Event()
+
+    def hang(*anything: Any) -> float:
+        go.wait(30)
+        return 1.0
+
+    hanging = FakeEntailment(hang)
+    policy = Policy(deadline=0.02, doubt=(0.0, 1.0) if hangs == "second" else None)
+    subject = Guard(
+        Starting(lambda: Told(TRUE, hang)) if hangs != "start" else Starting(hang),  # type: ignore[arg-type]
+        scorer={"scorer": Scoring(hang), "scale": ScaleScorer(hanging)}.get(hangs, Scoring()),
+        second=hanging if hangs == "second" else None,
+        policy=policy,
+    )
+
+    async def each(guard: Guard) -> list[Any]:
+        return [await guard.agenerate("?", SOURCE) for _ in range(30)]
+
+    before = workers()
+    results = asyncio.run(each(subject)) if is_async else [subject.generate("?", SOURCE) for _ in range(30)]
+    assert {sentence.verdict for result in results for sentence in result.sentences} == {Verdict.TIMEOUT}
+    assert len(workers() - before) <= 18
+    other = Guard(lambda prompt: TRUE, scorer=Scoring(), policy=Policy(deadline=5))
+    assert [result.text for result in both_ways(other)] == [TRUE] * 2
+    go.set()
+
+
 @pytest.mark.parametrize("is_async", [False, True])
 def test_an_endless_generator_is_stopped_and_closed(is_async: bool) -> None:
     ended = threading.Event()
@@ -368,11 +401,22 @@ def test_a_text_without_boundary_is_judged_in_pieces() -> None:
     assert result.answer == text
 
 
-def test_one_late_sentence_and_a_normal_exit() -> None:
+@pytest.mark.parametrize(
+    "does",
+    [
+        "[torch.tanh(a @ a) for _ in range(150)]",  # comes back between the steps
+        "torch.linalg.matrix_power(torch.ones(1200, 1200), 2**20)",  # one call of many moments
+        "threading.Event().wait()",  # never comes back
+    ],
+)
+def test_one_late_sentence_and_a_normal_exit(does: str) -> None:
     script = textwrap.dedent("""
+        import threading
         import torch
-        from groundrail import Guard, Policy
+        from groundrail import Guard, Policy, deadline
         from groundrail.scoring.base import Prepared, Score, Scorer
+
+        deadline.MOMENT = 0.1
 
         class Slow(Scorer):
             def read(self, source):
@@ -380,13 +424,13 @@ def test_one_late_sentence_and_a_normal_exit() -> None:
 
             def judge(self, claims, source):
                 a = torch.ones(700, 700)
-                for _ in range(150):
-                    a = torch.tanh(a @ a)
+                DOES
                 return [Score(1.0) for _ in claims]
 
         result = Guard(scorer=Slow(), policy=Policy(deadline=0.05)).check("The rent is due.", "The rent is due.")
         print(result.sentences[0].verdict)
     """)
+    script = script.replace("DOES", does)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "timeout", "")
 
