@@ -19,6 +19,7 @@ from groundrail.decoding.prompts import Prompt, require_fit, require_same_vocabu
 from groundrail.decoding.session import HFSession
 from groundrail.errors import InputError, ModelError
 from groundrail.generators import Generator
+from groundrail.locks import one_at_a_time
 
 if TYPE_CHECKING:
     from transformers import LogitsProcessorList, PreTrainedModel, PreTrainedTokenizerBase
@@ -107,6 +108,7 @@ class HFGenerator(Generator):
         self._vocabulary: list[str] | None = None
 
     @classmethod
+    @one_at_a_time
     def from_pretrained(
         cls,
         name_or_path: str,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from groundrail.streams import AsyncGuardedStream, GuardedStream
     from groundrail.types import Attempt, CheckedSentence, Citation, Document, GuardResult, Span, Verdict
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 _HOME = {
     "allocator": ("tune",),

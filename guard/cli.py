@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from groundrail.guard import Guard
+    from groundrail.types import GuardResult
 
 SUPPORTED, UNSUPPORTED, BAD_USE = 0, 1, 2
 
@@ -142,7 +143,7 @@ def _check(options: argparse.Namespace) -> int:
 
         save(result.to_html(documents), options.html)
     if options.json:
-        print(result.model_dump_json(indent=2))
+        _print_json(result)
     else:
         from groundrail.report.terminal import print_result
 
@@ -174,11 +175,19 @@ def _ask(options: argparse.Namespace) -> int:
     for sentence in stream.sentences():
         if not options.json:
             print_sentence(sentence, console)
+    if stream.result.supported and is_blank(stream.result.answer):
+        raise InputError("the model wrote nothing: there is nothing to check")
     if options.json:
-        print(stream.result.model_dump_json(indent=2))
+        _print_json(stream.result)
     elif not stream.result.text.strip():
         console.print("Nothing the model wrote is supported by the source.", style="yellow")
     return SUPPORTED if stream.result.supported else UNSUPPORTED
+
+
+def _print_json(result: "GuardResult") -> None:
+    from groundrail.report.hidden import in_json
+
+    print(in_json(result.model_dump_json(indent=2)))
 
 
 def _score(options: argparse.Namespace) -> int:
@@ -233,7 +242,7 @@ def _console() -> "Console":
             raise BrokenPipeError("whoever read along has gone")
 
     console = Output(highlight=False, soft_wrap=False)
-    return console if console.is_terminal else Output(highlight=False, width=160, no_color=True)
+    return console if console.is_terminal else Output(highlight=False, no_color=True)
 
 
 def _status(doing: str):  # type: ignore[no-untyped-def]

@@ -1,9 +1,9 @@
 """Calling a function that must answer in time, from plain and from async code.
 
 A thread cannot be stopped. What is late is left behind: it runs to its end, its outcome goes to `late`, and only so
-many may be left behind at once. At the interpreter's end those still running are told to stop and get a moment to
-come back, since a thread that is cut off inside native code takes the process down with it. Threads that wait for a
-call end with the `Calls` that keeps them.
+many may be left behind at once. At the interpreter's end those still running are told to stop, and waited for as long
+as they compute, since a thread that is cut off inside native code takes the process down with it; those that wait for
+something themselves get a moment. Threads that wait for a call end with the `Calls` that keeps them.
 """
 
 import asyncio
@@ -14,14 +14,18 @@ import queue
 import threading
 import time
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 MOMENT = 5.0
-"""Seconds that the interpreter waits at its end for calls that were left behind."""
+"""Seconds that the interpreter waits at its end for calls that were left behind, and again while they compute."""
+
+BUSY = 0.01
+"""The share of that time from which on a thread counts as computing: little, as the machine may be busy."""
 
 
 class OverdueError(TimeoutError):
@@ -40,7 +44,7 @@ class NotCalledError(OverdueError):
 class Calls:
     """Makes calls in threads that it keeps for the next ones. `most_left`: calls that may be left behind at once.
 
-    Beyond that, calls with a deadline are overdue without being made.
+    Beyond that, calls in threads are overdue without being made, with a deadline or without.
     """
 
     def __init__(self, most_left: int = 16) -> None:
@@ -70,7 +74,8 @@ class Calls:
         """
         if timeout is None:
             return function(*arguments)
-        thread, outcome = self._begin(timeout, function, arguments)
+        self._require_room(timeout)
+        thread, outcome = self._begin(function, arguments)
         try:
             done = bool(wait({outcome}, timeout).done)
         except BaseException:
@@ -89,7 +94,8 @@ class Calls:
         late: "Callable[[Future[T]], object] | None" = None,
     ) -> T:
         """`within` for an event loop, which it never blocks; cancelled, it leaves the call behind."""
-        thread, outcome = self._begin(timeout, function, arguments)
+        self._require_room(timeout)
+        thread, outcome = self._begin(function, arguments)
         future = asyncio.wrap_future(outcome)
         try:
             done, _ = await asyncio.wait({future}, timeout=timeout)
@@ -105,15 +111,28 @@ class Calls:
 
     def begin(self, function: Callable[..., object], *arguments: Any) -> None:
         """Have a call made in a thread and wait for nothing; what it raises is its own affair."""
-        self._begin(None, function, arguments)
+        self._begin(function, arguments)
 
-    def _begin(
-        self, timeout: float | None, function: Callable[..., T], arguments: tuple[Any, ...]
-    ) -> "tuple[_Thread, Future[T]]":
+    async def aside(self, function: Callable[..., T], *arguments: Any) -> T:
+        """Have a call made beside the event loop however many were left behind: for our own work, and for closing."""
+        return await asyncio.wrap_future(self._begin(function, arguments)[1])
+
+    @contextmanager
+    def current(self) -> Iterator[None]:
+        """Calls by this module's `within` and `awithin` are made by these, inside the block and in this context."""
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+
+    def _require_room(self, timeout: float | None) -> None:
         if timeout is not None and timeout <= 0:
             raise NotCalledError(timeout, "there was no time left")
-        if timeout is not None and self.left >= self.most_left:
-            raise NotCalledError(timeout, f"{self.left} calls that missed their deadline are still running")
+        if self.left >= self.most_left:
+            raise NotCalledError(timeout, f"{self.left} calls that were left behind are still running")
+
+    def _begin(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> "tuple[_Thread, Future[T]]":
         with self._lock:
             thread = self._idle.pop() if self._idle else _Thread(self._free)
         return thread, thread.call(function, arguments)
@@ -144,6 +163,7 @@ class _Thread:
         self._free = weakref.WeakMethod(free)
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self.idle = threading.Event()
+        self._clock: int | None = None
         self._thread = threading.Thread(target=self._work, daemon=True, name="groundrail-call")
         self._thread.start()
 
@@ -173,6 +193,13 @@ class _Thread:
         if self._thread.ident is not None:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), ctypes.py_object(_Exiting))
 
+    def computed(self) -> float:
+        """Seconds of processor time that the thread has used; 0 where the system does not tell."""
+        try:
+            return 0.0 if self._clock is None else time.clock_gettime(self._clock)
+        except OSError:  # it has ended
+            return 0.0
+
     def _end(self, settle: Callable[[Any], None], value: Any) -> None:
         _running.discard(self)
         self.idle.set()
@@ -188,6 +215,8 @@ class _Thread:
         self._jobs.put(None)
 
     def _work(self) -> None:
+        if hasattr(time, "pthread_getcpuclockid"):
+            self._clock = time.pthread_getcpuclockid(threading.get_ident())
         while self._next():
             pass
 
@@ -212,10 +241,33 @@ def _stop_running() -> None:
     running = list(_running)
     for thread in running:
         thread.stop()
-    end = time.monotonic() + MOMENT
-    for thread in running:
-        thread.idle.wait(max(0.0, end - time.monotonic()))
+    while running:
+        before = [thread.computed() for thread in running]
+        end = time.monotonic() + MOMENT
+        for thread in running:
+            thread.idle.wait(max(0.0, end - time.monotonic()))
+        running = [
+            thread
+            for thread, computed in zip(running, before, strict=True)
+            if not thread.idle.is_set() and thread.computed() - computed > BUSY * MOMENT
+        ]
 
 
-_calls = Calls(most_left=64)
-within, awithin = _calls.within, _calls.awithin
+_everybodys = Calls(most_left=64)
+_current: contextvars.ContextVar[Calls] = contextvars.ContextVar("groundrail_calls", default=_everybodys)
+aside = _everybodys.aside
+
+
+def within(timeout: float | None, function: Callable[..., T], *arguments: Any) -> T:
+    """`Calls.within`, by the calls of the guard for which this runs, else by everybody's."""
+    return _current.get().within(timeout, function, *arguments)
+
+
+async def awithin(
+    timeout: float | None,
+    function: Callable[..., T],
+    *arguments: Any,
+    late: "Callable[[Future[T]], object] | None" = None,
+) -> T:
+    """`Calls.awithin`, by the calls of the guard for which this runs, else by everybody's."""
+    return await _current.get().awithin(timeout, function, *arguments, late=late)

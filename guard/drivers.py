@@ -9,7 +9,7 @@ import contextlib
 from collections.abc import AsyncGenerator, Generator
 from typing import Any
 
-from groundrail.deadline import awithin
+from groundrail.deadline import aside
 from groundrail.errors import GenerationError, InputError, UnsupportedError
 from groundrail.reading import Reading
 from groundrail.steps import CanRetry, Judge, Read, Release, Step, Steps
@@ -49,7 +49,7 @@ async def adrive(
     """`drive` for an event loop."""
     try:
         # a text that is there already is taken apart beside the event loop: it may be long
-        step = _next(steps) if writing is not None else await awithin(None, _next, steps)
+        step = _next(steps) if writing is not None else await aside(_next, steps)
         while not isinstance(step, GuardResult):
             outcome: Any = None
             error: Exception | None = None

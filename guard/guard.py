@@ -13,7 +13,7 @@ from groundrail.deadline import Calls
 from groundrail.drivers import PushedAnswer, adrive, drive
 from groundrail.errors import InputError
 from groundrail.generators import Generator, as_generator
-from groundrail.locks import LOADING
+from groundrail.locks import LOADING, one_at_a_time
 from groundrail.loop import checked_text, guarded_generation
 from groundrail.policy import Policy
 from groundrail.reading import Reading
@@ -64,6 +64,7 @@ class Guard:
         self._calls = Calls()
 
     @classmethod
+    @one_at_a_time
     def from_pretrained(
         cls,
         name_or_path: str,
@@ -146,7 +147,7 @@ class Guard:
 
     async def acheck(self, answer: str, source: Source, prompt: str = "") -> GuardResult:
         """`check` without blocking the event loop. Raises: what `check` raises."""
-        steps, reading = await self._calls.awithin(None, self._check_steps, answer, source, prompt)
+        steps, reading = await self._calls.aside(self._check_steps, answer, source, prompt)
         stream = AsyncGuardedStream(adrive(steps, reading, None), None)
         async for _ in stream.sentences():
             pass
@@ -166,7 +167,7 @@ class Guard:
         """
         documents = as_documents(source)
         writing = self._writing(prompt, documents)
-        generation = await self._calls.awithin(None, self._generation, documents, prompt)
+        generation = await self._calls.aside(self._generation, documents, prompt)
         return AsyncGuardedStream(adrive(*generation, writing), writing)
 
     def as_runnable(self, runnable: "Runnable[Any, Any] | None" = None, **options: Any) -> "GuardedRunnable":
@@ -227,10 +228,11 @@ class _Loaded:
         self._made: Scorer | None = None
 
     def get(self) -> Scorer:
-        with LOADING:
-            if self._made is None:
-                self._made = self._make()
-            return self._made
+        if self._made is None:
+            with LOADING:
+                if self._made is None:
+                    self._made = self._make()
+        return self._made
 
     def _make(self) -> Scorer:
         from groundrail.scoring.registry import as_scorer

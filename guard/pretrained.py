@@ -16,11 +16,17 @@ from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME, WEIGH
 from transformers.utils.hub import has_file
 
 from groundrail.errors import InputError, ModelError
+from groundrail.locks import one_at_a_time
+
+_NO_CODE = {"trust_remote_code": False}
+"""Said to transformers wherever something is loaded: where it is not, it asks on standard input whether to run a
+repository's code."""
 
 _WHERE = ("revision", "cache_dir", "local_files_only", "token")
 """What `hub` may say about where files are found, beside the name."""
 
 
+@one_at_a_time
 def load_pretrained(
     auto_class: Any,
     name_or_path: str,
@@ -41,11 +47,13 @@ def load_pretrained(
     """
     _refuse_foreign_code(hub)
     name_or_path, hub = _pinned(name_or_path, hub)
-    reading = {name: value for name, value in hub.items() if name != "use_safetensors"}
+    reading = {name: value for name, value in hub.items() if name != "use_safetensors"} | _NO_CODE
     if tokenizer is None:
         with _as_model_error(name_or_path):
             # the configuration first: older versions of transformers ask for it again, without the token
-            config = AutoConfig.from_pretrained(name_or_path, subfolder=hub.get("subfolder", ""), **_where(hub))
+            config = AutoConfig.from_pretrained(
+                name_or_path, subfolder=hub.get("subfolder", ""), **_where(hub), **_NO_CODE
+            )
             tokenizer = AutoTokenizer.from_pretrained(name_or_path, config=config, **reading)
     with _as_model_error(name_or_path, hub):
         model, report = auto_class.from_pretrained(
@@ -63,6 +71,7 @@ def load_pretrained(
     return model.to(device or _default_device()), tokenizer
 
 
+@one_at_a_time
 def load_config(name_or_path: str, hub: Mapping[str, Any]) -> PreTrainedConfig:
     """What a model's files say of it, without its weights; of `hub` only where to look is used.
 
@@ -71,7 +80,7 @@ def load_config(name_or_path: str, hub: Mapping[str, Any]) -> PreTrainedConfig:
     _refuse_foreign_code(hub)
     name_or_path, hub = _pinned(name_or_path, hub)
     with _as_model_error(name_or_path):
-        config: PreTrainedConfig = AutoConfig.from_pretrained(name_or_path, **_where(hub))
+        config: PreTrainedConfig = AutoConfig.from_pretrained(name_or_path, **_where(hub), **_NO_CODE)
         return config
 
 

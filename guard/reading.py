@@ -31,7 +31,8 @@ class Reading:
 
     async def ado(self, step: Judge) -> list[Score]:
         """`do` without blocking the event loop."""
-        scores: list[Score] = await in_time(step.timeout, self._ascore(step))
+        with self._calls.current():
+            scores: list[Score] = await in_time(step.timeout, self._ascore(step))
         return scores
 
     def _score(self, step: Judge) -> list[Score]:

@@ -8,9 +8,10 @@ import tempfile
 import warnings
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from groundrail.errors import MissingExtraError, ModelError
+from groundrail.locks import one_at_a_time
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -21,6 +22,7 @@ SMOLLM2_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SMOLLM2_FILE_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 
+@one_at_a_time
 def smollm2() -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
     """SmolLM2-135M-Instruct (Apache-2.0), a real if small chat model, in float32 on the CPU.
 
@@ -40,8 +42,9 @@ def smollm2() -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
     folder = _smollm2_folder()
     with warnings.catch_warnings():  # transformers and gguf warn of numpy internals while dequantising
         warnings.simplefilter("ignore")
-        tokenizer = AutoTokenizer.from_pretrained(folder, gguf_file=SMOLLM2_FILE)
-        model = AutoModelForCausalLM.from_pretrained(folder, gguf_file=SMOLLM2_FILE, dtype="float32")
+        pinned: dict[str, Any] = {"gguf_file": SMOLLM2_FILE, "trust_remote_code": False}
+        tokenizer = AutoTokenizer.from_pretrained(folder, **pinned)
+        model = AutoModelForCausalLM.from_pretrained(folder, **pinned, dtype="float32")
     return model.train(False), tokenizer
 
 

@@ -65,8 +65,9 @@ class Writing:
         """`do` for an event loop: what has no async form runs in a thread."""
         match step:
             case Start():
-                start = self._generator.astart(self._prompt, self._documents)
-                return self._begin(await in_time(step.timeout, start))
+                with self._calls.current():
+                    start = self._generator.astart(self._prompt, self._documents)
+                    return self._begin(await in_time(step.timeout, start))
             case Read():
                 return await in_time(step.timeout, self._aread(step.anew))
             case Accept() | Reject():
@@ -99,7 +100,7 @@ class Writing:
             self._pieces = None
             with _logged():
                 await pieces.aclose()
-        await self._calls.awithin(None, self.close)
+        await self._calls.aside(self.close)
 
     def _within(self, timeout: float | None, function: Any, *arguments: Any, late: Any = None) -> Any:
         with self._busy_until_called():

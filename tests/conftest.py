@@ -131,6 +131,14 @@ def tiny_t5_folder(
 
 
 @pytest.fixture(scope="session")
+def causal_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A decoder and its tokenizer as files."""
+    from tests.decoding.conftest import letters, llama
+
+    return _saved(llama(), letters(), tmp_path_factory.mktemp("causal"))
+
+
+@pytest.fixture(scope="session")
 def models() -> "dict[str, PreTrainedModel]":
     """Tiny generators by kind: two decoders and an encoder-decoder."""
     from tests.decoding.conftest import KINDS

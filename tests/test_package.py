@@ -1,6 +1,7 @@
 """The package as it is installed: complete, light to import, honest about its names and extras."""
 
 import importlib
+import importlib.metadata
 import re
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import zipfile
 from pathlib import Path
 
 import pytest
+import yaml
 
 import groundrail
 
@@ -107,7 +109,16 @@ def test_versions_agree() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     assert project["version"] == groundrail.__version__
     headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert next(heading for heading in headings if heading != "Unreleased") == groundrail.__version__
+    newest = "Unreleased" if ".dev" in groundrail.__version__ else groundrail.__version__
+    assert headings[0] == newest
+    assert groundrail.__version__ not in headings[1:]
+    assert importlib.metadata.version("groundrail") == groundrail.__version__
+
+
+def test_every_job_of_a_workflow_ends_in_time() -> None:
+    for path in (ROOT / ".github" / "workflows").iterdir():
+        for name, job in yaml.safe_load(path.read_text())["jobs"].items():
+            assert 0 < job["timeout-minutes"] <= 60, (path.name, name)
 
 
 @pytest.mark.parametrize("extra", ["cli", "corpus", "ray", "eval", "serve"])

@@ -7,6 +7,7 @@ from typing import Any
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError, ModelError
+from groundrail.locks import one_at_a_time
 
 
 def load(entailment: EntailmentModel | str | None = None, **options: Any) -> EntailmentModel:
@@ -34,6 +35,7 @@ def load(entailment: EntailmentModel | str | None = None, **options: Any) -> Ent
     return entailment
 
 
+@one_at_a_time
 def _load_named(name_or_path: str, options: dict[str, Any]) -> EntailmentModel:
     from groundrail.entailment.causal import CausalEntailment
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import groupby
 
 HEIGHT, STEP, GAP = 60.0, 15.0, 15.0
 """Of the plot; from bar to bar; between answers."""
@@ -23,7 +24,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An answer's threshold, from its first bar to its last."""
+    """A threshold, from the first bar to the last of those in a row that are compared with it."""
 
     x1: float
     x2: float
@@ -60,18 +61,19 @@ class Axis:
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
-def chart(answers: Sequence[tuple[Sequence[float | None], float]], axis: Axis) -> Chart:
-    """Answers as (scores, threshold) side by side."""
-    count = sum(len(scores) for scores, _ in answers)
+def chart(answers: Sequence[Sequence[tuple[float | None, float]]], axis: Axis) -> Chart:
+    """Answers side by side, each as a (score, threshold) for every sentence."""
+    count = sum(map(len, answers))
     step = min(STEP, (WIDEST - GAP * (len(answers) - 1)) / max(1, count))
     bars, lines, x = [], [], 0.0
-    for scores, threshold in answers:
-        left = x
-        for score in scores:
-            tall = 2.0 if score is None else max(2.0, axis.share(score) * HEIGHT)
-            bars.append(Bar(x + 0.1 * step, HEIGHT - tall, 0.8 * step, tall, score is not None))
-            x += step
-        if scores:
+    for scored in answers:
+        for threshold, alike in groupby(scored, key=lambda pair: pair[1]):
+            left = x
+            for score, _ in alike:
+                tall = 2.0 if score is None else max(2.0, axis.share(score) * HEIGHT)
+                bars.append(Bar(x + 0.1 * step, HEIGHT - tall, 0.8 * step, tall, score is not None))
+                x += step
             lines.append(Line(left, x, HEIGHT * (1 - axis.share(threshold))))
+        if scored:
             x += GAP
     return Chart(max(STEP, x - GAP), bars, lines)

@@ -87,7 +87,7 @@ def page(answers: Sequence[Answered], source: Source | None = None) -> str:
     sections = _sections(answers, places)
     every = [row for section in sections for row in section.rows]
     scores = [row.sentence.score for row in every if row.sentence.score is not None]
-    axis = Axis.over([*scores, *(answer.result.threshold for answer in answers)])
+    axis = Axis.over([*scores, *(row.threshold for row in every)])
     style, script = _asset("report.css"), _asset("report.js")
     return _template("page.html").render(
         policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'",
@@ -102,11 +102,11 @@ def page(answers: Sequence[Answered], source: Source | None = None) -> str:
         ),
         stances_of=lambda row: [rows.STANCES[stance].lower() for stance, _ in row.passages],
         kinds=rows.kinds(row.sentence for row in every),
-        thresholds=sorted({answer.result.threshold for answer in answers}),
+        thresholds=sorted({row.threshold for row in every}),
         seconds=sum(answer.result.seconds for answer in answers),
         refused=sum(len(rows.refused_attempts(row.sentence)) for row in every),
         axis=axis,
-        chart=chart([([s.score for s in a.result.sentences], a.result.threshold) for a in answers], axis),
+        chart=chart([[(row.sentence.score, row.threshold) for row in section.rows] for section in sections], axis),
         has_source=source is not None,
         documents=[(document, _cited(document, places)) for document in documents],
         blocks=lambda document: blocks(document, list(places.values())),
@@ -117,7 +117,10 @@ def short(result: GuardResult) -> str:
     """A fragment for a notebook: the answer with its verdicts, and why what is missing was held back."""
     places = _places(result.sentences)
     (section,) = _sections([Answered(result)], places)
-    return _template("short.html").render(rows=section.rows, kinds=rows.kinds(iter(result.sentences)), result=result)
+    thresholds = sorted({row.threshold for row in section.rows} or {result.threshold})
+    return _template("short.html").render(
+        rows=section.rows, kinds=rows.kinds(iter(result.sentences)), thresholds=thresholds
+    )
 
 
 def save(text: str, path: Path) -> None:
@@ -147,7 +150,7 @@ def _sections(answers: Sequence[Answered], places: dict[tuple[str, int, int], Pl
         for sentence in result.sentences:
             number += 1
             found = [(p.stance, places[_key(p.citation)]) for p in rows.passages(sentence)]
-            of_answer.append(_Row(number, sentence, result.threshold, found))
+            of_answer.append(_Row(number, sentence, rows.threshold(sentence, result), found))
         sections.append(_Section(question, of_answer))
     return sections
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from groundrail.types import Attempt, CheckedSentence, Citation, Verdict
+from groundrail.types import Attempt, CheckedSentence, Citation, GuardResult, Verdict
 
 Stance = Literal["for", "against", "near"]
 
@@ -52,6 +52,11 @@ def passages(sentence: CheckedSentence) -> list[Passage]:
 def refused_attempts(sentence: CheckedSentence) -> tuple[Attempt, ...]:
     """The tries before this one."""
     return sentence.attempts[:-1]
+
+
+def threshold(sentence: CheckedSentence, result: GuardResult) -> float:
+    """The score from which it counts as supported: its own where a second scorer was asked."""
+    return result.threshold if sentence.threshold is None else sentence.threshold
 
 
 def label(verdict: Verdict) -> str:

@@ -23,6 +23,8 @@ _LEGEND = {
 }
 _STYLES = {"✓": "green", "·": "dim", "!": "bold yellow", "✗": "red", "→": "yellow"}
 _LONGEST_PASSAGE = 200
+_LEAST_ROOM = 20
+"""Columns for text below which the verdict stands on a line of its own."""
 
 
 def print_result(result: GuardResult, console: Console) -> None:
@@ -59,8 +61,11 @@ def _print(mark: str, verdict: str, score: float | None, text: str, style: str, 
     """Text on as many lines as it needs, each behind the mark."""
     value = "" if score is None else f"{score:.2f}"
     head, gap = f"{mark} {verdict:<11} {value:>5} │ ", f"{mark} {'':<11} {'':>5} │ "
-    room = max(20, console.width - len(head))
-    for number, line in enumerate(Text(_one_line(text), style).wrap(console, room)):
+    said, room = [Text(_one_line(text), style)], console.width - len(head)
+    if room < _LEAST_ROOM:
+        head = gap = f"{mark} │ "
+        said, room = [Text(f"{verdict} {value}"), *said] if verdict else said, max(2, console.width - len(gap))
+    for number, line in enumerate(line for part in said for line in part.wrap(console, room)):
         line.rstrip()
         console.print(
             Text(head if number == 0 else gap, _STYLES[mark]) + line, no_wrap=True, overflow="ignore", crop=False

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
+from groundrail.locks import one_at_a_time
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.types import Citation, Document, Source, Span, as_documents
 
@@ -149,6 +150,7 @@ class GainScorer(Scorer):
         return ids
 
 
+@one_at_a_time
 def _loaded(
     name_or_path: str,
     tokenizer: PreTrainedTokenizerBase | None,

@@ -3,6 +3,7 @@
 import io
 import json
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -179,10 +180,50 @@ def test_an_empty_answer_is_no_supported_one(text: str, tmp_path: Path, capsys: 
     assert "empty" in capsys.readouterr().err
 
 
-def test_no_control_character_reaches_the_terminal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("blank", [True, False])
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_model_that_writes_nothing_is_exit_code_2(
+    blank: bool,
+    form: list[str],
+    causal_folder: Path,
+    tiny_nli_folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    folder = Path(shutil.copytree(causal_folder, tmp_path / "model"))
+    for name, value in (
+        ("generation_config", {"eos_token_id": list(range(50 if blank else 1))}),
+        ("config", {"max_position_embeddings": 9000}),
+    ):
+        path = folder / f"{name}.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), **value}))
+    source = tmp_path / "source.txt"
+    source.write_text("the rent is due")
+    ask = ["ask", "when", "--source", str(source), "--model", str(folder), "--entailment", str(tiny_nli_folder)]
+    code = main([*ask, *form])
+    printed = capsys.readouterr()
+    assert (code == 2) == blank
+    assert ("wrote nothing" in printed.err) == blank
+    assert bool(printed.out) != blank
+
+
+def test_piped_output_is_as_wide_as_is_said(
+    answer: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for width in (30, 70):
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert main(["check", str(answer), "--source", str(LEASE)]) == 1
+        shown = capsys.readouterr().out.splitlines()
+        assert width - 15 < max(map(len, shown)) <= width
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_no_control_character_reaches_the_terminal(
+    form: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     path = tmp_path / "answer.txt"
-    path.write_text(f"{TRUE}\x1b[2K\r\x07 \u202eNo\u202c {FALSE}\n", encoding="utf-8")
-    assert main(["check", str(path), "--source", str(LEASE)]) == 1
+    path.write_text(f"{TRUE}\x1b[2K\r\x07 \u202eNo\u202c \x9b2J\x7f\U0001d173 {FALSE}\n", encoding="utf-8")
+    assert main(["check", str(path), "--source", str(LEASE), *form]) == 1
     assert main(["check", "no\x1b[31m\u202esuch", "--source", str(LEASE)]) == 2
     shown = capsys.readouterr()
     assert all(letter.isprintable() or letter == "\n" for letter in shown.out + shown.err)

@@ -9,6 +9,7 @@ import textwrap
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +20,9 @@ from groundrail import Guard, Policy, UnsupportedError, Verdict
 from groundrail.deadline import Calls, OverdueError
 from groundrail.errors import GenerationError
 from groundrail.generators import Generator, Session
+from groundrail.locks import LOADING
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.scale import ScaleScorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
 from groundrail.types import Document, Source, as_documents
 
@@ -229,6 +232,38 @@ def test_after_the_answers_deadline_no_thread_is_started(is_async: bool) -> None
     go.set()
 
 
+@pytest.mark.parametrize("hangs", ["scorer", "scale", "second", "start"])
+@pytest.mark.parametrize("is_async", [False, True])
+def test_only_so_many_calls_of_a_guard_are_left_behind_and_other_guards_have_their_own(
+    hangs: str, is_async: bool
+) -> None:
+    go = threading.Event()
+
+    def hang(*anything: Any) -> float:
+        go.wait(30)
+        return 1.0
+
+    hanging = FakeEntailment(hang)
+    policy = Policy(deadline=0.02, doubt=(0.0, 1.0) if hangs == "second" else None)
+    subject = Guard(
+        Starting(lambda: Told(TRUE, hang)) if hangs != "start" else Starting(hang),  # type: ignore[arg-type]
+        scorer={"scorer": Scoring(hang), "scale": ScaleScorer(hanging)}.get(hangs, Scoring()),
+        second=hanging if hangs == "second" else None,
+        policy=policy,
+    )
+
+    async def each(guard: Guard) -> list[Any]:
+        return [await guard.agenerate("?", SOURCE) for _ in range(30)]
+
+    before = workers()
+    results = asyncio.run(each(subject)) if is_async else [subject.generate("?", SOURCE) for _ in range(30)]
+    assert {sentence.verdict for result in results for sentence in result.sentences} == {Verdict.TIMEOUT}
+    assert len(workers() - before) <= 18
+    other = Guard(lambda prompt: TRUE, scorer=Scoring(), policy=Policy(deadline=5))
+    assert [result.text for result in both_ways(other)] == [TRUE] * 2
+    go.set()
+
+
 @pytest.mark.parametrize("is_async", [False, True])
 def test_an_endless_generator_is_stopped_and_closed(is_async: bool) -> None:
     ended = threading.Event()
@@ -366,11 +401,22 @@ def test_a_text_without_boundary_is_judged_in_pieces() -> None:
     assert result.answer == text
 
 
-def test_one_late_sentence_and_a_normal_exit() -> None:
+@pytest.mark.parametrize(
+    "does",
+    [
+        "[torch.tanh(a @ a) for _ in range(150)]",  # comes back between the steps
+        "torch.linalg.matrix_power(torch.ones(1200, 1200), 2**20)",  # one call of many moments
+        "threading.Event().wait()",  # never comes back
+    ],
+)
+def test_one_late_sentence_and_a_normal_exit(does: str) -> None:
     script = textwrap.dedent("""
+        import threading
         import torch
-        from groundrail import Guard, Policy
+        from groundrail import Guard, Policy, deadline
         from groundrail.scoring.base import Prepared, Score, Scorer
+
+        deadline.MOMENT = 0.1
 
         class Slow(Scorer):
             def read(self, source):
@@ -378,39 +424,83 @@ def test_one_late_sentence_and_a_normal_exit() -> None:
 
             def judge(self, claims, source):
                 a = torch.ones(700, 700)
-                for _ in range(150):
-                    a = torch.tanh(a @ a)
+                DOES
                 return [Score(1.0) for _ in claims]
 
         result = Guard(scorer=Slow(), policy=Policy(deadline=0.05)).check("The rent is due.", "The rent is due.")
         print(result.sentences[0].verdict)
     """)
+    script = script.replace("DOES", does)
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stdout.strip(), done.stderr) == (0, "timeout", "")
 
 
-def test_many_guards_at_once_load_one_judge() -> None:
-    script = textwrap.dedent("""
-        import threading
-        from groundrail import Guard
-        found, start = [], threading.Barrier(8)
+AT_ONCE = """
+import sys, threading
+start, found = threading.Barrier(8), []
 
-        def check():
-            start.wait()
-            try:
-                found.append(Guard().check("The rent is 950 euros.", "The rent is 950 euros.").sentences[0].verdict)
-            except BaseException as error:
-                found.append(repr(error))
+def work(number):
+    start.wait()
+    try:
+        found.append({does})
+    except BaseException as error:
+        found.append(repr(error))
 
-        threads = [threading.Thread(target=check) for _ in range(8)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        print(set(map(str, found)), len(found))
-    """)
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=300, check=False)
-    assert (done.returncode, done.stdout.strip()) == (0, "{'supported'} 8"), done.stderr
+threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+print(set(map(str, found)), len(found))
+"""
+
+
+def eight_threads(imports: str, does: str, *arguments: str) -> str:
+    """What a process prints of what its eight threads found, each doing the same at the same moment."""
+    code = f"{imports}\n{AT_ONCE.format(does=does)}"
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
+@pytest.mark.parametrize(
+    ("imports", "does", "found"),
+    [
+        (
+            "from groundrail import Guard",
+            "Guard().check('The rent is 950 euros.', 'The rent is 950 euros.').sentences[0].verdict",
+            "{'supported'} 8",
+        ),
+        (
+            "from groundrail.entailment import load; from groundrail.scoring import NearestScorer",
+            "NearestScorer().entailment is load()",
+            "{'True'} 8",
+        ),
+    ],
+)
+def test_many_at_once_load_one_judge(imports: str, does: str, found: str) -> None:
+    assert eight_threads(imports, does) == found
+
+
+def test_many_at_once_load_from_files(tiny_nli_folder: Path, causal_folder: Path) -> None:
+    """Judges and generators in turn, in different precisions, none of them imported before."""
+    imports = "from groundrail.decoding import HFGenerator\nfrom groundrail.entailment import load"
+    does = """
+        load(sys.argv[1], dtype="float32").model.dtype if number % 2 else
+        HFGenerator.from_pretrained(sys.argv[2], dtype="bfloat16").model.dtype
+    """
+    found = eight_threads(imports, f"({does})", str(tiny_nli_folder), str(causal_folder))
+    assert found in ("{'torch.float32', 'torch.bfloat16'} 8", "{'torch.bfloat16', 'torch.float32'} 8")
+
+
+def test_a_guard_that_has_its_judge_waits_for_no_loading() -> None:
+    subject = Guard(scorer=Scoring())
+    assert subject.check(TRUE, SOURCE).text == TRUE
+    checking = threading.Thread(target=subject.check, args=(TRUE, SOURCE), daemon=True)
+    with LOADING:
+        checking.start()
+        checking.join(10)
+        assert not checking.is_alive()
 
 
 def test_a_deadline_is_a_sentences_also_where_all_are_judged_in_one_call() -> None:

@@ -1,5 +1,7 @@
 """Judges, scorers and generators come in by one door: no code, no pickles, one error, and `hub` is passed on."""
 
+import contextlib
+import io
 import json
 import shutil
 import subprocess
@@ -13,14 +15,17 @@ from typing import Any
 import pytest
 import torch
 from safetensors.torch import load_file
-from tests.decoding.conftest import letters, llama
+from tests.decoding.conftest import letters
 
 from groundrail.decoding import HFGenerator
 from groundrail.entailment import CrossEncoderEntailment, Seq2SeqEntailment, load
 from groundrail.errors import InputError, ModelError
+from groundrail.locks import LOADING
 from groundrail.pretrained import load_config
+from groundrail.scoring import NearestScorer
 from groundrail.scoring.gain import GainScorer
 from groundrail.scoring.q2.questions import Seq2SeqQuestions
+from groundrail.smollm2 import SMOLLM2_FILE, smollm2
 
 Load = Callable[..., Any]
 LOADERS: dict[str, tuple[str, Load]] = {
@@ -32,14 +37,6 @@ LOADERS: dict[str, tuple[str, Load]] = {
     "questions": ("t5", lambda name, **hub: Seq2SeqQuestions.from_pretrained(name, hub=hub)),
 }
 REVISIONS = {"main": "a" * 40, "older": "b" * 40}
-
-
-@pytest.fixture(scope="session")
-def causal_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("causal")
-    llama().save_pretrained(folder)
-    letters().save_pretrained(folder)
-    return folder
 
 
 @pytest.fixture(params=list(LOADERS))
@@ -65,6 +62,63 @@ def test_code_from_the_hub_is_refused(loader: tuple[Path, Load]) -> None:
     with pytest.raises(InputError, match="no code from the hub"):
         function(str(folder), trust_remote_code=True)
     assert function(str(folder), trust_remote_code=False)
+
+
+def change(path: Path, **settings: Any) -> None:
+    """Set values in a file of JSON."""
+    path.write_text(json.dumps({**json.loads(path.read_text()), **settings}))
+
+
+def test_code_beside_a_model_is_not_run_whatever_is_typed(
+    loader: tuple[Path, Load], copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where transformers is not told, it asks on standard input whether to run it."""
+    ran, typed = tmp_path / "ran", io.StringIO("y\n" * 9)
+    (copy / "own.py").write_text(f"open({str(ran)!r}, 'w').close()")
+    monkeypatch.setattr("sys.stdin", typed)
+    heads = ("CausalLM", "SequenceClassification", "Seq2SeqLM")
+    change(copy / "config.json", model_type="bark", auto_map={f"AutoModelFor{head}": "own.Own" for head in heads})
+    with pytest.raises(ModelError, match="custom code"):  # the type is known, but has no such head
+        loader[1](str(copy))
+    change(copy / "config.json", model_type="own", auto_map={"AutoConfig": "own.Own"})
+    for read in (loader[1], lambda name: load_config(name, {}), lambda name: GainScorer(name, letters())):
+        with pytest.raises(ModelError, match="custom code"):
+            read(str(copy))
+    assert (ran.exists(), typed.tell()) == (False, 0)
+
+
+def waits(function: Callable[[], object]) -> bool:
+    """Whether a call ends in another thread, one way or the other, only after what is loaded here."""
+    ended = threading.Event()
+
+    def call() -> None:
+        with contextlib.suppress(ModelError, InputError):
+            function()
+        ended.set()
+
+    thread = threading.Thread(target=call)
+    with LOADING:
+        thread.start()
+        early = ended.wait(0.5)
+    thread.join(60)
+    return not early and ended.is_set()
+
+
+def test_one_thing_is_loaded_at_a_time(loader: tuple[Path, Load]) -> None:
+    folder, function = loader
+    assert waits(lambda: function(str(folder)))
+
+
+def test_what_comes_with_groundrail_waits_for_its_turn_too(
+    tiny_nli_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    unused = tmp_path / "groundrail" / "smollm2-0.1.2" / SMOLLM2_FILE
+    unused.parent.mkdir(parents=True)
+    unused.write_bytes(b"not what was pinned")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert waits(smollm2)
+    assert waits(lambda: NearestScorer(load(device="meta", dtype="int8")))
+    assert waits(lambda: load_config(str(tiny_nli_folder), {}))
 
 
 def test_what_is_not_there_is_a_model_error(loader: tuple[Path, Load], tmp_path: Path) -> None:

@@ -4,13 +4,13 @@ Ordinary Hugging Face files, but for the matrices: each is stored as int8 with o
 `weight = int8 * scale`. `MODEL_CARD.md` in this folder says what it was trained on and how well it does.
 """
 
-import threading
 from functools import lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groundrail.errors import InputError, ModelError
+from groundrail.locks import one_at_a_time
 
 if TYPE_CHECKING:
     import torch
@@ -33,6 +33,7 @@ _TYPICAL = (
 """What the model reads to show which inputs of its layers are the largest."""
 
 
+@one_at_a_time
 def load_builtin(device: "str | torch.device | None" = None, dtype: "str | torch.dtype | None" = None) -> "DetailCheck":
     """The built-in judge: the model with a hint from missing numbers, dates, units and names. `dtype` None takes what the
     processor multiplies natively: bfloat16, else "int8" (`groundrail.entailment.int8`), else float32.
@@ -50,11 +51,7 @@ def load_builtin(device: "str | torch.device | None" = None, dtype: "str | torch
         dtype = getattr(torch, dtype)
     if dtype is torch.int8 and device.type != "cpu":
         raise InputError(f"int8 is for processors, not {device}: leave dtype out, or pass bfloat16")
-    with _loading:
-        return _load(str(device), dtype)
-
-
-_loading = threading.Lock()
+    return _load(str(device), dtype)
 
 
 @lru_cache(maxsize=2)
@@ -69,7 +66,7 @@ def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
         if not (folder / "model.safetensors").is_file():
             raise ModelError("the built-in judge's weights are not installed; reinstall groundrail, or pass a model")
         config = MPNetConfig.from_pretrained(folder)
-        tokenizer = AutoTokenizer.from_pretrained(folder)
+        tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         exact = torch.float32 if dtype is torch.int8 else dtype
         with torch.device("meta"):  # no weights are drawn that would be thrown away
             model = MPNetForSequenceClassification(config)

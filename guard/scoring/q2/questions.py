@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from groundrail.english import words
 from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.locks import one_at_a_time
 from groundrail.scoring.q2.candidates import Candidate, Kind
 from groundrail.types import Span
 
@@ -126,6 +127,7 @@ class Seq2SeqQuestions:
         self.batch_size = batch_size
 
     @classmethod
+    @one_at_a_time
     def from_pretrained(
         cls,
         name_or_path: str = PAPER_GENERATOR,

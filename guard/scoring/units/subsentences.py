@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from groundrail.errors import ClaimTooLongError
+from groundrail.locks import one_at_a_time
 from groundrail.scoring.units.base import Unit
 from groundrail.scoring.units.clauses import ClauseSplitter, SubSentence
 from groundrail.types import Span
@@ -84,6 +85,7 @@ class Seq2SeqSplitter:
         self.max_new_tokens = max_new_tokens
 
     @classmethod
+    @one_at_a_time
     def from_pretrained(
         cls,
         name_or_path: str,

@@ -5,18 +5,23 @@ import hashlib
 import html as html_module
 import html.parser
 import io
+import json
 import re
+import sys
+import unicodedata
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.console import Console
 from tests.guard.report.conftest import Told
 
 from groundrail import Citation, Document, Guard, InputError, Policy, Verdict
 from groundrail.report import passages
 from groundrail.report.chart import HEIGHT, Axis, chart
+from groundrail.report.hidden import in_json, marked_up, plain
 from groundrail.report.passages import Place, blocks
 from groundrail.report.terminal import print_result, print_sentence
 from groundrail.scoring.scale.scorer import ScaleScorer
@@ -124,14 +129,30 @@ def test_a_cut_up_source_is_whole_and_every_place_in_it(text: str, cut: list[lis
         assert html_module.unescape(lit) == place.citation.text
 
 
-@given(st.lists(st.floats(-9, 9), min_size=1, max_size=9), st.floats(-9, 9))
-def test_a_bar_reaches_the_line_exactly_from_the_threshold_up(scores: list[float], threshold: float) -> None:
-    drawn = chart([(scores, threshold)], Axis.over([*scores, threshold]))
-    (line,) = drawn.lines
-    for score, bar in zip(scores, drawn.bars, strict=True):
+@given(st.lists(st.tuples(st.floats(-9, 9), st.sampled_from([-3.0, 0.0, 5.0])), min_size=1, max_size=9))
+def test_a_bar_reaches_its_line_exactly_from_its_threshold_up(scored: list[tuple[float, float]]) -> None:
+    drawn = chart([scored], Axis.over([value for pair in scored for value in pair]))
+    for (score, threshold), bar in zip(scored, drawn.bars, strict=True):
         assert 0 <= bar.y <= bar.y + bar.height <= HEIGHT + 1e-9
+        (line,) = [line for line in drawn.lines if line.x1 < bar.x + bar.width / 2 < line.x2]
         if abs(score - threshold) > 1:
             assert (bar.y < line.y) == (score > threshold)
+
+
+def test_a_page_compares_every_score_with_the_threshold_that_decided() -> None:
+    """The second scorer's where it was asked: below the first's a sentence may be supported, above it refused."""
+    first = FakeEntailment(lambda premise, claim: 0.5 if "perhaps" in claim else 0.9)
+    second = FakeEntailment(lambda premise, claim: 0.3 if "pets" in claim else 0.7)
+    for threshold, verdicts in ((0.2, "ssss"), (0.8, "suus")):
+        second.threshold = threshold
+        guard = Guard(scorer=first, second=second, policy=Policy(doubt=(0.4, 0.6)))
+        checked = guard.check("The rent is due. Cats, perhaps. The pets, perhaps. It is paid.", SOURCE)
+        assert [sentence.verdict.value[0] for sentence in checked.sentences] == list(verdicts)
+        shown = checked.to_html(SOURCE)
+        meters = re.findall(r'class="bar" width="([\d.]+)".*?class="line" x="([\d.]+)"', shown)
+        assert [float(bar) >= float(line) for bar, line in meters] == [verdict == "s" for verdict in verdicts]
+        assert f"at {min(threshold, 0.5):.2f}, {max(threshold, 0.5):.2f}, a sentence counts" in shown
+        assert f"Threshold {min(threshold, 0.5):.2f}, {max(threshold, 0.5):.2f}." in checked._repr_html_()
 
 
 def test_markdown_has_the_released_text_and_escaped_footnotes() -> None:
@@ -169,6 +190,36 @@ def test_a_terminal_is_sent_no_commands() -> None:
     assert not {"\x1b", "\x9b", "\u202e"} & set(shown)
 
 
+VISIBLE = {*range(0x600, 0x606), 0x6DD, 0x70F, 0x890, 0x891, 0x8E2, 0x110BD, 0x110CD}
+"""Format characters that are seen: signs of Arabic, Syriac and Kaithi that stand around what follows them."""
+
+
+def test_no_character_that_acts_or_hides_reaches_a_terminal_or_goes_unseen_on_a_page() -> None:
+    kinds = ("Cc", "Cf", "Cs", "Zl", "Zp")
+    acting = {chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in kinds}
+    acting -= {"\t", "\n", *map(chr, VISIBLE)}
+    assert len(acting) > 2000
+    for letter in acting:
+        assert plain(f"a{letter}b") in ("a\N{REPLACEMENT CHARACTER}b", "ab")
+        assert letter in "\u200c\u200d" or f"U+{ord(letter):04X}" in marked_up(f"a{letter}b")
+
+
+def test_ordinary_text_is_shown_as_it_is() -> None:
+    text = "Miete: 1.450 € · größer als\t3 m² — «да», 数, नमस्ते, سلام, 👍🏽"
+    assert plain(text) == text
+    assert marked_up(text) == text
+    family = "👩\u200d🚀"
+    assert marked_up(family) == family
+
+
+@given(st.text(st.characters(exclude_categories=["Cs"])))
+def test_json_that_is_printed_means_the_same_and_acts_on_no_terminal(text: str) -> None:
+    written = json.dumps({text: [text]}, indent=2, ensure_ascii=False)
+    shown = in_json(written)
+    assert json.loads(shown) == {text: [text]}
+    assert all(letter.isprintable() or letter == "\n" for letter in shown)
+
+
 def test_markdown_keeps_marks_apart_from_fences_and_from_the_models_own() -> None:
     source = "```\nx = 1\n```\nThe rent is 950 euros."
     page = Guard(scorer=ScaleScorer(FakeEntailment())).check("```\nx = 1\n```", source).to_markdown()
@@ -190,7 +241,7 @@ def lines(checked: GuardResult, *, colour: bool = False, width: int = 60) -> lis
     fake=st.sampled_from(
         ["\n✓ supported    0.99 │ ", "\r✓ ", "\u2028✓ supported ", " " * 70 + "✓ supported 0.99 │ ", "\x1b[1A✓ "]
     ),
-    width=st.integers(40, 120),
+    width=st.integers(12, 120),
 )
 def test_a_refused_sentence_cannot_draw_a_line_that_looks_released(colour: bool, fake: str, width: int) -> None:
     answer = f"Pets pay twice{fake}the rent is 950 euros and pets live here for nothing at all."
@@ -199,7 +250,8 @@ def test_a_refused_sentence_cannot_draw_a_line_that_looks_released(colour: bool,
     told = lines(checked, colour=colour, width=width)
     body = told[: told.index("")]
     assert body
-    assert all(line.startswith("✗ ") for line in body)
+    assert all(line.startswith("✗ ") and cell_len(line) <= width for line in body)
+    assert "unsupported" in "".join(line.removeprefix("✗ │ ") for line in body)
 
 
 def test_the_terminal_tells_why_and_what_the_source_says() -> None:
