@@ -5,6 +5,7 @@ conversation. So the source is taken from the request's messages, by the rules o
 for the answer with the same `litellm_call_id`; or it comes with the answer, as `documents` in the parameters.
 """
 
+import asyncio
 import time
 from collections import OrderedDict
 
@@ -36,7 +37,7 @@ class LiteLLMGuardrail:
 
     async def __call__(self, request: Request) -> Response:
         asked = parsed(GuardrailRequest, await read_json(request, self.settings))
-        found = self._source(asked)
+        found = await asyncio.to_thread(self._source, asked)
         if asked.input_type == "request":
             if asked.litellm_call_id:
                 self.kept.put(asked.litellm_call_id, found.documents)
@@ -54,7 +55,9 @@ class LiteLLMGuardrail:
         except ValidationError as error:
             wrong = error.errors(include_input=False)[0]["msg"]
             raise ProtocolError(400, f"additional_provider_specific_params.documents: {wrong}") from None
-        return find_source(asked.structured_messages or [], documents, self.settings.markers)
+        return find_source(
+            asked.structured_messages or [], documents, self.settings.markers, self.settings.source_tools
+        )
 
     async def _judged(self, texts: list[str], documents: tuple[Document, ...]) -> Response:
         released: list[str] = []

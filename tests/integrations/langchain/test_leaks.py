@@ -17,7 +17,6 @@ from pydantic import BaseModel
 
 from groundrail import Guard, InputError, Policy
 from groundrail.integrations.langchain import GuardedChatModel, GuardedRunnable
-from groundrail.integrations.langchain.echo import without_echo
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.testing import FakeEntailment
 from groundrail.types import Source, as_documents
@@ -151,6 +150,7 @@ def _after_tool(result: str, arguments: dict[str, Any], **options: Any) -> str:
     "result",
     [
         FALSE,
+        FALSE[:-4] + "…",
         "Saved: the rent  is 990 EUROS!",
         '{"ok": true, "note": "The rent is 990 euros."}',
         f"{SOURCE} Noted: {FALSE}",
@@ -164,18 +164,53 @@ def test_a_tools_own_words_are_evidence() -> None:
     assert _after_tool(SOURCE, {"query": "rent"}) == TRUE
     assert _after_tool(SOURCE, {"query": "rent"}, tools=frozenset({"note"})) == TRUE
     assert _after_tool(SOURCE, {"query": "rent"}, tools=frozenset({"other"})) == ""
-    assert without_echo("990", {"rent": 990}) == ""
-    assert without_echo("The rent is 990.", {"flat": 4}) == "The rent is 990."
+    query = {"query": "rent is 950 euros"}
+    assert _after_tool(SOURCE, query) == TRUE
 
 
-def test_a_tool_inside_a_chain_is_no_echo_chamber_either() -> None:
-    @tool
-    def note(text: str) -> str:
-        """Keep a note."""
-        return f"Kept: {text}"
+def test_what_it_wrote_into_an_earlier_call_is_no_evidence_either() -> None:
+    messages: list[BaseMessage] = [
+        HumanMessage("How much is the rent?"),
+        AIMessage("", tool_calls=[{"name": "save_note", "args": {"text": FALSE}, "id": "1"}]),
+        ToolMessage("saved", tool_call_id="1"),
+        AIMessage("", tool_calls=[{"name": "read_notes", "args": {}, "id": "2"}]),
+        ToolMessage(f"Note 1 of 3 March: {FALSE}", tool_call_id="2"),
+    ]
+    assert GuardedChatModel(model=model(FALSE), guard=Guard(scorer=words()), annotate=False).invoke(messages).text == ""
 
+
+@tool
+def save_note(text: str) -> str:
+    """Keep a note."""
+    return f"Kept: {text}"
+
+
+@tool
+def read_notes() -> str:
+    """All notes."""
+    return f"Note 1 of 3 March: {FALSE}"
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_a_tool_inside_a_chain_is_no_echo_chamber_either(read: bool) -> None:
     def chain(given: Any) -> str:
-        note.invoke({"text": FALSE})
+        save_note.invoke({"text": FALSE})
+        if read:
+            read_notes.invoke({})
         return FALSE
 
     assert GuardedRunnable(RunnableLambda(chain), guard=Guard(scorer=words())).invoke("?") == ""
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_what_the_model_wrote_before_the_chain_began_is_no_evidence_inside_it(saved: bool) -> None:
+    call: Any = {"name": "save_note", "args": {"text": FALSE}, "id": "1"}
+    before: list[BaseMessage] = [AIMessage("", tool_calls=[call]), ToolMessage("saved", tool_call_id="1")]
+
+    def chain(given: Any) -> str:
+        model("read_notes").invoke([*(before if saved else []), HumanMessage("?")])
+        read_notes.invoke({})
+        return FALSE
+
+    shown = GuardedRunnable(RunnableLambda(chain), guard=Guard(scorer=words())).invoke("?")
+    assert shown == ("" if saved else FALSE)
