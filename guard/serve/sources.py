@@ -92,8 +92,8 @@ def _tool_results(
     for message in messages:
         fields = message.model_extra or {}
         if message.role == "assistant":
-            for call, tool, arguments in _calls(fields):
-                called[call] = tool
+            for known, made, arguments in _calls(fields):
+                called[known] = made
                 echoes.call(arguments)
         elif message.role in ("tool", "function"):
             call, tool = fields.get("tool_call_id"), fields.get("name")
