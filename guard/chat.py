@@ -133,21 +133,22 @@ class ChatGuard:
     def stream(self, message: str, source: Source = ()) -> Iterator[str]:
         """Released text as soon as its verdict is known; the turn is in `turns` once the iterator ends.
 
-        An iterator that is closed early, or that raises, leaves a turn with what it has shown.
+        An iterator that is closed early, or that raises, leaves a turn with what it has shown, and frees what the
+        generator holds.
         """
         prompt, documents = self._prepared(message, source)
-        stream = self.guard.stream(prompt, documents)
         shown: list[CheckedSentence] = []
         result: GuardResult | None = None
         held = ""  # white space waits for text, since a blank answer becomes an abstention
         try:
-            for sentence in stream.sentences():
-                shown.append(sentence)
-                held += sentence.released_text
-                if held.strip():
-                    yield held
-                    held = ""
-            result = stream.result
+            with self.guard.stream(prompt, documents) as stream:
+                for sentence in stream.sentences():
+                    shown.append(sentence)
+                    held += sentence.released_text
+                    if held.strip():
+                        yield held
+                        held = ""
+                result = stream.result
             if not result.text.strip():
                 yield self.guard.policy.abstention
             elif held:
@@ -159,18 +160,18 @@ class ChatGuard:
     async def astream(self, message: str, source: Source = ()) -> AsyncIterator[str]:
         """`stream` without blocking the event loop."""
         prompt, documents = self._prepared(message, source)
-        stream = await self.guard.astream(prompt, documents)
         shown: list[CheckedSentence] = []
         result: GuardResult | None = None
         held = ""  # white space waits for text, since a blank answer becomes an abstention
         try:
-            async for sentence in stream.sentences():
-                shown.append(sentence)
-                held += sentence.released_text
-                if held.strip():
-                    yield held
-                    held = ""
-            result = stream.result
+            async with await self.guard.astream(prompt, documents) as stream:
+                async for sentence in stream.sentences():
+                    shown.append(sentence)
+                    held += sentence.released_text
+                    if held.strip():
+                        yield held
+                        held = ""
+                result = stream.result
             if not result.text.strip():
                 yield self.guard.policy.abstention
             elif held:

@@ -197,7 +197,8 @@ class Guard:
         if self.generator is None:
             raise InputError("this guard has no generator; pass one: Guard(generator), or use check(answer, source)")
         ahead = not self._scorer.asks_model_of(self.generator)
-        return Writing(self.generator, prompt, documents, self._calls, ahead=ahead)
+        explains = self.policy.keep_refused
+        return Writing(self.generator, prompt, documents, self._calls, ahead=ahead, explains=explains)
 
     def _named(self, scorer: "_Named") -> "_Named":
         return _own_judge(self.generator) if scorer == "self" else scorer

@@ -29,7 +29,7 @@ class Policy(BaseModel):
     on_error, on_no_source: `"closed"` keeps back what could not be checked, `"open"` releases it.
     deadline, answer_deadline: seconds for a sentence with its retries, and for a whole answer.
     longest_sentence: characters after which a text without boundary is cut and its piece judged as it is.
-    keep_refused: False leaves out of results, attempts, reasons, errors and events every text that was not released,
+    keep_refused: False leaves out of results, attempts, reasons, errors, events and logs every text that was not released,
         errors from what caused them, and hides what a wrapped LangChain runnable writes from handlers and tracers.
     doubt: (low, high), the scores of the guard's scorer between which its second scorer is asked instead.
     calibration: maps a scorer's value to a probability before it meets the threshold.

@@ -30,13 +30,21 @@ class Writing:
     """An answer to `prompt` by `generator`, which nothing is asked of before the first step.
 
     ahead: whether the session may write on while it is judged, if it does that at all.
+    explains: whether the log may say what the generator raised on closing, which may repeat what was refused.
     """
 
     def __init__(
-        self, generator: Generator, prompt: str, documents: Sequence[Document], calls: Calls, *, ahead: bool = True
+        self,
+        generator: Generator,
+        prompt: str,
+        documents: Sequence[Document],
+        calls: Calls,
+        *,
+        ahead: bool = True,
+        explains: bool = True,
     ) -> None:
         self._generator, self._prompt, self._documents = generator, prompt, documents
-        self._calls, self._ahead = calls, ahead
+        self._calls, self._ahead, self._explains = calls, ahead, explains
         self._session: Session | None = None
         self._pieces: Any = None
         self._busy = False
@@ -90,7 +98,7 @@ class Writing:
             return
         pieces, self._pieces = self._pieces, None
         for held in (pieces, self._session):
-            with _logged():
+            with self._logged():
                 getattr(held, "close", lambda: None)()
 
     async def aclose(self) -> None:
@@ -98,7 +106,7 @@ class Writing:
         pieces = self._pieces
         if hasattr(pieces, "aclose") and not self._busy:
             self._pieces = None
-            with _logged():
+            with self._logged():
                 await pieces.aclose()
         await self._calls.aside(self.close)
 
@@ -168,6 +176,13 @@ class Writing:
             raise InputError("there is no generator to read from")
         return self._session
 
+    @contextlib.contextmanager
+    def _logged(self) -> Iterator[None]:
+        try:
+            yield
+        except Exception as error:
+            _log.warning("a generator raised %s on closing", type(error).__name__, exc_info=self._explains)
+
 
 async def in_time(timeout: float | None, awaitable: Any) -> Any:
     """Await something. Raises: OverdueError after `timeout` seconds, and then it is cancelled."""
@@ -181,11 +196,3 @@ async def in_time(timeout: float | None, awaitable: Any) -> Any:
         if limit.expired():
             raise OverdueError(timeout) from error
         raise
-
-
-@contextlib.contextmanager
-def _logged() -> Iterator[None]:
-    try:
-        yield
-    except Exception:
-        _log.warning("a generator raised on closing", exc_info=True)

@@ -5,7 +5,8 @@ own thread; for retries use `Guard` with `HFGenerator`.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 
 from transformers import TextIteratorStreamer
 
@@ -25,7 +26,8 @@ class GuardedTextIteratorStreamer(TextIteratorStreamer):
     `prompt` is what the answer answers, for sentences such as "Until Friday.".
 
     Yields sentences once their verdict is known; `result` holds the `GuardResult` after the last one.
-    `options` are those of `TextIteratorStreamer`; the prompt is skipped unless told otherwise.
+    `options` are those of `TextIteratorStreamer`; the prompt is skipped unless told otherwise. Left early, close it, or
+    use it in a `with` block: nothing more is judged, and what `generate` still writes is not read.
     """
 
     def __init__(
@@ -48,6 +50,16 @@ class GuardedTextIteratorStreamer(TextIteratorStreamer):
 
     def __next__(self) -> str:
         return next(self._released)
+
+    def close(self) -> None:
+        """Stop here: nothing more is judged or released."""
+        self._stream.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.close()
 
     def pieces(self) -> Iterator[str]:
         """What `generate` writes, unchecked."""

@@ -1,7 +1,9 @@
 """Plain callables as generators: `function(prompt)`, `function(prompt, documents)`, with or without `prefix`."""
 
+import collections.abc
 import inspect
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
 from groundrail.errors import GenerationError, InputError
@@ -75,19 +77,27 @@ class _CallableSession(Session):
     def reject(self, n_chars: int) -> None:
         self._written = self._written[: self._accepted]
 
-    def _follow(self, written: str | Iterable[str]) -> Iterator[str]:
-        for piece in [written] if isinstance(written, str) else written:
-            yield self._noted(piece)
+    def _follow(self, written: str | Iterable[str]) -> collections.abc.Generator[str]:
+        try:
+            for piece in [written] if isinstance(written, str) else written:
+                yield self._noted(piece)
+        finally:
+            getattr(written, "close", lambda: None)()
 
     async def _follow_async(self, written: Any) -> AsyncIterator[str]:
         if isinstance(written, Awaitable):
             written = await written
         if hasattr(written, "__aiter__"):
-            async for piece in written:
-                yield self._noted(piece)
+            try:
+                async for piece in written:
+                    yield self._noted(piece)
+            finally:
+                if hasattr(written, "aclose"):
+                    await written.aclose()
         else:
-            for piece in self._follow(written):
-                yield piece
+            with closing(self._follow(written)) as pieces:
+                for piece in pieces:
+                    yield piece
 
     def _noted(self, piece: Any) -> str:
         if not isinstance(piece, str):

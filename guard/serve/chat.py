@@ -68,7 +68,8 @@ class Chat:
         asked = parsed(ChatRequest, body)
         refuse_what_cannot_be_guarded(asked)
         level = details.level_of(request)
-        found = find_source(asked.messages, asked.documents, self.settings.markers)
+        chosen = self.settings.markers, self.settings.source_tools
+        found = await asyncio.to_thread(find_source, asked.messages, asked.documents, *chosen)
         if self.writer is None:
             raise ProtocolError(
                 501, "this server only checks: start it with --upstream", code="no_upstream", retry=False

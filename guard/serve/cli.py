@@ -39,6 +39,7 @@ def add_serve_parser(subparsers: "Subparsers") -> None:
     )
     parser.add_argument("--documents", choices=("insert", "forward", "drop"), default="insert")
     parser.add_argument("--markers", nargs=2, metavar=("BEGIN", "END"), help="what a source stands between in messages")
+    parser.add_argument("--source-tools", nargs="+", metavar="NAME", help="tools whose results are sources (all)")
     parser.add_argument("--max-concurrency", type=int, default=64, metavar="N", help="answers at a time (64)")
     parser.add_argument("--max-body", type=int, default=8 * 1024 * 1024, metavar="BYTES", help="longest request")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for each piece from upstream")
@@ -98,6 +99,8 @@ def settings_of(options: argparse.Namespace) -> "Settings":
     }
     if options.markers:
         given["markers"] = tuple(options.markers)
+    if options.source_tools:
+        given["source_tools"] = frozenset(options.source_tools)
     for name in ("documents", "max_concurrency", "max_body", "timeout", "request_timeout", "heartbeat", "log_text"):
         given[name] = getattr(options, name)
     try:

@@ -6,6 +6,7 @@ for the answer with the same `litellm_call_id`; or it comes with the answer, as 
 question is the last user message.
 """
 
+import asyncio
 import time
 from collections import OrderedDict
 
@@ -38,7 +39,7 @@ class LiteLLMGuardrail:
 
     async def __call__(self, request: Request) -> Response:
         asked = parsed(GuardrailRequest, await read_json(request, self.settings))
-        found = self._source(asked)
+        found = await asyncio.to_thread(self._source, asked)
         question = question_in(asked.structured_messages or [], self.settings.markers)
         if asked.input_type == "request":
             if asked.litellm_call_id:
@@ -56,7 +57,9 @@ class LiteLLMGuardrail:
         except ValidationError as error:
             wrong = error.errors(include_input=False)[0]["msg"]
             raise ProtocolError(400, f"additional_provider_specific_params.documents: {wrong}") from None
-        return find_source(asked.structured_messages or [], documents, self.settings.markers)
+        return find_source(
+            asked.structured_messages or [], documents, self.settings.markers, self.settings.source_tools
+        )
 
     async def _judged(self, texts: list[str], documents: tuple[Document, ...], question: str) -> Response:
         released: list[str] = []

@@ -15,6 +15,7 @@ class Settings(BaseModel):
     documents: what becomes of the field `documents` upstream: put before the conversation as a system message,
         forwarded as it is (for servers whose chat template reads it), or dropped.
     markers: what a source stands between in system and user messages.
+    source_tools: names of the tools whose results are sources; None for all.
     max_concurrency: answers at a time; more get 429.
     timeout: for a connection upstream, and for each piece of its answer.
     request_timeout, body_timeout: for a whole answer, and for receiving a request.
@@ -30,6 +31,7 @@ class Settings(BaseModel):
     api_key: SecretStr | None = Field(default=None, min_length=1)
     documents: Literal["insert", "forward", "drop"] = "insert"
     markers: tuple[str, str] = ("<source>", "</source>")
+    source_tools: frozenset[str] | None = None
     max_concurrency: int = Field(default=64, ge=1)
     max_body: int = Field(default=8 * 1024 * 1024, ge=1)
     max_answer: int = Field(default=1_000_000, ge=1)

@@ -1,17 +1,20 @@
 """Where an answer's source comes from: the first of four places in the request that holds one.
 
 1. the field `documents`, even if it is empty;
-2. messages of the role `tool` (or `function`);
+2. messages of the role `tool` (or `function`), of all tools or of those that are named, without what they repeat of
+   the calls before them (`groundrail.echo`);
 3. content parts that carry `"source": true`, an id, or `{"id": ..., "metadata": ...}`;
 4. text between the configured markers in system, developer and user messages.
 
 Whether an answer without any is released is up to the policy.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from groundrail.echo import Echoes
+from groundrail.english.visible import is_blank
 from groundrail.errors import InputError
 from groundrail.serve.errors import ProtocolError
 from groundrail.serve.requests import Message, SourceDocument
@@ -30,12 +33,16 @@ def find_source(
     messages: Sequence[Message],
     documents: "Sequence[str | SourceDocument] | None",
     markers: tuple[str, str],
+    tools: Collection[str] | None = None,
 ) -> Found:
-    """The first place that holds a source. Raises: ProtocolError for documents that cannot be used."""
+    """The first place that holds a source; results are those of `tools`, of all if that is None.
+
+    Raises: ProtocolError for documents that cannot be used.
+    """
     if documents is not None:
         return Found(named(documents), "documents")
     for place, found in (
-        ("tool", _tool_results(messages)),
+        ("tool", _tool_results(messages, tools)),
         ("parts", _marked_parts(messages)),
         ("markers", _between(messages, markers)),
     ):
@@ -77,12 +84,33 @@ def text_of(message: Message) -> str:
     return "\n".join(str(part["text"]) for part in message.content or () if isinstance(part.get("text"), str))
 
 
-def _tool_results(messages: Sequence[Message]) -> Iterator[tuple[str | None, str, dict[str, Any]]]:
+def _tool_results(
+    messages: Sequence[Message], tools: Collection[str] | None
+) -> Iterator[tuple[str | None, str, dict[str, Any]]]:
+    echoes = Echoes()
+    called: dict[str, str] = {}
     for message in messages:
-        if message.role in ("tool", "function"):
-            fields = message.model_extra or {}
-            name = fields.get("tool_call_id") or fields.get("name")
-            yield None if name is None else str(name), text_of(message), {}
+        fields = message.model_extra or {}
+        if message.role == "assistant":
+            for known, made, arguments in _calls(fields):
+                called[known] = made
+                echoes.call(arguments)
+        elif message.role in ("tool", "function"):
+            call, tool = fields.get("tool_call_id"), fields.get("name")
+            if tools is None or called.get(str(call), str(tool)) in tools:
+                evidence = echoes.evidence(text_of(message))
+                name = call or tool
+                if not is_blank(evidence):
+                    yield None if name is None else str(name), evidence, {}
+
+
+def _calls(fields: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
+    """(id, name, arguments) of an assistant's calls, in the protocol's forms."""
+    listed = fields.get("tool_calls")
+    for call in [*(listed if isinstance(listed, list) else ()), {"function": fields.get("function_call")}]:
+        said = (call.get("function") or call.get("custom")) if isinstance(call, dict) else None
+        if isinstance(said, dict):
+            yield str(call.get("id")), str(said.get("name")), said.get("arguments", said.get("input"))
 
 
 def _marked_parts(messages: Sequence[Message]) -> Iterator[tuple[str | None, str, dict[str, Any]]]:

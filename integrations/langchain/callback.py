@@ -20,7 +20,7 @@ from langchain_core.runnables.config import ensure_config
 from groundrail.drivers import PushedAnswer
 from groundrail.errors import InputError, UnsupportedError
 from groundrail.guard import Guard
-from groundrail.integrations.langchain.documents import SourceDocuments, SourcedResult, tool_source
+from groundrail.integrations.langchain.documents import SourceDocuments, SourcedResult, tool_source, tool_sources
 from groundrail.integrations.langchain.runnable import RESULT_EVENT, SENTENCE_EVENT
 from groundrail.integrations.langchain.runs import RunTree
 from groundrail.types import CheckedSentence
@@ -69,7 +69,6 @@ class _RunWatcher(BaseCallbackHandler):
         self.raise_error = raise_error
         self.runs = RunTree(self.documents_keys)
         self._writing: dict[UUID, _Writing] = {}
-        self._arguments: dict[UUID, Any] = {}
 
     def on_chain_start(
         self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -93,15 +92,14 @@ class _RunWatcher(BaseCallbackHandler):
         **kwargs: Any,
     ) -> None:
         self.runs.start(run_id, parent_run_id)
-        self._arguments[run_id] = input_str if inputs is None else inputs
+        self.runs.echoes(run_id).call(input_str if inputs is None else inputs)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
         self.runs.end(run_id)
-        self.runs.found(parent_run_id, tool_source(output, self._arguments.pop(run_id, None)))
+        self.runs.found(parent_run_id, tool_source(output, self.runs.echoes(parent_run_id)))
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self.runs.end(run_id)
-        self._arguments.pop(run_id, None)
 
     def on_retriever_end(
         self, documents: Sequence[Any], *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -123,9 +121,13 @@ class _RunWatcher(BaseCallbackHandler):
             sources.add((metadata or {}).get(key))
         self._writing[run_id] = _Writing(sources, prompts[-1] if prompts else "")
 
-    def on_chat_model_start(self, serialized: Any, messages: Any, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_chat_model_start(
+        self, serialized: Any, messages: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        for conversation in messages:
+            tool_sources(conversation, echoes=self.runs.echoes(parent_run_id))
         asked = [str(message.text) for row in messages for message in row if message.type == "human"]
-        self.on_llm_start(serialized, asked[-1:], run_id=run_id, **kwargs)
+        self.on_llm_start(serialized, asked[-1:], run_id=run_id, parent_run_id=parent_run_id, **kwargs)
 
     def _written(self, run_id: UUID, text: str) -> _Findings:
         writing = self._writing.get(run_id)

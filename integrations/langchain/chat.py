@@ -51,7 +51,7 @@ class GuardedChatModel(BaseChatModel):
     guard: Guard = Field(default_factory=Guard)
     sources_of: Callable[[Sequence[BaseMessage]], Any] | None = None
     tools: frozenset[str] | None = None
-    """Names of the tools whose results are sources; None for all. What a tool repeats of its call never is one."""
+    """Names of the tools whose results are sources; None for all. What a tool repeats of any call is none."""
     annotate: bool = True
     cache: BaseCache | bool | None = Field(default=False, exclude=True)
     """Off, also where LangChain's global cache is set: its key knows neither documents nor policy."""

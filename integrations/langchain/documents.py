@@ -5,15 +5,14 @@ Finding the documents of a run is up to the runnable, the callback handler and t
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
-from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document as LangChainDocument
-from langchain_core.messages import BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 
+from groundrail.echo import Echoes
 from groundrail.english.visible import is_blank
 from groundrail.errors import InputError, UnsupportedError
-from groundrail.integrations.langchain.echo import calls_of, without_echo
 from groundrail.types import CheckedSentence, Citation, Document, GuardResult, Source, Verdict
 
 
@@ -114,57 +113,72 @@ class SourceCollector(BaseCallbackHandler):
 
     def __init__(self, sources: SourceDocuments) -> None:
         self._sources = sources
-        self._arguments: dict[UUID, Any] = {}
+        self._echoes = Echoes()
 
-    def on_tool_start(
-        self, serialized: Any, input_str: str, *, run_id: UUID, inputs: Any = None, **kwargs: Any
-    ) -> None:
-        """Remember what the tool is called with: what it repeats of that is no source."""
-        self._arguments[run_id] = input_str if inputs is None else inputs
+    def on_chat_model_start(self, serialized: Any, messages: Sequence[Sequence[BaseMessage]], **kwargs: Any) -> None:
+        """Follow the calls and results of the conversation so far."""
+        for conversation in messages:
+            tool_sources(conversation, echoes=self._echoes)
 
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Forget the call."""
-        self._arguments.pop(run_id, None)
+    def on_tool_start(self, serialized: Any, input_str: str, *, inputs: Any = None, **kwargs: Any) -> None:
+        """Note what the tool is called with: what tools repeat of that is no source."""
+        self._echoes.call(input_str if inputs is None else inputs)
 
     def on_retriever_end(self, documents: Any, **kwargs: Any) -> None:
         """Add what was retrieved."""
         self._sources.add(documents)
 
-    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+    def on_tool_end(self, output: Any, **kwargs: Any) -> None:
         """Add what the tool answered."""
-        self._sources.add(tool_source(output, self._arguments.pop(run_id, None)))
+        self._sources.add(tool_source(output, self._echoes))
 
 
-def tool_source(output: Any, arguments: Any) -> Any:
+def tool_source(output: Any, echoes: Echoes) -> Any:
     """What a tool's output offers as source: the documents of its artifact, else its text; an error nothing.
 
-    What it repeats of its `arguments` is no source.
+    What it repeats of the calls before it is no source.
     """
     if getattr(output, "status", None) == "error":  # it may repeat what the model made up
         return None
     if documents := documents_in(getattr(output, "artifact", None)) or documents_in(output):
-        return [_without_echo(document, arguments) for document in documents]
-    if isinstance(output, BaseMessage | str):
-        return without_echo(output, arguments)
+        return [_evident(document, echoes) for document in documents]
+    if isinstance(output, BaseMessage):
+        return output.model_copy(update={"content": echoes.evidence(str(output.text))})
     if isinstance(output, list | tuple):
-        return [tool_source(item, arguments) for item in output]
-    return None if output is None else without_echo(str(output), arguments)
+        return [tool_source(item, echoes) for item in output]
+    return None if output is None else echoes.evidence(str(output))
 
 
-def _without_echo(document: Any, arguments: Any) -> Any:
+def _evident(document: Any, echoes: Echoes) -> Any:
     field = "page_content" if isinstance(document, LangChainDocument) else "text"
-    return document.model_copy(update={field: without_echo(getattr(document, field), arguments)})
+    return document.model_copy(update={field: echoes.evidence(getattr(document, field))})
 
 
-def tool_sources(messages: Sequence[BaseMessage], names: Collection[str] | None = None) -> list[Any]:
-    """What the tool results among messages offer as source; where `names` are given, those of these tools alone."""
-    calls = calls_of(messages)
+def tool_sources(
+    messages: Sequence[BaseMessage],
+    names: Collection[str] | None = None,
+    *,
+    since: int = 0,
+    echoes: Echoes | None = None,
+) -> list[Any]:
+    """What the tool results among messages offer as source; where `names` are given, those of these tools alone.
+
+    since: the first message whose result counts; what the model wrote into calls before it is no source either.
+    echoes: of the conversation, where that is not in the messages alone.
+    """
+    echoes = echoes or Echoes()
+    called: dict[str | None, str] = {}
     found = []
-    for message in messages:
-        if isinstance(message, ToolMessage):
-            call = calls.get(message.tool_call_id)
-            if names is None or (message.name or (call and call["name"])) in names:
-                found.append(tool_source(message, call and call["args"]))
+    for number, message in enumerate(messages):
+        if isinstance(message, AIMessage):
+            for call in message.tool_calls:
+                called[call["id"]] = call["name"]
+                echoes.call(call["args"])
+        elif isinstance(message, ToolMessage) and (
+            names is None or (message.name or called.get(message.tool_call_id)) in names
+        ):
+            source = tool_source(message, echoes)
+            found += [source] if number >= since else []
     return found
 
 

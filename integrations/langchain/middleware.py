@@ -37,7 +37,7 @@ class GroundrailMiddleware(AgentMiddleware[Any, Any]):
 
     guard: checks, and retries under its policy; its own generator is not used.
     source_tools: tools, or names of tools, whose results are sources; None for all. Sources are the results of
-        calls since the user's last message. What a tool repeats of its call never is one.
+        calls since the user's last message. What a tool repeats of any call is none (`groundrail.echo`).
     sources_of: finds further sources in the messages that the model is given, as in a prompt with documents.
     annotate: put citations on the answer's text block; False keeps its content a plain string.
 
@@ -133,7 +133,7 @@ class _TurnModel(GuardedChatModel):
         return message
 
     def _call(self, messages: list[BaseMessage], documents: Any, run_manager: BaseRunManager | None) -> ModelCall:
-        sources = SourceDocuments(tool_sources(_this_turn(messages), self.tools))
+        sources = SourceDocuments(tool_sources(messages, self.tools, since=_this_turn(messages)))
         if self.sources_of is not None:
             sources.add(self.sources_of(messages))
         call = ModelCall(messages, sources, annotate=self.annotate)
@@ -169,7 +169,7 @@ class _TurnModel(GuardedChatModel):
         return f"the results of the tools called since the user's last message{named}{found}"
 
 
-def _this_turn(messages: Sequence[BaseMessage]) -> Sequence[BaseMessage]:
-    """The messages after the user's last one."""
+def _this_turn(messages: Sequence[BaseMessage]) -> int:
+    """Where the messages after the user's last one begin."""
     asked = [number for number, message in enumerate(messages) if isinstance(message, HumanMessage)]
-    return messages[asked[-1] + 1 :] if asked else messages
+    return asked[-1] + 1 if asked else 0

@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
+from groundrail.echo import Echoes
 from groundrail.integrations.langchain.documents import SourceDocuments, documents_in
 
 
 class RunTree:
-    """Runs by id, with what retrievers and tools found below them and documents in their inputs.
+    """Runs by id, with what retrievers and tools found below them, documents in their inputs and the echoes of calls.
 
     A run sees the documents of its nearest ancestor that has any: parallel branches, each with its own
     retriever, do not see each other's, and a retriever that found nothing counts as having looked. Runs whose
@@ -23,6 +24,7 @@ class RunTree:
         self._input_keys = input_keys
         self._parents: dict[UUID, UUID | None] = {}
         self._sources: dict[UUID, SourceDocuments] = {}
+        self._echoes: dict[UUID, Echoes] = {}
         self._lock = threading.Lock()
 
     def start(self, run: UUID, parent: UUID | None, inputs: Any = None) -> None:
@@ -38,12 +40,19 @@ class RunTree:
         with self._lock:
             self._parents.pop(run, None)
             self._sources.pop(run, None)
+            self._echoes.pop(run, None)
 
     def found(self, run: UUID | None, documents: Any) -> None:
         """Documents turned up in a run: it and every run around it has them."""
         with self._lock:
             for ancestor in self._upwards(run):
                 self._sources.setdefault(ancestor, SourceDocuments()).add(documents)
+
+    def echoes(self, run: UUID | None) -> Echoes:
+        """What was written into tool calls around a run: of the outermost run around it."""
+        with self._lock:
+            *_, outermost = None, *self._upwards(run)
+            return Echoes() if outermost is None else self._echoes.setdefault(outermost, Echoes())
 
     def visible_from(self, run: UUID | None) -> SourceDocuments:
         """A copy of what the run, or its nearest ancestor with sources, has."""

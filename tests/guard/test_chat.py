@@ -1,13 +1,14 @@
 """ChatGuard: history of what was released, growing sources, second tries for a turn, leaning claims."""
 
 import asyncio
+import itertools
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
 from tenacity import stop_after_attempt
 
-from groundrail import Document, Guard, InputError, Policy, UnsupportedError, Verdict
+from groundrail import Document, Guard, InputError, Policy, UnsupportedError, Verdict, generators
 from groundrail.chat import ChatGuard, leans_on_previous
 from groundrail.scoring.overlap import OverlapScorer
 from groundrail.testing import FakeEntailment
@@ -237,6 +238,45 @@ def test_streams_remember_what_was_shown() -> None:
     stream.close()
     assert subject.turns[1].reply == TRUE
     assert subject.turns[1].message == "two"
+
+
+class Session(generators.Session, generators.Generator):
+    """Writes without end, and notes whether it was closed."""
+
+    closed = False
+
+    def start(self, prompt: str, documents: Sequence[Document]) -> "Session":
+        return self
+
+    def propose(self) -> Iterator[str]:
+        return itertools.repeat(TRUE)
+
+    def accept(self, n_chars: int) -> None:
+        """Nothing to remember."""
+
+    def reject(self, n_chars: int) -> None:
+        """Nothing to rewind."""
+
+    def close(self) -> None:
+        self.closed = True
+
+
+def test_a_stream_that_is_left_frees_its_generator_at_once() -> None:
+    session = Session()
+    stream: Any = chat(session).stream("?")
+    assert next(stream) == TRUE
+    assert not session.closed
+    stream.close()
+    assert session.closed
+
+    async def leave(session: Session) -> bool:
+        stream: Any = chat(session).astream("?")
+        assert await anext(stream) == TRUE
+        assert not session.closed
+        await stream.aclose()
+        return session.closed
+
+    assert asyncio.run(leave(Session()))
 
 
 def test_a_stream_that_raises_keeps_what_was_shown() -> None:

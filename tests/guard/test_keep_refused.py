@@ -3,7 +3,7 @@
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
 import httpx
@@ -111,6 +111,48 @@ def test_a_session_that_fails_when_told(told_what: str) -> None:
 
     for fallback in FALLBACKS:
         assert MARK not in outcome(lambda f=fallback: guard(Failing(), f).generate("?", SOURCE))  # type: ignore[misc]
+
+
+def closing_badly(prompt: str) -> Iterator[str]:
+    """A generator whose error on closing repeats what it wrote."""
+    try:
+        while True:
+            yield TRUE + FALSE
+    finally:
+        raise RuntimeError(f"closed after the {MARK}")
+
+
+async def aclosing_badly(prompt: str) -> AsyncIterator[str]:
+    """The same for an event loop."""
+    try:
+        while True:
+            yield TRUE + FALSE
+    finally:
+        raise RuntimeError(f"closed after the {MARK}")
+
+
+async def leading_to_one(prompt: str) -> Iterator[str]:
+    """The same of an async function."""
+    return closing_badly(prompt)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_the_log_of_a_generator_that_raises_on_closing(caplog: pytest.LogCaptureFixture, keep: bool) -> None:
+    def leave(writer: Any) -> None:
+        subject = Guard(writer, scorer=NearestScorer(FakeEntailment()), policy=Policy(keep_refused=keep))
+        with subject.stream("?", SOURCE) as stream:
+            next(iter(stream))
+
+    async def aleave(writer: Any) -> None:
+        subject = Guard(writer, scorer=NearestScorer(FakeEntailment()), policy=Policy(keep_refused=keep))
+        async with await subject.astream("?", SOURCE) as stream:
+            await anext(aiter(stream))
+
+    leave(closing_badly)
+    asyncio.run(aleave(aclosing_badly))
+    asyncio.run(aleave(leading_to_one))
+    assert caplog.text.count("a generator raised RuntimeError on closing") == 3
+    assert (MARK in caplog.text) is keep
 
 
 class Listening(BaseCallbackHandler):

@@ -65,3 +65,15 @@ def test_result_before_the_end_is_an_error(tiny_tokenizer: PreTrainedTokenizerFa
     guard = Guard(scorer=ScaleScorer(FakeEntailment()))
     with pytest.raises(InputError, match="not ended"):
         _ = GuardedTextIteratorStreamer(tiny_tokenizer, guard, "text").result
+
+
+def test_left_early_it_releases_nothing_more(tiny_tokenizer: PreTrainedTokenizerFast) -> None:
+    guard = Guard(scorer=ScaleScorer(FakeEntailment(lambda premise, claim: 1.0)))
+    streamer = GuardedTextIteratorStreamer(tiny_tokenizer, guard, "The rent is due.", skip_prompt=False)
+    with streamer:
+        for token in tiny_tokenizer("the rent is due. the rent is due", add_special_tokens=False)["input_ids"]:
+            streamer.put(torch.tensor([token]))
+    streamer.end()
+    assert list(streamer) == []
+    with pytest.raises(InputError, match="not ended"):
+        _ = streamer.result

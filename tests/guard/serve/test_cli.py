@@ -92,6 +92,12 @@ def test_a_variable_that_is_set_to_nothing_is_no_key(
         assert (None if found is None else found.get_secret_value()) == key
 
 
+def test_tools_that_count_are_named() -> None:
+    assert settings_of(_parser().parse_args(["serve"])).source_tools is None
+    settings = settings_of(_parser().parse_args(["serve", "--source-tools", "search", "read"]))
+    assert settings.source_tools == {"search", "read"}
+
+
 def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert main(["serve", "--port", str(taken.getsockname()[1])]) == 2

@@ -67,6 +67,65 @@ def test_results_of_one_tool_called_twice_are_two_documents() -> None:
     assert len({name for name, _ in texts}) == 2
 
 
+def called(name: str, arguments: str, call: str = "call_7") -> dict[str, Any]:
+    function = {"name": name, "arguments": arguments}
+    return {
+        "role": "assistant",
+        "content": None,
+        "tool_calls": [{"id": call, "type": "function", "function": function}],
+    }
+
+
+ECHO = "The rent is 990 euros a month."
+CALLS: list[dict[str, Any]] = [
+    called("note", f'{{"text": "{ECHO}"}}'),
+    called("note", ECHO),  # which is no JSON
+    {"role": "assistant", "tool_calls": [{"id": "call_7", "custom": {"name": "note", "input": ECHO}}]},
+    {"role": "assistant", "function_call": {"name": "note", "arguments": f'{{"text": "{ECHO}"}}'}},
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_what_a_tool_repeats_of_a_call_is_no_source(call: dict[str, Any]) -> None:
+    echo, more = {**TOOL, "content": f"Saved: {ECHO}"}, {**TOOL, "content": f"Notes of 3 March: {ECHO} Pets: none."}
+    assert found([ASKED, call, echo]) == ("none", [])
+    (place, [(_, text)]) = found([ASKED, call, echo, called("read_notes", "{}", "call_8"), more])
+    assert (place, "990" in text, "Pets: none." in text) == ("tool", False, True)
+    assert found([ASKED, TOOL, call, echo]) == ("tool", [("call_7", "From the tool.")])
+    assert found([ASKED, echo, call]) == ("tool", [("call_7", f"Saved: {ECHO}")])  # written after it was said
+
+
+@pytest.mark.parametrize(
+    "calls", [3, [3], [{}], [{"function": 3}], [{"id": [], "function": {"name": {}, "arguments": 3}}]]
+)
+def test_calls_that_are_none_count_for_nothing(calls: Any) -> None:
+    assert found([ASKED, {"role": "assistant", "tool_calls": calls}, {**TOOL, "name": {}}]) == (
+        "tool",
+        [("call_7", "From the tool.")],
+    )
+
+
+@pytest.mark.parametrize(("names", "place"), [({"search"}, "tool"), ({"note", "other"}, "none"), (set(), "none")])
+def test_tools_whose_results_count_can_be_named(names: set[str], place: str) -> None:
+    by_call = [ASKED, called("search", '{"query": "rent"}'), TOOL]
+    by_name = [ASKED, {"role": "function", "name": "search", "content": "From the tool."}]
+    for messages in (by_call, by_name):
+        asked = ChatRequest.model_validate({"model": "m", "messages": messages})
+        assert find_source(asked.messages, None, MARKERS, names).place == place
+
+
+def test_the_server_takes_named_tools_alone(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    upstream.usual = writing(TRUE)
+    messages = [ASKED, called("search", '{"query": "rent"}'), {**TOOL, "content": SOURCE}]
+    for names, shown in (({"search"}, TRUE), ({"other"}, "")):
+        address = serve(source_tools=names)
+        answer = http.post(address + "/v1/chat/completions", json={"model": "m", "messages": messages}).json()
+        assert (answer["choices"][0]["message"]["content"] or "") == shown
+        body = {"texts": [TRUE], "input_type": "response", "structured_messages": messages}
+        told = http.post(address + "/beta/litellm_basic_guardrail_api", json=body).json()
+        assert told["action"] == ("NONE" if shown else "BLOCKED")
+
+
 @pytest.mark.parametrize("role", ["assistant", "tool-like"])
 def test_what_the_model_wrote_between_markers_is_no_source(role: str) -> None:
     assert found([{**MARKED, "role": role}, ASKED]) == ("none", [])

@@ -26,6 +26,7 @@ from langchain_core.tools import tool
 from tests.integrations.langchain.conftest import FALSE, SOURCE, TRUE, scripted
 
 from groundrail import Guard, Policy, UnsupportedError
+from groundrail.echo import Echoes
 from groundrail.errors import GenerationError
 from groundrail.integrations.langchain import GuardedChatModel
 from groundrail.integrations.langchain.documents import SourceDocuments, tool_source
@@ -201,8 +202,9 @@ def test_sources_come_from_metadata_and_tool_artifacts_too() -> None:
 
 
 def test_what_a_tool_repeats_is_no_source_as_a_document_either() -> None:
-    made_up = {"text": "The monthly rent is five hundred euros."}
-    repeated = LangChainDocument(made_up["text"])
+    made_up = Echoes()
+    made_up.call({"text": "The monthly rent is five hundred euros."})
+    repeated = LangChainDocument("The monthly rent is five hundred euros.")
     result = ToolMessage("saved", tool_call_id="1", artifact=[repeated, LEASE])
     assert [document.text for document in SourceDocuments(tool_source(result, made_up)).documents] == [SOURCE]
     (document,) = SourceDocuments(tool_source([repeated, LEASE], made_up)).documents

@@ -1,9 +1,10 @@
 """Nothing that was not released reaches whoever listens, and nothing the model wrote counts as evidence."""
 
 import asyncio
+import functools
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -16,7 +17,6 @@ from pydantic import BaseModel
 
 from groundrail import Guard, InputError, Policy
 from groundrail.integrations.langchain import GuardedChatModel, GuardedRunnable
-from groundrail.integrations.langchain.echo import without_echo
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.testing import FakeEntailment
 from groundrail.types import Source, as_documents
@@ -70,35 +70,34 @@ def words() -> Scorer:
     return ScaleScorer(FakeEntailment())
 
 
-def own_generator() -> GuardedRunnable:
+def own_generator(guard: Callable[..., Guard]) -> GuardedRunnable:
     def write(prompt: str) -> Iterator[str]:
         for chunk in model().stream(prompt):
             yield str(chunk.text)
 
-    return GuardedRunnable(guard=Guard(write, scorer=words(), policy=_POLICY))
+    return GuardedRunnable(guard=guard(write, scorer=words()))
 
 
-_POLICY = Policy(keep_refused=False)
-_KINDS: dict[str, Any] = {
+_KINDS: dict[str, Callable[[Callable[..., Guard]], Runnable[Any, Any]]] = {
     "own generator": own_generator,
-    "careless runnable": lambda: GuardedRunnable(Careless(), guard=Guard(scorer=words(), policy=_POLICY)),
-    "careless function": lambda: GuardedRunnable(
-        RunnableLambda(lambda given: model().invoke("?").text), guard=Guard(scorer=words(), policy=_POLICY)
+    "careless runnable": lambda guard: GuardedRunnable(Careless(), guard=guard(scorer=words())),
+    "careless function": lambda guard: GuardedRunnable(
+        RunnableLambda(lambda given: model().invoke("?").text), guard=guard(scorer=words())
     ),
-    "judge": lambda: GuardedRunnable(RunnableLambda(lambda given: TRUE), guard=Guard(scorer=Asking(), policy=_POLICY)),
-    "chat model": lambda: (
+    "judge": lambda guard: GuardedRunnable(RunnableLambda(lambda given: TRUE), guard=guard(scorer=Asking())),
+    "chat model": lambda guard: (
         RunnableLambda(lambda given: HumanMessage(given["prompt"])).pipe(lambda m: [m])
-        | GuardedChatModel(
-            model=CarelessModel(), guard=Guard(scorer=Asking(), policy=_POLICY), sources_of=lambda messages: SOURCE
-        )
+        | GuardedChatModel(model=CarelessModel(), guard=guard(scorer=Asking()), sources_of=lambda messages: SOURCE)
     ),
 }
 
 
 @pytest.mark.parametrize("kind", _KINDS)
 @pytest.mark.parametrize("way", ["astream_events", "astream_log"])
-def test_no_listener_sees_unreleased_text(kind: str, way: str) -> None:
-    subject = RunnableLambda(lambda given: given) | _KINDS[kind]()
+@pytest.mark.parametrize("keep", [True, False])
+def test_no_listener_sees_unreleased_text(kind: str, way: str, keep: bool) -> None:
+    policy = Policy(keep_refused=keep)
+    subject = RunnableLambda(lambda given: given) | _KINDS[kind](functools.partial(Guard, policy=policy))
 
     async def seen() -> list[Any]:
         if way == "astream_events":
@@ -111,9 +110,10 @@ def test_no_listener_sees_unreleased_text(kind: str, way: str) -> None:
     for event in told:
         letters = re.findall(r"content='(.)'", str(event))  # what a model streams comes letter by letter
         assert not letters, event
+        assert "FakeListChatModel" not in str(event)  # the model that was called, whose runs hold all that it said
     assert "950" in str(told)
-    assert f"{SECRET} euros" not in str(told)
     assert f"SECRET {SECRET}" not in str(told)
+    assert keep or f"{SECRET} euros" not in str(told)  # verdicts name what was refused, unless told otherwise
 
 
 class Answer(BaseModel):
@@ -150,6 +150,7 @@ def _after_tool(result: str, arguments: dict[str, Any], **options: Any) -> str:
     "result",
     [
         FALSE,
+        FALSE[:-4] + "…",
         "Saved: the rent  is 990 EUROS!",
         '{"ok": true, "note": "The rent is 990 euros."}',
         f"{SOURCE} Noted: {FALSE}",
@@ -163,18 +164,53 @@ def test_a_tools_own_words_are_evidence() -> None:
     assert _after_tool(SOURCE, {"query": "rent"}) == TRUE
     assert _after_tool(SOURCE, {"query": "rent"}, tools=frozenset({"note"})) == TRUE
     assert _after_tool(SOURCE, {"query": "rent"}, tools=frozenset({"other"})) == ""
-    assert without_echo("990", {"rent": 990}) == ""
-    assert without_echo("The rent is 990.", {"flat": 4}) == "The rent is 990."
+    query = {"query": "rent is 950 euros"}
+    assert _after_tool(SOURCE, query) == TRUE
 
 
-def test_a_tool_inside_a_chain_is_no_echo_chamber_either() -> None:
-    @tool
-    def note(text: str) -> str:
-        """Keep a note."""
-        return f"Kept: {text}"
+def test_what_it_wrote_into_an_earlier_call_is_no_evidence_either() -> None:
+    messages: list[BaseMessage] = [
+        HumanMessage("How much is the rent?"),
+        AIMessage("", tool_calls=[{"name": "save_note", "args": {"text": FALSE}, "id": "1"}]),
+        ToolMessage("saved", tool_call_id="1"),
+        AIMessage("", tool_calls=[{"name": "read_notes", "args": {}, "id": "2"}]),
+        ToolMessage(f"Note 1 of 3 March: {FALSE}", tool_call_id="2"),
+    ]
+    assert GuardedChatModel(model=model(FALSE), guard=Guard(scorer=words()), annotate=False).invoke(messages).text == ""
 
+
+@tool
+def save_note(text: str) -> str:
+    """Keep a note."""
+    return f"Kept: {text}"
+
+
+@tool
+def read_notes() -> str:
+    """All notes."""
+    return f"Note 1 of 3 March: {FALSE}"
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_a_tool_inside_a_chain_is_no_echo_chamber_either(read: bool) -> None:
     def chain(given: Any) -> str:
-        note.invoke({"text": FALSE})
+        save_note.invoke({"text": FALSE})
+        if read:
+            read_notes.invoke({})
         return FALSE
 
     assert GuardedRunnable(RunnableLambda(chain), guard=Guard(scorer=words())).invoke("?") == ""
+
+
+@pytest.mark.parametrize("saved", [False, True])
+def test_what_the_model_wrote_before_the_chain_began_is_no_evidence_inside_it(saved: bool) -> None:
+    call: Any = {"name": "save_note", "args": {"text": FALSE}, "id": "1"}
+    before: list[BaseMessage] = [AIMessage("", tool_calls=[call]), ToolMessage("saved", tool_call_id="1")]
+
+    def chain(given: Any) -> str:
+        model("read_notes").invoke([*(before if saved else []), HumanMessage("?")])
+        read_notes.invoke({})
+        return FALSE
+
+    shown = GuardedRunnable(RunnableLambda(chain), guard=Guard(scorer=words())).invoke("?")
+    assert shown == ("" if saved else FALSE)

@@ -100,6 +100,19 @@ def test_an_answer_is_guarded_with_what_its_tools_found(way: str) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_what_the_model_wrote_into_a_call_of_an_earlier_turn_is_no_evidence(way: str) -> None:
+    call: Any = {"name": "save", "args": {"text": FALSE}, "id": "1"}
+    earlier = [HumanMessage("Keep it."), AIMessage("", tool_calls=[call]), ToolMessage("saved", tool_call_id="1")]
+    kept = note.model_copy(update={"func": lambda text: f"{ALSO_TRUE} Note of 3 March: {FALSE}"})
+    subject = create_agent(
+        scripted(calling("note", '{"text": "all"}'), FALSE + ALSO_TRUE),
+        [kept],
+        middleware=[GroundrailMiddleware(Guard(scorer=FakeEntailment(), policy=Policy(stop=stop_after_attempt(1))))],
+    )
+    assert ask(subject, way, {"messages": [*earlier, *QUESTION["messages"]]})[-1].text == ALSO_TRUE
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_a_stream_shows_whole_sentences_with_their_verdict_behind_them(way: str) -> None:
     subject = agent(scripted(calling("look_up"), TRUE + FALSE, ALSO_TRUE))
     pieces = streamed(subject, way)
