@@ -48,12 +48,11 @@ def load_pretrained(
     _refuse_foreign_code(hub)
     name_or_path, hub = _pinned(name_or_path, hub)
     reading = {name: value for name, value in hub.items() if name != "use_safetensors"} | _NO_CODE
-    if tokenizer is None:
-        with _as_model_error(name_or_path):
-            # the configuration first: older versions of transformers ask for it again, without the token
-            config = AutoConfig.from_pretrained(
-                name_or_path, subfolder=hub.get("subfolder", ""), **_where(hub), **_NO_CODE
-            )
+    with _as_model_error(name_or_path):
+        # the configuration first: older versions of transformers ask for it again, without the token
+        config = AutoConfig.from_pretrained(name_or_path, subfolder=hub.get("subfolder", ""), **_where(hub), **_NO_CODE)
+        _refuse_foreign_kernel(hub.get("attn_implementation") or config._attn_implementation)
+        if tokenizer is None:
             tokenizer = AutoTokenizer.from_pretrained(name_or_path, config=config, **reading)
     with _as_model_error(name_or_path, hub):
         model, report = auto_class.from_pretrained(
@@ -102,6 +101,11 @@ def _refuse_foreign_code(hub: Mapping[str, Any]) -> None:
         raise InputError("groundrail runs no code from the hub: build the model yourself and pass it in")
     if hub.get("use_safetensors", True) is False:
         raise InputError("groundrail reads no pickled weights, which can run code: leave use_safetensors out")
+
+
+def _refuse_foreign_kernel(attention: object) -> None:
+    if "/" in str(attention):
+        raise ValueError(f"its attention is code of another repository, {attention}: say attn_implementation='sdpa'")
 
 
 @contextmanager

@@ -87,6 +87,12 @@ def test_code_beside_a_model_is_not_run_whatever_is_typed(
     assert (ran.exists(), typed.tell()) == (False, 0)
 
 
+def test_attention_by_another_repositorys_code_is_refused(loader: tuple[Path, Load], copy: Path) -> None:
+    change(copy / "config.json", attn_implementation="owner/kernel")
+    with pytest.raises(ModelError, match="code of another repository, owner/kernel"):
+        loader[1](str(copy))
+
+
 def waits(function: Callable[[], object]) -> bool:
     """Whether a call ends in another thread, one way or the other, only after what is loaded here."""
     ended = threading.Event()
