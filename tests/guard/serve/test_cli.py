@@ -95,7 +95,7 @@ def test_a_variable_that_is_set_to_nothing_is_no_key(
 def test_tools_that_count_are_named() -> None:
     assert settings_of(_parser().parse_args(["serve"])).source_tools is None
     settings = settings_of(_parser().parse_args(["serve", "--source-tools", "search", "read"]))
-    assert settings.source_tools == {"search", "read"}
+    assert settings.source_tools == frozenset({"search", "read"})
 
 
 def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
