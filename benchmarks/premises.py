@@ -27,11 +27,11 @@ from groundrail.scoring.nearest import NearestScorer
 
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
 READ = {
-    "three sentences": (3, 0),
-    "the nearest one, and a window": (1, 150),
-    "both": (3, 150),
-    "both, five sentences": (5, 150),
-    "both, a longer window": (3, 250),
+    "three nearest sentences": (3, 0),
+    "the nearest one, and a window of 150 tokens": (1, 150),
+    "three, and the window (the default)": (3, 150),
+    "five, and the window": (5, 150),
+    "three, and a window of 250 tokens": (3, 250),
 }
 WEIGHTS = ((0.0, 0.0), (0.25, 0.25), (0.5, 0.5), (1.0, 1.0), (0.0, EXCHANGED), (0.5, EXCHANGED))
 
@@ -90,7 +90,9 @@ def main() -> None:
     print(
         f"| read | a missing detail costs, an exchanged figure | {' | '.join(counts)} | mean |\n{'| --- ' * (len(sets) + 3)}|"
     )
-    rows = [(name, (WEIGHT, EXCHANGED)) for name in READ] + [("both", weights) for weights in WEIGHTS]
+    rows = [(name, (WEIGHT, EXCHANGED)) for name in READ] + [
+        ("three, and the window (the default)", weights) for weights in WEIGHTS
+    ]
     for name, (weight, exchanged) in rows:
         k, window = READ[name]
         scorer = NearestScorer(DetailCheck(model, weight, exchanged), k=k, window=window)
