@@ -10,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
+from groundrail.entailment import load as load_entailment
+from groundrail.evaluation.counting import counted
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.metrics import roc_auc
 from groundrail.evaluation.run import evaluate
@@ -24,7 +26,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, nargs="+")
     options = parser.parse_args()
-    whole = NearestScorer()
+    counter = counted(load_entailment())
+    whole = NearestScorer(counter)
     units = SubSentenceUnits()
     print("| set | claims that can be cut | judged by | ROC-AUC x 100 | wrong ones caught | true ones passed | pairs |")
     print("| --- " * 7 + "|")
@@ -33,7 +36,7 @@ def main() -> None:
         cut = [example for example in labelled if len(units.split(example.claim)) > 1]
         supported = np.array([bool(example.label) for example in cut])
         for name, scorer in (("the whole", whole), ("the weakest part", WeakestPartScorer(whole, units))):
-            results = evaluate(scorer, cut, units="whole")
+            results = evaluate(scorer, cut, units="whole", counter=counter)
             values = np.array([result.value or 0.0 for result in results])
             released = values >= whole.threshold
             print(
