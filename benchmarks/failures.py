@@ -339,6 +339,7 @@ def main() -> None:
     parser.add_argument("--alone", nargs="+", metavar="WORD", help=argparse.SUPPRESS)  # row, policy, and "async"
     options = parser.parse_args()
     if options.alone:
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored in what a shell runs in the background
         name, policy, *how = options.alone
         broken = next(row for row in BREAKS if row.name == name)
         print(json.dumps(_written(broken, policy, is_async=bool(how))))
