@@ -1,14 +1,19 @@
 """The table of failures: whatever breaks under whatever policy, nothing unchecked is out, and errors are documented."""
 
+from functools import cache
 from pathlib import Path
-from typing import Any
 
 import failures
 import pytest
 
 PAGE = Path(__file__).parents[2] / "docs" / "failures.md"
-FOUND: dict[tuple[str, str, bool], failures.Outcome] = {}
 INTERRUPTS = ("KeyboardInterrupt", "SystemExit")
+
+
+@cache
+def outcome(row: int, policy: str, is_async: bool) -> failures.Outcome:
+    """What a cell of the table comes to, made once for all tests."""
+    return failures.outcome(failures.BREAKS[row], policy, is_async=is_async)
 
 
 def ends_with(broken: failures.Break, is_async: bool) -> str:
@@ -25,18 +30,17 @@ def ends_with(broken: failures.Break, is_async: bool) -> str:
 
 
 @pytest.mark.parametrize(
-    ("broken", "policy", "is_async"),
+    ("row", "policy", "is_async"),
     [
-        pytest.param(broken, policy, is_async, id=f"{broken.name}-{policy}-{'async' if is_async else 'plain'}")
-        for broken in failures.BREAKS
+        pytest.param(row, policy, is_async, id=f"{broken.name}-{policy}-{'async' if is_async else 'plain'}")
+        for row, broken in enumerate(failures.BREAKS)
         for policy in failures.POLICIES
         for is_async in (False, True)
         if is_async or not broken.async_only
     ],
 )
-def test_nothing_unchecked_is_released(broken: Any, policy: str, is_async: bool) -> None:
-    found = failures.outcome(broken, policy, is_async=is_async)
-    FOUND[broken.name, policy, is_async] = found
+def test_nothing_unchecked_is_released(row: int, policy: str, is_async: bool) -> None:
+    broken, found = failures.BREAKS[row], outcome(row, policy, is_async)
     ending = ends_with(broken, is_async)
     allowed = {"raise": {"", "UnsupportedError", "GenerationError"}, "callable that raises": {"", "LookupError"}}
     assert found.error in ({ending} if ending else allowed.get(policy, {""})), found
@@ -56,13 +60,10 @@ def test_nothing_unchecked_is_released(broken: Any, policy: str, is_async: bool)
 
 
 def test_nothing_breaks_is_the_plain_case() -> None:
-    found = failures.outcome(failures.BREAKS[0], "drop", is_async=False)
-    assert found == (failures.TRUE + failures.LAST, "unsupported", "")
+    assert outcome(0, "drop", False) == (failures.TRUE + failures.LAST, "unsupported", "")
 
 
 def test_the_page_has_the_table() -> None:
-    """Last in the file, after all others; where some of these were left out there is nothing to compare."""
-    if len(FOUND) < sum((2 - row.async_only) * len(failures.POLICIES) for row in failures.BREAKS):
-        pytest.skip("only some of the table was made")
-    table = failures.table(lambda broken, policy, is_async: FOUND[broken.name, policy, is_async])
+    rows = {broken.name: row for row, broken in enumerate(failures.BREAKS)}
+    table = failures.table(lambda broken, policy, is_async: outcome(rows[broken.name], policy, is_async))
     assert table in PAGE.read_text(encoding="utf-8"), "python benchmarks/failures.py --page docs/failures.md"
