@@ -67,6 +67,27 @@ def in_context(claim_of: ClaimOf) -> ClaimOf:
     return joined
 
 
+class _Shown:
+    """The sentences of a stream. White space waits for text, since a blank answer becomes an abstention."""
+
+    def __init__(self) -> None:
+        self.sentences: list[CheckedSentence] = []
+        self._held = ""
+
+    def ready(self, sentence: CheckedSentence) -> str:
+        """What can be shown now that this sentence has its verdict."""
+        self.sentences.append(sentence)
+        self._held += sentence.released_text
+        if not self._held.strip():
+            return ""
+        ready, self._held = self._held, ""
+        return ready
+
+    def last(self, result: GuardResult, abstention: str) -> str:
+        """What is shown after the last sentence."""
+        return self._held if result.text.strip() else abstention
+
+
 class ChatGuard:
     """A conversation with a guard's generator, one turn at a time.
 
@@ -137,48 +158,36 @@ class ChatGuard:
         generator holds.
         """
         prompt, documents = self._prepared(message, source)
-        shown: list[CheckedSentence] = []
+        shown = _Shown()
         result: GuardResult | None = None
-        held = ""  # white space waits for text, since a blank answer becomes an abstention
         try:
             with self.guard.stream(prompt, documents) as stream:
                 for sentence in stream.sentences():
-                    shown.append(sentence)
-                    held += sentence.released_text
-                    if held.strip():
-                        yield held
-                        held = ""
+                    if text := shown.ready(sentence):
+                        yield text
                 result = stream.result
-            if not result.text.strip():
-                yield self.guard.policy.abstention
-            elif held:
-                yield held
+            if text := shown.last(result, self.guard.policy.abstention):
+                yield text
         finally:
-            if result is not None or any(s.released_text for s in shown):
-                self._remember(message, result or self._partial(shown))
+            if result is not None or any(s.released_text for s in shown.sentences):
+                self._remember(message, result or self._partial(shown.sentences))
 
     async def astream(self, message: str, source: Source = ()) -> AsyncIterator[str]:
         """`stream` without blocking the event loop."""
         prompt, documents = self._prepared(message, source)
-        shown: list[CheckedSentence] = []
+        shown = _Shown()
         result: GuardResult | None = None
-        held = ""  # white space waits for text, since a blank answer becomes an abstention
         try:
             async with await self.guard.astream(prompt, documents) as stream:
                 async for sentence in stream.sentences():
-                    shown.append(sentence)
-                    held += sentence.released_text
-                    if held.strip():
-                        yield held
-                        held = ""
+                    if text := shown.ready(sentence):
+                        yield text
                 result = stream.result
-            if not result.text.strip():
-                yield self.guard.policy.abstention
-            elif held:
-                yield held
+            if text := shown.last(result, self.guard.policy.abstention):
+                yield text
         finally:
-            if result is not None or any(s.released_text for s in shown):
-                self._remember(message, result or self._partial(shown))
+            if result is not None or any(s.released_text for s in shown.sentences):
+                self._remember(message, result or self._partial(shown.sentences))
 
     def _prepared(self, message: str, source: Source) -> tuple[str, tuple[Document, ...]]:
         if not isinstance(message, str) or not message.strip():
