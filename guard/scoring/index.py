@@ -31,6 +31,7 @@ class SentenceIndex:
         for document in documents:
             self._starts.append(len(self.passages))
             self.passages += fitted(_sentences(document, model), longest, model)
+        self._starts.append(len(self.passages))
         first = np.isin(np.arange(1, len(self.passages)), self._starts)
         self._continues = (~first).astype(np.float64)
         self._words = WordIndex(stepping(passage.text for passage in self.passages))
@@ -49,7 +50,7 @@ class SentenceIndex:
 
     def places(self, document: int) -> range:
         """The sentences of a document, by its number."""
-        return range(*[*self._starts, len(self.passages)][document : document + 2])
+        return range(self._starts[document], self._starts[document + 1])
 
     def document(self, place: int) -> int:
         """The number of the document that a sentence is of."""

@@ -44,11 +44,14 @@ class _Reading:
 class NearestScorer(Scorer):
     """The `k` sentences nearest to the claim, one by one and together.
 
-    A document's score is the mean, in log-odds, of two probabilities: the highest of its sentences among the `k`; and
-    that of the window, its nearest sentence and those that fit into `window` tokens with it, in their own order, the likest
-    first, by their words and a share of their neighbours' (0: none is read, and the first probability is the score). The highest document counts. Sentences of all documents compete for the `k` places.
+    A document's score is the mean, in log-odds, of two probabilities: the highest of its sentences among the `k`, and
+    that of the window. The window is its nearest sentence and the likest of the others, by their words and a share of
+    their neighbours', as many as fit into `window` tokens with it, in their own order; at 0 none is read, and the first
+    probability is the score. The highest document counts; sentences of all documents compete for the `k` places.
+
     The citation is the sentence with the highest probability; the conflict is, of those that contradict the claim where
-    none says it, the one that is least silent on it. A sentence too long to be read beside a claim is cut, none is truncated.
+    none says it, the one that is least silent on it. A sentence too long to be read beside a claim is cut, none is
+    truncated.
     """
 
     takes_context = True
@@ -117,10 +120,11 @@ class NearestScorer(Scorer):
             of_document[index.document(place)].append(place)
         if not of_document:
             raise ClaimTooLongError(f"the claim leaves room for {size} tokens, less than any sentence: {claim[:80]!r}")
+        in_context = index.in_context(likeness)
         return [
             _Reading(
                 [(place,) for place in places],
-                self._window(places[0], index.places(document), index.in_context(likeness), index, size),
+                self._window(places[0], index.places(document), in_context, index, size),
             )
             for document, places in of_document.items()
         ]
