@@ -47,9 +47,10 @@ def combine(log_p_grounded: Tensor, log_p_ungrounded: Tensor, pmi: PMI, *, renor
     """Steered log-probabilities over the last dimension, in the shape of the inputs.
 
     Interpolation (equation 5): (1 - alpha) * log P_g + alpha * s_pmi, which is log P_g - alpha * log P_u.
-    Addition (equation 6): log P_g + alpha * s_pmi. Both inputs are log-probabilities (after log-softmax). A token that the grounded model rules out (-inf) stays out; one that only the ungrounded
-    model rules out has no finite s_pmi and keeps log P_g. `renormalize=False` leaves out the softmax of the
-    equations, which changes no ranking within a step.
+    Addition (equation 6): log P_g + alpha * s_pmi. Both inputs are log-probabilities (after log-softmax). A token
+    that the grounded model rules out (-inf) stays out; one that only the ungrounded model rules out has no finite
+    s_pmi and keeps log P_g. `renormalize=False` leaves out the softmax of the equations, which changes no ranking
+    within a step.
     """
     import torch
 

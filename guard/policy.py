@@ -24,13 +24,14 @@ class Policy(BaseModel):
     stop: when to stop regenerating an unsupported sentence; any tenacity `stop_*`, `|` and `&` included.
     fallback: what happens to a sentence that stays unsupported: `"drop"` leaves it out, `"flag"` releases
         it with its verdict, `"quote"` releases in its place the source's own sentence, in quotation marks, where the
-        source contradicts it, and nothing else; `"abstain"` ends the answer with `abstention`, `"raise"` raises UnsupportedError,
-        a callable returns the text to release instead, or None to leave it out.
+        source contradicts it, and nothing else; `"abstain"` ends the answer with `abstention`, `"raise"` raises
+        UnsupportedError, a callable returns the text to release instead, or None to leave it out.
     on_error, on_no_source: `"closed"` keeps back what could not be checked, `"open"` releases it.
     deadline, answer_deadline: seconds for a sentence with its retries, and for a whole answer.
     longest_sentence: characters after which a text without boundary is cut and its piece judged as it is.
-    keep_refused: False leaves out of results, attempts, reasons, errors, events and logs every text that was not released,
-        errors from what caused them, and hides what a wrapped LangChain runnable writes from handlers and tracers.
+    keep_refused: False leaves out of results, attempts, reasons, errors, events and logs every text that was not
+        released, errors from what caused them, and hides what a wrapped LangChain runnable writes from handlers and
+        tracers.
     doubt: (low, high), the scores of the guard's scorer between which its second scorer is asked instead.
     calibration: maps a scorer's value to a probability before it meets the threshold.
     """

@@ -39,8 +39,8 @@ def load_pretrained(
     """Load a model by `auto_class`, with its tokenizer unless there is one, onto `device`.
 
     `device` None takes the accelerator if there is one, or leaves the model where `device_map` puts it. `dtype`
-    None takes float32, "auto" the checkpoint's own. A hub id may name its revision, `owner/name@commit`. `hub` goes to transformers (`revision`, `cache_dir`,
-    `local_files_only`, `token`, ...).
+    None takes float32, "auto" the checkpoint's own. A hub id may name its revision, `owner/name@commit`. `hub` goes
+    to transformers (`revision`, `cache_dir`, `local_files_only`, `token`, ...).
 
     Raises: InputError for `trust_remote_code` or `use_safetensors=False`; ModelError where files cannot be found or
     read, weights are pickled, or the checkpoint has none for the head.

@@ -101,8 +101,9 @@ class CheckedSentence(_Frozen):
 
     `text` is verbatim what the generator wrote, trailing white space included, and `start`/`end` index
     `GuardResult.answer`. `attempts` lists every try in order, the last being this sentence.
-    `replacement` is what was released instead: a callable fallback's text, the abstention, or a quotation. `conflict` is the piece of source that says
-    otherwise, its score P(contradiction), where the scorer can tell that from silence. `exact` is False where
+    `replacement` is what was released instead: a callable fallback's text, the abstention, or a quotation.
+    `conflict` is the piece of source that says otherwise, its score P(contradiction), where the scorer can tell that
+    from silence. `exact` is False where
     `score` is a lower bound: the source was not read further once it was decided. `findings` are details of an
     unsupported sentence that the nearest source sentence gives otherwise or not at all. Where a second scorer
     was asked, `first_score` is the first's score and `threshold` what `score` was compared with. `quoted`: the

@@ -51,7 +51,8 @@ class RunningTruncation:
     def keep(self, values: Tensor, *, all_of_them: bool = False) -> Tensor:
         """True for each value, shape (n,), to be kept; the values join the window first.
 
-        `all_of_them` drops none, as in a hot start that is counted elsewhere. A value that is not a number is kept, so that the Trainer's own checks see it, and joins nothing.
+        `all_of_them` drops none, as in a hot start that is counted elsewhere. A value that is not a number is kept,
+        so that the Trainer's own checks see it, and joins nothing.
         """
         self._window.extend(value for value in values.tolist() if np.isfinite(value))
         self.seen += len(values)

@@ -52,9 +52,9 @@ def opens_with_answer(claim: str) -> bool:
 def leans_on_question(claim: str) -> bool:
     """Whether a claim says something only as an answer: "No, never.", "Both.", "Until Friday.", "Two years."
 
-    True for signs alone, for a single word, for words that answer, point or count and nothing else, for those and one word more, or up
-    to four words, that hang on a preposition, and for two on an article. A longer one, a label with its value, a
-    question is none.
+    True for signs alone, for a single word, for words that answer, point or count and nothing else, for those and one
+    word more, or up to four words, that hang on a preposition, and for two on an article. A longer one, a label with
+    its value, a question is none.
     """
     found = [word.lower().replace("’", "'") for word in _WORD.findall(claim)]
     if claim.rstrip().endswith("?"):

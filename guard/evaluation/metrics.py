@@ -246,7 +246,8 @@ def bootstrap(
     """`measure` with its bootstrap interval, resampling claims within each class.
 
     The interval is that of percentiles; with `biased`, for a measure that resampling itself raises, such as the
-    calibration error, it is mirrored at the value ("basic") and cut off at 0. Claims are taken as independent: where many share a source, the true interval is wider.
+    calibration error, it is mirrored at the value ("basic") and cut off at 0. Claims are taken as independent: where
+    many share a source, the true interval is wider.
 
     Raises: InputError for labels and scores that do not fit; MissingExtraError without scikit-learn; what `measure`
     raises.

@@ -95,8 +95,9 @@ class _RunWatcher(BaseCallbackHandler):
         self.runs.echoes(run_id).call(input_str if inputs is None else inputs)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
+        echoes = self.runs.echoes(parent_run_id)
         self.runs.end(run_id)
-        self.runs.found(parent_run_id, tool_source(output, self.runs.echoes(parent_run_id)))
+        self.runs.found(parent_run_id, tool_source(output, echoes))
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self.runs.end(run_id)
