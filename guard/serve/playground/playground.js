@@ -16,10 +16,13 @@ function make(tag, properties = {}, ...children) {
   return element;
 }
 
-// A verdict at the slider's threshold: only scores are judged anew.
+// What a score is compared with: the slider, or the second scorer's own threshold where that was asked.
+const thresholdOf = (sentence) => (sentence.first_score === null ? state.threshold : sentence.threshold);
+
+// A verdict at that threshold: only scores are judged anew.
 function verdictOf(sentence) {
   const scored = sentence.score !== null && ["supported", "unsupported"].includes(sentence.verdict);
-  return scored ? (sentence.score >= state.threshold ? "supported" : "unsupported") : sentence.verdict;
+  return scored ? (sentence.score >= thresholdOf(sentence) ? "supported" : "unsupported") : sentence.verdict;
 }
 const lookOf = (verdict) => (["supported", "unsupported", "no_claim"].includes(verdict) ? verdict : "unchecked");
 const isReleased = (sentence) => ["supported", "no_claim"].includes(verdictOf(sentence));
@@ -94,10 +97,11 @@ function drawCard() {
   const head = make("p", { className: "head" }, make("b", { textContent: WORDS[verdict] }));
   card.replaceChildren(head);
   if (sentence.score !== null) {
-    head.append(make("span", { textContent: `score ${sentence.score.toFixed(2)}, threshold ${state.threshold.toFixed(2)}` }));
+    const threshold = thresholdOf(sentence);
+    head.append(make("span", { textContent: `score ${sentence.score.toFixed(2)}, threshold ${threshold.toFixed(2)}` }));
     const bar = make("i"), mark = make("u");
     bar.style.width = `${100 * Math.min(1, Math.max(0, sentence.score))}%`;
-    mark.style.left = `${100 * state.threshold}%`;
+    mark.style.left = `${100 * threshold}%`;
     card.append(make("div", { className: "meter", ariaHidden: "true" }, bar, mark));
   }
   if (verdict === sentence.verdict && sentence.reason && sentence.score === null) head.append(make("span", { textContent: sentence.reason }));

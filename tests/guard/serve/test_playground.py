@@ -19,10 +19,10 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
 from tests.guard.serve.conftest import Upstream, running, writing
 
-from groundrail import Guard
+from groundrail import Guard, Policy
 from groundrail.entailment import load
 from groundrail.entailment.shared import shared
-from groundrail.scoring import NearestScorer
+from groundrail.scoring import NearestScorer, OverlapScorer
 from groundrail.scoring.batched import BatchedScorer
 from groundrail.serve import Settings, create_app
 
@@ -157,6 +157,22 @@ def test_the_threshold_colours_anew_without_a_request(page: Page) -> None:
     assert set(page.verdicts()) <= {"no_claim", "unsupported", "supported"}
     assert page.verdicts().count("unsupported") >= 5
     assert page.requested() == []
+
+
+def test_what_a_second_scorer_judged_keeps_its_own_threshold(browser: webdriver.Chrome, upstream: Upstream) -> None:
+    scorer, second = BatchedScorer(NearestScorer(shared(load()))), BatchedScorer(OverlapScorer())
+    guard = Guard(scorer=scorer, second=second, policy=Policy(doubt=(0.0, 1.0)))
+    with running(create_app(guard, Settings(upstream=upstream.url))) as address:
+        page = Page(browser, address).open().wait_until_done()
+        found = page.verdicts()
+        assert "supported" in found
+        slide = "const t = document.getElementById('threshold'); t.value = 1; t.dispatchEvent(new Event('input'))"
+        page.browser.execute_script(slide)
+        assert page.verdicts() == found
+        page.sentence("deposit of 2,900 euros").click()
+        assert f"threshold {second.threshold:.2f}" in page.find("#card").text
+    scorer.close()
+    second.close()
 
 
 def test_the_reader_sees_only_what_is_released(page: Page) -> None:
