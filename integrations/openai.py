@@ -5,6 +5,7 @@ vLLM, TGI, llama.cpp and hosted APIs speak this protocol. Requests are made by
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import aclosing
 from typing import Any
 
 from tenacity.stop import stop_base
@@ -93,9 +94,10 @@ class OpenAIGenerator(Generator):
 
         async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
             whole = _WholeCharacters()
-            async for event in self.client.astream(self._body(asked, accepted, refused)):
-                if text := whole.feed(_text(event, session)):
-                    yield text
+            async with aclosing(self.client.astream(self._body(asked, accepted, refused))) as events:
+                async for event in events:
+                    if text := whole.feed(_text(event, session)):
+                        yield text
             if whole.half:
                 yield whole.half
 

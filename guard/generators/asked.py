@@ -6,6 +6,7 @@ what already stands. How a model is asked belongs to the adapters beside this mo
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -114,9 +115,10 @@ class AskedSession(Session):
 
     async def _follow_async(self, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
         fresh = Fresh(self._accepted)
-        async for piece in pieces:
-            if new := fresh.feed(piece):
-                yield self._noted(new)
+        async with _left(pieces):
+            async for piece in pieces:
+                if new := fresh.feed(piece):
+                    yield self._noted(new)
         if held := fresh.flush():
             yield self._noted(held)
 
@@ -166,7 +168,18 @@ def _late(error: TimeoutError) -> Iterator[str]:
 
 
 async def _led_by(first: str | None, rest: AsyncIterator[str]) -> AsyncIterator[str]:
-    if first is not None:
-        yield first
-    async for piece in rest:
-        yield piece
+    async with _left(rest):
+        if first is not None:
+            yield first
+        async for piece in rest:
+            yield piece
+
+
+@asynccontextmanager
+async def _left(pieces: AsyncIterator[str]) -> AsyncIterator[None]:
+    """Frees what pieces hold when they are left early, such as a connection."""
+    try:
+        yield
+    finally:
+        if hasattr(pieces, "aclose"):
+            await pieces.aclose()
