@@ -109,12 +109,12 @@ def _set_tracing(context: Context, ending: ExitStack, traced: bool) -> None:
 def inner_config(
     config: RunnableConfig | None,
     run_manager: BaseRunManager | None,
-    sources: SourceDocuments,
+    collector: SourceCollector,
     *,
     is_async: bool,
     traced: bool = True,
 ) -> RunnableConfig:
-    """A config for the wrapped runnable: its run is a child, its retrievers and tools report to `sources`.
+    """A config for the wrapped runnable: its run is a child, its retrievers and tools report to `collector`.
 
     Without a run manager (a chat model gets none while it streams) the chain around is the parent. Handlers
     that forward raw tokens to a consumer (`astream_events`, `astream_log`, LangGraph's streams) are left out:
@@ -129,7 +129,7 @@ def inner_config(
                 manager.add_handler(handler)
         manager.add_tags(around.inheritable_tags)
         manager.add_metadata(around.inheritable_metadata)
-    manager.add_handler(SourceCollector(sources))
+    manager.add_handler(collector)
     return patch_config(config, callbacks=manager)
 
 

@@ -5,7 +5,7 @@ error, and cannot hold text back. `groundrail.integrations.langchain.runnable` c
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 from uuid import UUID
@@ -16,11 +16,19 @@ from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
 from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
+from langchain_core.tools import BaseTool
 
 from groundrail.drivers import PushedAnswer
 from groundrail.errors import InputError, UnsupportedError
 from groundrail.guard import Guard
-from groundrail.integrations.langchain.documents import SourceDocuments, SourcedResult, tool_source, tool_sources
+from groundrail.integrations.langchain.documents import (
+    SourceDocuments,
+    SourcedResult,
+    of_tools,
+    tool_names,
+    tool_source,
+    tool_sources,
+)
 from groundrail.integrations.langchain.runnable import RESULT_EVENT, SENTENCE_EVENT
 from groundrail.integrations.langchain.runs import RunTree
 from groundrail.types import CheckedSentence
@@ -49,6 +57,7 @@ class _RunWatcher(BaseCallbackHandler):
     guard: scores and judges; its policy's fallback `"raise"` stops the chain, every other one only tells.
     documents_keys: keys of chain inputs that hold lists of documents; also looked for in the metadata given
         at call time.
+    source_tools: tools, or names of tools, whose answers are sources; None for all.
     on_sentence, on_result: called with every `CheckedSentence` and `SourcedResult`.
     raise_error: leave it True. False makes langchain-core log the handler's errors and go on, unsupported
         answers included.
@@ -59,12 +68,14 @@ class _RunWatcher(BaseCallbackHandler):
         guard: Guard | None = None,
         *,
         documents_keys: Sequence[str] = ("documents", "context"),
+        source_tools: Iterable[str | BaseTool] | None = None,
         on_sentence: Callable[[CheckedSentence], None] | None = None,
         on_result: Callable[[SourcedResult], None] | None = None,
         raise_error: bool = True,
     ) -> None:
         self.guard = guard or Guard()
         self.documents_keys = tuple(documents_keys)
+        self.source_tools = tool_names(source_tools)
         self.on_sentence, self.on_result = on_sentence, on_result
         self.raise_error = raise_error
         self.runs = RunTree(self.documents_keys)
@@ -97,7 +108,8 @@ class _RunWatcher(BaseCallbackHandler):
     def on_tool_end(self, output: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
         echoes = self.runs.echoes(parent_run_id)
         self.runs.end(run_id)
-        self.runs.found(parent_run_id, tool_source(output, echoes))
+        if self.source_tools is None or kwargs.get("name") in self.source_tools:
+            self.runs.found(parent_run_id, tool_source(output, echoes))
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         self.runs.end(run_id)
@@ -182,7 +194,8 @@ class _RunWatcher(BaseCallbackHandler):
 
     def _looked_at(self) -> str:
         keys = ", ".join(map(repr, self.documents_keys))
-        return f"the retrievers and tools of the run, and the keys {keys} of chain inputs and of metadata"
+        tools = of_tools(self.source_tools)
+        return f"the retrievers and tools of the run{tools}, and the keys {keys} of chain inputs and of metadata"
 
 
 class GroundrailCallbackHandler(_RunWatcher):

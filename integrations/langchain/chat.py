@@ -30,7 +30,7 @@ from groundrail.generators.asked import AskedSession, Write
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.answer import Event, aanswer, answer, aquietly, inner_config, quietly
 from groundrail.integrations.langchain.call import ModelCall
-from groundrail.integrations.langchain.documents import SourceDocuments, tool_sources
+from groundrail.integrations.langchain.documents import SourceCollector, SourceDocuments, tool_sources
 
 LOOKED_AT = "the tool results among the messages, documents= of the call, its metadata's 'documents', and sources_of"
 
@@ -204,7 +204,8 @@ class GuardedChatModel(BaseChatModel):
         kwargs: dict[str, Any],
     ) -> Iterator[ChatGenerationChunk]:
         call = self._call(messages, kwargs.pop("documents", None), run_manager)
-        config = inner_config(None, run_manager, call.sources, is_async=False, traced=self.guard.policy.keep_refused)
+        collector = SourceCollector(call.sources, self.tools)
+        config = inner_config(None, run_manager, collector, is_async=False, traced=self.guard.policy.keep_refused)
 
         def write(accepted: str, refused: Sequence[str]) -> Iterator[str]:
             call.begin()
@@ -225,7 +226,8 @@ class GuardedChatModel(BaseChatModel):
         kwargs: dict[str, Any],
     ) -> AsyncIterator[ChatGenerationChunk]:
         call = self._call(messages, kwargs.pop("documents", None), run_manager)
-        config = inner_config(None, run_manager, call.sources, is_async=True, traced=self.guard.policy.keep_refused)
+        collector = SourceCollector(call.sources, self.tools)
+        config = inner_config(None, run_manager, collector, is_async=True, traced=self.guard.policy.keep_refused)
 
         async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
             call.begin()

@@ -9,6 +9,7 @@ from typing import Any
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.tools import BaseTool
 
 from groundrail.echo import Echoes
 from groundrail.english.visible import is_blank
@@ -106,13 +107,16 @@ class SourceDocuments:
 
 
 class SourceCollector(BaseCallbackHandler):
-    """Puts what retrievers return and tools answer into `sources`, for the runs below its config."""
+    """Puts what retrievers return and tools answer into `sources`, for the runs below its config.
+
+    tools: names of the tools whose answers count; None for all.
+    """
 
     raise_error = True
     run_inline = True
 
-    def __init__(self, sources: SourceDocuments) -> None:
-        self._sources = sources
+    def __init__(self, sources: SourceDocuments, tools: Collection[str] | None = None) -> None:
+        self._sources, self._tools = sources, tools
         self._echoes = Echoes()
 
     def on_chat_model_start(self, serialized: Any, messages: Sequence[Sequence[BaseMessage]], **kwargs: Any) -> None:
@@ -129,8 +133,21 @@ class SourceCollector(BaseCallbackHandler):
         self._sources.add(documents)
 
     def on_tool_end(self, output: Any, **kwargs: Any) -> None:
-        """Add what the tool answered."""
-        self._sources.add(tool_source(output, self._echoes))
+        """Add what the tool answered, if it counts."""
+        if self._tools is None or kwargs.get("name") in self._tools:
+            self._sources.add(tool_source(output, self._echoes))
+
+
+def tool_names(tools: Iterable[str | BaseTool] | None) -> frozenset[str] | None:
+    """The names of tools, or None for all of them. Raises: InputError for a name alone."""
+    if isinstance(tools, str):
+        raise InputError(f"source_tools is a list of tools or of their names: [{tools!r}]")
+    return None if tools is None else frozenset(tool if isinstance(tool, str) else tool.name for tool in tools)
+
+
+def of_tools(names: Collection[str] | None) -> str:
+    """What to say of them where it is told what was looked at."""
+    return "" if names is None else f", of {', '.join(sorted(names)) or 'no tool'} alone"
 
 
 def tool_source(output: Any, echoes: Echoes) -> Any:

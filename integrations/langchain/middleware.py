@@ -23,7 +23,13 @@ from groundrail.integrations.langchain.ahead import Ahead, AsyncAhead, Ended
 from groundrail.integrations.langchain.answer import Event, aanswer, answer, silenced
 from groundrail.integrations.langchain.call import ModelCall
 from groundrail.integrations.langchain.chat import GuardedChatModel
-from groundrail.integrations.langchain.documents import SourceDocuments, SourcedResult, tool_sources
+from groundrail.integrations.langchain.documents import (
+    SourceDocuments,
+    SourcedResult,
+    of_tools,
+    tool_names,
+    tool_sources,
+)
 from groundrail.types import CheckedSentence, GuardResult
 
 try:
@@ -57,11 +63,8 @@ class GroundrailMiddleware(AgentMiddleware[Any, Any]):
         annotate: bool = True,
     ) -> None:
         super().__init__()
-        if isinstance(source_tools, str):
-            raise InputError(f"source_tools is a list of tools or of their names: [{source_tools!r}]")
-        named = source_tools and frozenset(tool if isinstance(tool, str) else tool.name for tool in source_tools)
         self.guard = guard or Guard()
-        self._options = {"tools": named, "sources_of": sources_of, "annotate": annotate}
+        self._options = {"tools": tool_names(source_tools), "sources_of": sources_of, "annotate": annotate}
 
     def wrap_model_call(
         self, request: "ModelRequest[Any]", handler: "Callable[[ModelRequest[Any]], ModelResponse[Any]]"
@@ -164,9 +167,8 @@ class _TurnModel(GuardedChatModel):
 
     @property
     def _looked_at(self) -> str:
-        named = "" if self.tools is None else f", of {', '.join(sorted(self.tools)) or 'no tool'} alone"
         found = "" if self.sources_of is None else ", and sources_of"
-        return f"the results of the tools called since the user's last message{named}{found}"
+        return f"the results of the tools called since the user's last message{of_tools(self.tools)}{found}"
 
 
 def _this_turn(messages: Sequence[BaseMessage]) -> int:

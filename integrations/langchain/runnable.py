@@ -4,7 +4,7 @@ Finds the sources, turns what the wrapped runnable streams into text, and behave
 What is released is decided by the guard.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
@@ -15,12 +15,19 @@ from langchain_core.prompt_values import PromptValue, StringPromptValue
 from langchain_core.prompts import BasePromptTemplate, PromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import patch_config
+from langchain_core.tools import BaseTool
 
 from groundrail.errors import GenerationError, InputError
 from groundrail.generators.asked import AskedSession, request_to_continue
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.answer import Event, aanswer, answer, aquietly, inner_config, quietly
-from groundrail.integrations.langchain.documents import SourceDocuments, SourcedResult
+from groundrail.integrations.langchain.documents import (
+    SourceCollector,
+    SourceDocuments,
+    SourcedResult,
+    of_tools,
+    tool_names,
+)
 
 TEMPLATE = """Answer from the source below and from nothing else.
 
@@ -38,6 +45,7 @@ class GuardedRunnable(Runnable[Any, Any]):
     runnable: None guards the guard's own generator. A chain gets its input as it is.
     documents_key: where an input, or what a chain returns, has documents. They are sources, beside what retrievers and
         tools inside the chain find before its first text.
+    source_tools: tools, or names of tools, whose answers are sources; None for all.
     prompt_key: where a model's input has the prompt.
     answer_key: where a chain that returns dicts writes its answer.
     template: what a model gets, filled with the documents' text and the prompt.
@@ -59,6 +67,7 @@ class GuardedRunnable(Runnable[Any, Any]):
         *,
         guard: Guard | None = None,
         documents_key: str = "documents",
+        source_tools: Iterable[str | BaseTool] | None = None,
         prompt_key: str = "prompt",
         answer_key: str = "answer",
         template: str | BasePromptTemplate[Any] = TEMPLATE,
@@ -70,6 +79,7 @@ class GuardedRunnable(Runnable[Any, Any]):
             raise InputError("there is nothing to guard: pass a runnable, or a guard that has a generator")
         self.runnable = runnable
         self.documents_key, self.prompt_key, self.answer_key = documents_key, prompt_key, answer_key
+        self.source_tools = tool_names(source_tools)
         self.template = PromptTemplate.from_template(template) if isinstance(template, str) else template
         self.return_result = return_result
         self.name = name
@@ -152,7 +162,8 @@ class GuardedRunnable(Runnable[Any, Any]):
     ) -> Iterator[Event]:
         sources, prompt, asked = self._read(input)
         child = patch_config(config, callbacks=run_manager.get_child())
-        inner = inner_config(config, run_manager, sources, is_async=False, traced=self.guard.policy.keep_refused)
+        collector = SourceCollector(sources, self.source_tools)
+        inner = inner_config(config, run_manager, collector, is_async=False, traced=self.guard.policy.keep_refused)
         session = None
         if self.runnable is not None:
             runnable = self.runnable
@@ -182,7 +193,8 @@ class GuardedRunnable(Runnable[Any, Any]):
     ) -> AsyncIterator[Event]:
         sources, prompt, asked = self._read(input)
         child = patch_config(config, callbacks=run_manager.get_child())
-        inner = inner_config(config, run_manager, sources, is_async=True, traced=self.guard.policy.keep_refused)
+        collector = SourceCollector(sources, self.source_tools)
+        inner = inner_config(config, run_manager, collector, is_async=True, traced=self.guard.policy.keep_refused)
         session = None
         if self.runnable is not None:
             runnable = self.runnable
@@ -237,7 +249,7 @@ class GuardedRunnable(Runnable[Any, Any]):
 
     def _looked_at(self) -> str:
         inside = "" if self.runnable is None else ", the retrievers and tools that ran before the first text"
-        return f"the input's key {self.documents_key!r}{inside}"
+        return f"the input's key {self.documents_key!r}{inside}{of_tools(self.source_tools)}"
 
 
 class _Chunks:

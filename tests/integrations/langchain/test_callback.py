@@ -245,12 +245,18 @@ def test_tool_results_count() -> None:
         return SOURCE
 
     call = {"type": "tool_call", "id": "1", "name": "search", "args": {"query": "rent"}}
-    searched: Runnable[Any, Any] = RunnableLambda(lambda _: call) | search | (lambda m: m.content) | model(TRUE + FALSE)
+    writer = model(*[TRUE + FALSE] * 4)
+    searched: Runnable[Any, Any] = RunnableLambda(lambda _: call) | search | (lambda m: m.content) | writer
     searched.invoke("?", {"callbacks": [handler]})
-    looked_up: Runnable[Any, Any] = look_up | model(TRUE + FALSE)
+    looked_up: Runnable[Any, Any] = look_up | writer
     looked_up.invoke("?", {"callbacks": [handler]})
     assert [r.text for r in results] == [TRUE, TRUE]
     assert results[0].document(results[0].citations[0]).metadata == {"page": 4}
+    searching = GroundrailCallbackHandler(guard(), on_result=results.append, source_tools=[search])
+    searched.invoke("?", {"callbacks": [searching]})
+    looked_up.invoke("?", {"callbacks": [searching]})
+    assert [r.text for r in results[2:]] == [TRUE, ""]
+    assert "of search alone" in (results[3].sentences[0].reason or "")
 
 
 def test_no_documents_names_the_places_looked_at() -> None:

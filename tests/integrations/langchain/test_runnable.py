@@ -170,6 +170,14 @@ def test_tool_results_inside_a_chain_are_sources() -> None:
 
     subject = GuardedRunnable(look_up | chain(TRUE, FALSE), guard=guard())
     assert subject.invoke("rent") == TRUE
+    for named in ([look_up], ["note", "look_up"]):
+        assert GuardedRunnable(look_up | chain(TRUE, FALSE), guard=guard(), source_tools=named).invoke("rent") == TRUE
+    other = GuardedRunnable(look_up | chain(TRUE), guard=guard(), source_tools=["note"], return_result=True)
+    (sentence,) = other.invoke("rent").sentences
+    assert sentence.verdict is Verdict.NO_SOURCE
+    assert "of note alone" in (sentence.reason or "")
+    with pytest.raises(InputError, match=r"\['look_up'\]"):
+        GuardedRunnable(chain(TRUE), guard=guard(), source_tools="look_up")
 
 
 def test_ids_are_made_distinct_and_empty_documents_counted() -> None:
