@@ -21,6 +21,7 @@ from tricks import FACTS, SLIPS, TRICKS, Fact, Slip, Trick
 
 from groundrail import Guard
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.nearest import NearestScorer
 from groundrail.types import Source
 
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
@@ -79,9 +80,9 @@ def chosen(documents: int | None, limit: int | None) -> list[Fact]:
 
 
 def guards(entailment: Sequence[str]) -> dict[str, Guard]:
-    """A guard for each kind of judge."""
+    """A guard for each kind of judge; those named read what the built-in one reads."""
     found = {"built-in": Guard(), "believes everything": Guard(scorer=Believing())}
-    return found | {name: Guard(scorer=name) for name in entailment}
+    return found | {name: Guard(scorer=NearestScorer(name)) for name in entailment}
 
 
 def rows(facts: Sequence[Fact], documents: int | None) -> Iterator[tuple[str, str, list[Case]]]:
