@@ -162,7 +162,7 @@ class Windows:
             return self._without_evidence(text, claim)
         if draw < 0.41 and claim.evidence:
             return Pair(_joined(text, claim.evidence), claim.ids, claim.label, claim.kind)
-        room = LONGEST if draw > 0.92 else self.rng.uniform(50, 220)
+        room = LONGEST if draw > 0.95 else self.rng.uniform(40, 180)
         if claim.by_model and not claim.evidence:  # what decides it may stand anywhere
             room = self.rng.uniform(200, LONGEST)
         return Pair(self._near(text, claim, room), claim.ids, claim.label, claim.kind)
