@@ -55,6 +55,7 @@ bench: $(BENCHES:%=bench-%)
 bench-claims: install
 	$(GROUNDRAIL) eval --units whole --data benchmarks/claims/written_dev.jsonl benchmarks/claims/real_dev.jsonl
 	$(GROUNDRAIL) calibrate benchmarks/claims/written_dev.jsonl --units whole --false-release 0.15
+	$(GROUNDRAIL) eval --units whole --data benchmarks/claims/written_test.jsonl
 
 CLAIMS := benchmarks/claims/written_dev.jsonl benchmarks/claims/real_dev.jsonl benchmarks/challenge/challenge.jsonl
 bench-rates bench-clauses: bench-%: install
