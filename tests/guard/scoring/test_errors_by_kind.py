@@ -48,7 +48,7 @@ FLOORS = {
         "name caught": 4,
         "negation caught": 9,
         "number caught": 5,
-        "role exchange caught": 9,
+        "role exchange caught": 7,
         "merged passed": 2,
         "paraphrase passed": 35,
         "reformatted passed": 8,
