@@ -2,10 +2,10 @@
 
     python tools/train_judge.py --base runs/start --written tools/written --pool DATA/train --out runs/judge --minutes 90
 
-`--base` is a folder with a three-class sequence classifier: what `train_builtin.py` wrote, or the shipped judge
-unpacked. `--written` holds JSON-lines files of texts with claims (`windows.py` says how they become pairs); the folder
-is read again before every pass, so that files may be added meanwhile. What is saved is the running mean of the
-weights, with `--keep` also as it was now and then, in folders beside `--out`, for `mean_weights.py`.
+`--base` is a folder with a three-class sequence classifier: what `train_builtin.py` wrote, or what `start_judge.py`
+makes of the shipped judge. `--written` holds JSON-lines files of texts with claims (`windows.py` says how they become
+pairs); the folder is read again before every pass, so that files may be added meanwhile. What is saved is the running
+mean of the weights, with `--keep` also as it was now and then, in folders beside `--out`, for `mean_weights.py`.
 """
 
 import argparse
