@@ -47,7 +47,7 @@ _MENTION = re.compile(
     rf"(?: ?(?P<scale>(?:{_SCALE})|{'|'.join(SCALE_LETTERS)}))?(?![^\W_])"
     rf"|(?P<half_a>\bhalf an? (?P<halved>{_UNIT})\b)"
     rf"|\b(?:(?P<ordinal>{_ORDINAL})|(?P<nth>\d{{1,2}})(?:st|nd|rd|th))\b"
-    rf"|(?P<minus>\bminus )?(?P<number>{_NUMBER})(?:[ -]?(?P<unit>°\s?[CF]\b|{_UNIT})(?![^\W\d_]))?",
+    rf"|(?P<minus>\bminus )?(?P<number>{_NUMBER})(?:[ -]?(?P<unit>°\s?[CF]\b|{_UNIT})(?![^\W\d_]|[23]\b))?",
     re.IGNORECASE,
 )
 _LOOKS_LIKE = str.maketrans("\u017f\u0131\u0130\u212a", "siIK")
@@ -163,6 +163,6 @@ def _value(number: str) -> float:
 def _quantity(unit: str, value: float) -> Meaning:
     lower = unit.lower()
     if lower.startswith("°"):
-        lower = lower.replace(" ", "")
+        lower = "".join(lower.split())
     family, size = UNITS[lower] if lower in UNITS else UNITS[lower.removesuffix("s")]
     return ("quantity", float(family), round(value * size, 6))

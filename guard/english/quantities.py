@@ -72,7 +72,7 @@ _UNIT_FAMILIES = (
 UNITS = {unit: (family, size) for family, units in enumerate(_UNIT_FAMILIES) for unit, size in units.items()}
 """Unit -> (its family, its size in the family's smallest unit)."""
 
-WITH_PLURAL = frozenset(unit for unit in UNITS if (len(unit) > 2 and unit.isalpha()) or " " in unit) - {
+WITH_PLURAL = frozenset(unit for unit in UNITS if (len(unit) > 2 and unit.isalpha()) or " " in unit or "-" in unit) - {
     "feet", "inches", "centuries", "eur", "usd", "gbp", "jpy", "chf", "psi", "mph", "kwh", "kph", "mbps", "gbps",
     "celsius", "fahrenheit", "percent", "per cent", "yen", "pence"
 }  # fmt: skip

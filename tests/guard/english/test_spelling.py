@@ -32,6 +32,8 @@ from groundrail.english.spelling import respelled
         ("It costs 3,200 euros.", "It costs EUR 3200.", "It costs 3,200 euros."),
         ("Set it to 93 degrees Celsius.", "Set it to 93 °C.", "Set it to 93 degrees Celsius."),
         ("It is on the third floor.", "It is on the 3rd floor.", "It is on the third floor."),
+        ("Keep it below 25°\u00a0C.", "Keep it below 25 °\nC.", "Keep it below 25°\u00a0C."),
+        ("It took 5 kWh.", "It took 5 kilowatt-hours.", "It took 5 kWh."),
         # what differs, or would lose something, stays
         ("It ends on 28 February.", "It ends on 28 February 2027.", "It ends on 28 February 2027."),
         ("It ends on 28 February 2026.", "It ends on 27 February 2026.", "It ends on 27 February 2026."),
@@ -40,6 +42,8 @@ from groundrail.english.spelling import respelled
         ("Wait 30 seconds.", "Wait 30 minutes.", "Wait 30 minutes."),
         ("Five of them.", "One of them said so.", "One of them said so."),
         ("We open at 3 am.", "We open at 3 pm.", "We open at 3 pm."),
+        ("It took 5 kilowatt-hours.", "It took 5 kilowatts.", "It took 5 kilowatts."),
+        ("It has fifty metres.", "It has 50 m2.", "It has 50 m2."),
     ],
 )
 def test_spellings(premise: str, claim: str, expected: str) -> None:
