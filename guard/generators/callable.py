@@ -14,9 +14,8 @@ from groundrail.types import Document
 class CallableGenerator(Generator):
     """Makes a generator of a callable.
 
-    It is called as `function(prompt)`; with the documents too where it has a second parameter without a
-    default, or one named `documents`; and, if it has a parameter named `prefix`, with the accepted text to
-    continue from. It returns text, or yields it in pieces; both may be
+    It is called as `function(prompt)`; with the documents too where it has a further parameter named `documents`, or
+    else one without a default; and, if it has a parameter named `prefix`, with the accepted text to continue from. It returns text, or yields it in pieces; both may be
     async. Without `prefix` only the first sentence of an answer can be retried.
 
     `writes_ahead`: what yields pieces is asked for the next ones, in another thread, while a sentence is judged.
@@ -25,17 +24,9 @@ class CallableGenerator(Generator):
 
     def __init__(self, function: Callable[..., Any], *, writes_ahead: bool = True) -> None:
         self._function, self.writes_ahead = function, writes_ahead
-        parameters = inspect.signature(function).parameters.values()
-        positional = [
-            p
-            for p in parameters
-            if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
-            and (p.default is p.empty or p.name == "documents")
-        ]
+        parameters = list(inspect.signature(function).parameters.values())
         self.takes_prefix = any(p.name == "prefix" for p in parameters)
-        self._takes_documents = any(p.kind is p.VAR_POSITIONAL for p in parameters) or (
-            len([p for p in positional if p.name != "prefix"]) > 1
-        )
+        self._for_documents = _for_documents(parameters)
 
     def start(self, prompt: str, documents: Sequence[Document]) -> Session:
         """A session that calls the function when text is asked for."""
@@ -43,8 +34,25 @@ class CallableGenerator(Generator):
 
     def call(self, prompt: str, documents: Sequence[Document], prefix: str) -> Any:
         """Call the function with as much as it has parameters for."""
-        arguments = (prompt, documents) if self._takes_documents else (prompt,)
-        return self._function(*arguments, **({"prefix": prefix} if self.takes_prefix else {}))
+        taken = self._for_documents
+        by_place = taken is not None and taken.kind in (taken.POSITIONAL_ONLY, taken.VAR_POSITIONAL)
+        by_name = {} if taken is None or by_place else {taken.name: documents}
+        prefixed = {"prefix": prefix} if self.takes_prefix else {}
+        return self._function(prompt, *([documents] if by_place else []), **by_name, **prefixed)
+
+
+def _for_documents(parameters: Sequence[inspect.Parameter]) -> inspect.Parameter | None:
+    """The parameter that the documents are for: one of that name, else the first after the prompt that must be given."""
+    for parameter in parameters[1:]:
+        if parameter.name == "documents":
+            return parameter
+    for number, parameter in enumerate(parameters):
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            return parameter
+        needed = parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
+        if number > 0 and needed and parameter.name != "prefix":
+            return parameter
+    return None
 
 
 class _CallableSession(Session):
