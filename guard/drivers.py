@@ -108,7 +108,8 @@ class PushedAnswer:
 
     For callbacks and the like, which are told what was written and can neither hold it back nor have it written
     again. `result` is known once the answer has ended. `error` is the UnsupportedError that the policy asks for;
-    raising it is left to the caller, after telling what was found.
+    raising it is left to the caller, after telling what was found. What a fallback or a stop of the policy raises is
+    raised at once, and again by every call that follows.
     """
 
     def __init__(self, steps: Steps, judged: "Reading") -> None:
@@ -116,6 +117,7 @@ class PushedAnswer:
         self._told = 0
         self.result: GuardResult | None = None
         self.error: UnsupportedError | None = None
+        self._broken: Exception | None = None
         self._advance(None)
 
     def feed(self, piece: str) -> list[CheckedSentence]:
@@ -136,14 +138,20 @@ class PushedAnswer:
     def _advance(self, outcome: Any, error: Exception | None = None) -> list[CheckedSentence]:
         decided: list[CheckedSentence] = []
         while self.result is None:
+            if self._broken is not None:
+                raise self._broken
             try:
                 step = _next(self._steps, outcome, error)
             except UnsupportedError as unsupported:
                 if not isinstance(unsupported.result, GuardResult):
+                    self._broken = unsupported
                     raise
                 self.error, self.result = unsupported, unsupported.result
                 decided = list(unsupported.result.sentences[self._told :])
                 break
+            except Exception as raised:
+                self._broken = raised
+                raise
             outcome, error = None, None
             match step:
                 case GuardResult():

@@ -356,6 +356,45 @@ def test_callables_take_what_they_declare() -> None:
     assert calls == ["", TRUE]
 
 
+def test_documents_go_to_the_parameter_that_is_meant_for_them() -> None:
+    def named(prompt: str, temperature: float = 0.5, documents: Sequence[Document] = ()) -> str:
+        assert temperature == 0.5
+        return documents[0].text
+
+    def by_name_only(prompt: str, *, documents: Sequence[Document]) -> str:
+        return documents[0].text
+
+    def last(prompt: str, prefix: str, context: Sequence[Document]) -> str:
+        return context[0].text[len(prefix) :]
+
+    def unnamed(prompt: str, documents: Sequence[Document], /) -> str:
+        return documents[0].text
+
+    def any_number(*given: Any) -> str:
+        return str(given[1][0].text)
+
+    def others(prompt: str, temperature: float = 0.5, **options: Any) -> str:
+        assert temperature == 0.5
+        assert not options
+        return SOURCE
+
+    for function in (named, by_name_only, last, unnamed, any_number, others):
+        assert Guard(function, scorer=WordScorer()).generate("?", SOURCE).text == SOURCE
+
+
+def test_what_a_fallback_raises_is_raised_again_where_an_answer_is_pushed_on() -> None:
+    def fails(sentence: CheckedSentence) -> str:
+        raise LookupError("no replacement")
+
+    pushed = guard(fallback=fails).pushed(SOURCE)
+    assert pushed.feed(TRUE) == []
+    for _ in range(2):
+        with pytest.raises(LookupError, match="no replacement"):
+            pushed.feed(FALSE + TRUE)
+    with pytest.raises(LookupError):
+        pushed.finish()
+
+
 def test_a_callable_without_prefix_is_retried_only_while_nothing_stands() -> None:
     answers = iter([FALSE + TRUE, TRUE + FALSE])
     result = Guard(lambda prompt: next(answers), scorer=WordScorer()).generate("?", SOURCE)
