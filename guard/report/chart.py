@@ -64,7 +64,8 @@ class Axis:
 def chart(answers: Sequence[Sequence[tuple[float | None, float]]], axis: Axis) -> Chart:
     """Answers side by side, each as a (score, threshold) for every sentence."""
     count = sum(map(len, answers))
-    step = min(STEP, (WIDEST - GAP * (len(answers) - 1)) / max(1, count))
+    gap = min(GAP, 0.5 * WIDEST / max(1, len(answers)))
+    step = min(STEP, (WIDEST - gap * (len(answers) - 1)) / max(1, count))
     bars, lines, x = [], [], 0.0
     for scored in answers:
         for threshold, alike in groupby(scored, key=lambda pair: pair[1]):
@@ -75,5 +76,5 @@ def chart(answers: Sequence[Sequence[tuple[float | None, float]]], axis: Axis) -
                 x += step
             lines.append(Line(left, x, HEIGHT * (1 - axis.share(threshold))))
         if scored:
-            x += GAP
-    return Chart(max(STEP, x - GAP), bars, lines)
+            x += gap
+    return Chart(max(STEP, x - gap), bars, lines)

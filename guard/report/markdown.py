@@ -41,11 +41,16 @@ def _notes(sentence: CheckedSentence) -> list[str]:
 def _held_back(result: GuardResult) -> Iterator[str]:
     for sentence in result.sentences:
         for attempt in rows.refused_attempts(sentence):
-            yield f"- ~~{_escaped(attempt.text)}~~ (refused before: {_escaped(attempt.reason or '')})"
+            yield f"- {_struck(attempt.text)}(refused before: {_escaped(attempt.reason or '')})"
         if not sentence.released:
             score = "" if sentence.score is None else f", {sentence.score:.2f}"
             label = rows.label(sentence.verdict).lower()
-            yield f"- ~~{_escaped(sentence.text)}~~ ({label}{score}): {_reason(sentence)}"
+            yield f"- {_struck(sentence.text)}({label}{score}): {_reason(sentence)}"
+
+
+def _struck(text: str) -> str:
+    """Struck out, with a space behind; nothing for no text, whose tildes would open a fence."""
+    return f"~~{_escaped(text)}~~ " if text.strip() else ""
 
 
 def _reason(sentence: CheckedSentence) -> str:

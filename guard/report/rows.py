@@ -12,7 +12,7 @@ from groundrail.types import Attempt, CheckedSentence, Citation, GuardResult, Ve
 
 Stance = Literal["for", "against", "near"]
 
-_QUOTATION = re.compile(r"\s*[:;]\s*(?:nearest:\s*)?“[^”]*”$")
+_QUOTATION = re.compile(r"\s*[:;]\s*(?:nearest:\s*)?“.*”$", re.DOTALL)
 _LABELS = {
     Verdict.SUPPORTED: "Supported",
     Verdict.UNSUPPORTED: "Not supported",

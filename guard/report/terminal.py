@@ -32,8 +32,10 @@ def print_result(result: GuardResult, console: Console) -> None:
     cited = {p.citation.document_id for sentence in result.sentences for p in rows.passages(sentence)}
     for sentence in result.sentences:
         print_sentence(sentence, console, named=len(cited) > 1)
-    released = sum(bool(sentence.released_text) for sentence in result.sentences)
-    console.print(f"\n{released} of {len(result.sentences)} sentences released.", style="bold", highlight=False)
+    released = sum(sentence.released for sentence in result.sentences)
+    replaced = sum(sentence.replacement is not None for sentence in result.sentences)
+    told = f", {replaced} replaced" if replaced else ""
+    console.print(f"\n{released} of {len(result.sentences)} sentences released{told}.", style="bold", highlight=False)
     print_legend(result.sentences, console)
 
 

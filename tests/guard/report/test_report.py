@@ -139,6 +139,13 @@ def test_a_bar_reaches_its_line_exactly_from_its_threshold_up(scored: list[tuple
             assert (bar.y < line.y) == (score > threshold)
 
 
+@pytest.mark.parametrize("count", [1, 43, 44, 300])
+def test_bars_of_any_number_of_answers_stand_side_by_side(count: int) -> None:
+    drawn = chart([[(0.2, 0.5), (0.9, 0.5)]] * count, Axis.over([0.2, 0.9]))
+    places = [drawn.bars[0].x - 1, *(bar.x + bar.width for bar in drawn.bars)]
+    assert all(bar.width > 0 and bar.x > before for bar, before in zip(drawn.bars, places, strict=False))
+
+
 def test_a_page_compares_every_score_with_the_threshold_that_decided() -> None:
     """The second scorer's where it was asked: below the first's a sentence may be supported, above it refused."""
     first = FakeEntailment(lambda premise, claim: 0.5 if "perhaps" in claim else 0.9)
@@ -288,3 +295,21 @@ def test_markdown_marks_what_was_released_without_support_and_lists_what_was_not
     assert "- ~~Pets are welcome.~~ (not supported, 0.10): the source says otherwise" in dropped.to_markdown(
         held_back=True
     )
+
+
+def test_markdown_gives_the_reason_where_there_is_no_text_to_strike_out() -> None:
+    dropped = Guard(scorer=Told({}), policy=Policy(keep_refused=False)).check("Pets are welcome.", "Pets are out.")
+    assert "~~" not in dropped.to_markdown(held_back=True)
+    assert "- (not supported" in dropped.to_markdown(held_back=True)
+
+
+def test_a_quotation_in_the_source_does_not_hide_where_the_quoted_place_begins() -> None:
+    source = "The tenant said “no” to the offer."
+    checked = Guard(scorer=Told({"yes": (0.1, "", source)})).check("The tenant said yes.", source)
+    assert "\n".join(lines(checked, width=150)).count("to the offer") == 1
+    assert checked.to_markdown(held_back=True).count("to the offer") == 1
+
+
+def test_a_replacement_is_no_released_sentence() -> None:
+    said = Guard(scorer=Told({}), policy=Policy(fallback="abstain", abstention="Ask us.")).check("Pets pay.", "None.")
+    assert "0 of 1 sentences released, 1 replaced." in "\n".join(lines(said))
