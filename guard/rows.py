@@ -86,9 +86,9 @@ def _row(row: Mapping[str, Any], scores: Sequence[Score], threshold: float) -> R
     unscored = [score.value for score in scores if not math.isfinite(score.value)]
     if unscored:
         return _failed(row, f"the model gave no score ({unscored[0]})")
-    score = min(scores, key=lambda score: (score.refusal is None, score.value))
+    score = min(scores, key=lambda score: (_supported(score, threshold), score.refusal is None, score.value))
     best = score.citations[0] if score.citations else None
-    supported = score.refusal is None and score.value >= threshold
+    supported = _supported(score, threshold)
     return {
         **_empty(row),
         "verdict": str(Verdict.SUPPORTED if supported else Verdict.UNSUPPORTED),
@@ -100,6 +100,11 @@ def _row(row: Mapping[str, Any], scores: Sequence[Score], threshold: float) -> R
         "citation": best.text if best else None,
         "reason": score.refusal or score.note,
     }
+
+
+def _supported(score: Score, threshold: float) -> bool:
+    """By the threshold of whoever judged it, which is a second scorer's where the first was in doubt."""
+    return score.refusal is None and score.value >= (threshold if score.threshold is None else score.threshold)
 
 
 def _failed(row: Mapping[str, Any], reason: str) -> Row:

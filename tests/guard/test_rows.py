@@ -115,6 +115,25 @@ def test_a_claim_that_is_refused_is_not_supported_whatever_its_value() -> None:
     assert (row["verdict"], row["reason"]) == ("unsupported", "it shares no word")
 
 
+def test_a_score_counts_by_the_threshold_of_whoever_gave_it() -> None:
+    class Asked(Scorer):
+        def read(self, source: Source) -> Reader:
+            values = {"Keys were lost.": Score(0.6, threshold=0.8), "Cats are not allowed.": Score(0.55)}
+            return Prepared(lambda claims, _: [values[claim] for claim in claims], None)
+
+    rows = [
+        {"id": "a", "claim": "Keys were lost.", "source": SOURCE},
+        {"id": "b", "claim": "Cats are not allowed.", "source": SOURCE},
+        {"id": "c", "claim": "Cats are not allowed. Keys were lost.", "source": SOURCE},
+    ]
+    found = scored_rows(Asked(), rows, threshold=0.5)
+    assert [(row["verdict"], row["score"]) for row in found] == [
+        ("unsupported", 0.6),
+        ("supported", 0.55),
+        ("unsupported", 0.6),
+    ]
+
+
 @pytest.mark.parametrize(
     "claim",
     [
