@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 
 from groundrail.answer import ClaimOf
 from groundrail.claims import is_refusal
-from groundrail.errors import InputError, UnsupportedError
+from groundrail.errors import InputError, UncheckableError, UnsupportedError
 from groundrail.guard import Guard
 from groundrail.policy import Attempts
 from groundrail.types import CheckedSentence, Document, GuardResult, Source, Verdict, as_documents
@@ -61,7 +61,10 @@ def in_context(claim_of: ClaimOf) -> ClaimOf:
         claim = claim_of(sentence, previous, prompt)
         if claim is None or not leans_on_previous(claim):
             return claim
-        before = claim_of(previous, "", prompt)
+        try:
+            before = claim_of(previous, "", prompt)
+        except UncheckableError as error:
+            raise UncheckableError(f"it leans on the sentence before, which cannot be checked: {error}") from error
         return claim if before is None else f"{before} {claim}"
 
     return joined

@@ -229,6 +229,14 @@ def test_what_leans_on_the_sentence_before(claim: str, leans: bool) -> None:
     assert leans_on_previous(claim) is leans
 
 
+def test_what_leans_on_a_sentence_that_cannot_be_checked_is_refused_for_that_reason() -> None:
+    struck = "The ~~old~~ clause is void. "
+    policy = {"fallback": "flag", "stop": stop_after_attempt(1)}
+    turn = chat(Model(struck + "It allows pets."), source="It allows pets.", policy=policy).ask("?")
+    assert [sentence.verdict for sentence in turn.result.sentences] == [Verdict.UNSUPPORTED] * 2
+    assert "it leans on the sentence before, which cannot be checked" in str(turn.result.sentences[1].reason)
+
+
 def test_streams_remember_what_was_shown() -> None:
     subject = chat(Model(TRUE + FALSE + "Pets are not allowed.", TRUE + "Pets are not allowed."))
     assert list(subject.stream("one")) == [TRUE, "Pets are not allowed."]
