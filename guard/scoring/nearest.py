@@ -158,7 +158,7 @@ def _scored(readings: Sequence[_Reading], judged: Mapping[Places, FloatArray], i
     if not scores:
         return Score(math.nan)
     best = max(scores, key=lambda score: score.value)
-    return Score(best.value, best.citations, _conflict(known, best.value, index))
+    return Score(best.value, best.citations, _conflict(known, index))
 
 
 def _of_document(reading: _Reading, known: Mapping[Places, FloatArray], index: SentenceIndex) -> Score | None:
@@ -169,7 +169,7 @@ def _of_document(reading: _Reading, known: Mapping[Places, FloatArray], index: S
     value = entailed[cited]
     if reading.window and (together := known.get(reading.window)) is not None:
         value = between(value, float(together[0]))
-    return Score(value, (index.passages[cited[0]].cite(value),))
+    return Score(value, (index.passages[cited[0]].cite(entailed[cited]),))
 
 
 def between(first: float, second: float) -> float:
@@ -179,9 +179,11 @@ def between(first: float, second: float) -> float:
     return both / (both + neither) if both or neither else 0.5
 
 
-def _conflict(known: Mapping[Places, FloatArray], value: float, index: SentenceIndex) -> Citation | None:
+def _conflict(known: Mapping[Places, FloatArray], index: SentenceIndex) -> Citation | None:
     """Of the sentences that contradict the claim, likelier than not and than one says it, the one that is least silent."""
-    contradicting = {places[0]: row for places, row in known.items() if len(places) == 1 and row[2] > max(value, 0.5)}
+    alone = {places[0]: row for places, row in known.items() if len(places) == 1}
+    said = max((float(row[0]) for row in alone.values()), default=0.0)
+    contradicting = {place: row for place, row in alone.items() if row[2] > max(said, 0.5)}
     if not contradicting:
         return None
     place = min(contradicting, key=lambda place: float(contradicting[place][1]))

@@ -194,3 +194,20 @@ def test_the_conflict_is_the_contradicting_sentence_that_is_least_silent() -> No
     (score,) = NearestScorer(Leaning()).score(["The lease starts in June."], text)
     assert score.conflict is not None
     assert score.conflict.text == "The lease starts in May."
+
+
+class Torn(FakeEntailment):
+    """One sentence says it, another contradicts it, and both together are silent."""
+
+    def classify(self, pairs):
+        rows = {(True, False): (0.8, 0.15, 0.05), (False, True): (0.1, 0.35, 0.55), (True, True): (0.05, 0.9, 0.05)}
+        return np.array([rows["May" in premise, "June" in premise] for premise, _ in pairs])
+
+
+def test_there_is_no_conflict_where_a_sentence_says_it_and_its_own_probability_is_the_citation_s() -> None:
+    (score,) = NearestScorer(Torn()).score(
+        ["The lease starts in May."], "It starts in May. The other lease starts in June."
+    )
+    assert score.value < 0.5
+    assert score.conflict is None
+    assert [(citation.text, citation.score) for citation in score.citations] == [("It starts in May.", 0.8)]
