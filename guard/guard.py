@@ -4,7 +4,7 @@ The rules are in `groundrail.loop` and `groundrail.policy`; `groundrail.drivers`
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from groundrail.answer import ClaimOf
@@ -257,11 +257,19 @@ class _Loaded:
     def asks_model_of(self, generator: Generator) -> bool:
         """Whether a judge among what was given is the generator's own model, which does one thing at a time."""
         given = (self._scorer, self._second)
-        judges = [*given, *(getattr(each, "entailment", None) for each in given)]
         own = getattr(generator, "model", None)
-        return own is not None and any(getattr(judge, "model", None) is own for judge in judges)
+        return own is not None and any(inner is own for each in given for inner in _around(each))
 
     @property
     def takes_context(self) -> bool:
         given = (self._scorer, self._second)
         return all(each.takes_context for each in given if isinstance(each, Scorer))
+
+
+def _around(judge: Any) -> Iterator[Any]:
+    """What a scorer or a judge is wrapped around, and what that is."""
+    for name in ("scorer", "entailment", "model"):
+        inner = getattr(judge, name, None)
+        if inner is not None:
+            yield inner
+            yield from _around(inner)

@@ -1,6 +1,6 @@
 """What to do about a verdict: how far to trust, how often to retry, what to release instead.
 
-A policy holds choices and no state. Scoring belongs to scorers, the loop to `groundrail.guard`.
+A policy holds choices and no state. Scoring belongs to scorers, the loop to `groundrail.loop`.
 """
 
 from collections.abc import Callable

@@ -3,7 +3,7 @@
 Whether a full stop ends a sentence is asked of `groundrail.english.full_stops`, one boundary at a time, and whether
 a line break does of `groundrail.lines`. So every boundary depends on a bounded right context, and `split` is a
 `Stream` fed once: streaming in any pieces gives the same sentences. What a sentence is worth checking for
-belongs to `groundrail.guard`.
+belongs to `groundrail.claims`.
 """
 
 import re

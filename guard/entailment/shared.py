@@ -188,7 +188,7 @@ class SharedEntailment(Wrapped):
             answers = np.asarray(shares[0][0].judge(pairs))
             if len(answers) != len(pairs):
                 raise ValueError(f"the model gave {len(answers)} answers for {len(pairs)} pairs")
-        except Exception as error:
+        except BaseException as error:  # whoever asked is told of it; this thread is everybody's
             if len(shares) == 1:
                 self._fail(shares[0][0], error)
                 return
@@ -202,7 +202,7 @@ class SharedEntailment(Wrapped):
             if sum(map(len, call.answers)) == len(call.pairs) and call.future.set_running_or_notify_cancel():
                 call.future.set_result(np.concatenate(call.answers))
 
-    def _fail(self, call: _Call, error: Exception) -> None:
+    def _fail(self, call: _Call, error: BaseException) -> None:
         with self._changed:
             if call in self._waiting:
                 self._waiting.remove(call)

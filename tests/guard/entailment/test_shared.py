@@ -180,3 +180,16 @@ def test_what_the_model_is_shows_through(hashed_nli: type) -> None:
 def test_settings_that_make_no_sense(options: dict[str, Any]) -> None:
     with pytest.raises(InputError):
         SharedEntailment(FakeEntailment(), **options)
+
+
+def test_a_model_that_wants_to_end_the_program_ends_nothing_but_its_own_call() -> None:
+    class Leaving(FakeEntailment):
+        def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
+            if any("leave" in claim for _, claim in pairs):
+                raise SystemExit(3)
+            return super().entailment(pairs)
+
+    asked = SharedEntailment(Leaving(number))
+    with pytest.raises(SystemExit):
+        asked.entailment([("premise", "leave")])
+    assert asked.entailment([("premise", "stay")]).tolist() == [number("premise", "stay")]

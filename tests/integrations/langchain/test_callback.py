@@ -101,6 +101,15 @@ def test_the_events_tell_what_the_callback_cannot_hold_back(way: str, kind: Any)
         assert heard.events[-1][1] == result
 
 
+def test_what_contradicts_a_sentence_is_told_with_its_document_s_metadata() -> None:
+    heard = Heard()
+    chain = rag("The rent is 990 euros a month.", "Pets are not allowed.", "The rent is 950 euros a month.")
+    chain.invoke("How much?", {"callbacks": [GroundrailCallbackHandler(Guard()), heard]})
+    conflict = heard.events[0][1]["conflict"]
+    assert conflict["text"] == "The rent is 950 euros a month."
+    assert conflict["metadata"] == {"n": 1}
+
+
 def test_each_sentence_is_told_while_the_model_still_writes() -> None:
     sentences: list[CheckedSentence] = []
     handler = GroundrailCallbackHandler(guard(), on_sentence=sentences.append)
