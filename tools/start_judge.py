@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from safetensors.torch import load_file
 from torch import Tensor
-from transformers import AutoTokenizer, MPNetConfig, MPNetForSequenceClassification, PreTrainedTokenizerFast
+from transformers import AutoTokenizer, MPNetConfig, MPNetForSequenceClassification
 
 from groundrail.entailment.builtin import folder, restored
 
@@ -37,7 +37,7 @@ def with_upper_layers(
     return weights | {f"mpnet.{name}": weight for name, weight in upper.items() if name.startswith(wanted)}
 
 
-def frequent(tokenizer: PreTrainedTokenizerFast, texts: Iterable[str], rows: int) -> list[int]:
+def frequent(tokenizer: Any, texts: Iterable[str], rows: int) -> list[int]:
     """The ids that stay, in ascending order: special tokens, single characters, then the most frequent in `texts`."""
     special = set(tokenizer.all_special_ids) | set(tokenizer.added_tokens_decoder)
     pieces = tokenizer.get_vocab()
@@ -97,7 +97,7 @@ def main() -> None:
     args = parser.parse_args()
     if (args.base is None) != (args.layers is None) or (args.rows is None) != (not args.texts):
         parser.error("--base goes with --layers, and --rows with --texts")
-    config = MPNetConfig.from_pretrained(folder())
+    config: Any = MPNetConfig.from_pretrained(folder())
     tokenizer = AutoTokenizer.from_pretrained(folder())
     weights = restored(folder() / "model.safetensors", torch.float32)
     weights["classifier.out_proj.bias"][config.label2id["entailment"]] -= args.shift

@@ -3,11 +3,12 @@
 import json
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from start_judge import frequent, only_pieces, texts_of, with_upper_layers
-from transformers import AutoTokenizer, MPNetConfig, MPNetModel, PreTrainedTokenizerFast
+from transformers import AutoTokenizer, MPNetConfig, MPNetModel
 
 from groundrail.entailment.builtin import folder
 
@@ -15,13 +16,12 @@ TEXTS = ["The lease ends on 12 May 2024.", "Nobody paid the invoice; the lease e
 
 
 @cache
-def shipped() -> PreTrainedTokenizerFast:
-    tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(folder())
-    return tokenizer
+def shipped() -> Any:
+    return AutoTokenizer.from_pretrained(folder())
 
 
 @pytest.fixture
-def smaller(tmp_path: Path) -> tuple[PreTrainedTokenizerFast, list[int]]:
+def smaller(tmp_path: Path) -> tuple[Any, list[int]]:
     """The shipped tokenizer with what always stays and the pieces of the two texts, and the ids it kept."""
     with pytest.raises(SystemExit, match="--rows must be at least") as error:
         frequent(shipped(), [], 10)
@@ -30,11 +30,10 @@ def smaller(tmp_path: Path) -> tuple[PreTrainedTokenizerFast, list[int]]:
     shipped().save_pretrained(tmp_path)
     file = tmp_path / "tokenizer.json"
     file.write_text(json.dumps(only_pieces(json.loads(file.read_text(encoding="utf-8")), kept)), encoding="utf-8")
-    tokenizer: PreTrainedTokenizerFast = AutoTokenizer.from_pretrained(tmp_path)
-    return tokenizer, kept
+    return AutoTokenizer.from_pretrained(tmp_path), kept
 
 
-def test_what_the_kept_pieces_spell_is_read_as_before(smaller: tuple[PreTrainedTokenizerFast, list[int]]) -> None:
+def test_what_the_kept_pieces_spell_is_read_as_before(smaller: tuple[Any, list[int]]) -> None:
     tokenizer, kept = smaller
     assert len(tokenizer) == len(kept) < len(shipped())
     for first, second in (TEXTS, reversed(TEXTS)):
@@ -44,7 +43,7 @@ def test_what_the_kept_pieces_spell_is_read_as_before(smaller: tuple[PreTrainedT
         assert kept[getattr(tokenizer, name)] == getattr(shipped(), name)
 
 
-def test_other_words_are_spelt_out_with_no_character_lost(smaller: tuple[PreTrainedTokenizerFast, list[int]]) -> None:
+def test_other_words_are_spelt_out_with_no_character_lost(smaller: tuple[Any, list[int]]) -> None:
     tokenizer, _ = smaller
     said = "Sphinxes of black quartz judge 9,876 vows @ 5 % zürich."
     assert tokenizer.unk_token not in tokenizer.tokenize(said)
