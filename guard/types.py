@@ -80,8 +80,8 @@ class Attempt(_Frozen):
 class Finding(_Frozen):
     """A detail of a sentence, `text[start:end]`, that the nearest source sentence does not give.
 
-    kind: date, time, quantity, number, ordinal, name, or literal for one that can be read in two ways. given: the detail of the same kind that stands there
-    instead, where there is one. It explains a verdict and never makes one.
+    kind: date, time, quantity, number, ordinal, name, or literal for one that can be read in two ways. given: the
+    detail of the same kind that stands there instead, where there is one. It explains a verdict and never makes one.
     """
 
     kind: str
