@@ -8,6 +8,7 @@ A premise is judged once and remembered, so that every row of the table costs on
 """
 
 import argparse
+import itertools
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ import numpy as np
 from groundrail.entailment import CrossEncoderEntailment
 from groundrail.entailment import load as load_entailment
 from groundrail.entailment.base import FloatArray, NLIModel, Pair, Wrapped
-from groundrail.entailment.detail_check import EXCHANGED, WEIGHT, DetailCheck
+from groundrail.entailment.detail_check import DetailCheck
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.metrics import roc_auc
@@ -29,11 +30,18 @@ DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
 READ = {
     "three nearest sentences": (3, 0),
     "the nearest one, and a window of 150 tokens": (1, 150),
-    "three, and the window (the default)": (3, 150),
-    "five, and the window": (5, 150),
-    "three, and a window of 250 tokens": (3, 250),
+    "three, and a window of 150": (3, 150),
+    "five, and a window of 150": (5, 150),
+    "three, and a window of 250": (3, 250),
+    "five, and a window of 250 (the default)": (5, 250),
 }
-WEIGHTS = ((0.0, 0.0), (0.25, 0.25), (0.5, 0.5), (1.0, 1.0), (0.0, EXCHANGED), (0.5, EXCHANGED))
+RULES: dict[str, tuple[float, float] | None] = {
+    "none": None,
+    "other spellings are read alike": (0.0, 0.0),
+    "and a missing detail costs 0.25": (0.25, 0.25),
+    "and an exchanged figure costs 2 (the default)": (0.0, 2.0),
+    "and both, 0.25 and 2": (0.25, 2.0),
+}
 
 
 class Once(Wrapped, NLIModel):
@@ -87,18 +95,12 @@ def main() -> None:
     sets = {path.stem: sample(load(path, documents=DOCUMENTS), options.limit, 0) for path in options.data}
     sets = {name: [e for e in examples if e.label is not None and e.claim.strip()] for name, examples in sets.items()}
     counts = [f"{name} ({len(examples)})" for name, examples in sets.items()]
-    print(
-        f"| read | a missing detail costs, an exchanged figure | {' | '.join(counts)} | mean |\n{'| --- ' * (len(sets) + 3)}|"
-    )
-    rows = [(name, (WEIGHT, EXCHANGED)) for name in READ] + [
-        ("three, and the window (the default)", weights) for weights in WEIGHTS
-    ]
-    for name, (weight, exchanged) in rows:
-        k, window = READ[name]
-        scorer = NearestScorer(DetailCheck(model, weight, exchanged), k=k, window=window)
+    print(f"| read | rules | {' | '.join(counts)} | mean |\n{'| --- ' * (len(sets) + 3)}|")
+    for (name, (k, window)), (rule, costs) in itertools.product(READ.items(), RULES.items()):
+        scorer = NearestScorer(model if costs is None else DetailCheck(model, *costs), k=k, window=window)
         found = [auc(scorer, examples, options.units) for examples in sets.values()]
         cells = " | ".join(f"{value:.1f}" for value in (*found, statistics.mean(found)))
-        print(f"| {name} | {weight:g}, {exchanged:g} | {cells} |", flush=True)
+        print(f"| {name} | {rule} | {cells} |", flush=True)
     found = [alone(model, examples) for examples in sets.values()]
     print(
         f"| nothing: the claim alone |  | {' | '.join(f'{value:.1f}' for value in (*found, statistics.mean(found)))} |"

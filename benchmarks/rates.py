@@ -1,9 +1,10 @@
-"""What other thresholds would do: both error rates of the default scorer, a row for each rate of false releases.
+"""What other thresholds would do, and bands of doubt: both error rates of the default scorer, the share of claims in a band.
 
     python benchmarks/rates.py benchmarks/claims/written_dev.jsonl benchmarks/claims/real_dev.jsonl
 
 Thresholds are chosen on the first file, the lowest that lets out no more wrong claims than the row says; the others are
-judged by them. Claims are judged whole, each once.
+judged by them. Claims are judged whole, each once. A band reaches from one rate's threshold to another's; what is in it
+goes to a second scorer (`Policy(doubt=...)`).
 """
 
 import argparse
@@ -18,6 +19,7 @@ from groundrail.scoring.nearest import NearestScorer
 
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
 RATES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
+BANDS = ((0.2, 0.1), (0.25, 0.1), (0.3, 0.05))
 
 
 def main() -> None:
@@ -33,13 +35,22 @@ def main() -> None:
     chosen_on = next(iter(sets))
     print(f"| let out at most, {chosen_on} | threshold | {' | '.join(f'caught, passed, {name}' for name in sets)} |")
     print("| --- " * (len(sets) + 2) + "|")
-    for rate in RATES:
-        threshold = choose_threshold(*sets[chosen_on], false_release=rate).value
+    thresholds = {rate: choose_threshold(*sets[chosen_on], false_release=rate).value for rate in RATES}
+    for rate, threshold in thresholds.items():
         cells = [
             f"{np.mean(values[~supported] < threshold):.0%}, {np.mean(values[supported] >= threshold):.0%}"
             for supported, values in sets.values()
         ]
         print(f"| {rate:.0%} | {threshold:.3f} | {' | '.join(cells)} |")
+    print(f"\n| doubt | {' | '.join(f'claims, errors in it, {name}' for name in sets)} |")
+    print("| --- " * (len(sets) + 1) + "|")
+    for low, high in ((thresholds[lower], thresholds[upper]) for lower, upper in BANDS):
+        cells = []
+        for supported, values in sets.values():
+            doubted = (values >= low) & (values <= high)
+            wrong = supported != (values >= scorer.threshold)
+            cells.append(f"{np.mean(doubted):.0%}, {np.mean(doubted[wrong]):.0%}")
+        print(f"| {low:.3f} to {high:.3f} | {' | '.join(cells)} |")
 
 
 if __name__ == "__main__":

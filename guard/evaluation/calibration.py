@@ -67,7 +67,9 @@ class Calibration:
         return float(_sigmoid(self.x[0] * _log_odds(np.asarray(value, dtype=np.float64)) + self.y[0]))
 
     def save(self, path: str | Path) -> None:
-        """Write the map as JSON."""
+        """Write the map as JSON. Raises: InputError without the scorer's identity, which `load` asks for."""
+        if not self.scorer:
+            raise InputError("a calibration is saved with the scorer it was fitted on: fit_calibration(..., scorer=)")
         Path(path).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
     @classmethod
@@ -75,20 +77,24 @@ class Calibration:
         """Read what `save` wrote. Raises: InputError for anything else."""
         try:
             facts = json.loads(Path(path).read_text(encoding="utf-8"))
-            threshold = facts.get("threshold")
+            threshold, scorer = facts.get("threshold"), str(facts["scorer"])
+            if not scorer:
+                raise InputError("it does not say which scorer it was fitted on; run `groundrail calibrate`")
             return cls(
                 facts["method"],
                 tuple(map(float, facts["x"])),
                 tuple(map(float, facts["y"])),
                 None if threshold is None else float(threshold),
-                str(facts.get("scorer", "")),
+                scorer,
             )
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
         except InputError as error:
             raise InputError(f"{path}: {error}") from error
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise InputError(f"{path}: expected a calibration with method, x and y, as save() writes it") from error
+            raise InputError(
+                f"{path}: expected a calibration with method, x, y and scorer, as save() writes it"
+            ) from error
 
 
 def _log_odds(scores: Floats) -> Floats:
@@ -100,8 +106,10 @@ def _sigmoid(values: Floats) -> Floats:
     return np.asarray(0.5 * (1 + np.tanh(0.5 * values)), dtype=np.float64)
 
 
-def fit_calibration(labels: ArrayLike, scores: ArrayLike, method: Method = "isotonic") -> Calibration:
-    """Fit a map to labelled scores.
+def fit_calibration(
+    labels: ArrayLike, scores: ArrayLike, method: Method = "isotonic", *, scorer: str = ""
+) -> Calibration:
+    """Fit a map to labelled scores of the scorer with the identity `scorer`.
 
     Isotonic regression needs some hundred labels not to follow noise; Platt's two numbers do with fewer.
     Raises: InputError where one class is missing, or where higher scores do not mean more support; MissingExtraError
@@ -118,7 +126,7 @@ def fit_calibration(labels: ArrayLike, scores: ArrayLike, method: Method = "isot
         slope, intercept = float(fitted.coef_[0, 0]), float(fitted.intercept_[0])
         if slope <= 0:
             raise InputError("higher scores do not go with more support here, so there is no map to fit")
-        return Calibration("platt", (slope,), (intercept,))
+        return Calibration("platt", (slope,), (intercept,), scorer=scorer)
     x, inverse, counts = np.unique(s, return_inverse=True, return_counts=True)
     shares = np.bincount(inverse, weights=supported) / counts
     y = np.clip(isotonic_regression(shares, sample_weight=counts), 0, 1)
@@ -126,7 +134,7 @@ def fit_calibration(labels: ArrayLike, scores: ArrayLike, method: Method = "isot
         raise InputError("higher scores do not go with more support here, so there is no map to fit")
     inner = np.zeros(x.size, dtype=bool)
     inner[1:-1] = (y[1:-1] == y[:-2]) & (y[1:-1] == y[2:])
-    return Calibration("isotonic", tuple(x[~inner].tolist()), tuple(y[~inner].tolist()))
+    return Calibration("isotonic", tuple(x[~inner].tolist()), tuple(y[~inner].tolist()), scorer=scorer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -93,12 +93,10 @@ def batched(
     `options` are those of `groundrail.entailment.shared.SharedEntailment`; a scorer that exists already has no use
     for them. Raises: InputError.
     """
-    from groundrail.scoring import NearestScorer, ScaleScorer
+    from groundrail.scoring.registry import as_scorer
 
     if isinstance(scorer, Scorer):
         if options:
             raise InputError(f"{', '.join(options)} cannot be set on a scorer that exists; share its model instead")
         return BatchedScorer(scorer, max_concurrency=max_concurrency)
-    model = shared(load(scorer), **options)
-    around = NearestScorer(model) if scorer is None else ScaleScorer(model)
-    return BatchedScorer(around, max_concurrency=max_concurrency)
+    return BatchedScorer(as_scorer(scorer, shared(load(scorer), **options)), max_concurrency=max_concurrency)

@@ -24,21 +24,28 @@ from groundrail.types import Citation, Source, as_documents
 
 _ALIEN = "the source shares no word with it"
 
+LIKENESS = 6.0
+"""What being the likest of those read is worth to a citation, in log-odds; chosen on development sets
+(docs/benchmarks.md)."""
+
+_EDGE = 1e-6
+
 Places = tuple[int, ...]
 """Sentences by their places in the index, in order: what one premise is made of."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What is read of one document for a claim: sentences one by one, and the window."""
+    """What is read of one document for a claim: sentences one by one, each with its likeness to the claim as a share of
+    the greatest, and the window."""
 
-    alone: Sequence[Places]
+    alone: Mapping[Places, float]
     window: Places | None
 
     @property
     def premises(self) -> Sequence[Places]:
         """All of them, the window last; a window of one sentence may be there twice."""
-        return [*self.alone, self.window] if self.window else self.alone
+        return [*self.alone, self.window] if self.window else [*self.alone]
 
 
 class NearestScorer(Scorer):
@@ -49,14 +56,15 @@ class NearestScorer(Scorer):
     their neighbours', as many as fit into `window` tokens with it, in their own order; at 0 none is read, and the first
     probability is the score. The highest document counts; sentences of all documents compete for the `k` places.
 
-    The citation is the sentence with the highest probability; the conflict is, of those that contradict the claim where
-    none says it, the one that is least silent on it. A sentence too long to be read beside a claim is cut, none is
+    The citation is the sentence with the highest log-odds and likeness together: of two that seem to say it, the one that
+    says it in the claim's words. The conflict is, of those that contradict the claim where none says it, the one that is
+    least silent on it. A sentence too long to be read beside a claim is cut, none is
     truncated.
     """
 
     takes_context = True
 
-    def __init__(self, entailment: EntailmentModel | str | None = None, *, k: int = 3, window: int = 150) -> None:
+    def __init__(self, entailment: EntailmentModel | str | None = None, *, k: int = 5, window: int = 250) -> None:
         if k < 1:
             raise InputError(f"k is {k}; at least one sentence must be read")
         if window < 0:
@@ -115,18 +123,15 @@ class NearestScorer(Scorer):
         if len(likeness) > self.k and not likeness.any():
             return []
         fitting = (int(n) for n in np.argsort(-likeness, kind="stable") if index.passages[n].tokens <= size)
-        of_document: dict[int, list[int]] = defaultdict(list)
+        of_document: dict[int, dict[Places, float]] = defaultdict(dict)
         for place in islice(fitting, self.k):
-            of_document[index.document(place)].append(place)
+            of_document[index.document(place)][place,] = float(likeness[place]) / (float(likeness.max()) or 1.0)
         if not of_document:
             raise ClaimTooLongError(f"the claim leaves room for {size} tokens, less than any sentence: {claim[:80]!r}")
         in_context = index.in_context(likeness)
         return [
-            _Reading(
-                [(place,) for place in places],
-                self._window(places[0], index.places(document), in_context, index, size),
-            )
-            for document, places in of_document.items()
+            _Reading(alone, self._window(*next(iter(alone)), index.places(document), in_context, index, size))
+            for document, alone in of_document.items()
         ]
 
     def _window(
@@ -165,11 +170,16 @@ def _of_document(reading: _Reading, known: Mapping[Places, FloatArray], index: S
     entailed = {places: float(known[places][0]) for places in reading.alone if places in known}
     if not entailed:
         return None
-    cited = max(entailed, key=entailed.__getitem__)
-    value = entailed[cited]
+    value = max(entailed.values())
+    cited = max(entailed, key=lambda places: _log_odds(entailed[places]) + LIKENESS * reading.alone[places])
     if reading.window and (together := known.get(reading.window)) is not None:
         value = between(value, float(together[0]))
     return Score(value, (index.passages[cited[0]].cite(entailed[cited]),))
+
+
+def _log_odds(probability: float) -> float:
+    kept = min(max(probability, _EDGE), 1 - _EDGE)
+    return math.log(kept / (1 - kept))
 
 
 def between(first: float, second: float) -> float:

@@ -101,8 +101,9 @@ DEFAULT = "nearest"
 """The scorer that a guard, `groundrail check`, `eval` and `calibrate` use where none is named."""
 
 
-def as_scorer(given: Scorer | EntailmentModel | str | None) -> Scorer:
-    """A scorer as it is, the default one for None, SCALE around an entailment model or the id of one."""
+def as_scorer(given: Scorer | EntailmentModel | str | None, judge: EntailmentModel | None = None) -> Scorer:
+    """A scorer as it is, the default one for None, SCALE around an entailment model or the id of one. `judge` is the
+    model to put in its place, where it was wrapped."""
     if isinstance(given, Scorer):
         return given
-    return load_scorer(DEFAULT) if given is None else load_scorer("scale", given)
+    return load_scorer(DEFAULT if given is None else "scale", given if judge is None else judge)

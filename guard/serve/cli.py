@@ -127,8 +127,8 @@ def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
     from groundrail.entailment.shared import shared
     from groundrail.guard import Guard
     from groundrail.policy import Policy
-    from groundrail.scoring import NearestScorer, ScaleScorer
     from groundrail.scoring.batched import BatchedScorer, batched
+    from groundrail.scoring.registry import as_scorer
     from groundrail.serve.answers import LocalWriter
     from groundrail.serve.app import create_app
     from groundrail.serve.policy_file import read_policy
@@ -141,10 +141,11 @@ def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
         export_spans()
     loading.disable_progress_bar()  # type: ignore[no-untyped-call]
     judge = shared(load(options.scorer))
-    scorer = NearestScorer(judge) if options.scorer is None else ScaleScorer(judge)
     most = settings.max_concurrency
     second = None if options.second is None else batched(options.second, max_concurrency=most)
-    guard = Guard(scorer=BatchedScorer(scorer, max_concurrency=most), second=second, policy=policy)
+    guard = Guard(
+        scorer=BatchedScorer(as_scorer(options.scorer, judge), max_concurrency=most), second=second, policy=policy
+    )
     writer = None
     if options.demo_model:
         from groundrail.decoding import HFGenerator, Sampling

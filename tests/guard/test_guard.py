@@ -575,5 +575,5 @@ def test_a_calibration_of_another_scorer_is_refused() -> None:
         "A is B.", "A is B."
     )
     assert result.threshold == 0.7
-    with pytest.raises(InputError, match="fitted on another scorer: the 3 nearest"):
+    with pytest.raises(InputError, match="fitted on another scorer: the 5 nearest"):
         Guard(scorer=FakeEntailment(), policy=Policy(calibration=fitted)).check("A is B.", "A is B.")

@@ -85,7 +85,7 @@ def test_one_class_has_no_threshold():
 @pytest.mark.parametrize("method", ["isotonic", "platt"])
 def test_a_map_rises_calibrates_and_survives_its_file(tmp_path, method):
     labels, scores = drawn()
-    fitted = fit_calibration(labels, scores, method)
+    fitted = fit_calibration(labels, scores, method, scorer="some scorer")
     grid = [fitted(value) for value in np.linspace(0, 1, 201)]
     assert all(0 <= a <= b <= 1 for a, b in itertools.pairwise(grid))
     fresh_labels, fresh_scores = drawn(seed=1)
@@ -118,12 +118,12 @@ def test_scores_that_point_the_wrong_way_have_no_map(method):
         "{}",
         "not json",
         "[]",
-        json.dumps({"method": "magic", "x": [1], "y": [1]}),
-        json.dumps({"method": "isotonic", "x": [0.5, 0.1], "y": [0, 1]}),
-        json.dumps({"method": "isotonic", "x": [0.1, 0.5], "y": [0, 2]}),
-        json.dumps({"method": "isotonic", "x": [], "y": []}),
-        json.dumps({"method": "platt", "x": [-1], "y": [0]}),
-        '{"method": "platt", "x": [NaN], "y": [0]}',
+        json.dumps({"method": "magic", "x": [1], "y": [1], "scorer": "a"}),
+        json.dumps({"method": "isotonic", "x": [0.5, 0.1], "y": [0, 1], "scorer": "a"}),
+        json.dumps({"method": "isotonic", "x": [0.1, 0.5], "y": [0, 2], "scorer": "a"}),
+        json.dumps({"method": "isotonic", "x": [], "y": [], "scorer": "a"}),
+        json.dumps({"method": "platt", "x": [-1], "y": [0], "scorer": "a"}),
+        '{"method": "platt", "x": [NaN], "y": [0], "scorer": "a"}',
     ],
 )
 def test_a_file_that_is_no_calibration_is_refused(tmp_path, content):
@@ -135,9 +135,22 @@ def test_a_file_that_is_no_calibration_is_refused(tmp_path, content):
         Calibration.load(tmp_path / "nowhere.json")
 
 
+def test_a_map_that_does_not_say_what_it_was_fitted_on_is_neither_saved_nor_read(tmp_path):
+    path = tmp_path / "map.json"
+    with pytest.raises(InputError, match="scorer="):
+        Calibration("platt", (1.0,), (0.0,)).save(path)
+    assert not path.exists()
+    Calibration("platt", (1.0,), (0.0,), scorer="some scorer").save(path)
+    facts = json.loads(path.read_text())
+    for without in ({**facts, "scorer": ""}, {name: facts[name] for name in facts if name != "scorer"}):
+        path.write_text(json.dumps(without))
+        with pytest.raises(InputError, match="scorer"):
+            Calibration.load(path)
+
+
 def test_a_policy_takes_a_saved_map(tmp_path):
     labels, scores = drawn()
-    fitted = fit_calibration(labels, scores, "platt")
+    fitted = fit_calibration(labels, scores, "platt", scorer="some scorer")
     fitted.save(tmp_path / "map.json")
     policy = Policy(threshold=0.5, calibration=Calibration.load(tmp_path / "map.json"))
     assert policy.calibration is not None

@@ -1,4 +1,4 @@
-"""The nearest sentences decide, one by one and together; the one that says it best alone is cited."""
+"""The nearest sentences decide, one by one and together; of those that say it, the likest is cited."""
 
 import math
 import random
@@ -9,6 +9,7 @@ import pytest
 
 from groundrail import Document, InputError, sentences
 from groundrail.scoring.nearest import NearestScorer, between
+from groundrail.scoring.word_index import WordIndex
 from groundrail.testing import FakeEntailment
 
 CLAIM = "The rent is due."
@@ -24,19 +25,39 @@ def cut(text: str) -> list[str]:
     return [part.text.strip() for part in sentences.split(text)]
 
 
+def logit(p: float) -> float:
+    return math.log(p / (1 - p))
+
+
 @pytest.mark.parametrize("seed", range(10))
-def test_without_a_window_the_score_is_the_maximum_over_sentences_and_the_best_is_cited(seed: int) -> None:
+def test_without_a_window_the_score_is_the_maximum_over_sentences(seed: int) -> None:
     text = written(seed, 6)
-    judge = FakeEntailment(lambda premise, claim: (hash((premise, claim, seed)) % 9973) / 9973)
+    judge = FakeEntailment(lambda premise, claim: (1 + hash((premise, claim, seed)) % 9971) / 9973)
     alone = {part: judge.judge(part, CLAIM) for part in cut(text)}
     (score,) = NearestScorer(judge, k=6, window=0).score([CLAIM], text)
+    assert score.value == max(alone.values())
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_the_citation_has_the_highest_log_odds_and_likeness_together(seed: int) -> None:
+    text = written(seed, 6)
+    judge = FakeEntailment(lambda premise, claim: (1 + hash((premise, claim, seed)) % 9971) / 9973)
+    parts = cut(text)
+    likeness = WordIndex(parts).likeness(CLAIM)
+    both = [
+        logit(judge.judge(part, CLAIM)) + 6 * like / likeness.max() for part, like in zip(parts, likeness, strict=True)
+    ]
+    (score,) = NearestScorer(judge, k=6, window=0).score([CLAIM], text)
     (citation,) = score.citations
-    assert score.value == max(alone.values()) == alone[citation.text]
+    assert citation.text == parts[int(np.argmax(both))]
+    assert citation.score == judge.judge(citation.text, CLAIM)
     assert text[citation.start : citation.end] == citation.text
 
 
-def logit(p: float) -> float:
-    return math.log(p / (1 - p))
+def test_where_the_judge_is_sure_of_one_sentence_alone_it_is_cited() -> None:
+    judge = FakeEntailment(lambda premise, claim: 1.0 if "Anna" in premise else 0.0)
+    (score,) = NearestScorer(judge, window=0).score([CLAIM], "The rent is due. Anna pays the rent today.")
+    assert score.citations[0].text == "Anna pays the rent today."
 
 
 @pytest.mark.parametrize("seed", range(10))

@@ -17,7 +17,9 @@ def written(folder: Path, text: str) -> Path:
 
 
 def test_every_key_reaches_the_policy(tmp_path: Path) -> None:
-    (tmp_path / "map.json").write_text('{"method": "isotonic", "x": [0.0, 1.0], "y": [0.0, 0.5]}', encoding="utf-8")
+    (tmp_path / "map.json").write_text(
+        '{"method": "isotonic", "x": [0.0, 1.0], "y": [0.0, 0.5], "scorer": "any"}', encoding="utf-8"
+    )
     policy = read_policy(
         written(
             tmp_path,

@@ -61,7 +61,9 @@ def test_the_docs_policy_has_every_key_and_is_read(tmp_path: Path) -> None:
     block = re.search(r"```toml\n(.*?)```", (ROOT / "docs" / "serve.md").read_text(encoding="utf-8"), re.DOTALL)
     assert block is not None
     assert set(tomllib.loads(block[1])) == set(KEYS)
-    (tmp_path / "map.json").write_text('{"method": "isotonic", "x": [0.0, 1.0], "y": [0.0, 1.0]}', encoding="utf-8")
+    (tmp_path / "map.json").write_text(
+        '{"method": "isotonic", "x": [0.0, 1.0], "y": [0.0, 1.0], "scorer": "any"}', encoding="utf-8"
+    )
     (tmp_path / "policy.toml").write_text(block[1], encoding="utf-8")
     assert read_policy(tmp_path / "policy.toml").deadline == 10
 
