@@ -130,7 +130,7 @@ class NearestScorer(Scorer):
             raise ClaimTooLongError(f"the claim leaves room for {size} tokens, less than any sentence: {claim[:80]!r}")
         in_context = index.in_context(likeness)
         return [
-            _Reading(alone, self._window(*next(iter(alone)), index.places(document), in_context, index, size))
+            _Reading(alone, self._window(next(iter(alone))[0], index.places(document), in_context, index, size))
             for document, alone in of_document.items()
         ]
 
