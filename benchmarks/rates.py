@@ -46,9 +46,9 @@ def main() -> None:
     print("| --- " * (len(sets) + 1) + "|")
     for low, high in ((thresholds[lower], thresholds[upper]) for lower, upper in BANDS):
         cells = []
-        for supported, values in sets.values():
-            doubted = (values >= low) & (values <= high)
-            wrong = supported != (values >= scorer.threshold)
+        for supported, scores in sets.values():
+            doubted = (scores >= low) & (scores <= high)
+            wrong = supported != (scores >= scorer.threshold)
             cells.append(f"{np.mean(doubted):.0%}, {np.mean(doubted[wrong]):.0%}")
         print(f"| {low:.3f} to {high:.3f} | {' | '.join(cells)} |")
 
