@@ -67,7 +67,7 @@ UNITS = [
     ["bar", "psi"],
     ["thousand", "million", "billion"],
     ["dollars", "euros", "pounds"],
-    ["percent", "per cent", "points"],
+    ["percent", "points"],
     ["daily", "weekly", "monthly", "annually"],
 ]
 COLOURS = [

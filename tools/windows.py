@@ -2,18 +2,21 @@
 
 A premise is the evidence alone, a window of the sentences nearest the claim in the order of the text (what the
 default scorer reads), the whole text where it is short, or sentences of the text without the evidence. True claims
-about other texts are asked too, so that no label can be guessed from a claim alone. Now and then several claims of a text, or
-one said several times, are asked as one sentence, which is supported where all of them are.
+about other texts are asked too, so that no label can be guessed from a claim alone. Some true claims are asked again
+with a figure, date or unit exchanged, beside the same premise. Now and then several claims of a text, or one said
+several times, are asked as one sentence, which is supported where all of them are.
 """
 
 import json
 import random
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import rewrites
 from groundrail.scoring.word_index import WordIndex
 from groundrail.sentences import split
 
@@ -25,6 +28,16 @@ JOINED = 0.1
 
 LONGEST_JOINED = 110
 """Tokens of such a sentence, about."""
+
+EXCHANGED = 0.3
+"""Share of true claims that are asked again with a detail exchanged, where they have one."""
+
+_LOOSE = re.compile(
+    r"\b(?:at (?:least|most)|(?:more|less|fewer|later|earlier|other) than|over|under|above|below|up to|within|about|around"
+    r"|almost|nearly|roughly|some|between|before|after|by|until|since)\b",
+    re.IGNORECASE,
+)
+"""Beside these words another figure may be as true."""
 
 JOINTS = ("{}; {}", "{}, and {}", "{}. {}", "{} ({})")
 """How one claim is put behind another where both are asked as one sentence."""
@@ -115,8 +128,7 @@ class Windows:
             if not self._waiting:
                 every = [(text, claim) for text in self.texts for claim in text.claims]
                 turn = {
-                    (text.id, claim.text): self._asked[text.id, claim.text] / (2 if claim.by_model else 1)
-                    + 1.2 * self.rng.random()
+                    (text.id, claim.text): self._asked[text.id, claim.text] + 1.2 * self.rng.random()
                     for text, claim in every
                 }
                 self._waiting = sorted(every, key=lambda each: -turn[each[0].id, each[1].text])
@@ -125,8 +137,23 @@ class Windows:
             if self.rng.random() < JOINED:
                 claim = self.joined(text, claim)
             pair = self.drawn(text, claim)
-            if pair is not None and pair.premise:
-                yield pair
+            if pair is None or not pair.premise:
+                continue
+            yield pair
+            if pair.label == "entailment" and self.rng.random() < EXCHANGED:
+                yield from self.exchanged(text, claim, pair)
+
+    def exchanged(self, text: Text, claim: Claim, pair: Pair) -> Iterator[Pair]:
+        """The same premise beside the claim with one figure, date or unit of another value, if it has one."""
+        if _LOOSE.search(claim.text):
+            return
+        edits = [(1.0, edit.__name__, edit) for edit in (rewrites.number, rewrites.date, rewrites.unit)]
+        nearby = " ".join(text.parts[n] for n in sorted(claim.evidence | {*claim.nearest[:5]}))
+        edited = rewrites.apply_one(edits, claim.text, nearby, self.rng)
+        if edited is not None:
+            kind, said = edited
+            ids = self.tokenizer(said, add_special_tokens=False)["input_ids"]
+            yield Pair(pair.premise, tuple(ids), "contradiction", kind)
 
     def joined(self, text: Text, claim: Claim) -> Claim:
         """One sentence of this claim, perhaps said again, and of others of its text."""
@@ -162,7 +189,7 @@ class Windows:
             return self._without_evidence(text, claim)
         if draw < 0.41 and claim.evidence:
             return Pair(_joined(text, claim.evidence), claim.ids, claim.label, claim.kind)
-        room = LONGEST if draw > 0.95 else self.rng.uniform(40, 180)
+        room = LONGEST if draw > 0.95 else self.rng.uniform(40, 260)
         if claim.by_model and not claim.evidence:  # what decides it may stand anywhere
             room = self.rng.uniform(200, LONGEST)
         return Pair(self._near(text, claim, room), claim.ids, claim.label, claim.kind)

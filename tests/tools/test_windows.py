@@ -3,7 +3,8 @@
 import json
 import random
 from collections import Counter
-from itertools import islice
+from dataclasses import replace
+from itertools import islice, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -118,3 +119,32 @@ def test_no_claim_waits_long_for_its_turn(texts: list[Text], tiny_tokenizer: "Pr
     asked = Counter(pair.claim for pair in _drawn(texts, tiny_tokenizer, 700) if pair.kind != "joined")
     counts = [asked[claim.ids] for text in texts for claim in text.claims]
     assert max(counts) < 1.3 * min(counts)
+
+
+def test_a_true_claim_is_asked_again_with_one_detail_exchanged_beside_the_same_premise(
+    texts: list[Text], tiny_tokenizer: "PreTrainedTokenizerFast"
+) -> None:
+    twins = 0
+    for pair, after in pairwise(_drawn(texts, tiny_tokenizer)):
+        if after.kind not in ("number", "date", "unit"):
+            continue
+        assert after.premise == pair.premise
+        assert (pair.label, after.label) == ("entailment", "contradiction")
+        before, now = (str(tiny_tokenizer.decode(list(each.claim))).split() for each in (pair, after))
+        assert len(before) == len(now)
+        assert {was for was, is_ in zip(before, now, strict=True) if was != is_} <= {"500", "first", "euros"}
+        twins += 1
+    assert twins > 20
+
+
+def test_where_another_figure_may_be_as_true_none_is_exchanged(
+    texts: list[Text], tiny_tokenizer: "PreTrainedTokenizerFast"
+) -> None:
+    windows = Windows(random.Random(0), tiny_tokenizer)
+    windows.load(texts)
+    true = next(claim for claim in texts[0].claims if "500" in claim.text)
+    premise = Pair([1], true.ids, true.label, true.kind)
+    loose = replace(true, text="The deposit is more than 300 euros.")
+    for _ in range(20):
+        assert list(windows.exchanged(texts[0], true, premise))
+        assert not list(windows.exchanged(texts[0], loose, premise))
