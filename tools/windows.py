@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import rewrites
+
 from groundrail.scoring.word_index import WordIndex
 from groundrail.sentences import split
 
