@@ -19,7 +19,7 @@ BLOCK = 4_000
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A cited piece of a document. `number` is its own in the page; Whether it supports a sentence, whether it says otherwise."""
+    """A cited piece of a document. `number` is its own in the page."""
 
     number: int
     citation: Citation
