@@ -3,7 +3,8 @@
 `DetailCheck` wraps any entailment model: it asks it about the claim in the premise's spelling (`spelling.py`) and
 takes a little of the odds for each detail that the premise gives in no spelling (`english/details.py`), and more for
 a figure in a claim that says all else in the premise's words: there another figure stands in its place. A hint and no
-veto: a model that is sure is still believed, as "two people signed" may stand for "Anna and Ben signed".
+veto: a model that is sure is still believed, as "two people signed" may stand for "Anna and Ben signed". It knows English
+only: of claims in other languages the verdict is the model's alone.
 """
 
 import math
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundrail.english.details import missing, said_alike
+from groundrail.english.language import is_english
 from groundrail.english.spelling import respelled
 from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair, Wrapped
 from groundrail.errors import InputError, ModelError
@@ -67,7 +69,7 @@ class DetailCheck(Wrapped):
 
     def _respelled(self, pairs: Sequence[Pair]) -> list[Pair]:
         """Claims respelled, but for one that would no longer fit beside its premise."""
-        changed = [(premise, respelled(premise, claim)) for premise, claim in pairs]
+        changed = [(premise, respelled(premise, claim) if is_english(claim) else claim) for premise, claim in pairs]
         return [
             new if new == old or self._length(new) <= self.max_tokens else old
             for old, new in zip(pairs, changed, strict=True)
@@ -81,7 +83,7 @@ class DetailCheck(Wrapped):
         costs = np.zeros(len(pairs))
         exchanged = np.zeros(len(pairs), dtype=bool)
         for n, (premise, claim) in enumerate(pairs):
-            details = list(missing(premise, claim))
+            details = list(missing(premise, claim)) if is_english(claim) else []
             figures = [detail for detail in details if detail.kind != "name"]
             exchanged[n] = bool(figures) and said_alike(premise, claim, figures)
             each = self.exchanged if exchanged[n] else self.weight

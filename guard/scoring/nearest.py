@@ -22,8 +22,6 @@ from groundrail.scoring.index import SentenceIndex
 from groundrail.scoring.passages import joined, room
 from groundrail.types import Citation, Source, as_documents
 
-_ALIEN = "the source shares no word with it"
-
 LIKENESS = 6.0
 """What being the likest of those read is worth to a citation, in log-odds; chosen on development sets
 (docs/benchmarks.md)."""
@@ -107,21 +105,16 @@ class NearestScorer(Scorer):
             for places in of_claim
         ]
         begin("judging", len(pairs))
-        rows = iter(self._judge(pairs) if pairs else ())
+        rows = iter(self._judge(pairs))
         return [
             _scored(readings, {places: next(rows) for places in of_claim}, index)
-            if readings
-            else Score(0.0, refusal=_ALIEN)
             for readings, of_claim in zip(read, asked, strict=True)
         ]
 
     def _readings(self, claim: str, index: SentenceIndex) -> list[_Reading]:
-        """One for each document of the `k`. None where no sentence shares a word with the claim, unless all are read
-        anyway."""
+        """One for each document of the `k`; of sentences that are equally near, the first."""
         size = room(claim, self.entailment)
         likeness = index.likeness(claim)
-        if len(likeness) > self.k and not likeness.any():
-            return []
         fitting = (int(n) for n in np.argsort(-likeness, kind="stable") if index.passages[n].tokens <= size)
         of_document: dict[int, dict[Places, float]] = defaultdict(dict)
         for place in islice(fitting, self.k):

@@ -105,6 +105,18 @@ def test_the_check_takes_from_the_odds_and_never_raises() -> None:
     assert (checked.max_tokens, checked.threshold) == (plain.max_tokens, plain.threshold)
 
 
+def test_of_other_languages_the_verdict_is_the_models_alone() -> None:
+    premise, claim = (
+        "Die Miete beträgt 1.450 Euro im Monat und ist am 3. Mai fällig.",
+        "Die Miete beträgt 1.540 Euro im Monat.",
+    )
+    english = ("The rent is 1,450 euros a month and due on 3 May.", "The rent is 1,540 euros a month, and it is due.")
+    check = DetailCheck(FakeEntailment(lambda premise, claim: 0.75), 1.0, 2.0)
+    known, lowered = check.entailment([(premise, claim), english])
+    assert known == 0.75
+    assert lowered < 0.75
+
+
 def test_classes_keep_their_sum() -> None:
     class ThreeWay(FakeEntailment):
         def classify(self, pairs: list[tuple[str, str]]) -> np.ndarray:

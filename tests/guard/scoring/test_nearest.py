@@ -137,12 +137,11 @@ def test_the_window_holds_the_nearest_sentence_however_long_it_is() -> None:
     assert [premise for premise, _ in judge.calls[0]] == [long]
 
 
-def test_a_claim_that_shares_no_word_is_not_scored_against_whatever_comes_first() -> None:
-    judge = FakeEntailment(lambda premise, claim: 1.0)
-    (score,) = NearestScorer(judge, k=2).score(["Xyzzy!"], "Cats sleep. Dogs run. Pets are fine.")
-    assert score.value == 0.0
-    assert "no word" in str(score.refusal)
-    assert NearestScorer(judge, k=3).score(["Xyzzy!"], "Cats sleep. Dogs run. Pets are fine.")[0].value == 1.0
+def test_a_claim_that_shares_no_word_is_the_models_to_judge() -> None:
+    judge = FakeEntailment(lambda premise, claim: 0.25)
+    (score,) = NearestScorer(judge, k=2, window=0).score(["Xyzzy!"], "Cats sleep. Dogs run. Pets are fine.")
+    assert (score.value, score.refusal) == (0.25, None)
+    assert [premise.strip() for premise, _ in judge.calls[0]] == ["Cats sleep.", "Dogs run."]
 
 
 def test_a_sentence_longer_than_the_model_is_cut_and_none_of_it_left_out() -> None:
