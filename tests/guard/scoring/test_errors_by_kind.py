@@ -22,17 +22,21 @@ FLOORS = {
         "absent caught": 7,
         "cause caught": 17,
         "comparative caught": 8,
+        "conclusion caught": 1,
         "condition caught": 12,
+        "date caught": 1,
         "detail caught": 7,
         "join caught": 15,
         "modality caught": 10,
         "negation caught": 9,
+        "number caught": 1,
         "order caught": 7,
         "overclaim caught": 9,
         "quantifier caught": 11,
         "role caught": 17,
         "superseded caught": 3,
-        "implied passed": 41,
+        "unit caught": 1,
+        "implied passed": 45,
         "instruction passed": 10,
         "merged passed": 16,
         "paraphrase passed": 30,
@@ -56,7 +60,7 @@ FLOORS = {
         "voice passed": 5,
     },
 }
-AUC = {"written_dev": 87.5, "challenge": 82.5}
+AUC = {"written_dev": 88.5, "challenge": 81.5}
 
 
 def _half(examples: Sequence[Example]) -> list[Example]:
