@@ -148,7 +148,7 @@ class Windows:
         """The same premise beside the claim with one figure, date or unit of another value, if it has one."""
         if _LOOSE.search(claim.text):
             return
-        edits = [(1.0, edit.__name__, edit) for edit in (rewrites.number, rewrites.date, rewrites.unit)]
+        edits = [(1.0, name, edit) for _, name, edit in rewrites.WRONG if name in ("number", "date", "unit")]
         nearby = " ".join(text.parts[n] for n in sorted(claim.evidence | {*claim.nearest[:5]}))
         edited = rewrites.apply_one(edits, claim.text, nearby, self.rng)
         if edited is not None:
