@@ -108,7 +108,7 @@ def test_the_check_takes_from_the_odds_and_never_raises() -> None:
 def test_of_other_languages_the_verdict_is_the_models_alone() -> None:
     premise, claim = (
         "Die Miete beträgt 1.450 Euro im Monat und ist am 3. Mai fällig.",
-        "Die Miete beträgt 1.540 Euro im Monat.",
+        "Die Miete beträgt 1.540 Euro im Monat und ist am 3. Mai fällig.",
     )
     english = ("The rent is 1,450 euros a month and due on 3 May.", "The rent is 1,540 euros a month, and it is due.")
     check = DetailCheck(FakeEntailment(lambda premise, claim: 0.75), 1.0, 2.0)
