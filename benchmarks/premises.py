@@ -1,4 +1,4 @@
-"""What each premise of the default scorer is worth, and what a missing detail should cost: ROC-AUC x 100 by set.
+"""What each premise of the default scorer is worth, and what its rules are: ROC-AUC x 100 by set.
 
     python benchmarks/premises.py benchmarks/claims/*_dev.jsonl --units whole
     python benchmarks/premises.py DATA/true/*.csv --limit 80
@@ -8,7 +8,6 @@ A premise is judged once and remembered, so that every row of the table costs on
 """
 
 import argparse
-import itertools
 import statistics
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 from groundrail.entailment import CrossEncoderEntailment
 from groundrail.entailment import load as load_entailment
 from groundrail.entailment.base import FloatArray, NLIModel, Pair, Wrapped
-from groundrail.entailment.detail_check import DetailCheck
+from groundrail.entailment.respelled import Respelled
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.metrics import roc_auc
@@ -35,13 +34,15 @@ READ = {
     "three, and a window of 250": (3, 250),
     "five, and a window of 250 (the default)": (5, 250),
 }
-RULES: dict[str, tuple[float, float] | None] = {
-    "none": None,
-    "other spellings are read alike": (0.0, 0.0),
-    "and a missing detail costs 0.25": (0.25, 0.25),
-    "and an exchanged figure costs 2 (the default)": (0.0, 2.0),
-    "and both, 0.25 and 2": (0.25, 2.0),
+"""By name: how many sentences alone, and tokens of the window."""
+RULES = {
+    "none": (False, 0.0),
+    "other spellings are read alike": (True, 0.0),
+    "and rivals weigh 0.5": (True, 0.5),
+    "and rivals weigh 1 (the default)": (True, 1.0),
+    "and rivals weigh 2": (True, 2.0),
 }
+"""By name: whether a claim is read in the premise's spelling, and what its rivals weigh."""
 
 
 class Once(Wrapped, NLIModel):
@@ -63,12 +64,12 @@ class Once(Wrapped, NLIModel):
 
 
 def judge(folder: str | None) -> Once:
-    """The model inside the built-in judge, or another, without what `DetailCheck` adds."""
+    """The model inside the built-in judge, or another, without what `Respelled` adds."""
     if folder is not None:
         return Once(CrossEncoderEntailment.from_pretrained(folder))
     builtin = load_entailment(None)
-    if not isinstance(builtin, DetailCheck) or not isinstance(builtin.model, NLIModel):
-        raise SystemExit("the built-in judge is no three-class model inside a DetailCheck")
+    if not isinstance(builtin, Respelled) or not isinstance(builtin.model, NLIModel):
+        raise SystemExit("the built-in judge is no three-class model inside a Respelled")
     return Once(builtin.model)
 
 
@@ -96,8 +97,11 @@ def main() -> None:
     sets = {name: [e for e in examples if e.label is not None and e.claim.strip()] for name, examples in sets.items()}
     counts = [f"{name} ({len(examples)})" for name, examples in sets.items()]
     print(f"| read | rules | {' | '.join(counts)} | mean |\n{'| --- ' * (len(sets) + 3)}|")
-    for (name, (k, window)), (rule, costs) in itertools.product(READ.items(), RULES.items()):
-        scorer = NearestScorer(model if costs is None else DetailCheck(model, *costs), k=k, window=window)
+    *_, default_read = READ
+    default_rule = "and rivals weigh 1 (the default)"
+    for name, rule in [(default_read, rule) for rule in RULES] + [(name, default_rule) for name in READ]:
+        (k, window), (spelled, weight) = READ[name], RULES[rule]
+        scorer = NearestScorer(Respelled(model) if spelled else model, k=k, window=window, rivals=weight)
         found = [auc(scorer, examples, options.units) for examples in sets.values()]
         cells = " | ".join(f"{value:.1f}" for value in (*found, statistics.mean(found)))
         print(f"| {name} | {rule} | {cells} |", flush=True)

@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from groundrail.english.mentions import MONTH_STEMS, Meaning, Mention, mentions
 from groundrail.english.quantities import DAYS, MONTHS, UNITS
-from groundrail.english.stems import stem
 
 _WORD = re.compile(r"[^\W\d_]+")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
@@ -21,8 +20,6 @@ _IN_MAY = re.compile(r"\b(?:in|of|since|until|till|from|by|before|after|early|la
 _UNREMARKABLE = frozenset("i mr mrs ms dr the a an if in on at it he she they this that may".split())
 _CALENDAR = {*MONTHS, *DAYS} - {"may"}
 _PLAIN, _CELSIUS, _FAHRENHEIT = (float(UNITS[unit][0]) for unit in ("°", "°c", "°f"))
-_ALIKE = 0.8
-"""Share of a claim's words; chosen on development sets, as the weights in `entailment/detail_check.py`."""
 _SAME_IF_UNNAMED = {_PLAIN: (_CELSIUS, _FAHRENHEIT), _CELSIUS: (_PLAIN,), _FAHRENHEIT: (_PLAIN,)}
 """Degrees of either scale may be called degrees."""
 
@@ -62,20 +59,19 @@ def given(premise: str) -> Given:
 
 
 class Missing(NamedTuple):
-    """`claim[start:end]`, which the premise does not give. `parts`: how many of its parts, as day and month."""
+    """`claim[start:end]`, which the premise does not give."""
 
     kind: str
     start: int
     end: int
-    parts: int = 1
 
 
 def missing(premise: str, claim: str) -> Iterator[Missing]:
     """The claim's details that the premise gives in no spelling."""
     source, figures = given(premise), mentions(claim)
     for figure in figures:
-        if count := _missing_figure(source, figure.meaning):
-            yield Missing(str(figure.meaning[0]), figure.start, figure.end, count)
+        if _is_missing(source, figure.meaning):
+            yield Missing(str(figure.meaning[0]), figure.start, figure.end)
     for code in _outside(figures, _CODE.finditer(claim)):
         if code[0].lower() not in source.codes:
             yield Missing("name", code.start(), code.end())
@@ -97,50 +93,34 @@ def missing(premise: str, claim: str) -> Iterator[Missing]:
             yield Missing("name", word.start(), word.end())
 
 
-def said_alike(premise: str, claim: str, details: Sequence[Missing]) -> bool:
-    """Whether a premise has nearly all words of a claim but for these details: then others stand in their place."""
-    rest = list(claim)
-    for detail in details:
-        rest[detail.start : detail.end] = " " * (detail.end - detail.start)
-    words = _long_words("".join(rest))
-    return len(words & _long_words(premise)) >= _ALIKE * max(1, len(words))
-
-
-@lru_cache(maxsize=4096)
-def _long_words(text: str) -> frozenset[str]:
-    """Stems of the words of more than three letters, which are seldom grammar."""
-    return frozenset(stem(word) for word in _WORD.findall(text) if len(word) > 3)
-
-
-def _missing_figure(source: Given, meaning: Meaning) -> int:
+def _is_missing(source: Given, meaning: Meaning) -> bool:
     if meaning in source.meanings:
-        return 0
+        return False
     match meaning:
         case ("number" | "ordinal", float(value)):
-            return int(value not in source.numbers)
+            return value not in source.numbers
         case ("time", float(minutes)):  # "from 9 to 17" gives 9 am
             hours = {minutes // 60, minutes // 60 % 12 or 12.0}
-            return int(bool(minutes % 60) or not hours & source.bare)
+            return bool(minutes % 60) or not hours & source.bare
         case ("date", float(day), float(month), year):
-            return _missing_date(source, day, month, year if isinstance(year, float) else None)
+            return _is_missing_date(source, day, month, year if isinstance(year, float) else None)
         case ("quantity", float(family), float(value)):
             sizes = {size for kind, size in UNITS.values() if kind == family}
             bare = any(round(number * size, 6) == value for number in source.bare for size in sizes)
             unnamed = {("quantity", other, value) for other in _SAME_IF_UNNAMED.get(family, ())}
-            return int(not (bare or unnamed & source.meanings))
+            return not (bare or unnamed & source.meanings)
         case _:
-            return 1
+            return True
 
 
-def _missing_date(source: Given, day: float, month: float, year: float | None) -> int:
+def _is_missing_date(source: Given, day: float, month: float, year: float | None) -> bool:
     dates = {meaning[1:] for meaning in source.meanings if meaning[0] == "date"}
     same_day = {found[2] for found in dates if found[:2] == (day, month)}
     if same_day and (year is None or year in same_day or (None in same_day and year in source.numbers)):
-        return 0
-    parts = (day not in source.numbers) + (MONTHS[int(month) - 1] not in source.calendar)
-    parts += year is not None and year not in source.numbers
+        return False
+    parts_known = day in source.numbers and MONTHS[int(month) - 1] in source.calendar
     ranged = day in source.bare  # from 5 to 10 March
-    return parts if ranged else max(1, parts)
+    return not (ranged and parts_known and (year is None or year in source.numbers))
 
 
 def _outside(figures: Sequence[Mention], matches: Iterator[re.Match[str]]) -> Iterator[re.Match[str]]:

@@ -10,18 +10,18 @@ if TYPE_CHECKING:
     from groundrail.entailment.base import EntailmentModel, NLIModel
     from groundrail.entailment.causal import CausalEntailment
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
-    from groundrail.entailment.detail_check import DetailCheck
     from groundrail.entailment.loading import load
     from groundrail.entailment.remote import RemoteEntailment
+    from groundrail.entailment.respelled import Respelled
     from groundrail.entailment.seq2seq import Seq2SeqEntailment
 
 __all__ = [
     "CausalEntailment",
     "CrossEncoderEntailment",
-    "DetailCheck",
     "EntailmentModel",
     "NLIModel",
     "RemoteEntailment",
+    "Respelled",
     "Seq2SeqEntailment",
     "load",
 ]
@@ -29,10 +29,10 @@ __all__ = [
 _HOMES = {
     "CausalEntailment": "causal",
     "CrossEncoderEntailment": "cross_encoder",
-    "DetailCheck": "detail_check",
     "EntailmentModel": "base",
     "NLIModel": "base",
     "RemoteEntailment": "remote",
+    "Respelled": "respelled",
     "Seq2SeqEntailment": "seq2seq",
     "load": "loading",
 }

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import torch
     from torch import Tensor
 
-    from groundrail.entailment.detail_check import DetailCheck
+    from groundrail.entailment.respelled import Respelled
 
 SCALE = ".scale"
 
@@ -34,9 +34,9 @@ _TYPICAL = (
 
 
 @one_at_a_time
-def load_builtin(device: "str | torch.device | None" = None, dtype: "str | torch.dtype | None" = None) -> "DetailCheck":
-    """The built-in judge: the model with a hint from missing numbers, dates, units and names. `dtype` None takes what the
-    processor multiplies natively: bfloat16, else "int8" (`groundrail.entailment.int8`), else float32.
+def load_builtin(device: "str | torch.device | None" = None, dtype: "str | torch.dtype | None" = None) -> "Respelled":
+    """The built-in judge, which reads claims in the premise's spelling. `dtype` None takes what the processor multiplies
+    natively: bfloat16, else "int8" (`groundrail.entailment.int8`), else float32.
 
     Raises: ModelError if its files are missing from the installation; InputError for "int8" on anything but a processor.
     """
@@ -55,12 +55,12 @@ def load_builtin(device: "str | torch.device | None" = None, dtype: "str | torch
 
 
 @lru_cache(maxsize=2)
-def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
+def _load(device: str, dtype: "torch.dtype") -> "Respelled":
     import torch
     from transformers import AutoTokenizer, MPNetConfig, MPNetForSequenceClassification
 
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
-    from groundrail.entailment.detail_check import DetailCheck
+    from groundrail.entailment.respelled import Respelled
 
     with as_file(files(__name__)) as folder:
         if not (folder / "model.safetensors").is_file():
@@ -80,7 +80,7 @@ def _load(device: str, dtype: "torch.dtype") -> "DetailCheck":
         from groundrail.entailment.int8 import quantise
 
         quantise(model.mpnet.encoder, lambda: judge.entailment(_TYPICAL))
-    return DetailCheck(judge)
+    return Respelled(judge)
 
 
 def restored(file: Path, dtype: "torch.dtype") -> "dict[str, Tensor]":

@@ -21,7 +21,7 @@ from transformers import (
 
 from groundrail import Guard
 from groundrail.entailment import CausalEntailment, load
-from groundrail.entailment.detail_check import DetailCheck
+from groundrail.entailment.respelled import Respelled
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.scoring.batched import batched
 from groundrail.scoring.scale.scorer import ScaleScorer
@@ -148,7 +148,7 @@ def test_a_generator_judges_itself_and_nothing_else_does(tiny_tokenizer) -> None
     assert isinstance(scorer.entailment, CausalEntailment)
     assert scorer.entailment.model is generator.model
     own = CausalEntailment(generator.model, tiny_tokenizer)
-    for judged in ("self", own, ScaleScorer(own), batched(own), DetailCheck(own)):  # one model does one thing at a time
+    for judged in ("self", own, ScaleScorer(own), batched(own), Respelled(own)):  # one model does one thing at a time
         assert Guard(generator, scorer=judged)._scorer.asks_model_of(generator)
     assert not Guard(generator, scorer=CausalEntailment(decoder("llama"), tiny_tokenizer))._scorer.asks_model_of(
         generator

@@ -168,6 +168,78 @@ def test_a_source_is_tokenized_once_however_many_claims_are_asked() -> None:
     assert judge.characters < 1.1 * len(text)
 
 
+RENT = "The rent is 1,450 euros a month, and 120 euros for heating."
+
+
+def saying(amount: str, known: float, other: float) -> FakeEntailment:
+    return FakeEntailment(lambda premise, claim: known if amount in claim else other)
+
+
+@pytest.mark.parametrize("weight", [0.0, 0.5, 1.0, 1e6])
+@pytest.mark.parametrize("claimed", [0.001, 0.4, 0.9])
+@pytest.mark.parametrize("rival", [0.0, 0.3, 0.7, 1.0])
+def test_a_claim_loses_what_the_likeliest_rival_has_more(weight: float, claimed: float, rival: float) -> None:
+    judge = saying("1,450", rival, claimed)
+    (score,) = NearestScorer(judge, window=0, rivals=weight).score(["The rent is 1,650 euros a month."], RENT)
+    lost = weight * max(0.0, logit(min(max(rival, 1e-6), 1 - 1e-6)) - logit(claimed))
+    assert score.value == pytest.approx(1 / (1 + math.exp(min(700, lost - logit(claimed)))), abs=1e-9)
+    assert score.citations[0].score == score.value
+
+
+def test_a_rival_is_asked_of_the_sentence_that_says_the_claim_best_and_four_are_enough() -> None:
+    judge = FakeEntailment(lambda premise, claim: 0.8 if "Anna" in premise else 0.2)
+    text = "Anna pays 2 euros, 3 euros, 4 euros, 5 euros, 6 euros or 7 euros. Ben pays 12 euros."
+    NearestScorer(judge).score(["Anna pays 9 euros.", "Anna pays."], text)
+    first, second = judge.calls
+    assert len(first) == 6
+    assert second == [
+        ("Anna pays 2 euros, 3 euros, 4 euros, 5 euros, 6 euros or 7 euros.", f"Anna pays {amount} euros.")
+        for amount in (2, 3, 4, 5)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("claim", "text"),
+    [
+        ("The rent is 1,450 euros and 120 euros for heating.", RENT),
+        ("The rent is due.", RENT),
+        ("Die Miete beträgt 1.650 Euro im Monat und ist am dritten Mai fällig.", "Die Miete beträgt 1.450 Euro."),
+    ],
+)
+def test_without_a_rival_nothing_is_asked_again(claim: str, text: str) -> None:
+    judge = FakeEntailment(lambda premise, claim: 0.5)
+    NearestScorer(judge).score([claim], text)
+    assert len(judge.calls) == 1
+    NearestScorer(judge, rivals=0).score(["The rent is 1,650 euros."], RENT)
+    assert len(judge.calls) == 2
+
+
+def test_a_rival_that_does_not_fit_beside_its_sentence_is_left_out() -> None:
+    text = "It costs twenty-three thousand four hundred dollars."
+    claim = "It costs $9."
+    needed = len(FakeEntailment().offsets(text + claim))
+    for room, calls in ((needed, 1), (needed + 20, 2)):
+        judge = FakeEntailment(lambda premise, claim: 0.5, max_tokens=room)
+        NearestScorer(judge).score([claim], text)
+        assert len(judge.calls) == calls
+
+
+class Rivalled(FakeEntailment):
+    """Says 1,650 euros of a sentence with 1,450, and 1,450 more surely."""
+
+    def classify(self, pairs):
+        return np.array([(0.9, 0.1, 0.0) if "1,450" in claim else (0.6, 0.3, 0.1) for _, claim in pairs])
+
+
+def test_what_a_claim_loses_to_a_rival_contradicts_it() -> None:
+    claim = "The rent is 1,650 euros a month."
+    (score,) = NearestScorer(Rivalled(), window=0).score([claim], RENT)
+    assert logit(score.value) == pytest.approx(2 * logit(0.6) - logit(0.9))
+    (surer,) = NearestScorer(Rivalled(), window=0, rivals=2).score([claim], RENT)
+    assert surer.conflict is not None
+    assert surer.conflict.score == pytest.approx(0.7 - surer.value)
+
+
 def test_a_blank_source_has_no_score_and_k_must_be_positive() -> None:
     (score,) = NearestScorer(FakeEntailment()).score([CLAIM], [" ", "\n"])
     assert math.isnan(score.value)
@@ -176,6 +248,9 @@ def test_a_blank_source_has_no_score_and_k_must_be_positive() -> None:
         NearestScorer(FakeEntailment(), k=0)
     with pytest.raises(InputError, match="window is -1"):
         NearestScorer(FakeEntailment(), window=-1)
+    for weight in (-1, math.nan, math.inf):
+        with pytest.raises(InputError, match="rivals is"):
+            NearestScorer(FakeEntailment(), rivals=weight)
 
 
 class ThreeWay(FakeEntailment):

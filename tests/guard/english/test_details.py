@@ -1,22 +1,16 @@
-"""Details compared literally, in any spelling; the check lowers scores and never raises them."""
+"""Details compared literally, in any spelling."""
 
-import math
-
-import numpy as np
 import pytest
 from hypothesis import given as for_any
 from hypothesis import strategies as st
 
-from groundrail import InputError, ModelError
 from groundrail.english.details import given
 from groundrail.english.details import missing as missing_details
 from groundrail.english.spelling import respelled
-from groundrail.entailment.detail_check import DetailCheck
-from groundrail.testing import FakeEntailment
 
 
 def missing(premise: str, claim: str) -> int:
-    return sum(detail.parts for detail in missing_details(premise, claim))
+    return len(list(missing_details(premise, claim)))
 
 
 PREMISE = (
@@ -62,7 +56,7 @@ def test_what_is_no_date_and_letters_that_look_like_others_are_details_too(writt
     ("claim", "count"),
     [
         ("It ends on March 28, 2026.", 1),
-        ("It ends on 27 February 2027.", 2),
+        ("It ends on 27 February 2027.", 1),
         ("It runs for three years.", 1),
         ("The rent is 1,540 euros.", 1),
         ("The rent is $1,450.", 1),
@@ -78,62 +72,6 @@ def test_absent_details_are_counted(claim: str, count: int) -> None:
 def test_a_premise_lacks_nothing_of_itself() -> None:
     assert missing(PREMISE, PREMISE) == 0
     assert not any(given(""))
-
-
-def test_the_model_reads_the_claim_in_the_premises_spelling() -> None:
-    plain = FakeEntailment(lambda premise, claim: 0.9)
-    DetailCheck(plain).entailment([(PREMISE, "It ends on 2026-02-28 and costs €1450."), (PREMISE, "Pets are allowed.")])
-    assert [claim for _, claim in plain.calls[0]] == [
-        "It ends on 28 February 2026 and costs 1,450 euros.",
-        "Pets are allowed.",
-    ]
-    for room, read in [(12, "It is twenty-three thousand dollars"), (9, "It is $23000")]:
-        short = FakeEntailment(lambda premise, claim: 0.9, max_tokens=room)
-        DetailCheck(short).entailment([("It costs twenty-three thousand dollars", "It is $23000")])
-        assert [claim for _, claim in short.calls[0]] == [read]
-
-
-def test_the_check_takes_from_the_odds_and_never_raises() -> None:
-    plain = FakeEntailment(lambda premise, claim: 0.9)
-    checked = DetailCheck(plain, weight=math.log(3), exchanged=math.log(9))
-    pairs = [(PREMISE, "The rent is 1450 euros."), (PREMISE, "It ends on 27 February 2027.")]
-    np.testing.assert_allclose(checked.entailment(pairs), [0.9, 0.1])  # odds of 9, of 1 to 9 with two figures exchanged
-    swapped = [(PREMISE, "The rent is 1,540 euros."), (PREMISE, "The tenants transfer 1,540 euros.")]
-    np.testing.assert_allclose(checked.entailment(swapped), [0.5, 0.75])  # odds of 1 where all else is the premise's
-    unweighted = DetailCheck(plain, weight=0, exchanged=0)
-    np.testing.assert_allclose(unweighted.entailment([*pairs, *swapped]), plain.entailment([*pairs, *swapped]))
-    assert (checked.max_tokens, checked.threshold) == (plain.max_tokens, plain.threshold)
-
-
-def test_of_other_languages_the_verdict_is_the_models_alone() -> None:
-    premise, claim = (
-        "Die Miete beträgt 1.450 Euro im Monat und ist am 3. Mai fällig.",
-        "Die Miete beträgt 1.540 Euro im Monat und ist am 3. Mai fällig.",
-    )
-    english = ("The rent is 1,450 euros a month and due on 3 May.", "The rent is 1,540 euros a month, and it is due.")
-    check = DetailCheck(FakeEntailment(lambda premise, claim: 0.75), 1.0, 2.0)
-    known, lowered = check.entailment([(premise, claim), english])
-    assert known == 0.75
-    assert lowered < 0.75
-
-
-def test_classes_keep_their_sum() -> None:
-    class ThreeWay(FakeEntailment):
-        def classify(self, pairs: list[tuple[str, str]]) -> np.ndarray:
-            return np.tile([0.8, 0.1, 0.1], (len(pairs), 1))
-
-    checked = DetailCheck(ThreeWay(), weight=math.log(4), exchanged=math.log(4))
-    classes = checked.classify([(PREMISE, "Tenants transfer it by Tuesday."), (PREMISE, "The lease ends on Tuesday.")])
-    np.testing.assert_allclose(classes, [[0.5, 0.4, 0.1], [0.5, 0.1, 0.4]])  # the second says it in the premise's words
-    with pytest.raises(ModelError, match="neutral"):
-        DetailCheck(FakeEntailment()).classify([])
-
-
-def test_a_weight_out_of_range_says_so() -> None:
-    with pytest.raises(InputError, match="weight"):
-        DetailCheck(FakeEntailment(), weight=-1)
-    with pytest.raises(InputError, match="exchanged"):
-        DetailCheck(FakeEntailment(), exchanged=math.nan)
 
 
 @pytest.mark.parametrize(

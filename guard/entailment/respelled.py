@@ -1,0 +1,44 @@
+"""A small model reads a claim more surely in the premise's spelling: "28 February" beside "28 February", not "2026-02-28".
+
+It knows English only: claims in other languages are read as they are.
+"""
+
+from collections.abc import Sequence
+
+from groundrail.english.language import is_english
+from groundrail.english.spelling import respelled
+from groundrail.entailment.base import FloatArray, NLIModel, Pair, Wrapped
+from groundrail.errors import ModelError
+
+
+class Respelled(Wrapped):
+    """An entailment model that reads claims in the premise's spelling (`english/spelling.py`); all else is its own."""
+
+    @property
+    def identity(self) -> str:
+        """The model's, and that it reads so."""
+        return f"{self.model.identity} in the premise's spelling"
+
+    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
+        """P(premise entails claim), shape (n,)."""
+        return self.model.entailment(self._respelled(pairs))
+
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+        """Entailment, neutral, contradiction, shape (n, 3).
+
+        Raises: ModelError without classes.
+        """
+        if not isinstance(self.model, NLIModel):
+            raise ModelError(f"{type(self.model).__name__} does not tell neutral from contradiction")
+        return self.model.classify(self._respelled(pairs))
+
+    def _respelled(self, pairs: Sequence[Pair]) -> list[Pair]:
+        """Claims respelled, but for one that would no longer fit beside its premise."""
+        changed = [(premise, respelled(premise, claim) if is_english(claim) else claim) for premise, claim in pairs]
+        return [
+            new if new == old or self._length(new) <= self.max_tokens else old
+            for old, new in zip(pairs, changed, strict=True)
+        ]
+
+    def _length(self, pair: Pair) -> int:
+        return sum(len(self.offsets(text)) for text in pair)
