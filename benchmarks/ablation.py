@@ -11,7 +11,7 @@ from typing import Any
 
 from groundrail.decoding import PMI
 from groundrail.evaluation.ablation import MARGINS, ablation_table, load_examples
-from groundrail.smollm2 import smollm2
+from groundrail.generators.smollm2 import smollm2
 
 
 def main() -> None:

@@ -16,9 +16,9 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from groundrail.evaluation.questions import Question, load_questions
-from groundrail.scoring.q2.answers import Answerer, LexicalAnswerer
-from groundrail.scoring.q2.span_head import SpanHeadAnswerer
+from groundrail.papers.q2.answering import Answerer, LexicalAnswerer
+from groundrail.papers.q2.span_head import SpanHeadAnswerer
+from groundrail.papers.q2.squad import Question, load_questions
 
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
@@ -66,7 +66,7 @@ def main() -> None:
         "SpanHeadAnswerer": SpanHeadAnswerer.builtin(args.head),
     }
     if args.model:
-        from groundrail.scoring.q2.extractive import ExtractiveAnswerer
+        from groundrail.papers.q2.extractive import ExtractiveAnswerer
 
         answerers[args.model] = ExtractiveAnswerer.from_pretrained(args.model)
     print(f"{len(rows)} questions of {args.data.name}\n")

@@ -15,9 +15,9 @@ from groundrail.evaluation.counting import counted
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.metrics import roc_auc
 from groundrail.evaluation.run import evaluate
+from groundrail.papers.units.subsentences import SubSentenceUnits
+from groundrail.papers.units.weakest import WeakestPartScorer
 from groundrail.scoring.nearest import NearestScorer
-from groundrail.scoring.units.subsentences import SubSentenceUnits
-from groundrail.scoring.units.weakest import WeakestPartScorer
 
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
 

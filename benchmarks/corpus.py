@@ -23,13 +23,13 @@ from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
-from groundrail.corpus import score_corpus
+from groundrail.corpus.folder import score_corpus
 from groundrail.entailment.base import Pair
 from groundrail.entailment.loading import load
 from groundrail.evaluation.counting import CountingNLI
 from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.scoring.registry import SCORERS, load_scorer, needs_entailment
-from groundrail.sentences import split
+from groundrail.text.sentences import split
 from groundrail.types import Source
 
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"

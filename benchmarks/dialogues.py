@@ -12,10 +12,10 @@ from pathlib import Path
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.sampling import sample
 from groundrail.evaluation.systems import simulated_correlation
-from groundrail.scoring.overlap import OverlapScorer
-from groundrail.scoring.q2.exchanges import Exchange, response_score
-from groundrail.scoring.q2.scorer import Q2Scorer
-from groundrail.scoring.q2.tally import tally
+from groundrail.papers.overlap import OverlapScorer
+from groundrail.papers.q2.exchanges import Exchange, response_score
+from groundrail.papers.q2.q2 import Q2Scorer
+from groundrail.papers.q2.tally import tally
 
 
 def main() -> None:

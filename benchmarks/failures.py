@@ -26,9 +26,10 @@ from typing import Any, NamedTuple
 from tenacity import RetryCallState
 from tenacity.stop import stop_base
 
-from groundrail import CheckedSentence, Citation, Guard, GuardResult, Policy, progress
+from groundrail import CheckedSentence, Citation, Guard, GuardResult, Policy
 from groundrail.errors import GroundrailError
 from groundrail.generators import Generator, Session
+from groundrail.runtime import progress
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.types import Document, Source
 

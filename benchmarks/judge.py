@@ -15,9 +15,9 @@ from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.metrics import roc_auc
 from groundrail.evaluation.run import evaluate
+from groundrail.papers.overlap import OverlapScorer
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.overlap import OverlapScorer
-from groundrail.scoring.scale.scorer import ScaleScorer
+from groundrail.scoring.scale.scale import ScaleScorer
 
 CHALLENGE = Path(__file__).parent / "challenge" / "challenge.jsonl"
 DOCUMENTS = Path(__file__).parent.parent / "examples" / "documents"

@@ -26,7 +26,7 @@ _FIGURE = re.compile(r"\d+")
 
 def source(characters: int, seed: int = 0) -> list[str]:
     """Sentences that have so many characters together, blanks between them included."""
-    from groundrail.sentences import split
+    from groundrail.text.sentences import split
 
     draw = random.Random(seed)
     texts = [path.read_text(encoding="utf-8") for path in sorted(DOCUMENTS.glob("*.txt")) if path.stem != "README"]

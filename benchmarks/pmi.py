@@ -16,7 +16,7 @@ import torch
 from transformers import PreTrainedModel
 
 from groundrail.decoding import PMI, PMIAdditionLogitsProcessor, PMIDecoding
-from groundrail.smollm2 import smollm2
+from groundrail.generators.smollm2 import smollm2
 
 FACT = "The tenant pays rent of 900 pounds on the third of each month and may keep one cat. "
 QUESTION = "\n\nQuestion: When is the rent due, and how much is it?\nAnswer:"

@@ -15,7 +15,7 @@ from typing import Any
 from langchain_core.runnables import RunnableGenerator
 
 from groundrail import Guard
-from groundrail.sentences import split
+from groundrail.text.sentences import split
 
 LEASE = Path(__file__).parents[1] / "examples" / "documents" / "lease.txt"
 CLAIMS = 12

@@ -58,7 +58,7 @@ def main() -> None:
     if args.model:
         generator = HFGenerator.from_pretrained(args.model, device=args.device)
     else:
-        from groundrail.smollm2 import smollm2
+        from groundrail.generators.smollm2 import smollm2
 
         generator = HFGenerator(*smollm2())
     generator.sampling = Sampling(max_new_tokens=4 * SENTENCE)

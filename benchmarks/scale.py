@@ -29,7 +29,7 @@ from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGene
 
 from groundrail.entailment import Seq2SeqEntailment
 from groundrail.evaluation.counting import CountingEntailment
-from groundrail.scoring.scale.scorer import ScaleScorer
+from groundrail.scoring.scale.scale import ScaleScorer
 
 CHUNK = 512
 CLAIM = 15

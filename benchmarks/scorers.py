@@ -18,9 +18,9 @@ from groundrail.evaluation.loaders import load
 from groundrail.evaluation.run import evaluate
 from groundrail.evaluation.sampling import sample
 from groundrail.evaluation.summary import Summary, summarise
+from groundrail.papers.q2.q2 import Q2Scorer
+from groundrail.papers.q2.span_head import SpanHeadAnswerer
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.q2.scorer import Q2Scorer
-from groundrail.scoring.q2.span_head import SpanHeadAnswerer
 from groundrail.scoring.registry import SCORERS, load_scorer, needs_entailment
 
 SPAN_HEAD = "q2-span-head"
@@ -31,7 +31,7 @@ def measured(name: str, examples: list[Example], entailment: str | None, out: Pa
     counter = counted(load_entailment(entailment)) if needed else None
     scorer: Scorer
     if name == "gain":
-        from groundrail.smollm2 import smollm2
+        from groundrail.generators.smollm2 import smollm2
 
         model, tokenizer = smollm2()
         scorer = load_scorer(name, model=model, tokenizer=tokenizer)

@@ -26,6 +26,7 @@ from pathlib import Path
 
 import httpx
 
+UPSTREAM = Path(__file__).parents[1] / "examples" / "scripted_upstream.py"
 NAMES = "Adler Birke Conrad Dorsch Eiche Falke Gruber Hansen Imhof Jansen Keller Lorenz Moser Nagel Otter Petri".split()
 
 
@@ -154,14 +155,16 @@ def free_port() -> int:
 
 def measure_server(options: argparse.Namespace) -> int:
     port = free_port()
-    command = [sys.executable, "-m", "groundrail.serve.scripted", "--port", str(port), "--pace", str(options.pace)]
+    command = [sys.executable, str(UPSTREAM), "--port", str(port), "--pace", str(options.pace)]
     upstream = subprocess.Popen(command)
     with tempfile.NamedTemporaryFile("w", suffix=".toml") as policy:
         policy.write("attempts = 1\n")
         policy.flush()
         serve = ["serve", "--port", "0", "--upstream", f"http://127.0.0.1:{port}/v1", "--policy", policy.name]
         serve += ["--max-concurrency", str(options.clients), "--log-level", "warning"]
-        server = subprocess.Popen([sys.executable, "-m", "groundrail.cli", *serve], stderr=subprocess.PIPE, text=True)
+        server = subprocess.Popen(
+            [sys.executable, "-m", "groundrail.cli.main", *serve], stderr=subprocess.PIPE, text=True
+        )
         try:
             address = next(m[1] for line in server.stderr or () if (m := re.search(r"serving on (\S+)/", line)))
             threading.Thread(target=shutil.copyfileobj, args=(server.stderr, sys.stderr), daemon=True).start()

@@ -51,7 +51,7 @@ def main() -> None:
     if args.model:
         base = HFGenerator.from_pretrained(args.model, device=args.device)
     else:
-        from groundrail.smollm2 import smollm2
+        from groundrail.generators.smollm2 import smollm2
 
         base = HFGenerator(*smollm2())
 

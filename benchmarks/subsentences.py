@@ -20,7 +20,7 @@ from typing import TypeAlias
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from groundrail.scoring.units.subsentences import ClauseSplitter, Seq2SeqSplitter
+from groundrail.papers.units.subsentences import ClauseSplitter, Seq2SeqSplitter
 
 Splitter: TypeAlias = Callable[[str], list[str]]
 

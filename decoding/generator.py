@@ -19,7 +19,7 @@ from groundrail.decoding.prompts import Prompt, require_fit, require_same_vocabu
 from groundrail.decoding.session import HFSession
 from groundrail.errors import InputError, ModelError
 from groundrail.generators import Generator
-from groundrail.locks import one_at_a_time
+from groundrail.runtime.locks import one_at_a_time
 
 if TYPE_CHECKING:
     from transformers import LogitsProcessorList, PreTrainedModel, PreTrainedTokenizerBase
@@ -120,7 +120,7 @@ class HFGenerator(Generator):
         sampling: Sampling | None = None,
         **hub: Any,
     ) -> Self:
-        """Load model and tokenizer by hub id or folder, see `groundrail.pretrained.load_pretrained`.
+        """Load model and tokenizer by hub id or folder, see `groundrail.runtime.hub.load_pretrained`.
 
             HFGenerator.from_pretrained("HuggingFaceTB/SmolLM2-1.7B-Instruct", dtype="bfloat16", revision="main")
 
@@ -129,7 +129,7 @@ class HFGenerator(Generator):
         """
         from transformers import AutoModelForCausalLM
 
-        from groundrail.pretrained import load_pretrained
+        from groundrail.runtime.hub import load_pretrained
 
         model, tokenizer = load_pretrained(AutoModelForCausalLM, name_or_path, device=device, dtype=dtype, hub=hub)
         model.requires_grad_(False)

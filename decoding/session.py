@@ -20,7 +20,7 @@ from groundrail.decoding.prompt_cache import PromptCache
 from groundrail.decoding.steering import PMI, combine
 from groundrail.errors import GenerationError
 from groundrail.generators import Session
-from groundrail.sentences import STOPS
+from groundrail.text.sentences import STOPS
 
 if TYPE_CHECKING:
     from groundrail.decoding.generator import HFGenerator

@@ -40,7 +40,7 @@ def guard(model: str | None) -> Guard:
     if model is not None:
         return Guard.from_pretrained(model, policy=POLICY)
     from groundrail.decoding.generator import HFGenerator
-    from groundrail.smollm2 import smollm2
+    from groundrail.generators.smollm2 import smollm2
 
     return Guard(HFGenerator(*smollm2()), policy=POLICY)
 

@@ -101,7 +101,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("question")
     question = parser.parse_args().question
-    from groundrail.smollm2 import smollm2
+    from groundrail.generators.smollm2 import smollm2
 
     model, tokenizer = smollm2()
     chain = Guard().as_runnable(retrieval_chain(TransformersChat(model=model, tokenizer=tokenizer)), return_result=True)

@@ -32,7 +32,7 @@ def load(model: str | None, gguf: Path | None) -> tuple[Any, Any]:
         return AutoModelForCausalLM.from_pretrained(folder, gguf_file=name), tokenizer
     if model is not None:
         return AutoModelForCausalLM.from_pretrained(model), AutoTokenizer.from_pretrained(model)
-    from groundrail.smollm2 import smollm2
+    from groundrail.generators.smollm2 import smollm2
 
     loaded: tuple[Any, Any] = smollm2()
     return loaded

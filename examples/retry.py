@@ -5,7 +5,7 @@ python examples/retry.py
 
 from groundrail import Guard
 from groundrail.decoding import HFGenerator, Sampling
-from groundrail.smollm2 import smollm2
+from groundrail.generators.smollm2 import smollm2
 
 SOURCE = (
     "Invoices are sent on the fifth of the month and are due on the twentieth. Reminders go out on the twenty-fifth."

@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from groundrail.allocator import tune
     from groundrail.chat import ChatGuard
     from groundrail.errors import (
         ClaimTooLongError,
@@ -17,15 +16,16 @@ if TYPE_CHECKING:
         SourceTooLongError,
         UnsupportedError,
     )
+    from groundrail.generation.streams import AsyncGuardedStream, GuardedStream
     from groundrail.guard import Guard
     from groundrail.policy import Policy
-    from groundrail.streams import AsyncGuardedStream, GuardedStream
+    from groundrail.runtime.allocator import tune
     from groundrail.types import Attempt, CheckedSentence, Citation, Document, GuardResult, Span, Verdict
 
 __version__ = "0.2.0.dev0"
 
 _HOME = {
-    "allocator": ("tune",),
+    "runtime.allocator": ("tune",),
     "chat": ("ChatGuard",),
     "errors": (
         "ClaimTooLongError",
@@ -40,7 +40,7 @@ _HOME = {
     ),
     "guard": ("Guard",),
     "policy": ("Policy",),
-    "streams": ("AsyncGuardedStream", "GuardedStream"),
+    "generation.streams": ("AsyncGuardedStream", "GuardedStream"),
     "types": ("Attempt", "CheckedSentence", "Citation", "Document", "GuardResult", "Span", "Verdict"),
 }
 

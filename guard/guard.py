@@ -1,28 +1,28 @@
 """`Guard`: wraps a generator, and lets a sentence out only when the source supports it.
 
-The rules are in `groundrail.loop` and `groundrail.policy`; `groundrail.drivers` does what the loop asks for.
+The rules are in `groundrail.generation.loop` and `groundrail.policy`; `groundrail.generation.drivers` does what the loop asks for.
 """
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
-from groundrail.answer import ClaimOf
-from groundrail.claims import claim_of
-from groundrail.deadline import Calls
-from groundrail.drivers import PushedAnswer, adrive, drive
 from groundrail.errors import InputError
+from groundrail.generation.drivers import PushedAnswer, adrive, drive
+from groundrail.generation.judging import Reading
+from groundrail.generation.loop import checked_text, guarded_generation
+from groundrail.generation.steps import Steps
+from groundrail.generation.streams import AsyncGuardedStream, GuardedStream
+from groundrail.generation.verdicts import ClaimOf
+from groundrail.generation.writing import Writing
 from groundrail.generators import Generator, as_generator
-from groundrail.locks import LOADING, one_at_a_time
-from groundrail.loop import checked_text, guarded_generation
 from groundrail.policy import Policy
-from groundrail.reading import Reading
+from groundrail.runtime.deadlines import Calls
+from groundrail.runtime.locks import LOADING, one_at_a_time
 from groundrail.scoring.base import Scorer
-from groundrail.sentences import is_unicode
-from groundrail.steps import Steps
-from groundrail.streams import AsyncGuardedStream, GuardedStream
+from groundrail.text.claims import claim_of
+from groundrail.text.sentences import is_unicode
 from groundrail.types import Document, GuardResult, Source, as_documents
-from groundrail.writing import Writing
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable

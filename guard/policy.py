@@ -1,6 +1,6 @@
 """What to do about a verdict: how far to trust, how often to retry, what to release instead.
 
-A policy holds choices and no state. Scoring belongs to scorers, the loop to `groundrail.loop`.
+A policy holds choices and no state. Scoring belongs to scorers, the loop to `groundrail.generation.loop`.
 """
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from tenacity import RetryCallState, Retrying, stop_after_attempt
 from tenacity.stop import stop_base
 
-from groundrail.sentences import LONGEST
+from groundrail.text.sentences import LONGEST
 from groundrail.types import CheckedSentence, Verdict
 
 Fallback: TypeAlias = Literal["drop", "flag", "quote", "abstain", "raise"] | Callable[[CheckedSentence], str | None]

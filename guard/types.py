@@ -1,6 +1,6 @@
 """The values that travel through groundrail, all frozen pydantic models.
 
-What a sentence is belongs to `groundrail.sentences`; what to do with a verdict to `groundrail.policy`.
+What a sentence is belongs to `groundrail.text.sentences`; what to do with a verdict to `groundrail.policy`.
 """
 
 from collections import Counter

@@ -1,14 +1,14 @@
 """Scoring a corpus on Ray: one machine or many, each worker with a model of its own.
 
 Reading, spreading, back-pressure, and the restart of a worker that died are Ray Data's; what becomes of a row is
-`groundrail.rows`'s.
+`groundrail.corpus.rows`'s.
 """
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from groundrail.corpus.rows import scored_rows
 from groundrail.errors import MissingExtraError
-from groundrail.rows import scored_rows
 from groundrail.scoring.base import Scorer
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def score_dataset(
     gpus: float = 0,
     batch_rows: int = 64,
 ) -> "Dataset":
-    """A dataset of rows with `id`, `claim` and `source` -> one of `groundrail.rows.COLUMNS`, lazily, as Arrow tables.
+    """A dataset of rows with `id`, `claim` and `source` -> one of `groundrail.corpus.rows.COLUMNS`, lazily, as Arrow tables.
 
     `scorer` builds the scorer, once in each of `workers` actors, which take `gpus` each (a fraction shares one). Rows
     of one source belong next to each other: the source is then read once a batch of `batch_rows`. A row that
@@ -54,7 +54,7 @@ class _Worker:
         self._scorer, self._threshold = scorer(), threshold
 
     def __call__(self, batch: "pa.Table") -> "pa.Table":
-        from groundrail.corpus import as_table
+        from groundrail.corpus.folder import as_table
 
         rows: list[dict[str, Any]] = batch.to_pylist()
         return as_table(scored_rows(self._scorer, rows, self._threshold))

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 
 from transformers import TextIteratorStreamer
 
+from groundrail.generation.streams import GuardedStream
 from groundrail.generators import Generator, Session
 from groundrail.guard import Guard
-from groundrail.streams import GuardedStream
 from groundrail.types import Document, GuardResult, Source
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from tenacity import stop_after_attempt
 
 from groundrail import Document, Guard, GuardResult, Policy, Verdict
 from groundrail.decoding import PMI, HFGenerator, Sampling
+from groundrail.generators.smollm2 import smollm2
 from groundrail.scoring import Scorer
-from groundrail.smollm2 import smollm2
 
 EXAMPLES = Path(__file__).parent.parent / "examples"
 

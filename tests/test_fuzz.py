@@ -21,21 +21,21 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from groundrail import Guard, GuardResult, InputError, Policy, UnsupportedError, Verdict
-from groundrail.claims import claim_of
-from groundrail.cli import main
-from groundrail.english.answers import question_of
-from groundrail.english.pointers import footnotes, links, without_footnotes
-from groundrail.english.visible import is_blank, visible
+from groundrail.cli.main import main
 from groundrail.errors import GenerationError, UncheckableError
 from groundrail.evaluation.loaders import load
+from groundrail.papers.overlap import OverlapScorer
 from groundrail.scoring.nearest import NearestScorer
-from groundrail.scoring.overlap import OverlapScorer
 from groundrail.scoring.passages import fitted, sentences
 from groundrail.scoring.scale.chunks import Windows
-from groundrail.scoring.scale.scorer import ScaleScorer
+from groundrail.scoring.scale.scale import ScaleScorer
 from groundrail.scoring.scale.tree import Node, Search, descend, fitting_children
-from groundrail.sentences import Stream, is_unicode, split
 from groundrail.testing import FakeEntailment, ScriptedGenerator
+from groundrail.text.claims import claim_of
+from groundrail.text.english.short_answers import question_of
+from groundrail.text.rendering.pointers import footnotes, links, without_footnotes
+from groundrail.text.rendering.visible import is_blank, visible
+from groundrail.text.sentences import Stream, is_unicode, split
 
 _FAILURES = Path(__file__).parents[1] / "docs" / "failures.md"
 _FUZZ = settings(deadline=None, suppress_health_check=list(HealthCheck), database=None)

@@ -75,7 +75,7 @@ def playground(browser: webdriver.Chrome) -> None:
 @contextmanager
 def served() -> Iterator[str]:
     """The address of a server of its own."""
-    command = [sys.executable, "-m", "groundrail.cli", "serve", "--port", "0", "--log-level", "error"]
+    command = [sys.executable, "-m", "groundrail.cli.main", "serve", "--port", "0", "--log-level", "error"]
     server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     try:
         yield next(found[1] for line in server.stderr or () if (found := re.search(r"serving on (\S+)/", line)))

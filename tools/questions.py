@@ -15,10 +15,10 @@ from pathlib import Path
 from pairs import Pair
 from rewrites import Edit, apply_one, date, name, negation, number, opposite, roles
 
-from groundrail import sentences
-from groundrail.english import words
-from groundrail.scoring.q2.candidates import Kind, candidates
-from groundrail.scoring.q2.questions import TemplateQuestions
+from groundrail.papers.q2.asking import TemplateQuestions
+from groundrail.papers.q2.candidates import Kind, candidates
+from groundrail.text import sentences
+from groundrail.text.english import words
 
 TWO_CLASS_TEMPLATES = {"hans_ketm", "help", "med", "breaking_nli", "dnc_factuality", "joci", "conjnli"}
 FIGURES = (

@@ -23,7 +23,7 @@ from pairs import load_pool
 from questions import Asked, from_claims, from_multirc, placed, squad
 from transformers import AutoModelForQuestionAnswering, AutoTokenizer
 
-from groundrail import sentences
+from groundrail.text import sentences
 
 MAX_WORDS = 160
 

@@ -39,9 +39,9 @@ from torch.nn.utils.rnn import pad_sequence
 from groundrail.entailment.batching import by_length
 from groundrail.entailment.builtin import load_builtin
 from groundrail.entailment.cross_encoder import CrossEncoderEntailment
-from groundrail.evaluation.questions import Question, load_questions
-from groundrail.scoring.q2.exchanges import token_f1
-from groundrail.scoring.q2.span_head import FILE, Reading, Shape, SpanHead, SpanHeadAnswerer
+from groundrail.papers.q2.exchanges import token_f1
+from groundrail.papers.q2.span_head import FILE, Reading, Shape, SpanHead, SpanHeadAnswerer
+from groundrail.papers.q2.squad import Question, load_questions
 
 ANSWERS = Path(__file__).parent / "answers"
 LONGEST = 55

@@ -19,7 +19,7 @@ from typing import Any
 import rewrites
 
 from groundrail.scoring.word_index import WordIndex
-from groundrail.sentences import split
+from groundrail.text.sentences import split
 
 LONGEST = 400
 """Tokens of a premise."""

@@ -11,7 +11,6 @@ if TYPE_CHECKING:
     from groundrail.entailment.causal import CausalEntailment
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
     from groundrail.entailment.loading import load
-    from groundrail.entailment.remote import RemoteEntailment
     from groundrail.entailment.respelled import Respelled
     from groundrail.entailment.seq2seq import Seq2SeqEntailment
 
@@ -20,7 +19,6 @@ __all__ = [
     "CrossEncoderEntailment",
     "EntailmentModel",
     "NLIModel",
-    "RemoteEntailment",
     "Respelled",
     "Seq2SeqEntailment",
     "load",
@@ -31,7 +29,6 @@ _HOMES = {
     "CrossEncoderEntailment": "cross_encoder",
     "EntailmentModel": "base",
     "NLIModel": "base",
-    "RemoteEntailment": "remote",
     "Respelled": "respelled",
     "Seq2SeqEntailment": "seq2seq",
     "load": "loading",

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from groundrail.entailment.base import FloatArray, Pair
-from groundrail.progress import step
+from groundrail.runtime.progress import step
 
 Encoding: TypeAlias = Mapping[str, Sequence[int]]
 """One input as the tokenizer gives it: `input_ids`, `attention_mask`, perhaps `token_type_ids`."""

@@ -19,8 +19,8 @@ from groundrail.entailment.batching import by_length
 from groundrail.entailment.prefixes import Prefixes
 from groundrail.entailment.seq2seq import TEMPLATE
 from groundrail.errors import InputError, ModelError
-from groundrail.pretrained import load_pretrained
-from groundrail.progress import step
+from groundrail.runtime.hub import load_pretrained
+from groundrail.runtime.progress import step
 
 _SEAMS = 8
 """Tokens kept free because premise and claim may tokenize a little longer inside the prompt than alone."""

@@ -15,7 +15,7 @@ from groundrail.entailment import pretrained
 from groundrail.entailment.base import FloatArray, NLIModel, Pair
 from groundrail.entailment.batching import Encoding, in_batches
 from groundrail.errors import InputError, ModelError
-from groundrail.pretrained import load_pretrained
+from groundrail.runtime.hub import load_pretrained
 
 _ENTAILMENT = frozenset({"entailment", "entails", "entailed", "yes", "true", "supported", "supports", "consistent"})
 _NEUTRAL = frozenset({"neutral", "unknown", "undetermined", "notenoughinfo"})

@@ -7,7 +7,7 @@ from typing import Any
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError, ModelError
-from groundrail.locks import one_at_a_time
+from groundrail.runtime.locks import one_at_a_time
 
 
 def load(entailment: EntailmentModel | str | None = None, **options: Any) -> EntailmentModel:
@@ -40,7 +40,7 @@ def _load_named(name_or_path: str, options: dict[str, Any]) -> EntailmentModel:
     from groundrail.entailment.causal import CausalEntailment
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
     from groundrail.entailment.seq2seq import Seq2SeqEntailment
-    from groundrail.pretrained import load_config
+    from groundrail.runtime.hub import load_config
 
     config = load_config(name_or_path, options)
     architectures = config.architectures or []

@@ -1,6 +1,6 @@
 """What entailment asks of any Hugging Face model and tokenizer: tokens, offsets, limits.
 
-Loading them is `groundrail.pretrained`. Which head a model needs, and what its outputs mean, belongs to the
+Loading them is `groundrail.runtime.hub`. Which head a model needs, and what its outputs mean, belongs to the
 classes that use it.
 """
 

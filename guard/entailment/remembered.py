@@ -13,7 +13,7 @@ import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, Wrapped
 from groundrail.errors import InputError
-from groundrail.progress import step
+from groundrail.runtime.progress import step
 
 
 class Remembered(Wrapped):

@@ -5,10 +5,10 @@ It knows English only: claims in other languages are read as they are.
 
 from collections.abc import Sequence
 
-from groundrail.english.language import is_english
-from groundrail.english.spelling import respelled
 from groundrail.entailment.base import FloatArray, NLIModel, Pair, Wrapped
 from groundrail.errors import ModelError
+from groundrail.text.english.language import is_english
+from groundrail.text.facts.spelling import respelled
 
 
 class Respelled(Wrapped):

@@ -15,7 +15,7 @@ from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
 from groundrail.entailment.batching import Encoding, in_batches, in_packed_batches
 from groundrail.entailment.packed_t5 import PackedT5
 from groundrail.errors import InputError, ModelError
-from groundrail.pretrained import load_pretrained
+from groundrail.runtime.hub import load_pretrained
 
 TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
 """The wording of the authors' package."""

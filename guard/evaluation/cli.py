@@ -1,7 +1,7 @@
 """`groundrail eval` and `groundrail calibrate`: arguments in, tables, JSON and pictures out.
 
 Only parsing and printing; the work is done by the neighbours. What the arguments name is built by
-`groundrail.evaluation.arguments`. `groundrail.cli` adds these two commands to its own and turns errors into messages.
+`groundrail.evaluation.arguments`. `groundrail.cli.main` adds these two commands to its own and turns errors into messages.
 """
 
 import argparse

@@ -20,9 +20,9 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from groundrail.errors import InputError, ScoringError
 from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
+from groundrail.papers.units.base import Aggregate
 from groundrail.scoring.base import Score, Scorer
 from groundrail.scoring.registry import in_units
-from groundrail.scoring.units.base import Aggregate
 from groundrail.types import Document, Span
 
 _PROBE_SOURCE = "The museum opens at nine on weekdays. Children under twelve enter free of charge."

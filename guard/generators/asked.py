@@ -10,8 +10,8 @@ from contextlib import asynccontextmanager
 from itertools import chain
 from typing import Any, TypeAlias
 
-from groundrail.deadline import OverdueError, within
 from groundrail.generators.base import Session
+from groundrail.runtime.deadlines import OverdueError, within
 
 Pieces: TypeAlias = Iterator[str] | AsyncIterator[str]
 Write: TypeAlias = Callable[[str, Sequence[str]], Pieces]

@@ -1,7 +1,7 @@
 """The seam to generators: whatever writes text a guard can stop, rewind and start again.
 
 Two protocols. Adapters are beside this module, language models with caches in `groundrail.decoding`; deciding
-what to reject is up to `groundrail.loop`.
+what to reject is up to `groundrail.generation.loop`.
 """
 
 from abc import abstractmethod
@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Protocol, runtime_checkable
 
-from groundrail.deadline import awithin
+from groundrail.runtime.deadlines import awithin
 from groundrail.types import Document
 
 

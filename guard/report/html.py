@@ -1,7 +1,7 @@
 """A result as one page that loads nothing: the answer beside its source, every sentence with why and where.
 
 Jinja2 escapes every text; only the page's own script and style run, by their hashes. What is said of a
-sentence comes from `groundrail.report.rows`, the cut-up source from `groundrail.report.passages`.
+sentence comes from `groundrail.report.telling`, the cut-up source from `groundrail.report.layout`.
 """
 
 import base64
@@ -18,10 +18,10 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from groundrail.errors import InputError
-from groundrail.report import rows
+from groundrail.report import telling
 from groundrail.report.chart import HEIGHT, Axis, chart
 from groundrail.report.hidden import marked_up
-from groundrail.report.passages import Place, blocks, check_places
+from groundrail.report.layout import Place, blocks, check_places
 from groundrail.types import CheckedSentence, Citation, Document, GuardResult, Source, Verdict, as_documents
 
 _BLANKS = re.compile(r"[ \t]{2}|\t|\n ")
@@ -41,7 +41,7 @@ class _Row:
     number: int
     sentence: CheckedSentence
     threshold: float
-    passages: Sequence[tuple[rows.Stance, Place]]
+    passages: Sequence[tuple[telling.Stance, Place]]
 
     @property
     def written(self) -> str:
@@ -54,7 +54,7 @@ class _Row:
     @property
     def kind(self) -> str:
         """Classes: the verdict, and whether the reader saw it."""
-        return f"{self.sentence.verdict.value} {'seen' if rows.fate(self.sentence) == 'released' else 'held'}"
+        return f"{self.sentence.verdict.value} {'seen' if telling.fate(self.sentence) == 'released' else 'held'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +96,15 @@ def page(answers: Sequence[Answered], source: Source | None = None) -> str:
         sections=sections,
         rows=every,
         supported=any(row.sentence.verdict is Verdict.SUPPORTED for row in every),
-        held=any("held" in row.kind or rows.refused_attempts(row.sentence) for row in every),
+        held=any("held" in row.kind or telling.refused_attempts(row.sentence) for row in every),
         flagged=any(
             row.sentence.released and row.sentence.verdict not in (Verdict.SUPPORTED, Verdict.NO_CLAIM) for row in every
         ),
-        stances_of=lambda row: [rows.STANCES[stance].lower() for stance, _ in row.passages],
-        kinds=rows.kinds(row.sentence for row in every),
+        stances_of=lambda row: [telling.STANCES[stance].lower() for stance, _ in row.passages],
+        kinds=telling.kinds(row.sentence for row in every),
         thresholds=sorted({row.threshold for row in every}),
         seconds=sum(answer.result.seconds for answer in answers),
-        refused=sum(len(rows.refused_attempts(row.sentence)) for row in every),
+        refused=sum(len(telling.refused_attempts(row.sentence)) for row in every),
         axis=axis,
         chart=chart([[(row.sentence.score, row.threshold) for row in section.rows] for section in sections], axis),
         has_source=source is not None,
@@ -119,7 +119,7 @@ def short(result: GuardResult) -> str:
     (section,) = _sections([Answered(result)], places)
     thresholds = sorted({row.threshold for row in section.rows} or {result.threshold})
     return _template("short.html").render(
-        rows=section.rows, kinds=rows.kinds(iter(result.sentences)), thresholds=thresholds
+        rows=section.rows, kinds=telling.kinds(iter(result.sentences)), thresholds=thresholds
     )
 
 
@@ -133,9 +133,9 @@ def save(text: str, path: Path) -> None:
 
 def _places(sentences: Any) -> dict[tuple[str, int, int], Place]:
     """Every cited place once, numbered in the order of the sentences."""
-    stances: dict[tuple[str, int, int], tuple[Citation, set[rows.Stance]]] = {}
+    stances: dict[tuple[str, int, int], tuple[Citation, set[telling.Stance]]] = {}
     for sentence in sentences:
-        for stance, citation in ((p.stance, p.citation) for p in rows.passages(sentence)):
+        for stance, citation in ((p.stance, p.citation) for p in telling.passages(sentence)):
             stances.setdefault(_key(citation), (citation, set()))[1].add(stance)
     return {
         key: Place(number, citation, "for" in how, "against" in how)
@@ -149,8 +149,8 @@ def _sections(answers: Sequence[Answered], places: dict[tuple[str, int, int], Pl
         of_answer = []
         for sentence in result.sentences:
             number += 1
-            found = [(p.stance, places[_key(p.citation)]) for p in rows.passages(sentence)]
-            of_answer.append(_Row(number, sentence, rows.threshold(sentence, result), found))
+            found = [(p.stance, places[_key(p.citation)]) for p in telling.passages(sentence)]
+            of_answer.append(_Row(number, sentence, telling.threshold(sentence, result), found))
         sections.append(_Section(question, of_answer))
     return sections
 
@@ -181,8 +181,8 @@ def _template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.filters.update(shown=marked_up, why=rows.why, label=rows.label)
+    environment.filters.update(shown=marked_up, why=telling.why, label=telling.label)
     environment.globals.update(
-        fate=rows.fate, refused_attempts=rows.refused_attempts, STANCES=rows.STANCES, HEIGHT=HEIGHT
+        fate=telling.fate, refused_attempts=telling.refused_attempts, STANCES=telling.STANCES, HEIGHT=HEIGHT
     )
     return environment.get_template(name)

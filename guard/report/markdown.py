@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from groundrail.report import rows
+from groundrail.report import telling
 from groundrail.types import CheckedSentence, Citation, GuardResult, Verdict
 
 _MARK = re.compile(r"\[\^")
@@ -35,16 +35,16 @@ def _notes(sentence: CheckedSentence) -> list[str]:
     """The footnotes of a released sentence."""
     if not sentence.released or sentence.verdict in (Verdict.SUPPORTED, Verdict.NO_CLAIM):
         return [f"{_escaped(c.text)} {_where(c)}" for c in sentence.supporting]
-    return [f"{rows.label(sentence.verdict)}: {_reason(sentence)}"]
+    return [f"{telling.label(sentence.verdict)}: {_reason(sentence)}"]
 
 
 def _held_back(result: GuardResult) -> Iterator[str]:
     for sentence in result.sentences:
-        for attempt in rows.refused_attempts(sentence):
+        for attempt in telling.refused_attempts(sentence):
             yield f"- {_struck(attempt.text)}(refused before: {_escaped(attempt.reason or '')})"
         if not sentence.released:
             score = "" if sentence.score is None else f", {sentence.score:.2f}"
-            label = rows.label(sentence.verdict).lower()
+            label = telling.label(sentence.verdict).lower()
             yield f"- {_struck(sentence.text)}({label}{score}): {_reason(sentence)}"
 
 
@@ -55,11 +55,13 @@ def _struck(text: str) -> str:
 
 def _reason(sentence: CheckedSentence) -> str:
     """Why, with the deciding place in full."""
-    places = rows.passages(sentence)
+    places = telling.passages(sentence)
     if not places:
         return _escaped(sentence.reason or "")
     place = places[0]
-    return f"{_escaped(rows.leading_to(sentence, place))}: “{_escaped(place.citation.text)}” {_where(place.citation)}"
+    return (
+        f"{_escaped(telling.leading_to(sentence, place))}: “{_escaped(place.citation.text)}” {_where(place.citation)}"
+    )
 
 
 def _where(citation: Citation) -> str:

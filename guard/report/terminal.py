@@ -1,7 +1,7 @@
 """A result in the terminal: one line a sentence, with why it was refused and what the source says instead.
 
 Every line begins with the mark of its sentence, in colour or not, so that no text can draw a line that looks
-like another verdict. What is said of a sentence comes from `groundrail.report.rows`.
+like another verdict. What is said of a sentence comes from `groundrail.report.telling`.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,7 @@ from textwrap import shorten
 from rich.console import Console
 from rich.text import Text
 
-from groundrail.report import rows
+from groundrail.report import telling
 from groundrail.report.hidden import plain
 from groundrail.types import CheckedSentence, GuardResult, Verdict
 
@@ -29,7 +29,7 @@ _LEAST_ROOM = 20
 
 def print_result(result: GuardResult, console: Console) -> None:
     """The checked sentences, then how many were released and what the marks mean."""
-    cited = {p.citation.document_id for sentence in result.sentences for p in rows.passages(sentence)}
+    cited = {p.citation.document_id for sentence in result.sentences for p in telling.passages(sentence)}
     for sentence in result.sentences:
         print_sentence(sentence, console, named=len(cited) > 1)
     released = sum(sentence.released for sentence in result.sentences)
@@ -47,7 +47,7 @@ def print_legend(sentences: Sequence[CheckedSentence], console: Console) -> None
 
 def print_sentence(sentence: CheckedSentence, console: Console, *, named: bool = False) -> None:
     """One sentence as it is decided on, refused attempts above it, a replacement below; `named`: say which document."""
-    for attempt in rows.refused_attempts(sentence):
+    for attempt in telling.refused_attempts(sentence):
         _print("✗", "retried", attempt.score, attempt.text, "strike dim", console)
         _print("✗", "", None, attempt.reason or "", "dim", console)
     mark = _mark(sentence)
@@ -76,7 +76,7 @@ def _print(mark: str, verdict: str, score: float | None, text: str, style: str, 
 
 def _explained(sentence: CheckedSentence, named: bool) -> list[str]:
     """Why, and the place in the source that decides: what supports it, else what contradicts it or is nearest."""
-    places = rows.passages(sentence)
+    places = telling.passages(sentence)
     if not places:
         return [sentence.reason] if sentence.reason else []
     place = places[0]
@@ -84,7 +84,7 @@ def _explained(sentence: CheckedSentence, named: bool) -> list[str]:
     quoted = f"“{text}”" + (f" ({_one_line(place.citation.document_id)})" if named else "")
     if place.stance == "for":
         return [f"↳ {quoted}"]
-    return [f"{rows.leading_to(sentence, place)}: {quoted}"]
+    return [f"{telling.leading_to(sentence, place)}: {quoted}"]
 
 
 def _mark(sentence: CheckedSentence) -> str:
@@ -94,7 +94,7 @@ def _mark(sentence: CheckedSentence) -> str:
 
 
 def _marks(sentence: CheckedSentence) -> list[str]:
-    retried = ["✗"] if rows.refused_attempts(sentence) else []
+    retried = ["✗"] if telling.refused_attempts(sentence) else []
     return [*retried, _mark(sentence), *(["→"] if sentence.replacement else [])]
 
 

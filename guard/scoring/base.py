@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar, runtime_checkable
 
-from groundrail.deadline import awithin
 from groundrail.entailment.base import EntailmentModel
+from groundrail.runtime.deadlines import awithin
 from groundrail.types import Citation, Source
 
 T = TypeVar("T")

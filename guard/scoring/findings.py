@@ -3,9 +3,9 @@
 They tell a reader where to look. A verdict never comes from here.
 """
 
-from groundrail.english.details import Missing, missing
-from groundrail.english.mentions import Mention, mentions
-from groundrail.english.rivals import opens, rivals
+from groundrail.text.facts.mentions import Mention, mentions
+from groundrail.text.facts.missing import Missing, missing
+from groundrail.text.facts.rivals import opens, rivals
 from groundrail.types import Citation, Detail, Finding
 
 

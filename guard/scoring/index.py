@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundrail.entailment.base import EntailmentModel
-from groundrail.progress import begin, step, stepping
+from groundrail.runtime.progress import begin, step, stepping
 from groundrail.scoring.passages import Passage, fitted
 from groundrail.scoring.token_starts import token_starts
 from groundrail.scoring.word_index import WordIndex
-from groundrail.sentences import splits
+from groundrail.text.sentences import splits
 from groundrail.types import Document, Span
 
 BESIDE = 0.4

@@ -13,15 +13,15 @@ from itertools import islice
 
 import numpy as np
 
-from groundrail.english.language import is_english
-from groundrail.english.rivals import exchanged
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, three_way
 from groundrail.entailment.loading import load
 from groundrail.errors import ClaimTooLongError, InputError
-from groundrail.progress import begin
+from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, below_all
 from groundrail.scoring.index import SentenceIndex
 from groundrail.scoring.passages import joined, room
+from groundrail.text.english.language import is_english
+from groundrail.text.facts.rivals import exchanged
 from groundrail.types import Citation, Source, as_documents
 
 LIKENESS = 6.0

@@ -44,7 +44,7 @@ class Passage:
 
 def sentences(source: Source, model: EntailmentModel) -> list[list[Passage]]:
     """The sentences of every document, in order, blank ones and blank documents left out."""
-    from groundrail.sentences import split
+    from groundrail.text.sentences import split
 
     documents = []
     for document in as_documents(source):

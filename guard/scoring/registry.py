@@ -10,26 +10,26 @@ from typing import Any
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
+from groundrail.papers.units.base import Aggregate, Units, UnitScorer
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.units.base import Aggregate, Units, UnitScorer
 
 SCORERS: dict[str, str] = {
-    "scale": "groundrail.scoring.scale.scorer:ScaleScorer",
+    "scale": "groundrail.scoring.scale.scale:ScaleScorer",
     "nearest": "groundrail.scoring.nearest:NearestScorer",
-    "pairs": "groundrail.scoring.decomposed:SentencePairScorer",
-    "topk": "groundrail.scoring.decomposed:TopKScorer",
-    "full": "groundrail.scoring.decomposed:FullDocumentScorer",
-    "sentli": "groundrail.scoring.decomposed:SentliScorer",
-    "infuse": "groundrail.scoring.infuse:InfuseScorer",
-    "q2": "groundrail.scoring.q2.scorer:Q2Scorer",
-    "gain": "groundrail.scoring.gain:GainScorer",
-    "overlap": "groundrail.scoring.overlap:OverlapScorer",
+    "pairs": "groundrail.papers.decomposed:SentencePairScorer",
+    "topk": "groundrail.papers.decomposed:TopKScorer",
+    "full": "groundrail.papers.decomposed:FullDocumentScorer",
+    "sentli": "groundrail.papers.decomposed:SentliScorer",
+    "infuse": "groundrail.papers.infuse:InfuseScorer",
+    "q2": "groundrail.papers.q2.q2:Q2Scorer",
+    "gain": "groundrail.papers.gain:GainScorer",
+    "overlap": "groundrail.papers.overlap:OverlapScorer",
 }
 
 UNITS: dict[str, str] = {
-    "sentences": "groundrail.scoring.units.base:SentenceUnits",
-    "subsentences": "groundrail.scoring.units.subsentences:SubSentenceUnits",
-    "whole": "groundrail.scoring.units.base:WholeClaim",
+    "sentences": "groundrail.papers.units.base:SentenceUnits",
+    "subsentences": "groundrail.papers.units.subsentences:SubSentenceUnits",
+    "whole": "groundrail.papers.units.base:WholeClaim",
 }
 
 

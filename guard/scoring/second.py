@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from groundrail.deadline import awithin
 from groundrail.errors import InputError
+from groundrail.runtime.deadlines import awithin
 from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.types import Source
 

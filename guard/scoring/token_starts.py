@@ -8,7 +8,7 @@ from array import array
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from groundrail.progress import step
+from groundrail.runtime.progress import step
 
 Offsets: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
 """Character span of every token of a text, in order."""

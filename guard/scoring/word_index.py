@@ -10,7 +10,7 @@ import bm25s  # type: ignore[import-untyped]
 import numpy as np
 from numpy.typing import NDArray
 
-from groundrail.english.stems import stems
+from groundrail.text.english.stems import stems
 
 
 class WordIndex:

@@ -22,14 +22,14 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from groundrail import __version__
 from groundrail.entailment.shared import SharedEntailment
 from groundrail.guard import Guard
-from groundrail.serve.answers import UpstreamWriter, Writer
-from groundrail.serve.chat import Chat
+from groundrail.serve.chat_completions import Chat
 from groundrail.serve.check import Check
-from groundrail.serve.errors import ProtocolError, json_response
+from groundrail.serve.error_forms import ProtocolError, json_response
 from groundrail.serve.guarded import ClientLeftError
 from groundrail.serve.litellm import LiteLLMGuardrail
 from groundrail.serve.observe import Observer
 from groundrail.serve.settings import Settings
+from groundrail.serve.writers import UpstreamWriter, Writer
 
 _OPEN = frozenset({"/", "/playground.css", "/playground.js", "/examples.json", "/healthz"})
 """What needs no key: the playground's own files, and whether the server lives."""
@@ -130,7 +130,7 @@ def _file(name: str, kind: str):  # type: ignore[no-untyped-def]
 
 async def _examples(request: Request) -> Response:
     """The example documents with an answer to each, and questions, for the playground."""
-    from groundrail.serve.examples import EXAMPLES
+    from groundrail.serve.playground_examples import EXAMPLES
 
     return json_response([example.model_dump() for example in EXAMPLES])
 

@@ -10,15 +10,15 @@ from starlette.responses import Response
 from tenacity import stop_after_attempt
 
 from groundrail.errors import GroundrailError, UnsupportedError
+from groundrail.generation.streams import AsyncGuardedStream
 from groundrail.guard import Guard
-from groundrail.serve.chat import DONE, HEARTBEAT, EventStream, event
-from groundrail.serve.errors import ProtocolError, json_response
+from groundrail.serve.chat_completions import DONE, HEARTBEAT, EventStream, event
+from groundrail.serve.error_forms import ProtocolError, json_response
 from groundrail.serve.guarded import GuardedAnswer, unless_disconnected
 from groundrail.serve.observe import Observer
 from groundrail.serve.requests import CheckRequest, parsed, read_json
 from groundrail.serve.settings import Settings
 from groundrail.serve.sources import named
-from groundrail.streams import AsyncGuardedStream
 from groundrail.types import Document, GuardResult
 
 

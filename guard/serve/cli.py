@@ -129,10 +129,10 @@ def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
     from groundrail.policy import Policy
     from groundrail.scoring.batched import BatchedScorer, batched
     from groundrail.scoring.registry import as_scorer
-    from groundrail.serve.answers import LocalWriter
     from groundrail.serve.app import create_app
     from groundrail.serve.policy_file import read_policy
     from groundrail.serve.tracing import export_spans
+    from groundrail.serve.writers import LocalWriter
 
     policy = read_policy(options.policy) if options.policy else Policy()
     if options.demo_model and options.upstream:
@@ -149,7 +149,7 @@ def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
     writer = None
     if options.demo_model:
         from groundrail.decoding import HFGenerator, Sampling
-        from groundrail.smollm2 import smollm2
+        from groundrail.generators.smollm2 import smollm2
 
         writer = LocalWriter(HFGenerator(*smollm2(), sampling=Sampling(max_new_tokens=64)), "SmolLM2-135M-Instruct")
     return create_app(guard, settings, writer=writer, judge=judge)

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 from starlette.requests import Request
 
-from groundrail.serve.errors import ProtocolError
+from groundrail.serve.error_forms import ProtocolError
 from groundrail.types import CheckedSentence, GuardResult, Verdict
 
 HEADER = "x-groundrail-details"

@@ -1,6 +1,6 @@
 """One answer written and checked in a task of its own, so that whoever sends it can wait, send signs of life, and leave.
 
-This module connects an answer with a guard; the protocol's forms belong to `groundrail.serve.chat`.
+This module connects an answer with a guard; the protocol's forms belong to `groundrail.serve.chat_completions`.
 """
 
 import asyncio
@@ -10,9 +10,9 @@ from typing import Any, TypeAlias, TypeVar
 from starlette.requests import Request
 
 from groundrail.errors import GroundrailError, UnsupportedError
-from groundrail.serve.errors import ProtocolError
+from groundrail.generation.streams import AsyncGuardedStream
+from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.observe import AnswerSeen, Observer
-from groundrail.streams import AsyncGuardedStream
 from groundrail.types import CheckedSentence, GuardResult
 
 T = TypeVar("T")

@@ -15,16 +15,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from groundrail.guard import Guard
-from groundrail.sentences import Stream, is_finished
-from groundrail.serve.answers import question_in
 from groundrail.serve.check import checked
 from groundrail.serve.details import why
-from groundrail.serve.errors import ProtocolError, json_response
+from groundrail.serve.error_forms import ProtocolError, json_response
 from groundrail.serve.guarded import unless_disconnected
 from groundrail.serve.observe import Observer
 from groundrail.serve.requests import GuardrailRequest, SourceDocument, parsed, read_json
 from groundrail.serve.settings import Settings
 from groundrail.serve.sources import Found, find_source
+from groundrail.serve.writers import question_in
+from groundrail.text.sentences import Stream, is_finished
 from groundrail.types import Document
 
 _DOCUMENTS: TypeAdapter[list[str | SourceDocument]] = TypeAdapter(list[str | SourceDocument])

@@ -77,7 +77,7 @@ class Observer:
             finally:
                 released = seen.count - seen.withheld
                 if span is not None:
-                    span.set_attributes({"groundrail.sentences": seen.count, "groundrail.released": released})
+                    span.set_attributes({"groundrail.text.sentences": seen.count, "groundrail.released": released})
                 seconds = time.monotonic() - started
                 _log.info("%s: %d sentences, %d released, %.3f s", endpoint, seen.count, released, seconds)
 

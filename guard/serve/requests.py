@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from starlette.requests import Request
 
-from groundrail.serve.errors import ProtocolError
+from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.settings import Settings
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Tracing:
-    """Makes spans: `groundrail.answer`, under it `groundrail.sentence`, and `groundrail.model_call`.
+    """Makes spans: `groundrail.generation.verdicts`, under it `groundrail.sentence`, and `groundrail.model_call`.
 
     A model call judges several answers' pairs, so it links to their spans and is a child of none.
     """
@@ -43,7 +43,10 @@ class Tracing:
 
         attributes = {"groundrail.endpoint": endpoint}
         with self._tracer.start_as_current_span(
-            "groundrail.answer", attributes=attributes, record_exception=False, set_status_on_exception=False
+            "groundrail.generation.verdicts",
+            attributes=attributes,
+            record_exception=False,
+            set_status_on_exception=False,
         ) as span:
             try:
                 yield span

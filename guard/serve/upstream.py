@@ -1,7 +1,7 @@
 """The server that writes: chat completions over one httpx client, event by event, and what its failures mean.
 
 Nothing is repeated here: the first request's failure goes to the client in the protocol's form, which repeats it
-where that makes sense. What is asked belongs to `groundrail.serve.answers`.
+where that makes sense. What is asked belongs to `groundrail.serve.writers`.
 """
 
 import json
@@ -11,8 +11,8 @@ from typing import Any
 
 import httpx
 
-from groundrail.events import Chunks
-from groundrail.serve.errors import ProtocolError
+from groundrail.openai.events import Chunks
+from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.settings import Settings
 
 _LONGEST_LIST = 4 * 1024 * 1024

@@ -8,8 +8,8 @@ but for `GroundrailMiddleware`, which is imported when asked for and needs the e
 from typing import TYPE_CHECKING
 
 from groundrail.integrations.langchain.callback import AsyncGroundrailCallbackHandler, GroundrailCallbackHandler
-from groundrail.integrations.langchain.chat import GuardedChatModel
-from groundrail.integrations.langchain.documents import SourcedResult
+from groundrail.integrations.langchain.chat_model import GuardedChatModel
+from groundrail.integrations.langchain.retrieved import SourcedResult
 from groundrail.integrations.langchain.runnable import RESULT_EVENT, SENTENCE_EVENT, TEMPLATE, GuardedRunnable
 
 if TYPE_CHECKING:

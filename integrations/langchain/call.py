@@ -14,8 +14,8 @@ from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 
 from groundrail.generators.asked import request_to_continue
-from groundrail.integrations.langchain.answer import Event
-from groundrail.integrations.langchain.documents import SourceDocuments, SourcedResult
+from groundrail.integrations.langchain.guarded_run import Event
+from groundrail.integrations.langchain.retrieved import SourceDocuments, SourcedResult
 from groundrail.types import CheckedSentence
 
 PASSED_ON = frozenset(

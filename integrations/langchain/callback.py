@@ -18,10 +18,10 @@ from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import BaseTool
 
-from groundrail.drivers import PushedAnswer
 from groundrail.errors import InputError, UnsupportedError
+from groundrail.generation.drivers import PushedAnswer
 from groundrail.guard import Guard
-from groundrail.integrations.langchain.documents import (
+from groundrail.integrations.langchain.retrieved import (
     SourceDocuments,
     SourcedResult,
     of_tools,

@@ -19,17 +19,17 @@ from pydantic import PrivateAttr
 from groundrail.errors import InputError, MissingExtraError
 from groundrail.generators.asked import AskedSession, Write
 from groundrail.guard import Guard
-from groundrail.integrations.langchain.ahead import Ahead, AsyncAhead, Ended
-from groundrail.integrations.langchain.answer import Event, aanswer, answer, silenced
 from groundrail.integrations.langchain.call import ModelCall
-from groundrail.integrations.langchain.chat import GuardedChatModel
-from groundrail.integrations.langchain.documents import (
+from groundrail.integrations.langchain.chat_model import GuardedChatModel
+from groundrail.integrations.langchain.guarded_run import Event, aanswer, answer, silenced
+from groundrail.integrations.langchain.retrieved import (
     SourceDocuments,
     SourcedResult,
     of_tools,
     tool_names,
     tool_sources,
 )
+from groundrail.integrations.langchain.tool_watch import Ahead, AsyncAhead, Ended
 from groundrail.types import CheckedSentence, GuardResult
 
 try:
@@ -43,7 +43,7 @@ class GroundrailMiddleware(AgentMiddleware[Any, Any]):
 
     guard: checks, and retries under its policy; its own generator is not used.
     source_tools: tools, or names of tools, whose results are sources; None for all. Sources are the results of
-        calls since the user's last message. What a tool repeats of any call is none (`groundrail.echo`).
+        calls since the user's last message. What a tool repeats of any call is none (`groundrail.text.echoes`).
     sources_of: finds further sources in the messages that the model is given, as in a prompt with documents.
     annotate: put citations on the answer's text block; False keeps its content a plain string.
 

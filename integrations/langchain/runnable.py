@@ -20,8 +20,8 @@ from langchain_core.tools import BaseTool
 from groundrail.errors import GenerationError, InputError
 from groundrail.generators.asked import AskedSession, request_to_continue
 from groundrail.guard import Guard
-from groundrail.integrations.langchain.answer import Event, aanswer, answer, aquietly, inner_config, quietly
-from groundrail.integrations.langchain.documents import (
+from groundrail.integrations.langchain.guarded_run import Event, aanswer, answer, aquietly, inner_config, quietly
+from groundrail.integrations.langchain.retrieved import (
     SourceCollector,
     SourceDocuments,
     SourcedResult,

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from uuid import UUID
 
-from groundrail.echo import Echoes
-from groundrail.integrations.langchain.documents import SourceDocuments, documents_in
+from groundrail.integrations.langchain.retrieved import SourceDocuments, documents_in
+from groundrail.text.echoes import Echoes
 
 
 class RunTree:

@@ -34,7 +34,7 @@ from groundrail.decoding.session import HFSession
 from groundrail.decoding.steering import PMI
 from groundrail.generators import Generator, Session
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
-from groundrail.sentences import split
+from groundrail.text.sentences import split
 from groundrail.types import Source
 
 TEXT = "The lease ends in May. The rent is due. Who pays? Café Zoë – 12 €. Übergabe! It ends. The end. "

@@ -8,7 +8,7 @@ from tests.decoding.conftest import Prompts, Recorder, full_pass, padded, steere
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.decoding import PMI, PMIDecoding, PMILogitsProcessor
-from groundrail.smollm2 import smollm2
+from groundrail.generators.smollm2 import smollm2
 
 SOURCES = ("The lease ends on 28 February 2026.", "The shop is closed on Mondays, and the tank holds 1.8 litres.")
 QUESTIONS = (" When does the lease end? It ends on", " How much does the tank hold? The tank holds")

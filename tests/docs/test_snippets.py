@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from groundrail.cli import _parser
+from groundrail.cli.main import _parser
 
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(

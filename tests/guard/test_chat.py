@@ -10,7 +10,7 @@ from tenacity import stop_after_attempt
 
 from groundrail import Document, Guard, InputError, Policy, UnsupportedError, Verdict, generators
 from groundrail.chat import ChatGuard, leans_on_previous
-from groundrail.scoring.overlap import OverlapScorer
+from groundrail.papers.overlap import OverlapScorer
 from groundrail.testing import FakeEntailment
 
 SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."

@@ -17,10 +17,10 @@ from pydantic import ValidationError
 from tenacity.stop import stop_base
 
 from groundrail import Guard, Policy, UnsupportedError, Verdict
-from groundrail.deadline import Calls, OverdueError
 from groundrail.errors import GenerationError
 from groundrail.generators import Generator, Session
-from groundrail.locks import LOADING
+from groundrail.runtime.deadlines import Calls, OverdueError
+from groundrail.runtime.locks import LOADING
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.scoring.scale import ScaleScorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator

@@ -21,9 +21,9 @@ from tests.guard.serve.conftest import Handler, Serve, Upstream, asking, client,
 
 from groundrail import Guard, Policy
 from groundrail.chat import ChatGuard
+from groundrail.corpus.rows import scored_rows
 from groundrail.errors import GroundrailError
 from groundrail.integrations.langchain import GroundrailCallbackHandler, GuardedChatModel, GuardedRunnable
-from groundrail.rows import scored_rows
 from groundrail.scoring.nearest import NearestScorer
 from groundrail.serve.observe import Observer
 from groundrail.serve.tracing import Tracing
@@ -219,7 +219,7 @@ def test_langsmith_where_the_environment_turns_it_on(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(
         "langsmith.utils.get_env_var", lambda name, *more, **options: "true" if "TRACING" in name else None
     )
-    from groundrail.integrations.langchain.answer import quietly
+    from groundrail.integrations.langchain.guarded_run import quietly
 
     for traced in (True, False):
         given: Any = (tracing_is_enabled() for _ in range(1))

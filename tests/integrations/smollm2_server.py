@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from transformers import TextIteratorStreamer
 
-from groundrail.smollm2 import smollm2
+from groundrail.generators.smollm2 import smollm2
 
 MODEL, TOKENIZER = smollm2()
 ONE_AT_A_TIME = threading.Lock()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groundrail.errors import InputError, ModelError
-from groundrail.locks import one_at_a_time
+from groundrail.runtime.locks import one_at_a_time
 
 if TYPE_CHECKING:
     import torch

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from groundrail.entailment.base import EntailmentModel, Pair
-from groundrail.progress import begin, step
+from groundrail.runtime.progress import begin, step
 from groundrail.scoring.passages import Passage
 from groundrail.scoring.scale.tree import Node, Search
 from groundrail.scoring.word_index import WordIndex

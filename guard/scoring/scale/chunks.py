@@ -7,7 +7,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 
 from groundrail.errors import ClaimTooLongError, InputError
-from groundrail.progress import step
+from groundrail.runtime.progress import step
 from groundrail.scoring.token_starts import PART, Offsets, token_starts
 from groundrail.types import Span
 

@@ -1,7 +1,7 @@
 """SCALE's greedy search tree (section 3.2): from many sentences down to the one that speaks for a claim.
 
 All claims go down together, one model call a level. Where a search starts, and which node of its path is
-cited, belongs to `groundrail.scoring.scale.scorer`.
+cited, belongs to `groundrail.scoring.scale.scale`.
 """
 
 import math

@@ -15,9 +15,9 @@ from groundrail.evaluation.counting import CountingEntailment, counted
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.run import Result, code, evaluate, fingerprint, read_results
 from groundrail.evaluation.summary import match, summarise
+from groundrail.papers.decomposed import SentencePairScorer, SentliScorer, TopKScorer
+from groundrail.papers.overlap import OverlapScorer
 from groundrail.scoring.base import Prepared, Score, Scorer
-from groundrail.scoring.decomposed import SentencePairScorer, SentliScorer, TopKScorer
-from groundrail.scoring.overlap import OverlapScorer
 from groundrail.types import Document, Span
 
 LEASE = Document(text="The rent is 900 euros. Pets are not allowed. The keys are returned in June.")

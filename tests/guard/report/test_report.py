@@ -19,12 +19,11 @@ from rich.console import Console
 from tests.guard.report.conftest import Told
 
 from groundrail import Citation, Document, Guard, InputError, Policy, Verdict
-from groundrail.report import passages
 from groundrail.report.chart import HEIGHT, Axis, chart
 from groundrail.report.hidden import in_json, marked_up, plain
-from groundrail.report.passages import Place, blocks
+from groundrail.report.layout import Place, blocks
 from groundrail.report.terminal import print_result, print_sentence
-from groundrail.scoring.scale.scorer import ScaleScorer
+from groundrail.scoring.scale.scale import ScaleScorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
 from groundrail.types import GuardResult
 
@@ -121,7 +120,7 @@ def test_a_cut_up_source_is_whole_and_every_place_in_it(text: str, cut: list[lis
         if b <= len(text)
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(passages, "BLOCK", size)
+        patch.setattr(layout, "BLOCK", size)
         pieces = [piece for block in blocks(document, places) for piece in block]
     assert html_module.unescape("".join(piece.text for piece in pieces)) == text
     for place in places:

@@ -18,8 +18,8 @@ from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
 from groundrail.entailment.remembered import Remembered
 from groundrail.scoring.nearest import NearestScorer
 from groundrail.scoring.scale.best_first import Chunks
-from groundrail.scoring.scale.scorer import ScaleScorer
-from groundrail.sentences import Stream, splits
+from groundrail.scoring.scale.scale import ScaleScorer
+from groundrail.text.sentences import Stream, splits
 
 CLAIMS = [f"Nobody paid word{number} to the gardener." for number in range(6)]
 

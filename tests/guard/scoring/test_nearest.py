@@ -7,10 +7,11 @@ from types import MappingProxyType
 import numpy as np
 import pytest
 
-from groundrail import Document, InputError, sentences
+from groundrail import Document, InputError
 from groundrail.scoring.nearest import NearestScorer, between
 from groundrail.scoring.word_index import WordIndex
 from groundrail.testing import FakeEntailment
+from groundrail.text import sentences
 
 CLAIM = "The rent is due."
 

@@ -12,13 +12,13 @@ import httpx
 import pytest
 from tests.guard.serve.conftest import KEY, Upstream, asking
 
-from groundrail.cli import _parser, main
+from groundrail.cli.main import _parser, main
 from groundrail.serve.cli import settings_of
 
 
 def started(*arguments: str, **environment: str) -> tuple["subprocess.Popen[str]", str]:
     process = subprocess.Popen(
-        [sys.executable, "-m", "groundrail.cli", "serve", "--port", "0", *arguments],
+        [sys.executable, "-m", "groundrail.cli.main", "serve", "--port", "0", *arguments],
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, **environment},
@@ -106,7 +106,7 @@ def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_importing_the_command_needs_no_server_library() -> None:
     program = (
-        "import sys, groundrail.cli; groundrail.cli._parser(); "
+        "import sys, groundrail.cli.main; groundrail.cli.main._parser(); "
         "print(sorted({'starlette', 'uvicorn', 'prometheus_client', 'opentelemetry'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -8,8 +8,8 @@ import pytest
 from tests.guard.serve.conftest import SOURCE, TRUE
 
 from groundrail import Guard
-from groundrail.scoring import OverlapScorer
-from groundrail.serve.errors import ProtocolError
+from groundrail.papers import OverlapScorer
+from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.guarded import GuardedAnswer
 from groundrail.serve.observe import AnswerSeen, Observer
 

@@ -82,12 +82,12 @@ def test_spans_of_answer_sentences_and_model_calls(
     else:
         http.post(address + "/v1/check", json={"answer": TRUE + "The rent is 990 euros.", "source": SOURCE})
     found = by_name(spans)
-    (answer,) = found["groundrail.answer"]
+    (answer,) = found["groundrail.generation.verdicts"]
     sentences = found["groundrail.sentence"]
     assert answer.context is not None
     assert [s.parent.span_id if s.parent else None for s in sentences] == [answer.context.span_id] * 2
     assert [(s.attributes or {})["groundrail.verdict"] for s in sentences] == ["supported", "unsupported"]
-    assert (answer.attributes or {})["groundrail.sentences"] == 2
+    assert (answer.attributes or {})["groundrail.text.sentences"] == 2
     assert (answer.attributes or {})["groundrail.released"] == 1
     calls = found["groundrail.model_call"]
     assert calls
@@ -154,7 +154,7 @@ def test_a_fault_of_the_server_is_a_500_without_its_message(
     def failing(*arguments: object) -> None:
         raise KeyError("The rent is 990 euros.")
 
-    monkeypatch.setattr("groundrail.serve.chat.find_source", failing)
+    monkeypatch.setattr("groundrail.serve.chat_completions.find_source", failing)
     response = http.post(serve() + CHAT, json=asking())
     assert response.status_code == 500
     assert response.json()["error"]["type"] == "api_error"
@@ -199,4 +199,4 @@ def test_spans_are_exported_as_the_standard_variables_say(monkeypatch: pytest.Mo
         server.shutdown()
         thread.join()
         server.server_close()
-    assert any(b"groundrail.answer" in body for body in received)
+    assert any(b"groundrail.generation.verdicts" in body for body in received)

@@ -22,7 +22,8 @@ from tests.guard.serve.conftest import Upstream, running, writing
 from groundrail import Guard, Policy
 from groundrail.entailment import load
 from groundrail.entailment.shared import shared
-from groundrail.scoring import NearestScorer, OverlapScorer
+from groundrail.papers import OverlapScorer
+from groundrail.scoring import NearestScorer
 from groundrail.scoring.batched import BatchedScorer
 from groundrail.serve import Settings, create_app
 

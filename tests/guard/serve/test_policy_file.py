@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from groundrail import InputError, Policy
-from groundrail.cli import main
+from groundrail.cli.main import main
 from groundrail.policy import Attempts
 from groundrail.serve.policy_file import read_policy
 

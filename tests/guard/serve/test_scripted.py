@@ -7,11 +7,11 @@ from pathlib import Path
 import httpx
 import pytest
 import yaml
+from scripted_upstream import create_upstream
 from tests.guard.serve.conftest import Client, Serve, running
 
-from groundrail.cli import _parser
+from groundrail.cli.main import _parser
 from groundrail.serve.policy_file import KEYS, read_policy
-from groundrail.serve.scripted import create_upstream
 
 ROOT = Path(__file__).parents[3]
 LEASE = "The rent is 950 euros a month. Pets are not allowed in the flat. The lease ends on 28 February 2026."
@@ -51,7 +51,8 @@ def test_the_container_runs_commands_that_exist() -> None:
     options = _parser().parse_args([*command[1:], *services["groundrail"]["command"]])
     assert (options.host, options.port) == ("0.0.0.0", 8080)
     assert options.upstream == "http://upstream:8000/v1"
-    assert services["upstream"]["entrypoint"][:3] == ["python", "-m", "groundrail.serve.scripted"]
+    assert services["upstream"]["entrypoint"][:2] == ["python", "/examples/scripted_upstream.py"]
+    assert services["upstream"]["volumes"] == ["./examples:/examples:ro"]
     assert services["upstream"]["build"] == services["groundrail"]["build"]
     workflow = yaml.safe_load((ROOT / ".github/workflows/ci.yml").read_text(encoding="utf-8"))
     assert any("docker compose up" in step.get("run", "") for step in workflow["jobs"]["container"]["steps"])

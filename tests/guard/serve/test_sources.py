@@ -6,7 +6,7 @@ import httpx
 import pytest
 from tests.guard.serve.conftest import SOURCE, TRUE, Serve, Upstream, writing
 
-from groundrail.serve.errors import ProtocolError
+from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.requests import ChatRequest
 from groundrail.serve.sources import find_source
 

@@ -15,13 +15,13 @@ from langchain_core.tools import tool
 from tenacity import stop_after_attempt
 
 from groundrail import Guard, Policy, Verdict
+from groundrail.generators.smollm2 import smollm2
 from groundrail.integrations.langchain import (
     GroundrailCallbackHandler,
     GroundrailMiddleware,
     GuardedRunnable,
     SourcedResult,
 )
-from groundrail.smollm2 import smollm2
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
 QUESTION = "How much is the rent per month?"

@@ -22,7 +22,7 @@ from tests.integrations.langchain.conftest import FALSE, SOURCE, TRUE
 from groundrail import Document, Guard, InputError, Policy, UnsupportedError, Verdict
 from groundrail.errors import GenerationError
 from groundrail.integrations.langchain import GuardedRunnable, SourcedResult
-from groundrail.integrations.langchain.answer import forwards_tokens
+from groundrail.integrations.langchain.guarded_run import forwards_tokens
 from groundrail.testing import FakeEntailment, ScriptedGenerator
 
 INPUT = {"documents": [LangChainDocument(SOURCE)], "prompt": "How much is the rent?"}

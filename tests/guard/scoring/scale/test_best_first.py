@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from groundrail import Guard, Policy, Verdict
 from groundrail.errors import InputError
-from groundrail.scoring.scale.scorer import ScaleScorer
+from groundrail.scoring.scale.scale import ScaleScorer
 from groundrail.testing import FakeEntailment
 
 hundreds = settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

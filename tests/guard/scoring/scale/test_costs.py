@@ -10,7 +10,7 @@ import pytest
 from groundrail import Guard
 from groundrail.entailment import Seq2SeqEntailment
 from groundrail.entailment.base import Pair
-from groundrail.scoring.scale.scorer import ScaleScorer
+from groundrail.scoring.scale.scale import ScaleScorer
 from groundrail.testing import FakeEntailment
 
 SENTENCES = [f"Room {number} of the house at gate {number % 7} is let to tenant T{number}." for number in range(600)]

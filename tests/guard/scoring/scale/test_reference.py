@@ -12,7 +12,7 @@ from scale_score.score import retrieve, score
 
 from groundrail.entailment import Seq2SeqEntailment
 from groundrail.errors import ClaimTooLongError
-from groundrail.scoring.scale.scorer import ScaleScorer
+from groundrail.scoring.scale.scale import ScaleScorer
 
 WORDS = "the rent is due tenant pays landlord keys were lost in march and april cats are not allowed 45 euros"
 CLAIMS = ["Cats are not allowed.", "The tenant pays 45 euros", "Keys were lost", "It is due in april or in march"]

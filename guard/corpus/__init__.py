@@ -1,0 +1,5 @@
+"""A whole corpus of claims, scored into rows: `score_corpus(file, folder, build)`."""
+
+from groundrail.corpus.folder import score_corpus
+
+__all__ = ["score_corpus"]

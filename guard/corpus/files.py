@@ -1,0 +1,123 @@
+"""The rows of a corpus file, one after the other: of JSON lines by lines, of Parquet by batches of its row groups.
+
+No more of the file is held than one row or batch. What becomes of the rows, and which of them are done, belongs to
+`groundrail.corpus.folder`.
+"""
+
+import codecs
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from groundrail.corpus.rows import Row
+from groundrail.errors import InputError, MissingExtraError
+
+_PARQUET_ROWS = 64
+"""Rows of a Parquet file decoded at a time."""
+
+_COLUMNS = ("id", "claim", "source")
+
+
+def rows(path: Path) -> Iterator[Row]:
+    """Each row's id, as text, with its `claim` (text or None) and `source` (text, a list of texts, or None).
+
+    Neighbours with equal sources share one. Raises: InputError for a file that cannot be read, and for a row without
+    an id or with half a character in it, MissingExtraError where Arrow is not installed.
+    """
+    last: Any = None
+    for number, row in enumerate(_read(path, _COLUMNS), start=1):
+        source = _source(row.get("source"))
+        last = last if last == source else source
+        claim = row.get("claim")
+        yield {"id": _name(number, row), "claim": claim if isinstance(claim, str) else None, "source": last}
+
+
+def ids(path: Path) -> Iterator[str]:
+    """The ids of `rows`, without the texts. Raises as `rows`."""
+    for number, row in enumerate(_read(path, ("id",)), start=1):
+        yield _name(number, row)
+
+
+def blocks(some: Iterable[Row], most_rows: int, most_letters: int) -> Iterator[list[Row]]:
+    """Rows in lists of at most `most_rows`, whose sources have at most `most_letters` unless a single one has more.
+
+    A source that neighbours share counts once.
+    """
+    block: list[Row] = []
+    letters = 0
+    for row in some:
+        shared = bool(block) and row["source"] is block[-1]["source"]
+        more = 0 if shared else _letters(row["source"])
+        if block and (len(block) == most_rows or letters + more > most_letters):
+            yield block
+            block, letters, more = [], 0, _letters(row["source"])
+        block.append(row)
+        letters += more
+    if block:
+        yield block
+
+
+def arrow() -> Any:
+    """The library. Raises: MissingExtraError where it is not installed."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtraError("Scoring a corpus", "corpus") from error
+    return pyarrow
+
+
+def _read(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    try:
+        yield from _parquet(path, columns) if path.suffix == ".parquet" else _json_lines(path)
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
+
+
+def _parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    try:
+        with arrow().parquet.ParquetFile(path) as file:
+            known = [name for name in columns if name in file.schema_arrow.names]
+            if "id" not in known:
+                raise InputError(f"{path} has no column 'id'; results are found again by it")
+            for group in range(file.num_row_groups):
+                for batch in file.iter_batches(batch_size=_PARQUET_ROWS, row_groups=[group], columns=known):
+                    yield from batch.to_pylist()
+    except arrow().ArrowInvalid as error:
+        raise InputError(f"{path} is neither JSON lines nor Parquet: {error}") from error
+
+
+def _json_lines(path: Path) -> Iterator[Row]:
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            bare = (line.removeprefix(codecs.BOM_UTF8) if number == 1 else line).strip()
+            if not bare:
+                continue
+            try:
+                row = json.loads(bare)
+                if b"\\u" in bare:
+                    json.dumps(row, ensure_ascii=False).encode()
+            except UnicodeEncodeError:
+                raise InputError(f"line {number} of {path} has half of a surrogate pair, which is no text") from None
+            except ValueError as error:
+                raise InputError(f"{path} is neither JSON lines nor Parquet: line {number}: {error}") from error
+            if not isinstance(row, dict):
+                raise InputError(f"{path} is neither JSON lines nor Parquet: line {number} is no object")
+            yield row
+
+
+def _letters(source: str | list[str] | None) -> int:
+    return len(source) if isinstance(source, str) else sum(map(len, source or ()))
+
+
+def _source(found: object) -> str | list[str] | None:
+    if isinstance(found, str):
+        return found
+    return found if isinstance(found, list) and all(isinstance(text, str) for text in found) else None
+
+
+def _name(number: int, row: Row) -> str:
+    if row.get("id") is None:
+        raise InputError(f"row {number} has no id; results are found again by it, so give each row its own")
+    return str(row["id"])

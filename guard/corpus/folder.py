@@ -1,0 +1,200 @@
+"""A corpus file to a folder of verdicts, in blocks, so that a second run goes on where the first stopped.
+
+Reading the file is `groundrail.corpus.files`'s, what becomes of a row `groundrail.corpus.rows`'s; the engine for many machines
+is `groundrail.integrations.ray`.
+"""
+
+import sqlite3
+import uuid
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from groundrail.corpus.files import arrow, blocks, ids, rows
+from groundrail.corpus.rows import COLUMNS, Row, scored_rows
+from groundrail.errors import InputError, MissingExtraError
+from groundrail.scoring.base import Scorer
+from groundrail.types import Verdict
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+Engine: TypeAlias = Literal["local", "ray"]
+
+_BLOCK_ROWS = 64
+"""Rows read, scored and written at a time."""
+
+_BLOCK_LETTERS = 32_000_000
+"""Characters of source in such a block."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The rows in the folder by their verdict, and how many of them were an earlier run's errors, tried again."""
+
+    verdicts: Counter[str]
+    retried: int
+
+
+def score_corpus(
+    path: str | Path,
+    out: str | Path,
+    scorer: Callable[[], Scorer],
+    *,
+    engine: Engine = "local",
+    threshold: float | None = None,
+    workers: int = 1,
+    gpus: float = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Tally:
+    """Score the rows of a JSON-lines or Parquet file into Parquet files in `out`; count the verdicts there.
+
+    Rows have an `id`, a `claim` and a `source` (text, or a list of texts). Rows whose id is in `out` already are left
+    alone; of those, ERROR rows are taken out and tried again. `scorer` builds the scorer, in every worker. `progress`
+    gets rows done and rows to do, from the local engine. The file is read twice, for its ids and then block by block;
+    ids are kept on disk, the blocks that wait for Ray in its object store.
+
+    Raises: InputError for a file that is no corpus, MissingExtraError where Arrow or Ray is not installed.
+    """
+    arrow()
+    file, folder = Path(path), Path(out)
+    folder.mkdir(parents=True, exist_ok=True)
+    with closing(_Ledger()) as ledger:
+        ledger.enter(ids(file))
+        retried = _taken_up(folder, ledger)
+        waiting = blocks((row for row in rows(file) if ledger.waits(row["id"])), _BLOCK_ROWS, _BLOCK_LETTERS)
+        if ledger.waiting and engine == "ray":
+            _score_on_ray(waiting, folder, scorer, threshold, workers, gpus)
+        elif ledger.waiting:
+            _score_here(waiting, ledger.waiting, folder, scorer(), threshold, progress)
+    return Tally(Counter(str(row["verdict"]) for row in results(folder, ("verdict",))), retried)
+
+
+def results(folder: str | Path, columns: Sequence[str] = COLUMNS) -> Iterator[Row]:
+    """The rows of every part in a folder. Raises: InputError for a part that cannot be read."""
+    for part in sorted(Path(folder).glob("*.parquet")):
+        yield from _table(part, columns).to_pylist()
+
+
+def as_table(rows: Sequence[Row]) -> "pa.Table":
+    """Rows of `groundrail.corpus.rows.COLUMNS` as an Arrow table, typed even where a column is empty."""
+    number, flag, text = arrow().float64(), arrow().bool_(), arrow().string()
+    kinds = {"score": number, "exact": flag, "start": arrow().int64(), "end": arrow().int64()}
+    return arrow().Table.from_pylist(list(rows), arrow().schema([(name, kinds.get(name, text)) for name in COLUMNS]))
+
+
+class _Ledger:
+    """The ids of a corpus and which of them wait, in a temporary file: it may be long."""
+
+    def __init__(self) -> None:
+        self._rows = sqlite3.connect("")
+        self._rows.execute("CREATE TABLE row (id TEXT PRIMARY KEY, done INTEGER) WITHOUT ROWID")
+        self.waiting = 0
+
+    def enter(self, names: Iterator[str]) -> None:
+        """All rows of the corpus, which wait. Raises: InputError where two have one id."""
+        for number, name in enumerate(names, start=1):
+            try:
+                self._rows.execute("INSERT INTO row VALUES (?, 0)", (name,))
+            except sqlite3.IntegrityError:
+                raise InputError(
+                    f"row {number} has the id {name!r} of a row before it; results are found again by the id, so "
+                    f"give each row its own"
+                ) from None
+            self.waiting += 1
+
+    def waits(self, name: str) -> bool | None:
+        """Whether the row is still to be scored; None for one that the corpus does not have."""
+        found = self._rows.execute("SELECT done FROM row WHERE id = ?", (name,)).fetchone()
+        return None if found is None else not found[0]
+
+    def settle(self, name: str) -> None:
+        """Row is scored, and waits no more."""
+        self._rows.execute("UPDATE row SET done = 1 WHERE id = ?", (name,))
+        self.waiting -= 1
+
+    def close(self) -> None:
+        """Forget all."""
+        self._rows.close()
+
+
+def _taken_up(folder: Path, ledger: _Ledger) -> int:
+    """Settle what an earlier run has scored, and take its errors, counted here, and what is there twice out again."""
+    retried = 0
+    for part in sorted(folder.glob("*.parquet")):
+        table = _table(part, COLUMNS)
+        kept = []
+        for name, verdict in zip(table["id"].to_pylist(), table["verdict"].to_pylist(), strict=True):
+            waits, failed = ledger.waits(name), verdict == Verdict.ERROR
+            kept.append(waits is None or (waits and not failed))
+            if waits:
+                retried += failed
+                if not failed:
+                    ledger.settle(name)
+        if not any(kept):
+            part.unlink()
+        elif not all(kept):
+            _write(table.filter(arrow().array(kept)), part)
+    return retried
+
+
+def _score_here(
+    waiting: Iterator[list[Row]],
+    total: int,
+    folder: Path,
+    scorer: Scorer,
+    threshold: float | None,
+    progress: Callable[[int, int], None] | None,
+) -> None:
+    done = 0
+    for block in waiting:
+        _write(as_table(scored_rows(scorer, block, threshold)), folder / f"part-{uuid.uuid4().hex}.parquet")
+        done += len(block)
+        if progress is not None:
+            progress(done, total)
+
+
+def _score_on_ray(
+    waiting: Iterator[list[Row]],
+    folder: Path,
+    scorer: Callable[[], Scorer],
+    threshold: float | None,
+    workers: int,
+    gpus: float,
+) -> None:
+    try:
+        import ray
+        from ray import data
+    except ImportError as error:
+        raise MissingExtraError('engine="ray"', "ray") from error
+    from groundrail.integrations.ray import score_dataset
+
+    blocks: list[Any] = [ray.put(_waiting_table(block)) for block in waiting]  # two names of one class, to mypy
+    dataset = data.from_arrow_refs(blocks)
+    scored = score_dataset(dataset, scorer, threshold=threshold, workers=workers, gpus=gpus, batch_rows=_BLOCK_ROWS)
+    scored.write_parquet(str(folder.resolve()))
+
+
+def _waiting_table(block: Sequence[Row]) -> "pa.Table":
+    """Rows to be scored as Arrow has them, every source a list of texts."""
+    text = arrow().large_string()
+    schema = arrow().schema([("id", text), ("claim", text), ("source", arrow().list_(text))])
+    listed = [{**row, "source": [row["source"]] if isinstance(row["source"], str) else row["source"]} for row in block]
+    return arrow().Table.from_pylist(listed, schema)
+
+
+def _table(part: Path, columns: Sequence[str]) -> "pa.Table":
+    try:
+        return arrow().parquet.read_table(part, columns=list(columns))
+    except arrow().ArrowInvalid as error:
+        raise InputError(f"{part} cannot be read ({error}); take it away, and its rows are scored again") from error
+
+
+def _write(table: "pa.Table", part: Path) -> None:
+    """All of it or nothing: a part that is cut short is not taken for one."""
+    unfinished = part.with_name(f".{uuid.uuid4().hex}")
+    arrow().parquet.write_table(table, unfinished)
+    unfinished.rename(part)

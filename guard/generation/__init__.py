@@ -1,0 +1,1 @@
+"""One answer under a guard: the loop, the drivers that run it, the writer's side and the judge's side."""

@@ -1,0 +1,151 @@
+"""`RemoteEntailment`: a language model on an OpenAI-compatible server as a judge, read from its logprobs.
+
+SCALE's prompt (section 3.1), answered by the first token. Chunking and maxima belong to
+`groundrail.scoring`, requests to `groundrail.openai.client`.
+"""
+
+import math
+import re
+from collections.abc import Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+from tenacity.stop import stop_base
+
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+from groundrail.errors import ClaimTooLongError, InputError, ModelError, ScoringError
+from groundrail.openai.client import ChatCompletions
+
+TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
+"""The wording of the authors' package."""
+
+_PIECE = re.compile(r"[A-Za-z]{1,4}|\S")
+_WORD_MARKS = " \t\n▁Ġ\"'*.,"
+_TOP = 20
+
+
+class RemoteEntailment(EntailmentModel):
+    """P(premise entails claim) = P(Yes) / (P(Yes) + P(No)) at the first token of the model's answer.
+
+    Yes and No count in every casing and with whatever space the server returns, among its 20 likeliest tokens.
+    Where only Yes is among them, No counts as much as the least of them, the most it can be; where only No is,
+    Yes counts 0. The server must return `top_logprobs`: nothing is read from text.
+
+    template: holds `{premise}` and `{claim}` once each.
+    max_tokens: premise and claim together. Without the server's tokenizer, four letters, or any other
+        character, count as a token, which is more than real tokenizers make of most text.
+    parameters: further fields of the request, or other values for `max_tokens` and the like.
+
+    The other arguments are those of `ChatCompletions`. Raises: ModelError where logprobs, or both answers,
+    are missing; ScoringError where the server fails.
+    """
+
+    def __init__(
+        self,
+        base_url: str,
+        model: str,
+        *,
+        api_key: str | None = None,
+        template: str = TEMPLATE,
+        threshold: float = 0.5,
+        max_tokens: int = 2048,
+        timeout: float = 60.0,
+        stop: stop_base | None = None,
+        max_concurrency: int = 8,
+        parameters: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._parts = re.split(r"\{(premise|claim)\}", template)
+        if sorted(self._parts[1::2]) != ["claim", "premise"]:
+            raise InputError(f"a template holds {{premise}} and {{claim}} once each, unlike {template!r}")
+        self.threshold, self.max_tokens = threshold, max_tokens
+        self.client = ChatCompletions(
+            base_url,
+            model,
+            api_key=api_key,
+            timeout=timeout,
+            stop=stop,
+            max_concurrency=max_concurrency,
+            failure=ScoringError,
+        )
+        self._parameters = {"max_tokens": 1, "temperature": 0, "logprobs": True, "top_logprobs": _TOP} | dict(
+            parameters or {}
+        )
+
+    def __repr__(self) -> str:
+        return f"RemoteEntailment({self.client.server!r}, {self.client.model!r})"
+
+    @property
+    def identity(self) -> str:
+        """The model's name on its server."""
+        return self.client.model
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """Spans of up to four letters, or one other character."""
+        return [match.span() for match in _PIECE.finditer(text)]
+
+    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
+        """P(premise entails claim) for each pair, shape (n,); equal pairs are asked once.
+
+        Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
+        """
+        for premise, claim in pairs:
+            self._require_room(premise, claim)
+        distinct = list(dict.fromkeys(pairs))
+        if not distinct:
+            return np.empty(0)
+        with ThreadPoolExecutor(min(self.client.max_concurrency, len(distinct))) as pool:
+            answers = [pool.submit(self._ask, *pair) for pair in distinct]
+            try:
+                values = dict(zip(distinct, (answer.result() for answer in answers), strict=True))
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+        return np.array([values[pair] for pair in pairs], dtype=np.float64)
+
+    def _ask(self, premise: str, claim: str) -> float:
+        filling = {"premise": premise, "claim": claim}
+        prompt = "".join(filling[part] if n % 2 else part for n, part in enumerate(self._parts))
+        answer = self.client.complete({"messages": [{"role": "user", "content": prompt}], **self._parameters})
+        return _probability(_first_token(answer, self.client.server), self.client.server)
+
+    def _require_room(self, premise: str, claim: str) -> None:
+        asked = len(self.offsets(claim))
+        if asked >= self.max_tokens:
+            raise ClaimTooLongError(f"a claim of {asked} tokens leaves no room for a premise in {self.max_tokens}")
+        total = asked + len(self.offsets(premise))
+        if total > self.max_tokens:
+            raise InputError(f"premise and claim have {total} tokens together, more than {self.max_tokens}")
+
+
+def _first_token(answer: Mapping[str, Any], server: str) -> Collection[tuple[str, float]]:
+    """(token, logprob) of the candidates for the answer's first token."""
+    try:
+        first = answer["choices"][0]["logprobs"]["content"][0]
+        found = {str(c["token"]): float(c["logprob"]) for c in (*first["top_logprobs"], first)}
+        if not first["top_logprobs"]:
+            raise KeyError("top_logprobs")
+    except (KeyError, IndexError, TypeError, ValueError) as error:
+        raise ModelError(
+            f"{server} returned no logprobs for its first token; judging needs a server and a model that do"
+        ) from error
+    return found.items()
+
+
+def _probability(candidates: Collection[tuple[str, float]], server: str) -> float:
+    mass = {"yes": 0.0, "no": 0.0}
+    seen = []
+    for token, logprob in candidates:
+        word = token.strip(_WORD_MARKS).lower()
+        seen.append(token)
+        if word in mass:
+            mass[word] += math.exp(logprob)
+    if mass["yes"] > 0 and mass["no"] == 0:
+        mass["no"] = min(math.exp(logprob) for _, logprob in candidates)
+    total = mass["yes"] + mass["no"]
+    if total <= 0 or not math.isfinite(total):
+        raise ModelError(
+            f"neither Yes nor No is among the likeliest first tokens {seen} of {server}; "
+            f"pass a template that makes the model answer with one of them"
+        )
+    return mass["yes"] / total

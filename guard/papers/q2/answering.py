@@ -1,0 +1,147 @@
+"""The seam to question answering, and an answerer that needs no model.
+
+One on the built-in judge's encoder is `groundrail.papers.q2.span_head`, one over extractive models from the hub
+`groundrail.papers.q2.extractive`.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+from groundrail.errors import InputError
+from groundrail.papers.q2.candidates import Candidate, Kind, candidates
+from groundrail.text.english import words
+from groundrail.text.english.stems import stem
+
+_TOKEN = re.compile(r"\w+(?:['’.\-/,]\w+)*")
+_ASKING = frozenset(map(stem, "what who whom whose which where when why how many much year date time".split()))
+_FIGURES = (
+    (re.compile(r"\bhow (?:much|many)\b"), (Kind.AMOUNT, Kind.NUMBER)),
+    (re.compile(r"\bwhat year\b"), (Kind.YEAR, Kind.DATE)),
+    (re.compile(r"\bwhat date\b"), (Kind.DATE, Kind.YEAR)),
+    (re.compile(r"\bwhat time\b"), (Kind.TIME,)),
+    (re.compile(r"\bwhen\b"), (Kind.DATE, Kind.YEAR, Kind.TIME)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`text` is the source's slice from `start` to `end`; `score` in [0, 1], as sure as the answerer is."""
+
+    text: str
+    start: int
+    end: int
+    score: float
+
+
+@runtime_checkable
+class Answerer(Protocol):
+    """Anything that answers questions with a slice of a text."""
+
+    def answer(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
+        """One answer for each `(question, text)`, None where the text has none."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Sentence:
+    """A sentence's stems with their offsets, and its candidates; offsets are into the whole text."""
+
+    stems: tuple[tuple[str, int, int], ...]
+    candidates: tuple[Candidate, ...]
+
+
+class LexicalAnswerer:
+    """The sentence that shares most words with the question, and in it the span that the question leaves open.
+
+    A baseline for where no reading model is at hand, and weak: it matches word forms and not meaning, and knows
+    of the question only its words and whether a number or a date is asked for. No answer where the sentence
+    has less than `min_overlap` of the question's words, rare ones counting more, or no span of the kind.
+    """
+
+    def __init__(self, min_overlap: float = 0.4) -> None:
+        if not 0 < min_overlap <= 1:
+            raise InputError(f"min_overlap is a share of words above 0 and at most 1, not {min_overlap}")
+        self.min_overlap = min_overlap
+
+    def answer(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
+        """One answer for each `(question, text)`; its score is the share of the question's words found."""
+        read = {text: _read(text) for text in dict.fromkeys(text for _, text in pairs)}
+        return [self._one(question, text, read[text]) for question, text in pairs]
+
+    def _one(self, question: str, text: str, sentences: Sequence[_Sentence]) -> Answer | None:
+        asked = {stem for stem, _, _ in _stems(question)} - _ASKING
+        counts = Counter(stem for sentence in sentences for stem in {stem for stem, _, _ in sentence.stems})
+        weight = {stem: 1 / (1 + counts[stem]) for stem in asked}
+        total = sum(weight.values())
+        if not total:
+            return None
+        ranked = sorted(
+            ((sum(weight[s] for s in asked & {stem for stem, _, _ in sentence.stems}) / total, -place)
+             for place, sentence in enumerate(sentences)),
+            reverse=True,
+        )  # fmt: skip
+        for share, place in ranked[:3]:
+            if share < self.min_overlap:
+                break
+            chosen = _open_span(question, weight, sentences[-place])
+            if chosen is not None:
+                return Answer(text[chosen.start : chosen.end], chosen.start, chosen.end, share)
+        return None
+
+
+def _stems(text: str) -> list[tuple[str, int, int]]:
+    """Content words by their stem, with offsets."""
+    return [
+        (stem(match[0]), match.start(), match.end())
+        for match in _TOKEN.finditer(text)
+        if match[0].lower() not in words.FUNCTION
+    ]
+
+
+def _read(text: str) -> list[_Sentence]:
+    from groundrail.text.sentences import split
+
+    spans = candidates(text)
+    sentences = []
+    for sentence in split(text):
+        stems = [(s, sentence.start + start, sentence.start + end) for s, start, end in _stems(sentence.text)]
+        inside = [span for span in spans if sentence.start <= span.start and span.end <= sentence.end]
+        sentences.append(_Sentence(tuple(stems), tuple(inside)))
+    return sentences
+
+
+def _order(question: str) -> tuple[set[str], set[str]]:
+    """Stems that should come before the answer, as in `the lease ends on what date?`, and after it.
+
+    After it only where the question asks for the subject: `Who wrote it?`, but not `In what year was it?`.
+    """
+    match = re.search(r"\b(?:what|who|how)\b\s*(\w*)", question.lower())
+    if match is None:
+        return set(), set()
+    stems = _stems(question)
+    subject = match.start() == 0 and match[1] not in words.AUXILIARIES | {"much", "many", "year", "date", "time"}
+    before = {stem for stem, _, end in stems if end <= match.start()}
+    return before, {stem for stem, _, _ in stems} if subject else set()
+
+
+def _open_span(question: str, weight: Mapping[str, float], sentence: _Sentence) -> Candidate | None:
+    """The candidate of the kind asked for, without words of the question, closest to the rare ones of them."""
+    figures = next((kinds for pattern, kinds in _FIGURES if pattern.search(question.lower())), ())
+    before, after = _order(question)
+    anchors = [found for found in sentence.stems if found[0] in weight]
+
+    def rank(span: Candidate) -> tuple[float, bool, float, int]:
+        own = [stem for stem, start, end in sentence.stems if span.start <= start and end <= span.end]
+        known = sum(stem in weight for stem in own) / max(1, len(own))
+        near = 0.0
+        for word, start, end in anchors:
+            ordered = (word in before and end <= span.start) or (word in after and span.end <= start)
+            near += weight[word] * (1 + ordered) / (5 + max(start - span.end, span.start - end, 0))
+        return -known, span.kind in (Kind.NAME, Kind.PHRASE), near, span.end - span.start
+
+    fitting = [span for span in sentence.candidates if not figures or span.kind in figures]
+    best = max(fitting, key=rank, default=None)
+    return None if best is None or rank(best)[0] <= -1 else best

@@ -1,0 +1,236 @@
+"""Answers read with the built-in judge's own encoder: the text in the premise's place, the question in the claim's, and
+a small head over the token states that finds the slice that answers, or that none does.
+
+The head is trained with the encoder frozen, by `tools/train_span_head.py`, and fits that encoder alone. A baseline
+like the word overlap of `groundrail.papers.q2.answering`, above it and below the paper's model.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+from torch.nn.utils.rnn import pad_sequence
+
+from groundrail.entailment.batching import by_length
+from groundrail.entailment.cross_encoder import CrossEncoderEntailment
+from groundrail.errors import InputError, ModelError
+from groundrail.papers.q2.answering import Answer
+from groundrail.scoring.index import SentenceIndex
+from groundrail.scoring.passages import as_many_as_fit, joined, room
+from groundrail.types import Document
+
+FILE = "span_head.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A head's sizes: encoder states read (0 is the embeddings), their width, its own, its layers, and the longest answer.
+
+    `longest` is in tokens.
+    """
+
+    states: tuple[int, ...]
+    encoder: int
+    width: int = 96
+    layers: int = 1
+    heads: int = 4
+    longest: int = 20
+
+
+class SpanHead(nn.Module):
+    """Several states of every token, made narrow, through a layer of attention to a start, an end and to no answer."""
+
+    def __init__(self, shape: Shape, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.shape = shape
+        self.norms = nn.ModuleList(nn.LayerNorm(shape.encoder) for _ in shape.states)
+        self.narrow = nn.Linear(shape.encoder * len(shape.states), shape.width)
+        self.part = nn.Embedding(2, shape.width)
+        self.dropout = nn.Dropout(dropout)
+        self.layers = nn.ModuleList(
+            nn.TransformerEncoderLayer(
+                shape.width, shape.heads, 2 * shape.width, dropout, "gelu", batch_first=True, norm_first=True
+            )
+            for _ in range(shape.layers)
+        )
+        self.ends = nn.Linear(shape.width, 2)
+        self.none = nn.Linear(shape.width, 1)
+
+    def forward(self, states: Sequence[Tensor], sentence: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
+        """Logits of every slice, (batch, first token, last token), and of no answer, (batch).
+
+        states: (batch, tokens, encoder) for each of `shape.states`. sentence: the number of the token's sentence, from
+        1, 0 outside the text; real: whether it is no padding; both (batch, tokens). A slice that is no part of one
+        sentence, or too long, has minus infinity.
+        """
+        beside = torch.cat([norm(state) for norm, state in zip(self.norms, states, strict=True)], dim=-1)
+        x = self.dropout(self.narrow(self.dropout(beside))) + self.part((sentence > 0).long())
+        for layer in self.layers:
+            x = layer(x, src_key_padding_mask=~real)
+        first, last = self.ends(x).unbind(-1)
+        places = torch.arange(x.shape[1], device=x.device)
+        tokens = places[None] - places[:, None]
+        same = (sentence[:, :, None] == sentence[:, None]) & (sentence > 0)[:, :, None]
+        allowed = same & (tokens >= 0) & (tokens < self.shape.longest)
+        slices = (first[:, :, None] + last[:, None]).masked_fill(~allowed, -torch.inf)
+        return slices, self.none(x[:, 0]).squeeze(-1)
+
+    def save(self, path: Path, judge: str, threshold: float) -> None:
+        """Write it in 16 bit, with the identity of the judge it reads and the margin from which a slice is an answer."""
+        tensors = {name: tensor.half().contiguous() for name, tensor in self.state_dict().items()}
+        about = {"judge": judge, "threshold": str(threshold), "shape": json.dumps(asdict(self.shape))}
+        save_file(tensors, path, about)
+
+    @classmethod
+    def load(cls, path: Path) -> tuple[Self, str, float]:
+        """The head, in float32, its judge's identity and its threshold. Raises: ModelError for a file that is no head."""
+        try:
+            with safe_open(path, "pt") as file:
+                about, tensors = file.metadata(), {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
+            shape = json.loads(about["shape"])
+            head = cls(Shape(**{**shape, "states": tuple(shape["states"])}))
+            head.load_state_dict(tensors)
+            return head.eval(), about["judge"], float(about["threshold"])
+        except (OSError, SafetensorError, KeyError, TypeError, ValueError, RuntimeError) as error:
+            raise ModelError(f"{path.name} is no span head as tools/train_span_head.py writes it: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A question and a part of a text as one input of the encoder.
+
+    For every token: `slices`, its place in the text, and `sentence`, the number of its sentence from 1; (0, 0) and 0
+    where it is not the text's.
+    """
+
+    inputs: dict[str, list[int]]
+    slices: list[tuple[int, int]]
+    sentence: list[int]
+
+
+class SpanHeadAnswerer:
+    """The slice of the `nearest` sentences most like the question in their words that the head scores highest.
+
+    An answer lies within one sentence. Its margin is its logit less that of no answer; from `threshold` it counts, and
+    its score is the sigmoid of the rest. A sentence too long to be read beside the question is cut.
+    """
+
+    def __init__(
+        self,
+        judge: CrossEncoderEntailment,
+        head: SpanHead,
+        *,
+        threshold: float = 0.0,
+        nearest: int = 3,
+        batch_tokens: int = 4096,
+    ) -> None:
+        if nearest < 1:
+            raise InputError(f"nearest is {nearest}; at least one sentence must be read")
+        self.judge = judge
+        self.head = head.to(judge.model.device).eval()
+        self.threshold = threshold
+        self.nearest = nearest
+        self.batch_tokens = batch_tokens
+
+    @classmethod
+    def builtin(cls, file: Path | None = None) -> Self:
+        """Around the built-in judge, with the head of `file` or its own.
+
+        Raises: ModelError where head and judge do not belong together.
+        """
+        from groundrail.entailment.builtin import load_builtin
+
+        with as_file(files(__package__) / FILE) as own:
+            head, trained_on, threshold = SpanHead.load(own if file is None else file)
+        judge = load_builtin().model
+        if not isinstance(judge, CrossEncoderEntailment) or judge.identity != trained_on:
+            raise ModelError(
+                f"the span head was trained on {trained_on}, and this is {judge.identity}; "
+                f"train it again with tools/train_span_head.py"
+            )
+        return cls(judge, head, threshold=threshold)
+
+    def answer(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
+        """One answer for each `(question, text)`, None where the text is blank or has none.
+
+        Raises: ClaimTooLongError for a question that leaves no room for a text.
+        """
+        readings = self.readings(pairs)
+        answers: list[Answer | None] = [None] * len(pairs)
+        with torch.inference_mode():
+            for batch in self._batches(readings):
+                chosen = [readings[index] for index in batch]
+                slices, none = self.head(*self.states(chosen))
+                margins = (slices.flatten(1) - none[:, None]).double().cpu().max(dim=1)
+                for index, margin, place in zip(batch, *map(Tensor.tolist, margins), strict=True):
+                    answers[index] = self._answer(
+                        pairs[index][1], readings[index], margin, *divmod(place, len(slices[0]))
+                    )
+        return answers
+
+    def readings(self, pairs: Sequence[tuple[str, str]]) -> list[Reading]:
+        """What is read for each `(question, text)`; of a blank text nothing but the question."""
+        longest = max(1, self.judge.max_tokens // 2)
+        texts = dict.fromkeys(text for _, text in pairs)
+        indices = {text: SentenceIndex([Document(text=text)], self.judge, longest) for text in texts}
+        return [self._reading(question, indices[text]) for question, text in pairs]
+
+    def states(self, readings: Sequence[Reading]) -> tuple[list[Tensor], Tensor, Tensor]:
+        """What the head takes, padded on the right: hidden states of the layers it reads, each (readings, tokens, size),
+        the sentence of every token and which tokens are there, both (readings, tokens).
+        """
+        device, padding = self.judge.model.device, self.judge.tokenizer.pad_token_id or 0
+        inputs = {
+            name: _padded([r.inputs[name] for r in readings], padding if name == "input_ids" else 0).to(device)
+            for name in readings[0].inputs
+        }
+        found = self.judge.model.base_model(**inputs, output_hidden_states=True).hidden_states
+        states = [found[number].float() for number in self.head.shape.states]
+        return states, _padded([r.sentence for r in readings]).to(device), inputs["attention_mask"].bool()
+
+    def _batches(self, readings: Sequence[Reading]) -> Iterator[list[int]]:
+        lengths, device = [len(reading.slices) for reading in readings], self.judge.model.device
+        for batch in by_length(lengths, self.batch_tokens, alike=device.type == "cpu"):
+            kept = [index for index in batch if any(readings[index].sentence)]
+            if kept:
+                yield kept
+
+    def _reading(self, question: str, index: SentenceIndex) -> Reading:
+        order = np.argsort(-index.likeness(question), kind="stable")[: self.nearest]
+        ranked = [index.passages[int(place)] for place in order]
+        read = sorted(as_many_as_fit(ranked, room(question, self.judge), self.judge), key=lambda passage: passage.start)
+        encoded = self.judge.tokenizer(joined(read), question, return_offsets_mapping=True, verbose=False)
+        slices: list[tuple[int, int]] = []
+        sentence: list[int] = []
+        number, shift = 0, 0
+        begins = np.cumsum([0, *(passage.end - passage.start + 1 for passage in read)]).tolist()
+        for part, (start, end) in zip(encoded.sequence_ids(0), encoded.pop("offset_mapping"), strict=True):
+            if part != 0:
+                slices.append((0, 0))
+                sentence.append(0)
+                continue
+            while start >= begins[number]:
+                shift = read[number].start - begins[number]
+                number += 1
+            slices.append((start + shift, end + shift))
+            sentence.append(number)
+        return Reading(dict(encoded), slices, sentence)
+
+    def _answer(self, text: str, reading: Reading, margin: float, first: int, last: int) -> Answer | None:
+        if not margin >= self.threshold:
+            return None
+        start, end = reading.slices[first][0], reading.slices[last][1]
+        score = float(torch.sigmoid(torch.tensor(margin - self.threshold, dtype=torch.float64)))
+        return Answer(text[start:end], start, end, score)
+
+
+def _padded(rows: Sequence[Sequence[int]], filler: int = 0) -> Tensor:
+    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=filler)

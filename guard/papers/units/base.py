@@ -1,0 +1,124 @@
+"""What a claim is cut into before it is scored, and how the pieces' scores become one.
+
+Splitters only say where the units are; the scorer underneath decides what each is worth. Sentence boundaries
+belong to `groundrail.text.sentences`, smaller units to whoever implements `Units`.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol, TypeAlias
+
+from groundrail.errors import InputError
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, below_all, best_first
+from groundrail.types import Source
+
+Aggregate: TypeAlias = Literal["mean", "minimum"]
+
+
+class Unit(Protocol):
+    """A piece of a claim: its words, and the slice of the claim they come from."""
+
+    @property
+    def text(self) -> str:
+        """What is scored."""
+        ...
+
+    @property
+    def start(self) -> int:
+        """Where the slice begins, in characters of the claim."""
+        ...
+
+    @property
+    def end(self) -> int:
+        """Where the slice ends, in characters of the claim."""
+        ...
+
+
+class Units(Protocol):
+    """Cuts a claim into pieces that are scored one by one."""
+
+    def split(self, claim: str) -> Sequence[Unit]:
+        """The units of `claim` in order; none only where the claim holds no words."""
+        ...
+
+
+class SentenceUnits:
+    """Sentences, as SCALE and most NLI metrics take them."""
+
+    def split(self, claim: str) -> Sequence[Unit]:
+        """The claim's sentences, in order."""
+        from groundrail.text.sentences import split
+
+        return split(claim)
+
+
+@dataclass(frozen=True, slots=True)
+class _Whole:
+    text: str
+    start: int
+    end: int
+
+
+class WholeClaim:
+    """The claim as it is, however many sentences it has."""
+
+    def split(self, claim: str) -> Sequence[Unit]:
+        """The claim, or nothing where it is blank."""
+        return [_Whole(claim, 0, len(claim))] if claim.strip() else []
+
+
+class UnitScorer(Scorer):
+    """A scorer that scores every unit of a claim and takes the mean or the minimum.
+
+    The mean over sentences is Falke et al.'s aggregation; the minimum over the sub-sentences of a sentence is
+    InFusE's: nest one in the other for both, as `groundrail.scoring.registry.in_units` does.
+    A claim without units, or with a unit the scorer has no value for, has the value NaN; one with a unit that the
+    scorer refuses is refused. The conflict is the weakest unit's.
+    """
+
+    def __init__(self, scorer: Scorer, units: Units | None = None, aggregate: Aggregate = "mean") -> None:
+        if aggregate not in ("mean", "minimum"):
+            raise InputError(f"units are joined by 'mean' or 'minimum', not {aggregate!r}")
+        self.scorer = scorer
+        self.units = SentenceUnits() if units is None else units
+        self.aggregate = aggregate
+        self.threshold, self.english_only = scorer.threshold, scorer.english_only
+
+    @property
+    def identity(self) -> str:
+        """The scorer's, the units and how they are joined."""
+        return f"the {self.aggregate} over {type(self.units).__name__} of {self.scorer.identity}"
+
+    def unread(self, claim: str) -> Sequence[str]:
+        """Its scorer's."""
+        return self.scorer.unread(claim)
+
+    def read(self, source: Source) -> Reader:
+        """The scorer's own reading."""
+        return Prepared(self._score, self.scorer.read(source))
+
+    def _score(self, claims: Sequence[str], reader: Reader) -> list[Score]:
+        """One score a claim; all units of all claims go to the scorer in one call."""
+        units = [[unit.text.strip() for unit in self.units.split(claim)] for claim in claims]
+        units = [[text for text in texts if text] for texts in units]
+        scores = iter(reader.score([text for texts in units for text in texts]))
+        return [self._join([next(scores) for _ in texts]) for texts in units]
+
+    def _join(self, scores: Sequence[Score]) -> Score:
+        if not scores:
+            return Score(math.nan)
+        values = [score.value for score in scores]
+        if any(math.isnan(value) for value in values):
+            value = math.nan
+        else:
+            value = min(values) if self.aggregate == "minimum" else math.fsum(values) / len(values)
+        weakest = min(scores, key=lambda score: below_all(score.value))
+        return Score(
+            value,
+            best_first(citation for score in scores for citation in score.citations),
+            weakest.conflict,
+            exact=all(score.exact for score in scores),
+            note=next((score.note for score in scores if score.note), None),
+            refusal=next((score.refusal for score in scores if score.refusal), None),
+        )

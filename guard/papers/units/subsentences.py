@@ -1,0 +1,161 @@
+"""Units smaller than a sentence: InFusE's sub-sentences (section 3).
+
+Glover et al.'s summary content units are another thing: one a verb, from a semantic role labeller that is not here. No
+splitter of this package writes them; whatever does is a `SubSentenceSplitter`.
+
+The seam, the units for `groundrail.papers.units.base`, and a splitter over any sequence-to-sequence model. The
+splitter that needs no model is `groundrail.papers.units.clauses`.
+"""
+
+import difflib
+import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+
+from groundrail.errors import ClaimTooLongError
+from groundrail.papers.units.base import Unit
+from groundrail.papers.units.clauses import ClauseSplitter, SubSentence
+from groundrail.runtime.locks import one_at_a_time
+from groundrail.types import Span
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+__all__ = ["ClauseSplitter", "Seq2SeqSplitter", "SubSentence", "SubSentenceSplitter", "SubSentenceUnits"]
+
+_WORD = re.compile(r"\w+")
+
+
+@runtime_checkable
+class SubSentenceSplitter(Protocol):
+    """Anything that cuts one sentence into statements that can be judged apart."""
+
+    def split(self, claim: str) -> Sequence[SubSentence]:
+        """The sub-sentences in order, at least one where the claim has words. Offsets are into `claim`."""
+        ...
+
+
+class SubSentenceUnits:
+    """Units for `groundrail.papers.units.base.UnitScorer`: sentences first, then their sub-sentences, in one list.
+
+    Take the minimum over them: a claim is supported when all its parts are. InFusE takes it within each sentence
+    and the mean over sentences: `groundrail.scoring.registry.in_units(scorer, "subsentences")`.
+    """
+
+    def __init__(self, splitter: SubSentenceSplitter | None = None) -> None:
+        self.splitter: SubSentenceSplitter = ClauseSplitter() if splitter is None else splitter
+
+    def split(self, claim: str) -> Sequence[Unit]:
+        """The sub-sentences of all sentences of `claim`, in order, with offsets into it."""
+        from groundrail.text.sentences import split
+
+        return [
+            SubSentence(part.text, sentence.start + part.start, sentence.start + part.end)
+            for sentence in split(claim)
+            for part in self.splitter.split(sentence.text)
+        ]
+
+
+class Seq2SeqSplitter:
+    """Sub-sentences written by an encoder-decoder trained to split and rephrase (InFusE, appendix B: a T5-large tuned
+    on WiCE's splits).
+
+    prefix: put before the claim, as the model was trained with.
+    separator: what the model writes between units; None where it writes plain sentences.
+
+    What the model writes is new text, so a unit's offsets are those of the claim's words it repeats, from
+    the first to the last in order, and the whole claim's where it repeats none. A claim stays whole where the
+    model writes no word, or does not end within `max_new_tokens` (by default twice the claim's tokens + 32).
+    """
+
+    def __init__(
+        self,
+        model: "PreTrainedModel",
+        tokenizer: "PreTrainedTokenizerBase",
+        *,
+        prefix: str = "",
+        separator: str | None = None,
+        max_new_tokens: int | None = None,
+    ) -> None:
+        self.model = model.eval()  # type: ignore[no-untyped-call]
+        self.tokenizer = tokenizer
+        self.prefix = prefix
+        self.separator = separator
+        self.max_new_tokens = max_new_tokens
+
+    @classmethod
+    @one_at_a_time
+    def from_pretrained(
+        cls,
+        name_or_path: str,
+        *,
+        device: "str | torch.device | None" = None,
+        dtype: "str | torch.dtype | None" = None,
+        prefix: str = "",
+        separator: str | None = None,
+        max_new_tokens: int | None = None,
+        **hub: Any,
+    ) -> Self:
+        """Load by hub id or folder. `hub` goes to transformers (`revision`, ...).
+
+        Raises: ModelError where the model cannot be loaded.
+        """
+        from transformers import AutoModelForSeq2SeqLM
+
+        from groundrail.runtime.hub import load_pretrained
+
+        model, tokenizer = load_pretrained(AutoModelForSeq2SeqLM, name_or_path, device=device, dtype=dtype, hub=hub)
+        return cls(model, tokenizer, prefix=prefix, separator=separator, max_new_tokens=max_new_tokens)
+
+    def split(self, claim: str) -> list[SubSentence]:
+        """What the model writes, aligned with `claim`. Raises: ClaimTooLongError beyond the model's limit."""
+        if not claim.strip():
+            return []
+        written = self._written(claim)
+        if self.separator is None:
+            from groundrail.text.sentences import split
+
+            units = [sentence.text.strip() for sentence in split(written)]
+        else:
+            units = [unit.strip() for unit in written.split(self.separator)]
+        units = [unit for unit in units if _WORD.search(unit)]
+        return [_aligned(unit, claim) for unit in units] or [_whole(claim)]
+
+    def _written(self, claim: str) -> str:
+        import torch
+
+        from groundrail.entailment.pretrained import longest_input
+
+        inputs = self.tokenizer(self.prefix + claim, return_tensors="pt", truncation=False, verbose=False)
+        tokens, limit = inputs["input_ids"].shape[1], longest_input(self.model, self.tokenizer)
+        if limit is not None and tokens > limit:
+            raise ClaimTooLongError(
+                f"a claim of {tokens} tokens does not fit a splitter that reads {limit}; "
+                f"split it into sentences first: {claim[:80]!r}"
+            )
+        with torch.inference_mode():
+            (ids,) = self.model.generate(
+                **inputs.to(self.model.device),
+                do_sample=False,
+                max_new_tokens=self.max_new_tokens or 2 * tokens + 32,
+            ).tolist()
+        ends = self.model.generation_config.eos_token_id
+        ended = ids[-1] in (ends if isinstance(ends, list) else [ends, self.tokenizer.pad_token_id])
+        return str(self.tokenizer.decode(ids, skip_special_tokens=True)) if ended else ""
+
+
+def _whole(claim: str) -> SubSentence:
+    return SubSentence(claim.strip(), *Span.trimmed(claim))
+
+
+def _aligned(unit: str, claim: str) -> SubSentence:
+    """The unit with the slice of the claim between the first and the last word they share in order."""
+    ours, theirs = list(_WORD.finditer(claim)), _WORD.findall(unit.lower())
+    matcher = difflib.SequenceMatcher(None, [match[0].lower() for match in ours], theirs, autojunk=False)
+    blocks = [block for block in matcher.get_matching_blocks() if block.size]
+    if not blocks:
+        whole = _whole(claim)
+        return SubSentence(unit, whole.start, whole.end)
+    last = blocks[-1]
+    return SubSentence(unit, ours[blocks[0].a].start(), ours[last.a + last.size - 1].end())

@@ -1,0 +1,80 @@
+"""A sentence as tokens, and what is asked of them: whether the sentence asserts what follows.
+
+The rules that cut are in `groundrail.papers.units.clauses` and `.insertions`.
+"""
+
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from groundrail.text.english import words
+
+_TOKEN = re.compile(r"\w+(?:['’.,\-/]\w+)*|\S")
+_OPENING, _CLOSING = "([{“«", ")]}”»"
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A word or mark. `protected`: within quotation marks or brackets. `index` is -1 for an added word."""
+
+    text: str
+    start: int
+    end: int
+    index: int
+    protected: bool = False
+
+    @property
+    def word(self) -> str:
+        """In lower case with a plain apostrophe; empty for a protected one, which no rule may read."""
+        return "" if self.protected else self.text.lower().replace("’", "'")
+
+
+Tokens: TypeAlias = tuple[Token, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """Tokens in reading order, of which the first `carried` are repeated from another clause."""
+
+    tokens: Tokens
+    carried: int = 0
+
+    @property
+    def verb(self) -> int | None:
+        """Where the first verb with tense is, after at least one word of subject."""
+        return next((i for i, token in enumerate(self.tokens) if i and words.is_finite(token.word)), None)
+
+
+def tokens_of(claim: str) -> Iterator[Token]:
+    """The words and marks of a claim in order."""
+    depth, quoted = 0, False
+    for index, match in enumerate(_TOKEN.finditer(claim)):
+        text = match[0]
+        depth += text in _OPENING
+        quoted ^= text == '"'
+        yield Token(text, match.start(), match.end(), index, depth > 0 or quoted or text == '"')
+        depth = max(0, depth - (text in _CLOSING))
+
+
+def asserted(tokens: Sequence[Token]) -> bool:
+    """Whether what follows these tokens is asserted by the sentence: nobody's words, no supposition."""
+    said = [token.word for token in tokens]
+    if any(word in words.ATTRIBUTION or word in words.HYPOTHETICAL for word in said):
+        return False
+    denied = False
+    for before, word in itertools.pairwise(said):
+        denied = denied or before in words.NEGATIONS
+        if word == "that" and (denied or words.is_finite(before) or before in ("true", "clear", "certain")):
+            return False  # "Bob was told that ...", "There is no sign that ..."
+        if (before, word) == ("long", "as"):
+            return False  # "As long as he pays, ..."
+    return True
+
+
+def trimmed(tokens: Tokens) -> Tokens:
+    """The tokens without commas, semicolons and colons at their end."""
+    while tokens and tokens[-1].text in ",;:":
+        tokens = tokens[:-1]
+    return tokens

@@ -1,0 +1,105 @@
+"""Documents cut up for display: blocks that a browser can lay out one by one, and in them the cited places.
+
+Knows offsets only; why a place is cited is told by `groundrail.report.telling`.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from markupsafe import Markup
+
+from groundrail.errors import InputError
+from groundrail.report.hidden import marked_up
+from groundrail.types import Citation, Document
+
+BLOCK = 4_000
+"""Characters from which a block ends at its next line end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A cited piece of a document. `number` is its own in the page."""
+
+    number: int
+    citation: Citation
+    supports: bool = False
+    contradicts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Text between two boundaries, the places it belongs to, and those that begin with it."""
+
+    text: Markup
+    places: Sequence[Place] = ()
+    begins: Sequence[Place] = ()
+
+    @property
+    def kind(self) -> str:
+        """How it is marked: `for` where it supports a sentence, `against` where it contradicts one, else `near`."""
+        if any(place.supports for place in self.places):
+            return "for"
+        return "against" if any(place.contradicts for place in self.places) else "near"
+
+    @property
+    def numbers(self) -> str:
+        """The numbers of its places, with blanks between."""
+        return " ".join(str(place.number) for place in self.places)
+
+
+def check_places(places: Sequence[Place], documents: Sequence[Document]) -> None:
+    """Raises: InputError if a citation is not in the documents as it says."""
+    texts = {document.id: document.text for document in documents}
+    for citation in (place.citation for place in places):
+        if citation.document_id not in texts:
+            raise InputError(
+                f"the result cites {citation.document_id!r}, which is not among the sources {sorted(texts)}; "
+                "pass the source that was checked"
+            )
+        if texts[citation.document_id][citation.start : citation.end] != citation.text:
+            raise InputError(
+                f"characters {citation.start} to {citation.end} of {citation.document_id!r} are not what the result "
+                "cites there; pass the source that was checked"
+            )
+
+
+def blocks(document: Document, places: Sequence[Place]) -> Iterator[list[Piece]]:
+    """The document's text in order: blocks of whole lines, each in pieces cut wherever a place begins or ends.
+
+    Takes time in proportion to the text and the places.
+    """
+    ours = sorted(
+        (place for place in places if place.citation.document_id == document.id),
+        key=lambda place: (place.citation.start, place.citation.end),
+    )
+    waiting, open_places = iter(ours), list[Place]()
+    upcoming = next(waiting, None)
+    edges = {edge for place in ours for edge in (place.citation.start, place.citation.end)}
+    ordered = sorted(edges)
+    at = 0
+    for start, end in _lines(document.text):
+        while at < len(ordered) and ordered[at] <= start:
+            at += 1
+        first = at
+        while at < len(ordered) and ordered[at] < end:
+            at += 1
+        pieces = []
+        for left, right in pairwise([start, *ordered[first:at], end]):
+            begins = []
+            while upcoming is not None and upcoming.citation.start <= left:
+                begins.append(upcoming)
+                open_places.append(upcoming)
+                upcoming = next(waiting, None)
+            open_places = [place for place in open_places if place.citation.end > left]
+            pieces.append(Piece(marked_up(document.text[left:right]), tuple(open_places), tuple(begins)))
+        yield pieces
+
+
+def _lines(text: str) -> Iterator[tuple[int, int]]:
+    """Start and end of blocks of whole lines, at least `BLOCK` characters each but for the last."""
+    start = 0
+    while start < len(text):
+        end = text.find("\n", start + BLOCK) + 1 or len(text)
+        yield start, end
+        start = end

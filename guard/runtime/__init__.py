@@ -1,0 +1,1 @@
+"""Deadlines, locks, loading models from the hub, progress, memory."""

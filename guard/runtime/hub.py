@@ -1,0 +1,148 @@
+"""The one way in for Hugging Face models: a hub id or a folder, no code and no pickle run, one error.
+
+Judges, scorers and generators are all loaded here. Which head a model needs, and what its outputs mean, belongs
+to the classes that use it.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import torch
+from safetensors import SafetensorError
+from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME, WEIGHTS_INDEX_NAME, WEIGHTS_NAME
+from transformers.utils.hub import has_file
+
+from groundrail.errors import InputError, ModelError
+from groundrail.runtime.locks import one_at_a_time
+
+_NO_CODE = {"trust_remote_code": False}
+"""Said to transformers wherever something is loaded: where it is not, it asks on standard input whether to run a
+repository's code."""
+
+_WHERE = ("revision", "cache_dir", "local_files_only", "token")
+"""What `hub` may say about where files are found, beside the name."""
+
+
+@one_at_a_time
+def load_pretrained(
+    auto_class: Any,
+    name_or_path: str,
+    *,
+    device: str | torch.device | None,
+    dtype: str | torch.dtype | None,
+    hub: Mapping[str, Any],
+    tokenizer: PreTrainedTokenizerBase | None = None,
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Load a model by `auto_class`, with its tokenizer unless there is one, onto `device`.
+
+    `device` None takes the accelerator if there is one, or leaves the model where `device_map` puts it. `dtype`
+    None takes float32, "auto" the checkpoint's own. A hub id may name its revision, `owner/name@commit`. `hub` goes
+    to transformers (`revision`, `cache_dir`, `local_files_only`, `token`, ...).
+
+    Raises: InputError for `trust_remote_code` or `use_safetensors=False`; ModelError where files cannot be found or
+    read, weights are pickled, or the checkpoint has none for the head.
+    """
+    _refuse_foreign_code(hub)
+    name_or_path, hub = _pinned(name_or_path, hub)
+    reading = {name: value for name, value in hub.items() if name != "use_safetensors"} | _NO_CODE
+    with _as_model_error(name_or_path):
+        # the configuration first: older versions of transformers ask for it again, without the token
+        config = AutoConfig.from_pretrained(name_or_path, subfolder=hub.get("subfolder", ""), **_where(hub), **_NO_CODE)
+        _refuse_foreign_kernel(hub.get("attn_implementation") or config._attn_implementation)
+        if tokenizer is None:
+            tokenizer = AutoTokenizer.from_pretrained(name_or_path, config=config, **reading)
+    with _as_model_error(name_or_path, hub):
+        model, report = auto_class.from_pretrained(
+            name_or_path,
+            dtype=torch.float32 if dtype is None else dtype,
+            output_loading_info=True,
+            use_safetensors=True,
+            **reading,
+        )
+    if report["missing_keys"]:
+        missing = ", ".join(sorted(report["missing_keys"])[:4])
+        raise ModelError(f"{name_or_path!r} was not trained for this: it has no weights for {missing}")
+    if device is None and getattr(model, "hf_device_map", None):
+        return model, tokenizer
+    return model.to(device or _default_device()), tokenizer
+
+
+@one_at_a_time
+def load_config(name_or_path: str, hub: Mapping[str, Any]) -> PreTrainedConfig:
+    """What a model's files say of it, without its weights; of `hub` only where to look is used.
+
+    Raises: as `load_pretrained`.
+    """
+    _refuse_foreign_code(hub)
+    name_or_path, hub = _pinned(name_or_path, hub)
+    with _as_model_error(name_or_path):
+        config: PreTrainedConfig = AutoConfig.from_pretrained(name_or_path, **_where(hub), **_NO_CODE)
+        return config
+
+
+def _pinned(name_or_path: str, hub: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """The name without the revision after its `@`, which goes to `hub`; a folder may have any name.
+
+    Raises: InputError for two revisions.
+    """
+    name, at, revision = name_or_path.rpartition("@")
+    if not at or Path(name_or_path).exists():
+        return name_or_path, hub
+    if hub.get("revision") not in (None, revision):
+        raise InputError(f"{name_or_path!r} and revision={hub['revision']!r} name two revisions: pass one of them")
+    return name, {**hub, "revision": revision}
+
+
+def _refuse_foreign_code(hub: Mapping[str, Any]) -> None:
+    if hub.get("trust_remote_code"):
+        raise InputError("groundrail runs no code from the hub: build the model yourself and pass it in")
+    if hub.get("use_safetensors", True) is False:
+        raise InputError("groundrail reads no pickled weights, which can run code: leave use_safetensors out")
+
+
+def _refuse_foreign_kernel(attention: object) -> None:
+    if "/" in str(attention):
+        raise ValueError(f"its attention is code of another repository, {attention}: say attn_implementation='sdpa'")
+
+
+@contextmanager
+def _as_model_error(name_or_path: str, weights: Mapping[str, Any] | None = None) -> Iterator[None]:
+    """Turn what loading raises into a ModelError that says what to do; `weights` is `hub` where those are read."""
+    try:
+        yield
+    except (OSError, ValueError, LookupError, ImportError, RuntimeError, SafetensorError) as error:
+        if weights is not None and _only_pickled(name_or_path, weights):
+            raise ModelError(
+                f"{name_or_path!r} has pickled weights, which can run code when they are read, and none as "
+                f"safetensors: convert it where you trust it, with from_pretrained(...).save_pretrained(folder), "
+                f"and pass that folder"
+            ) from error
+        raise ModelError(
+            f"cannot load {name_or_path!r}: {' '.join(str(error).split()).rstrip('.')}. Pass a folder with the model "
+            f"and its tokenizer, or a hub id that can be reached from here"
+        ) from error
+
+
+def _only_pickled(name_or_path: str, hub: Mapping[str, Any]) -> bool:
+    """Whether there are weights, and none as safetensors; False where nothing is found at all."""
+
+    def has(*names: str) -> bool:
+        folder = PurePosixPath(hub.get("subfolder") or "")
+        return any(has_file(name_or_path, str(folder / name), **_where(hub)) for name in names)
+
+    try:
+        return has(WEIGHTS_NAME, WEIGHTS_INDEX_NAME) and not has(SAFE_WEIGHTS_NAME, SAFE_WEIGHTS_INDEX_NAME)
+    except (OSError, ValueError):
+        return False
+
+
+def _where(hub: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: hub[name] for name in _WHERE if name in hub}
+
+
+def _default_device() -> torch.device:
+    accelerator = torch.accelerator.current_accelerator() if torch.accelerator.is_available() else None
+    return accelerator or torch.device("cpu")

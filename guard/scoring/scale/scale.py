@@ -1,0 +1,301 @@
+"""SCALE (Lattimer et al., EMNLP 2023): the best chunk of the source decides, a search tree finds the sentence.
+
+Chunks are cut in `groundrail.scoring.scale.chunks`, the tree is `groundrail.scoring.scale.tree`; whether a score is good
+enough belongs to the policy.
+"""
+
+import math
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from groundrail.entailment import load
+from groundrail.entailment.base import EntailmentModel
+from groundrail.entailment.remembered import Remembered
+from groundrail.errors import InputError
+from groundrail.runtime.deadlines import awithin
+from groundrail.runtime.progress import begin
+from groundrail.scoring.base import Reader, Score, Scorer
+from groundrail.scoring.passages import Passage, fitted, room
+from groundrail.scoring.scale.best_first import Chunks, carried_alone, winners
+from groundrail.scoring.scale.chunks import Windows
+from groundrail.scoring.scale.tree import Node, Search, descend, widened
+from groundrail.text.sentences import splits
+from groundrail.types import Citation, Document, Source, Span, as_documents
+
+_WIDEST = 4
+"""Sentences cited together at most, where no single one carries a claim."""
+
+_STEP = 32
+"""Chunks beside long claims get sizes in steps, so that claims of similar length share them."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Winner:
+    """The chunk that speaks most for a claim: `read.document.text[start:end]`."""
+
+    claim: str
+    size: int
+    read: "_Read"
+    start: int
+    end: int
+    score: float
+    exact: bool
+    note: str | None
+
+
+class ScaleScorer(Scorer):
+    """Score of a claim = the highest P(entailment) from any chunk of any document (section 3.1).
+
+    `search` is where the tree begins: "document" halves the whole document of the best chunk, as in section 3.2, a
+    part longer than a chunk being scored by the best of its runs of sentences that fit one; "chunk" begins with the
+    sentences of the best chunk, which reads less. None leaves the search out, and the citation with it.
+
+    `chunk_tokens` is the premise's length, None for the model's own choice (its `chunk_tokens`, else 512), and
+    less where the model has no room for it beside the claim;
+    `overlap` the share of a chunk that the next one repeats; `branches` the children of a node in the search
+    tree. The tree ends at one sentence, which is cited unless it scores lower than the chunk by more than
+    `slack`: then the smallest node above it that does not, of at most four sentences, is cited, because the
+    claim takes several sentences to support. `slack=None` always cites one sentence, as in the paper.
+
+    Its readers' `score` reads every chunk for every claim. `decide` reads the chunks most like the claim first and
+    stops at the first that reaches the threshold, which leaves the decision as it is (a NaN in a chunk that was
+    never read aside); of a supported claim the sentences most like it are tried first, and the tree is searched
+    where none of them carries it. `max_chunks` reads no more than that many chunks for a claim, the ones most like
+    it, and says so in `Score.note`. What was asked before, of this source, is not asked again.
+
+    `entailment` is a model, a hub id or folder, or None for the built-in judge.
+
+    Raises: InputError for a number out of range; what `groundrail.entailment.load` raises.
+    """
+
+    takes_context = True
+
+    def __init__(
+        self,
+        entailment: EntailmentModel | str | None = None,
+        *,
+        chunk_tokens: int | None = None,
+        overlap: float = 0.25,
+        search: Literal["chunk", "document"] | None = "chunk",
+        branches: int = 2,
+        slack: float | None = 0.25,
+        max_chunks: int | None = None,
+    ) -> None:
+        self.entailment = load(entailment)
+        if chunk_tokens is None:
+            chunk_tokens = self.entailment.chunk_tokens or 512
+        if chunk_tokens < 1:
+            raise InputError(f"chunk_tokens is {chunk_tokens}; a chunk holds at least one token")
+        if not 0 <= overlap < 1:
+            raise InputError(f"overlap is {overlap}; it is a share of a chunk, from 0 to below 1")
+        if search not in ("chunk", "document", None):
+            raise InputError(f"a search begins with the best 'chunk' or the whole 'document', not {search!r}")
+        if branches < 2:
+            raise InputError(f"branches is {branches}; a tree needs at least 2")
+        if slack is not None and not slack >= 0:
+            raise InputError(f"slack is {slack}; pass 0 or more, or None to cite one sentence always")
+        if max_chunks is not None and max_chunks < 1:
+            raise InputError(f"max_chunks is {max_chunks}; at least one is read, and None reads all")
+        self.chunk_tokens = chunk_tokens
+        self.overlap = overlap
+        self.search = search
+        self.branches = branches
+        self.slack = slack
+        self.max_chunks = max_chunks
+        self.threshold = self.entailment.threshold
+        self.english_only = self.entailment.english_only
+
+    @property
+    def identity(self) -> str:
+        """What it reads, and its model."""
+        most = "" if self.max_chunks is None else f"the nearest {self.max_chunks} "
+        return f"SCALE on {most}chunks of {self.chunk_tokens} tokens, judged by {self.entailment.identity}"
+
+    def unread(self, claim: str) -> Sequence[str]:
+        """Its model's."""
+        return self.entailment.unread(claim)
+
+    def read(self, source: Source) -> Reader:
+        """Tokenize every document once, to be cut into chunks beside the claims. Raises: InputError for a blank source."""
+        return _ScaleReader(self, source)
+
+    def judged(self, claims: Sequence[str], source: "_Chunked", threshold: float | None) -> list[Score]:
+        """One score a claim, with the citation the search tree finds in the winning chunk; for its readers.
+
+        The citation is the best there is, whether the claim is supported or not. NaN from the model for any
+        chunk makes the claim's value NaN, without a citation; other claims keep theirs.
+
+        Raises: InputError for a blank claim, ClaimTooLongError for a claim that leaves no room.
+        """
+        found = self._winners(claims, source, threshold)
+        citations = self._citations([one for one in found if not math.isnan(one.score)], source.model, threshold)
+        return [
+            Score(one.score, () if math.isnan(one.score) else next(citations), exact=one.exact, note=one.note)
+            for one in found
+        ]
+
+    def best_chunks(self, claims: Sequence[str], source: Source) -> list[Citation]:
+        """The chunk that won for each claim, before any search for a sentence. Raises as `score`."""
+        return [
+            Citation(
+                document_id=winner.read.document.id,
+                start=winner.start,
+                end=winner.end,
+                text=winner.read.document.text[winner.start : winner.end],
+                score=winner.score,
+            )
+            for winner in self._winners(claims, _Chunked(source, self), None)
+        ]
+
+    def _winners(self, claims: Sequence[str], source: "_Chunked", threshold: float | None) -> list[_Winner]:
+        if isinstance(claims, str):
+            raise InputError("claims is one text; pass a list of claims")
+        sizes = [self._size(claim) for claim in claims]
+        cut = [source.chunks(size) for size in sizes]
+        best = winners(source.model, claims, [chunks for _, chunks in cut], threshold, self.max_chunks)
+        return [
+            _Winner(
+                claim,
+                size,
+                *places[winner.chunk],
+                winner.score,
+                winner.read == winner.chunks,
+                f"only the {winner.read} of {winner.chunks} chunks nearest to it were read" if winner.limited else None,
+            )
+            for claim, size, (places, _), winner in zip(claims, sizes, cut, best, strict=True)
+        ]
+
+    def _size(self, claim: str) -> int:
+        """Tokens of a chunk beside this claim."""
+        if not claim.strip():
+            raise InputError("a claim is blank; leave out sentences that claim nothing")
+        free = room(claim, self.entailment)
+        if free >= self.chunk_tokens:
+            return self.chunk_tokens
+        return free - free % _STEP if free > 4 * _STEP else free
+
+    def _citations(
+        self, winners: Sequence[_Winner], model: EntailmentModel, threshold: float | None
+    ) -> Iterator[tuple[Citation, ...]]:
+        """What to cite for each winner, in order; nothing where the model gave no number."""
+        if self.search is None:
+            yield from (() for _ in winners)
+            return
+        searches = [Search(winner.claim, self._around(winner), winner.size) for winner in winners]
+        paths: dict[int, list[Node]] = {}
+        if threshold is not None and self.slack is not None:
+            supported = [index for index, winner in enumerate(winners) if winner.score >= threshold]
+            lowest = [winners[index].score - self.slack for index in supported]
+            alone = carried_alone(model, [searches[index] for index in supported], lowest)
+            paths = {index: [node] for index, node in zip(supported, alone, strict=True) if node is not None}
+        left = [index for index in range(len(winners)) if index not in paths]
+        below = [searches[index] for index in left]
+        found = descend(model, below, self.branches)
+        if self.slack is not None:
+            lowest = [winners[index].score - self.slack for index in left]
+            found = widened(model, below, found, lowest, _WIDEST)
+        paths |= zip(left, found, strict=True)
+        for index in range(len(winners)):
+            path = paths[index]
+            yield (path[-1].passage.cite(path[-1].score),) if path else ()
+
+    def _around(self, winner: _Winner) -> tuple[Passage, ...]:
+        """The sentences to search in, those that the winning chunk has a part of or all; one that does not fit is cut."""
+        start, end = winner.start, winner.end
+        if self.search == "document":
+            start, end = 0, len(winner.read.document.text)
+        passages: list[Passage] = []
+        for passage in winner.read.sentences(start, end):
+            if passage.tokens > winner.size:
+                clipped = winner.read.passage(max(passage.start, start), min(passage.end, end))
+                passages += fitted([clipped], winner.size, self.entailment)
+            else:
+                passages.append(passage)
+        return tuple(passage for passage in passages if passage.start < passage.end)
+
+
+class _ScaleReader(Reader):
+    """A source as chunks, with what its claims were scored before."""
+
+    def __init__(self, scorer: ScaleScorer, source: Source) -> None:
+        self._scorer, self._source = scorer, _Chunked(source, scorer)
+
+    def score(self, claims: Sequence[str]) -> list[Score]:
+        """The maximum over all chunks."""
+        return self._scorer.judged(claims, self._source, None)
+
+    def decide(self, claims: Sequence[str], threshold: float) -> list[Score]:
+        """The maximum over all chunks where it is below `threshold`, else a lower bound that is not."""
+        return self._scorer.judged(claims, self._source, threshold)
+
+    async def adecide(self, claims: Sequence[str], threshold: float) -> list[Score]:
+        """`decide` in a thread."""
+        return await awithin(None, self.decide, claims, threshold)
+
+
+class _Chunked:
+    """The documents of a source, their chunks of each size, and the model with what it was asked before."""
+
+    def __init__(self, source: Source, scorer: ScaleScorer) -> None:
+        documents = [document for document in as_documents(source) if document.text.strip()]
+        if not documents:
+            raise InputError("the source is blank, so there is nothing to score claims against")
+        self.model = Remembered(scorer.entailment)
+        self._characters = sum(len(document.text) for document in documents)
+        begin("reading the source", self._characters)
+        self._documents = [_Read(document, scorer.entailment) for document in documents]
+        self._overlap = scorer.overlap
+        self._cut: dict[int, tuple[list[tuple[_Read, int, int]], Chunks]] = {}
+
+    def chunks(self, size: int) -> "tuple[list[tuple[_Read, int, int]], Chunks]":
+        """Where the chunks of a size are, and what cuts them out."""
+        if size not in self._cut:
+            begin("cutting it into chunks", self._characters)
+            places = [(read, *span) for read in self._documents for span in read.windows.cut(size, self._overlap)]
+            self._cut[size] = places, Chunks(len(places), lambda number: _text(*places[number]))
+        return self._cut[size]
+
+
+class _Read:
+    """A document as its reader keeps it: tokenized once, cut into chunks and sentences when first asked.
+
+    A sentence's own tokens are counted where it is searched.
+    """
+
+    def __init__(self, document: Document, entailment: EntailmentModel) -> None:
+        self.document, self._entailment = document, entailment
+        self.windows = Windows(document.text, entailment.offsets)
+        self._spans: tuple[array[int], array[int]] | None = None
+        self._passages: dict[int, Passage] = {}
+
+    def sentences(self, start: int, end: int) -> list[Passage]:
+        """The sentences that have a part of `text[start:end]`."""
+        if self._spans is None:
+            self._spans = self._split()
+        starts, ends = self._spans
+        found = range(bisect_right(ends, start), bisect_left(starts, end))
+        for number in found:
+            if number not in self._passages:
+                self._passages[number] = self.passage(starts[number], ends[number])
+        return [self._passages[number] for number in found]
+
+    def _split(self) -> "tuple[array[int], array[int]]":
+        """Where the sentences begin and where they end, white space aside."""
+        starts, ends = array("q"), array("q")
+        for part in splits(self.document.text):
+            start, end = Span.trimmed(self.document.text, part.start, part.end)
+            if start < end:
+                starts.append(start)
+                ends.append(end)
+        return starts, ends
+
+    def passage(self, start: int, end: int) -> Passage:
+        """A slice without white space at its ends."""
+        return Passage.trimmed(self.document, start, end, self._entailment)
+
+
+def _text(read: _Read, start: int, end: int) -> str:
+    return read.document.text[start:end]

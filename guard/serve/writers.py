@@ -1,0 +1,266 @@
+"""One answer asked of whoever writes: an upstream server, or a generator in this process.
+
+An answer is what a guard reads from, and what is known of it beside its text: the finish reason, tool calls,
+counts of tokens, why it failed. Checking and releasing it is `groundrail.serve.guarded`'s.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from groundrail.errors import GenerationError, InputError
+from groundrail.generators import Generator
+from groundrail.generators.asked import AskedSession, request_to_continue
+from groundrail.openai.generator import _WholeCharacters
+from groundrail.serve.error_forms import ProtocolError
+from groundrail.serve.requests import ChatRequest, Message
+from groundrail.serve.settings import Settings
+from groundrail.serve.sources import Found, as_message, text_of, without_marks
+from groundrail.serve.upstream import Reply, Upstream
+from groundrail.types import Document
+
+_CUT_OFF = ("length", "content_filter")
+_CALLS = ("tool_calls", "function_call")
+
+
+class Answer(Protocol):
+    """One answer. `calls` are the deltas, verbatim, with which the model calls tools."""
+
+    generator: Generator
+    prompt: str
+    model: str
+    finish_reason: str | None
+    calls: list[dict[str, Any]]
+    usage: dict[str, Any]
+    failure: ProtocolError | None
+
+    async def open(self) -> None:
+        """Ask. Raises: ProtocolError if whoever writes refuses, so that nothing needs to be sent before."""
+        ...
+
+    async def aclose(self) -> None:
+        """Let go of it, finished or not."""
+        ...
+
+
+class Writer(Protocol):
+    """Whoever writes answers."""
+
+    def answer(self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]) -> Answer:
+        """An answer to a request, not begun yet."""
+        ...
+
+    async def models(self, headers: Mapping[str, str]) -> Any:
+        """The models that can be asked for, as the protocol lists them."""
+        ...
+
+    async def aclose(self) -> None:
+        """Close what is open; no answer is asked for after that."""
+        ...
+
+
+def question_in(messages: Sequence[Message], markers: tuple[str, str]) -> str:
+    """What the last user message asks, without the sources in it; empty where there is none."""
+    message = next((message for message in reversed(messages) if message.role == "user"), None)
+    if message is None:
+        return ""
+    if isinstance(message.content, list):
+        asking = [part for part in message.content if not part.get("source")]
+        message = message.model_copy(update={"content": asking})
+    before, opened, rest = text_of(message).partition(markers[0])
+    return f"{before} {rest.rpartition(markers[1])[2]}" if opened else before
+
+
+class UpstreamWriter:
+    """Answers of an OpenAI-compatible server."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings, self.upstream = settings, Upstream(settings)
+
+    def answer(
+        self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]
+    ) -> "UpstreamAnswer":
+        """The request as it goes to the upstream, with documents where the settings want them."""
+        fields = {key: value for key, value in body.items() if key not in ("n", "documents", "logprobs")}
+        messages = without_marks(list(body["messages"]))
+        if asked.documents is not None and self.settings.documents == "forward":
+            fields["documents"] = body["documents"]
+        elif found.place == "documents" and found.documents and self.settings.documents == "insert":
+            messages.insert(0, as_message(found.documents))
+        usage = not asked.stream or (asked.stream_options is not None and asked.stream_options.include_usage)
+        if usage:
+            fields["stream_options"] = {**(body.get("stream_options") or {}), "include_usage": True}
+        fields["messages"], prompt = messages, question_in(asked.messages, self.settings.markers)
+        return UpstreamAnswer(self.upstream, fields, prompt, headers, self.settings.max_answer)
+
+    async def models(self, headers: Mapping[str, str]) -> Any:
+        """The upstream's own list."""
+        return await self.upstream.models(headers)
+
+    async def aclose(self) -> None:
+        """Close the connections to the upstream."""
+        await self.upstream.aclose()
+
+
+class UpstreamAnswer:
+    """An answer, and the generator that a guard reads it from: after a refusal the upstream is asked to go on."""
+
+    def __init__(
+        self, upstream: Upstream, body: Mapping[str, Any], prompt: str, headers: Mapping[str, str], longest: int
+    ) -> None:
+        self.generator: Generator = self
+        self.prompt = prompt
+        self.model = str(body["model"])
+        self.finish_reason: str | None = None
+        self.calls: list[dict[str, Any]] = []
+        self.usage: dict[str, Any] = {}
+        self.failure: ProtocolError | None = None
+        self._upstream, self._body, self._headers = upstream, body, headers
+        self._longest, self._written = longest, 0
+        self._opened: Reply | None = None
+        self._reply: Reply | None = None
+
+    async def open(self) -> None:
+        """Ask the upstream. Raises: ProtocolError where it refuses or cannot be reached."""
+        self._reply = self._opened = await self._upstream.ask(self._body, self._headers)
+
+    def start(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+        """Raises: InputError; there is only `astart`."""
+        raise InputError("an upstream's answer is read by an event loop: use astream")
+
+    async def astart(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+        """A session that reads the opened answer first, and asks again after a refusal."""
+
+        async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
+            whole = _WholeCharacters()
+            try:
+                async for event in self._events(accepted, refused):
+                    if text := whole.feed(self._read(event, session)):
+                        yield text
+            except ProtocolError as failure:
+                self.failure = failure
+                raise GenerationError(failure.message) from failure
+
+        session = AskedSession(write)
+        return session
+
+    async def aclose(self) -> None:
+        """Leave the upstream's answer, finished or not."""
+        reply, self._reply = self._reply, None
+        if reply is not None:
+            await reply.aclose()
+
+    async def _events(self, accepted: str, refused: Sequence[str]) -> AsyncIterator[dict[str, Any]]:
+        if self._opened is None:
+            await self.aclose()
+            self._reply = await self._asked_again(accepted, refused)
+        reply, self._opened = self._opened or self._reply, None
+        self.finish_reason, self.calls = None, []
+        if reply is not None:
+            async for event in reply.events():
+                yield event
+            self.finish_reason = self.finish_reason or "stop"  # it ended, and some servers do not say how
+            await self.aclose()
+
+    async def _asked_again(self, accepted: str, refused: Sequence[str]) -> Reply:
+        """Raises: ProtocolError without the upstream's own words, which may repeat what was refused."""
+        try:
+            return await self._upstream.ask(_continued(self._body, accepted, refused), self._headers)
+        except ProtocolError as error:
+            failed = error
+        raise ProtocolError(
+            failed.status,
+            f"the upstream failed when it was asked to go on ({failed.code})",
+            code=failed.code,
+            retry=failed.retry,
+            retry_after=failed.retry_after,
+        )
+
+    def _read(self, event: Mapping[str, Any], session: AskedSession) -> str:
+        """The event's text; what else it says is noted."""
+        self.model = event.get("model") or self.model
+        _add(self.usage, event.get("usage"))
+        text = ""
+        for choice in (event.get("choices") or ())[:1]:
+            delta = choice.get("delta") or {}
+            text += (delta.get("content") or "") + (delta.get("refusal") or "")
+            if calls := {name: delta[name] for name in _CALLS if delta.get(name)}:
+                self.calls.append(calls)
+            if reason := choice.get("finish_reason"):
+                self.finish_reason = reason
+                if reason in _CUT_OFF:
+                    session.cut_off = f"the upstream cut the answer off ({reason})"
+        self._written += len(text)
+        if self._written > self._longest:
+            raise ProtocolError(
+                502, f"the answer is over {self._longest} characters", code="answer_too_long", retry=False
+            )
+        return text
+
+
+def _continued(body: Mapping[str, Any], accepted: str, refused: Sequence[str]) -> dict[str, Any]:
+    """The request with what stands so far as the assistant's turn, and a turn that asks to go on."""
+    messages = list(body["messages"])
+    if accepted.strip():
+        messages.append({"role": "assistant", "content": accepted.rstrip()})
+    messages.append({"role": "user", "content": request_to_continue(accepted.strip(), refused)})
+    return {**body, "messages": messages}
+
+
+def _add(counts: dict[str, Any], more: object) -> None:
+    """Add token counts, details included, to those of the calls before."""
+    for name, count in more.items() if isinstance(more, dict) else ():
+        known = counts.setdefault(name, {} if isinstance(count, dict) else 0)
+        if isinstance(known, dict):
+            _add(known, count)
+        elif isinstance(count, int):
+            counts[name] = known + count
+
+
+class LocalWriter:
+    """Answers of a generator in this process, one at a time: the last user message is its prompt."""
+
+    def __init__(self, generator: Generator, model: str) -> None:
+        self.generator, self.model = generator, model
+        self._free = asyncio.Lock()
+
+    def answer(
+        self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]
+    ) -> "LocalAnswer":
+        """An answer to the last user message."""
+        prompt = next((text_of(message) for message in reversed(asked.messages) if message.role == "user"), "")
+        return LocalAnswer(self.generator, prompt, self.model, self._free)
+
+    async def models(self, headers: Mapping[str, str]) -> Any:
+        """The one model that writes here."""
+        return {
+            "object": "list",
+            "data": [{"id": self.model, "object": "model", "created": 0, "owned_by": "groundrail"}],
+        }
+
+    async def aclose(self) -> None:
+        """Nothing to close."""
+
+
+class LocalAnswer:
+    """An answer of a generator in this process; it waits for the one before it to end."""
+
+    finish_reason: str | None = "stop"
+    failure: ProtocolError | None = None
+
+    def __init__(self, generator: Generator, prompt: str, model: str, free: asyncio.Lock) -> None:
+        self.generator, self.prompt, self.model = generator, prompt, model
+        self.calls: list[dict[str, Any]] = []
+        self.usage: dict[str, Any] = {}
+        self._free, self._holds = free, False
+
+    async def open(self) -> None:
+        """Wait until no other answer is being written."""
+        await self._free.acquire()
+        self._holds = True
+
+    async def aclose(self) -> None:
+        """Let the next answer begin."""
+        if self._holds:
+            self._holds = False
+            self._free.release()

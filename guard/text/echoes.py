@@ -1,0 +1,194 @@
+"""What a model wrote into tool calls is no evidence: it is taken out of what tools give back.
+
+Whether a tool found a value or only keeps it cannot be told from the value. So a result is judged by what it says
+beside the calls: if that is nothing, it is no source. If it says more, what it repeats of four words and more is taken
+out where it stands for itself, as a note does; what is shorter, or part of a longer sentence, stays, as the "Paris" of
+a weather report and the words of a search do. Finding calls and results belongs to the server and the integrations.
+"""
+
+import json
+import re
+import threading
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from groundrail.text.facts.quantities import UNITS
+from groundrail.text.sentences import split
+
+_NOTE = 4
+"""Words from which a repeated value is taken out of a result that says more: names and keys of lookups are shorter."""
+
+_SAYING_NOTHING = frozenset(
+    "ok okay true done success successful successfully status message saved stored noted kept recorded added created "
+    "updated changed set written logged remembered "
+    "a an the and as at by for in of on s that this to under with i it my our we you your "
+    "am are be been had has have is now was were".split()
+) | {word for unit in UNITS for word in (unit, f"{unit}s")}
+"""Words that a tool puts around what it keeps: that it was kept, and units, which say nothing without a figure."""
+
+_ESCAPE = re.compile(r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|[bfnrt])")
+_PADDING = "\0"
+_MARKS = rf"[{_PADDING}\u0300-\u036f]"
+_WORD = re.compile(rf"[^\W_](?:{_MARKS}*[^\W_]|(?<=\d),(?=\d\d\d))*{_MARKS}*")
+_CUT = re.compile(rf"\s*+(?:…|\.\.\.|[\"'”’»)\]}}]|{_PADDING}|[.!?]?\s*+\Z)")
+"""What follows a text that was cut short: an ellipsis, or the end of where it stands."""
+_IN_A_SENTENCE = f" -'’/*_{_PADDING}"
+"""What stands between words of one sentence; other punctuation begins or ends what stands for itself."""
+
+
+class _Word(NamedTuple):
+    text: str
+    start: int
+    end: int
+
+
+class Echoes:
+    """What a model has written into the tool calls of a conversation so far, told in the order in which it happens.
+
+    What a tool had said before the model wrote it stays evidence. May be shared by threads.
+    """
+
+    def __init__(self) -> None:
+        self._written: dict[str, Any] = {}  # the words of values, as a tree; "" is the end of one
+        self._labels: set[str] = set()
+        self._said: dict[str, str] = {}  # evidence, with its words once they are asked for
+        self._lock = threading.Lock()
+
+    def call(self, arguments: Any) -> None:
+        """A tool is called: `arguments` are text, which may be JSON, or what JSON holds."""
+        with self._lock:
+            for text, is_label in _texts(arguments):
+                if is_label:
+                    self._labels.update(word.text for word in _words(_unescaped(text)))
+                else:
+                    for sentence in split(text):
+                        self._write([word.text for word in _words(_unescaped(sentence.text))])
+
+    def evidence(self, result: str) -> str:
+        """What a tool's result says beside the calls before it; empty if that is nothing."""
+        with self._lock:
+            evidence = self._rest(result) if self._written else result
+            self._said.setdefault(evidence, "")
+            return evidence
+
+    def _write(self, words: Sequence[str]) -> None:
+        if not words or (len(words) >= _NOTE and self._was_said(words)):
+            return
+        node = self._written
+        for word in words:
+            node = node.setdefault(word, {})
+        node[""] = {}
+
+    def _was_said(self, words: Sequence[str]) -> bool:
+        for text, known in self._said.items():
+            self._said[text] = known or f" {' '.join(word.text for word in _words(_unescaped(text)))} "
+        return any(f" {' '.join(words)} " in said for said in self._said.values())
+
+    def _rest(self, result: str) -> str:
+        plain = _unescaped(result)
+        words = list(_words(plain))
+        echoes = list(self._repeated(plain, words))
+        if not echoes:
+            return result
+        repeated = {place for echo in echoes for place in echo}
+        own = {word.text for place, word in enumerate(words) if place not in repeated}
+        if own <= self._labels | _SAYING_NOTHING:
+            return ""
+        pieces, end = [], 0
+        for echo in _joined([echo for echo in echoes if len(echo) >= _NOTE]):
+            if _stands_for_itself(plain, words, echo):
+                pieces.append(result[end : words[echo.start].start])
+                end = words[echo.stop - 1].end
+        return " … ".join([*pieces, result[end:]])
+
+    def _repeated(self, plain: str, words: Sequence[_Word]) -> Iterator[range]:
+        """The words that repeat a value, whole or cut short, by their places."""
+        first = 0
+        while first < len(words):
+            end = self._end_of_echo(plain, words, first)
+            if end > first:
+                yield range(first, end)
+            first = max(end, first + 1)
+
+    def _end_of_echo(self, plain: str, words: Sequence[_Word], first: int) -> int:
+        node, place, end = self._written, first, first
+        while place < len(words) and words[place].text in node:
+            node = node[words[place].text]
+            place += 1
+            end = place if "" in node else end
+        if place == end:
+            return end
+        if _CUT.match(plain, words[place - 1].end):
+            return place
+        if place < len(words) and _CUT.match(plain, words[place].end):  # within a word
+            return place + 1 if any(word.startswith(words[place].text) for word in node) else end
+        return end
+
+
+def _texts(arguments: Any) -> Iterator[tuple[str, bool]]:
+    """The texts in arguments, and whether each is a label."""
+    left = [arguments]
+    while left:
+        match left.pop():
+            case str() as text:
+                held = _held(text)
+                if held is None:
+                    yield text, False
+                else:
+                    left.append(held)
+            case Mapping() as fields:
+                yield from ((str(label), True) for label in fields)
+                left.extend(fields.values())
+            case list() | tuple() as items:
+                left.extend(items)
+            case bool():
+                pass
+            case int() | float() as number:
+                yield str(number).removesuffix(".0"), False
+
+
+def _held(text: str) -> Any:
+    """What JSON of an object or a list holds; None for other text."""
+    try:
+        return json.loads(text) if text.lstrip()[:1] in ("{", "[") else None
+    except (ValueError, RecursionError):
+        return None
+
+
+def _unescaped(text: str) -> str:
+    """The text with the escapes of JSON read, in as many characters."""
+    return _ESCAPE.sub(
+        lambda found: (chr(int(found[1], 16)) if found[1] else "\n").ljust(len(found[0]), _PADDING), text
+    )
+
+
+def _words(text: str) -> Iterator[_Word]:
+    """Words in one spelling: `1,450` is 1450, letters are lower."""
+    for found in _WORD.finditer(text):
+        word = found[0].replace(_PADDING, "").replace(",", "")
+        yield _Word(unicodedata.normalize("NFKC", word).casefold(), *found.span())
+
+
+def _joined(echoes: Sequence[range]) -> Sequence[range]:
+    """Echoes that follow each other as one."""
+    joined: list[range] = []
+    for echo in echoes:
+        if joined and joined[-1].stop == echo.start:
+            joined[-1] = range(joined[-1].start, echo.stop)
+        else:
+            joined.append(echo)
+    return joined
+
+
+def _stands_for_itself(plain: str, words: Sequence[_Word], echo: range) -> bool:
+    """Whether it is no part of a longer sentence, nor the label of what follows."""
+    if echo.start:
+        word = words[echo.start - 1]
+        gap = plain[word.end : words[echo.start].start]
+        if not (gap.strip(_IN_A_SENTENCE) or word.text.isdigit() or word.text == "that"):
+            return False
+    if echo.stop == len(words):
+        return True
+    gap = plain[words[echo.stop - 1].end : words[echo.stop].start].lstrip(_IN_A_SENTENCE)
+    return gap != "" and not gap.lstrip('"').startswith(":")

@@ -1,0 +1,1 @@
+"""Figures, dates, units and names in a text, in any spelling."""

@@ -1,0 +1,45 @@
+"""What a premise says in the place of a claim's figure: its other figures of the same kind.
+
+Reads no meaning: whether a rival fits the claim better than its own figure is a model's to say.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from groundrail.text.facts.mentions import Meaning, Mention, mentions
+
+
+def rivals(mine: Mention, claim: str, premise: str) -> Iterator[Mention]:
+    """The premise's figures of the kind of `mine`, one of the claim's, that the claim has nowhere, in order."""
+    own = {mention.meaning for mention in mentions(claim)}
+    for other in mentions(premise):
+        if other.meaning not in own and _sort(other) == _sort(mine) and not opens(other, premise):
+            yield other
+
+
+def exchanged(claim: str, premise: str) -> list[str]:
+    """The claim with one of its figures, wherever it says it, exchanged for a rival in the premise's words."""
+    places: dict[Meaning, list[Mention]] = {}
+    for mine in mentions(claim):
+        places.setdefault(mine.meaning, []).append(mine)
+    found: dict[tuple[Meaning, Meaning], str] = {}
+    for meaning, same in places.items():
+        for other in rivals(same[0], claim, premise):
+            found.setdefault((meaning, other.meaning), _with(claim, same, premise[other.start : other.end]))
+    return list(found.values())
+
+
+def _with(claim: str, places: Sequence[Mention], words: str) -> str:
+    ends = [0, *(place.end for place in places)]
+    starts = [*(place.start for place in places), len(claim)]
+    return words.join(claim[end:start] for end, start in zip(ends, starts, strict=True))
+
+
+def opens(mention: Mention, text: str) -> bool:
+    """Whether it is a number in digits that a line begins with, as clauses and points do: 3.2 says nothing of the rent."""
+    return mention.meaning[0] == "number" and text[mention.start].isdigit() and not text[: mention.start].strip()
+
+
+def _sort(mention: Mention) -> tuple[object, ...]:
+    """What competes: a quantity with those of its family, everything else with its kind."""
+    kind = mention.meaning[0]
+    return mention.meaning[:2] if kind == "quantity" else (kind,)

@@ -1,0 +1,86 @@
+"""What kind of line a text is in, and whether the break after it ends a sentence.
+
+Sentences within a line are `groundrail.text.sentences`.
+"""
+
+import re
+from enum import Enum
+
+from groundrail.text.english.full_stops import OPENING
+
+NEWLINES = r"\n\r\v\f\x85\u2028\u2029"
+"""Characters that break lines, as in a character class of a regular expression."""
+
+BLANK = rf"[^\S{NEWLINES}]"
+"""White space that breaks no line, as a regular expression."""
+
+_LONGEST_MARK = 9
+"""Longest bullet, number or heading mark: a line whose first word is longer has none."""
+
+_SHORT = 40
+"""A line shorter than this, followed by a capital, was ended on purpose and not wrapped."""
+
+_NEWLINE = re.compile(rf"\r\n|[{NEWLINES}]")
+_FENCE = re.compile(r"`+|~+")
+_MARK = re.compile(
+    rf"{BLANK}*(?:"
+    r"(?P<item>(?:[-+*•‣◦▪·–●■◆►▶➤]|\(?\d{1,3}(?:\.\d{1,2})?[.)]|\(?(?:[A-Za-z]|[ivx]{2,4})\))(?=\s|\Z))"
+    r"|(?P<alone>#{1,6}(?=\s|\Z)|\||[-=*_]{3,8}(?=\s|\Z)|[-=]{9})"
+    rf"|(?P<fence>`{{3,}}(?=[^`{NEWLINES}]*[{NEWLINES}])|~{{3,}}(?=[^{NEWLINES}]*[{NEWLINES}])))"
+)
+
+
+class Line(Enum):
+    """What a line is, by its first word."""
+
+    PLAIN = "text that may go on in the next line"
+    ITEM = "a bullet or a numbered point, which goes on only in indented lines"
+    ALONE = "a heading, a table row or a rule: one line, one sentence"
+    FENCE = "a fenced code block, up to its closing fence"
+
+
+def line_starts(text: str, start: int, end: int) -> list[int]:
+    """Where lines begin within `text[start:end]`, after each of its breaks."""
+    return [match.end() for match in _NEWLINE.finditer(text, start, end)]
+
+
+def line_kind(text: str, line: int, final: bool) -> Line | None:
+    """What the line from `line` on is; None while its first word can still become a mark."""
+    start = line
+    while start < len(text) and text[start].isspace():
+        start += 1
+    word = text[start : start + _LONGEST_MARK]
+    if not final and len(word) < _LONGEST_MARK and not any(map(str.isspace, word)):
+        return None
+    if not final and word.startswith(("```", "~~~")) and not _NEWLINE.search(text, start):
+        return None
+    match = _MARK.match(text, line)
+    if match is None:
+        return Line.PLAIN
+    if match["item"]:
+        return Line.ITEM
+    return Line.ALONE if match["alone"] else Line.FENCE
+
+
+def fence_end(text: str, start: int) -> int | None:
+    """The end of the white space after the fence that closes the one at `start`, None where there is none."""
+    opening = _FENCE.match(text, start)
+    fence = opening[0] if opening else "```"
+    closing = re.compile(rf"[{NEWLINES}]{BLANK}*{fence}{fence[0]}*{BLANK}*[{NEWLINES}]\s*")
+    match = closing.search(text, start)
+    return match.end() if match else None
+
+
+def break_ends(kind: Line | None, length: int, last: str, following: Line, indent: str, word: str) -> bool:
+    """Whether one line break, by itself, ends a sentence.
+
+    kind, length, last: what the line before it is, how many characters it has, and the last one.
+    following, indent, word: what the line after it is, the white space that it begins with, and its first letters.
+    """
+    if following is not Line.PLAIN or kind is Line.ALONE:
+        return True
+    if kind is Line.ITEM:
+        return len(indent) < 2 and "\t" not in indent
+    if last in ":：":
+        return True
+    return word.lstrip(OPENING)[:1].isupper() and length < _SHORT

@@ -1,0 +1,236 @@
+"""What LangChain calls documents, as groundrail's: distinct ids, metadata kept, empty ones counted.
+
+Finding the documents of a run is up to the runnable, the callback handler and the chat model.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from langchain_core.callbacks import BaseCallbackHandler
+from langchain_core.documents import Document as LangChainDocument
+from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.tools import BaseTool
+
+from groundrail.errors import InputError, UnsupportedError
+from groundrail.text.echoes import Echoes
+from groundrail.text.rendering.visible import is_blank
+from groundrail.types import CheckedSentence, Citation, Document, GuardResult, Source, Verdict
+
+
+class SourcedResult(GuardResult):
+    """A `GuardResult` with the documents it was checked against; `empty_documents` had no text."""
+
+    documents: tuple[Document, ...] = ()
+    empty_documents: int = 0
+
+    def document(self, citation: Citation) -> Document:
+        """The document a citation points into, its metadata included."""
+        return next(document for document in self.documents if document.id == citation.document_id)
+
+    def to_html(self, source: Source | None = None, *, question: str = "") -> str:
+        """`GuardResult.to_html`, beside its own documents unless told otherwise."""
+        return super().to_html(self.documents if source is None else source, question=question)
+
+
+class SourceDocuments:
+    """Collects the documents of one answer.
+
+    Documents often share an id or have none: a document is named by its id, else by its metadata's
+    `id` or `source`, and a name that is taken gets a number. The same document found twice is kept once.
+    """
+
+    def __init__(self, *found: Any) -> None:
+        self._documents: dict[str, Document] = {}
+        self._seen: list[tuple[str, str, dict[str, Any]]] = []
+        self.empty = 0
+        for value in found:
+            self.add(value)
+
+    @property
+    def documents(self) -> tuple[Document, ...]:
+        """The documents in the order they were found, each once, under distinct ids."""
+        return tuple(self._documents.values())
+
+    def add(self, found: Any) -> None:
+        """Add text, a document, a tool message, a list of those, or None.
+
+        Raises: InputError for anything else.
+        """
+        for text, name, metadata in _read(found):
+            if is_blank(text):
+                self.empty += 1
+            elif (text, name, metadata) not in self._seen:
+                self._seen.append((text, name, metadata))
+                free = _free_name(name, self._documents)
+                self._documents[free] = Document(text=text, id=free, metadata=metadata)
+
+    def metadata(self, citation: Citation) -> dict[str, Any]:
+        """The metadata of the document that a citation points into."""
+        return self._documents[citation.document_id].metadata
+
+    def result(self, result: GuardResult, looked_at: str) -> SourcedResult:
+        """The result with its documents, and with sentences that say where a source was looked for."""
+        fields = {name: getattr(result, name) for name in GuardResult.model_fields}
+        fields["sentences"] = tuple(self.explained(sentence, looked_at) for sentence in result.sentences)
+        return SourcedResult(**fields, documents=self.documents, empty_documents=self.empty)
+
+    def explained(self, sentence: CheckedSentence, looked_at: str) -> CheckedSentence:
+        """A sentence without source says which places were looked at."""
+        if sentence.verdict is not Verdict.NO_SOURCE:
+            return sentence
+        return sentence.model_copy(update={"reason": self.no_source(looked_at)})
+
+    def no_source(self, looked_at: str) -> str:
+        """The reason of a sentence that has no source."""
+        empty = f" ({self.empty} documents were empty)" if self.empty else ""
+        return f"no document with text was found{empty}; looked at {looked_at}"
+
+    def raised(self, error: UnsupportedError, looked_at: str) -> UnsupportedError:
+        """The error with this source's result, saying where a source was looked for if there was none."""
+        if not isinstance(error.result, GuardResult):
+            return error
+        result = self.result(error.result, looked_at)
+        last = result.sentences[-1] if result.sentences else None
+        if last is None or last.verdict is not Verdict.NO_SOURCE:
+            return UnsupportedError(str(error), result)
+        return UnsupportedError(f"a sentence has no source: {last.text.strip()!r} ({last.reason})", result)
+
+    def event(self, sentence: CheckedSentence) -> dict[str, Any]:
+        """A sentence as the data of a custom event; its citations and its conflict carry their document's metadata."""
+        data = sentence.model_dump(mode="json", exclude={"citations", "conflict"})
+        data["citations"] = [self._sourced(citation) for citation in sentence.citations]
+        data["conflict"] = sentence.conflict and self._sourced(sentence.conflict)
+        return data
+
+    def _sourced(self, citation: Citation) -> dict[str, Any]:
+        return citation.model_dump(mode="json") | {"metadata": self.metadata(citation)}
+
+
+class SourceCollector(BaseCallbackHandler):
+    """Puts what retrievers return and tools answer into `sources`, for the runs below its config.
+
+    tools: names of the tools whose answers count; None for all.
+    """
+
+    raise_error = True
+    run_inline = True
+
+    def __init__(self, sources: SourceDocuments, tools: Collection[str] | None = None) -> None:
+        self._sources, self._tools = sources, tools
+        self._echoes = Echoes()
+
+    def on_chat_model_start(self, serialized: Any, messages: Sequence[Sequence[BaseMessage]], **kwargs: Any) -> None:
+        """Follow the calls and results of the conversation so far."""
+        for conversation in messages:
+            tool_sources(conversation, echoes=self._echoes)
+
+    def on_tool_start(self, serialized: Any, input_str: str, *, inputs: Any = None, **kwargs: Any) -> None:
+        """Note what the tool is called with: what tools repeat of that is no source."""
+        self._echoes.call(input_str if inputs is None else inputs)
+
+    def on_retriever_end(self, documents: Any, **kwargs: Any) -> None:
+        """Add what was retrieved."""
+        self._sources.add(documents)
+
+    def on_tool_end(self, output: Any, **kwargs: Any) -> None:
+        """Add what the tool answered, if it counts."""
+        if self._tools is None or kwargs.get("name") in self._tools:
+            self._sources.add(tool_source(output, self._echoes))
+
+
+def tool_names(tools: Iterable[str | BaseTool] | None) -> frozenset[str] | None:
+    """The names of tools, or None for all of them. Raises: InputError for a name alone."""
+    if isinstance(tools, str):
+        raise InputError(f"source_tools is a list of tools or of their names: [{tools!r}]")
+    return None if tools is None else frozenset(tool if isinstance(tool, str) else tool.name for tool in tools)
+
+
+def of_tools(names: Collection[str] | None) -> str:
+    """What to say of them where it is told what was looked at."""
+    return "" if names is None else f", of {', '.join(sorted(names)) or 'no tool'} alone"
+
+
+def tool_source(output: Any, echoes: Echoes) -> Any:
+    """What a tool's output offers as source: the documents of its artifact, else its text; an error nothing.
+
+    What it repeats of the calls before it is no source.
+    """
+    if getattr(output, "status", None) == "error":  # it may repeat what the model made up
+        return None
+    if documents := documents_in(getattr(output, "artifact", None)) or documents_in(output):
+        return [_evident(document, echoes) for document in documents]
+    if isinstance(output, BaseMessage):
+        return output.model_copy(update={"content": echoes.evidence(str(output.text))})
+    if isinstance(output, list | tuple):
+        return [tool_source(item, echoes) for item in output]
+    return None if output is None else echoes.evidence(str(output))
+
+
+def _evident(document: Any, echoes: Echoes) -> Any:
+    field = "page_content" if isinstance(document, LangChainDocument) else "text"
+    return document.model_copy(update={field: echoes.evidence(getattr(document, field))})
+
+
+def tool_sources(
+    messages: Sequence[BaseMessage],
+    names: Collection[str] | None = None,
+    *,
+    since: int = 0,
+    echoes: Echoes | None = None,
+) -> list[Any]:
+    """What the tool results among messages offer as source; where `names` are given, those of these tools alone.
+
+    since: the first message whose result counts; what the model wrote into calls before it is no source either.
+    echoes: of the conversation, where that is not in the messages alone.
+    """
+    echoes = echoes or Echoes()
+    called: dict[str | None, str] = {}
+    found = []
+    for number, message in enumerate(messages):
+        if isinstance(message, AIMessage):
+            for call in message.tool_calls:
+                called[call["id"]] = call["name"]
+                echoes.call(call["args"])
+        elif isinstance(message, ToolMessage) and (
+            names is None or (message.name or called.get(message.tool_call_id)) in names
+        ):
+            source = tool_source(message, echoes)
+            found += [source] if number >= since else []
+    return found
+
+
+def documents_in(value: Any) -> list[Any]:
+    """The value's documents, if it is one or a list of nothing else; empty otherwise."""
+    items = list(value) if isinstance(value, list | tuple) else [value]
+    return items if all(isinstance(item, LangChainDocument | Document) for item in items) else []
+
+
+def _read(found: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """(text, name, metadata) of everything in `found`."""
+    match found:
+        case None:
+            return
+        case str():
+            yield found, "source", {}
+        case LangChainDocument():
+            metadata = dict(found.metadata)
+            name = found.id or metadata.get("id") or metadata.get("source") or "source"
+            yield found.page_content, str(name), metadata
+        case Document():
+            yield found.text, found.id, dict(found.metadata)
+        case ToolMessage():
+            yield found.text, found.name or "tool", {"tool_call_id": found.tool_call_id}
+        case BaseMessage():
+            yield found.text, found.name or found.type, {}
+        case Iterable() if not isinstance(found, Mapping | bytes):
+            for item in found:
+                yield from _read(item)
+        case _:
+            raise InputError(f"documents are text, Documents or a list of them, not {type(found).__name__}")
+
+
+def _free_name(name: str, taken: Mapping[str, Any]) -> str:
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}-{number}", number + 1
+    return free

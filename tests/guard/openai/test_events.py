@@ -1,0 +1,107 @@
+"""Chunks out of bytes: whatever way they are cut, and whatever it is that comes instead."""
+
+import json
+from typing import Any
+
+import pytest
+
+from groundrail.openai.events import LONGEST, Chunks
+
+
+def chunk(text: str, **fields: Any) -> dict[str, Any]:
+    return {"choices": [{"index": 0, "delta": {"content": text}, **fields}]}
+
+
+def read(chunks: Chunks, *pieces: bytes) -> list[dict[str, Any]]:
+    return [found for piece in pieces for found in chunks.feed(piece)]
+
+
+@pytest.mark.parametrize("line_break", ["\n", "\r\n"])
+def test_it_does_not_matter_how_the_bytes_are_cut(line_break: str) -> None:
+    """Within a character, a line or its end; characters that end lines elsewhere do not here."""
+    sent = [chunk("Größe: 😀 a\u2028b\x85c\u000b"), chunk("", finish_reason="stop")]
+    lines = [": still there", "event: x", *(f"data: {json.dumps(each, ensure_ascii=False)}" for each in sent), ""]
+    data = (line_break + line_break.join(lines) + line_break).encode()
+    for at in range(len(data)):
+        chunks = Chunks()
+        assert read(chunks, data[:at], data[at:]) == sent
+        assert chunks.ended
+        assert not chunks.done
+    chunks = Chunks()
+    assert read(chunks, *(bytes([byte]) for byte in data)) == sent
+
+
+def test_nothing_follows_the_end() -> None:
+    chunks = Chunks()
+    after = f"data: {json.dumps(chunk('more'))}\n\n".encode()
+    assert read(chunks, b"data: [DONE]\n\n" + after, after) == []
+    assert chunks.done
+    assert chunks.ended
+
+
+def test_a_last_line_needs_no_end() -> None:
+    chunks = Chunks()
+    assert read(chunks, b"data: " + json.dumps(chunk("a", finish_reason="stop")).encode()) == []
+    assert list(chunks.close()) == [chunk("a", finish_reason="stop")]
+    assert chunks.ended
+
+
+def test_halves_of_a_character_pass() -> None:
+    """One is in each of two chunks, and joining them is their reader's affair."""
+    sent = [chunk("\ud83d"), chunk("\ude00")]
+    assert read(Chunks(), *(f"data: {json.dumps(each)}\n\n".encode() for each in sent)) == sent
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        {},
+        {"choices": None, "usage": None},
+        {"choices": [], "usage": {"total_tokens": 3, "details": {"cached": None}}},
+        {"choices": [{"index": 0, "delta": None, "finish_reason": None, "logprobs": 3}], "x_other": [1]},
+        {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": ""}, "more": 1}]}}]},
+        {"error": {"message": "out of memory"}},
+    ],
+)
+def test_chunks_as_servers_write_them(known: dict[str, Any]) -> None:
+    assert read(Chunks(), f"data:{json.dumps(known)}\n".encode()) == [known]
+
+
+WRONG: list[Any] = [
+    [],
+    "text",
+    {"choices": 5},
+    {"choices": {"a": 1}},
+    {"choices": ["text"]},
+    {"choices": [{"delta": "text"}]},
+    {"choices": [{"delta": {"content": ["text"]}}]},
+    {"choices": [{"delta": {"tool_calls": 5}}]},
+    {"choices": [{"delta": {"tool_calls": ["text"]}}]},
+    {"choices": [{"delta": {"tool_calls": [{"index": "0"}]}}]},
+    {"choices": [{"delta": {"tool_calls": [{"function": {"arguments": 3}}]}}]},
+    {"choices": [{"delta": {"function_call": "text"}}]},
+    {"choices": [{"finish_reason": 5}]},
+    {"model": 5},
+    {"usage": 5},
+]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"{nonsense", "malformed JSON: {nonsense"),
+        (b"\xff", "malformed JSON"),
+        (b"[" * 100_000, "malformed JSON"),
+        *((json.dumps(wrong).encode(), "something else than chunks") for wrong in WRONG),
+    ],
+)
+def test_what_is_no_chunk_is_an_error(data: bytes, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        read(Chunks(), b"data: " + data + b"\n\n")
+
+
+def test_a_line_without_end_is_not_read_for_ever() -> None:
+    chunks = Chunks()
+    assert read(chunks, b"x" * LONGEST) == []
+    with pytest.raises(ValueError, match="an event of over"):
+        read(chunks, b"x")

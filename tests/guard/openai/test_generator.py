@@ -1,0 +1,503 @@
+"""Generating and judging through a real HTTP server on loopback, well-behaved and otherwise."""
+
+import asyncio
+import json
+import logging
+import math
+import re
+import threading
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tenacity import stop_after_attempt
+
+from groundrail import Guard, InputError, Policy, Verdict
+from groundrail.entailment.base import EntailmentModel
+from groundrail.errors import ClaimTooLongError, GenerationError, ModelError, ScoringError
+from groundrail.generators.asked import Fresh
+from groundrail.openai.generator import OpenAIGenerator
+from groundrail.openai.judge import RemoteEntailment
+from groundrail.testing import FakeEntailment, shares_all_words
+
+SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
+TRUE = "The rent is 950 euros. "
+FALSE = "The rent is 990 euros. "
+KEY = "sk-very-secret-0123456789"
+ASKED = re.compile(r'(.*) Question: Does this imply that "(.*)"\? Yes or No\?', re.DOTALL)
+
+Reply = Callable[["Handler", dict[str, Any]], None]
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Speaks chat completions; the server's `replies` come first, one a request."""
+
+    protocol_version = "HTTP/1.1"
+    server: "Server"
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        with self.server.counting:
+            self.server.bodies.append(body)
+            self.server.keys.append(self.headers.get("Authorization"))
+            self.server.at_once += 1
+            self.server.most_at_once = max(self.server.most_at_once, self.server.at_once)
+            reply = self.server.replies.pop(0) if self.server.replies else self.server.usual
+        try:
+            reply(self, body)
+        finally:
+            with self.server.counting:
+                self.server.at_once -= 1
+
+    def send(self, status: int, content: str, **headers: str) -> None:
+        data = content.encode()
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name.replace("_", "-"), value)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def begin_stream(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+
+    def send_chunk(self, text: str) -> None:
+        data = text.encode()
+        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
+        self.wfile.flush()
+
+    def send_piece(self, text: str, finish: str | None = None) -> None:
+        event = {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": finish}]}
+        self.send_chunk(f"data: {json.dumps(event)}\n\n")
+
+    def end_stream(self, *, done: bool = True) -> None:
+        if done:
+            self.send_chunk("data: [DONE]\n\n")
+        self.wfile.write(b"0\r\n\r\n")
+
+    def log_message(self, format: str, *arguments: Any) -> None:
+        """Quiet."""
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), Handler)
+        self.counting = threading.Lock()
+        self.replies: list[Reply] = []
+        self.usual: Reply = judging
+        self.bodies: list[dict[str, Any]] = []
+        self.keys: list[str | None] = []
+        self.at_once = self.most_at_once = 0
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}/v1/"
+
+    def handle_error(self, *arguments: Any) -> None:
+        """A client that leaves early is part of the tests."""
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    running = Server()
+    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    yield running
+    running.shutdown()
+    thread.join()
+    running.server_close()
+
+
+def streaming(*texts: str, finish: str = "stop") -> Reply:
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        assert body["stream"] is True
+        handler.begin_stream()
+        handler.send_chunk(": comment\n\n")
+        for text in texts:
+            for start in range(0, len(text), 6):
+                handler.send_piece(text[start : start + 6])
+        handler.send_piece("", finish)
+        handler.send_chunk('data: {"choices": [], "usage": {"completion_tokens": 11}}\n\n')
+        handler.end_stream()
+
+    return reply
+
+
+def failing(status: int, content: str = "", **headers: str) -> Reply:
+    return lambda handler, body: handler.send(status, content, **headers)
+
+
+def answering(candidates: dict[str, float], *, first: str | None = None) -> Reply:
+    """One token with logprobs; `candidates` are probabilities."""
+
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        top = [{"token": token, "logprob": math.log(p)} for token, p in candidates.items()]
+        token = top[0] if first is None else {"token": first, "logprob": -1.0}
+        choice = {"message": {"content": "Yes"}, "logprobs": {"content": [{**token, "top_logprobs": top}]}}
+        handler.send(200, json.dumps({"choices": [choice]}))
+
+    return reply
+
+
+def judging(handler: Handler, body: dict[str, Any]) -> None:
+    """Says Yes where the premise has all the claim's words."""
+    match = ASKED.fullmatch(body["messages"][-1]["content"])
+    yes = 0.98 if match and shares_all_words(match[1], match[2]) else 0.01
+    answering({"Yes": yes * 0.9, " yes": yes * 0.1, "No": 1 - yes})(handler, body)
+
+
+def generator(server: Server, **options: Any) -> OpenAIGenerator:
+    return OpenAIGenerator(server.url, "tiny", **({"timeout": 5.0} | options))
+
+
+def guarded(server: Server, policy: Policy | None = None, **options: Any) -> Guard:
+    return Guard(generator(server, **options), scorer=FakeEntailment(), policy=policy)
+
+
+def judge(server: Server, **options: Any) -> RemoteEntailment:
+    return RemoteEntailment(server.url, "tiny", **({"timeout": 5.0} | options))
+
+
+def test_it_generates_and_judges_through_servers(server: Server) -> None:
+    server.replies = [streaming(TRUE, "Pets are not allowed.")]
+    result = Guard(generator(server, temperature=0.2), scorer=judge(server)).generate("How much?", SOURCE)
+    assert result.text == TRUE + "Pets are not allowed."
+    assert [c.text for c in result.citations] == ["The rent is 950 euros a month.", "Pets are not allowed."]
+    assert result.generation["completion_tokens"] == 11
+    first = server.bodies[0]
+    assert (first["model"], first["temperature"]) == ("tiny", 0.2)
+    assert SOURCE in first["messages"][0]["content"]
+    assert "How much?" in first["messages"][0]["content"]
+
+
+def test_after_a_refusal_it_is_asked_to_go_on(server: Server) -> None:
+    server.replies = [streaming(TRUE, FALSE), streaming(TRUE, "Pets are not allowed.")]
+    result = guarded(server).generate("?", SOURCE)
+    assert result.text == TRUE + "Pets are not allowed."
+    asked, partial, request = server.bodies[1]["messages"]
+    assert asked == server.bodies[0]["messages"][0]
+    assert partial == {"role": "assistant", "content": TRUE.strip()}
+    assert request["role"] == "user"
+    assert FALSE.strip() in request["content"]
+
+
+@pytest.mark.parametrize("fields", [True, {}, {"prefix": True}])
+def test_or_writes_on_in_the_partial_message(server: Server, fields: Any) -> None:
+    server.replies = [streaming(TRUE, FALSE), streaming(" Pets are not allowed.")]
+    result = guarded(server, prefill=fields).generate("?", SOURCE)
+    assert result.text == TRUE + "Pets are not allowed."
+    assert [m["role"] for m in server.bodies[1]["messages"]] == ["user", "assistant"]
+    assert server.bodies[1].get("continue_final_message") == (True if fields is True else None)
+    assert server.bodies[1].get("prefix") == (True if fields == {"prefix": True} else None)
+    assert FALSE.strip() in server.bodies[1]["messages"][0]["content"]
+
+
+def test_async_generation_with_many_at_once(server: Server) -> None:
+    def tell(handler: Handler, body: dict[str, Any]) -> None:
+        number = body["messages"][0]["content"].split()[-1]
+        time.sleep(0.01)
+        streaming(f"Flat {number} costs {number} euros. ", "Flat 99 costs 99 euros.")(handler, body)
+
+    server.usual = tell
+    subject = guarded(server, Policy(stop=stop_after_attempt(1)), max_concurrency=3)
+
+    async def many() -> list[Any]:
+        calls = (subject.agenerate(str(n), f"Flat {n} costs {n} euros.") for n in range(12))
+        return await asyncio.gather(*calls)
+
+    for number, result in enumerate(asyncio.run(many())):
+        assert result.text == f"Flat {number} costs {number} euros. "
+    assert server.most_at_once <= 3
+
+
+def test_judging_asks_a_bounded_number_at_a_time_and_keeps_the_order(server: Server) -> None:
+    def slow(handler: Handler, body: dict[str, Any]) -> None:
+        time.sleep(0.02)
+        judging(handler, body)
+
+    server.usual = slow
+    subject = judge(server, max_concurrency=3)
+    pairs = [(SOURCE, TRUE), (SOURCE, FALSE), (SOURCE, "Pets are not allowed."), ("", TRUE)] * 4
+    pairs += [(SOURCE, f"The rent is {n} euros.") for n in range(8)]
+    values = subject.entailment(pairs)
+    assert isinstance(subject, EntailmentModel)
+    assert (values > 0.5).tolist() == [shares_all_words(*pair) == 1.0 for pair in pairs]
+    assert 1 < server.most_at_once <= 3
+    assert len(server.bodies) == len(set(pairs))
+    assert subject.entailment([]).shape == (0,)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "first", "expected"),
+    [
+        ({"Yes": 0.6, "No": 0.2}, None, 0.75),
+        ({"Yes": 0.3, " yes": 0.2, "YES": 0.1, "▁Yes": 0.1, "No": 0.1, "no": 0.1, "Maybe": 0.1}, None, 0.7 / 0.9),
+        ({"No": 0.9}, None, 0.0),
+        ({"Well": 0.5, "Yes": 0.25, "NO.": 0.25}, None, 0.5),
+        ({"Yes": 0.25, "No": math.exp(-1.0)}, "No", 0.25 / (0.25 + math.exp(-1.0))),
+    ],
+)
+def test_yes_and_no_count_in_all_casings(
+    server: Server, candidates: dict[str, float], first: str | None, expected: float
+) -> None:
+    server.replies = [answering(candidates, first=first)]
+    np.testing.assert_allclose(judge(server).entailment([("a", "b")]), [expected])
+    assert server.bodies[0]["logprobs"] is True
+    assert server.bodies[0]["max_tokens"] == 1
+
+
+@pytest.mark.parametrize(
+    "choice",
+    [
+        {"message": {"content": "Yes"}},
+        {"message": {"content": "Yes"}, "logprobs": None},
+        {"message": {"content": "Yes"}, "logprobs": {"content": []}},
+        {"message": {"content": "Yes"}, "logprobs": {"content": [{"token": "Yes"}]}},
+        {"message": {"content": "Yes"}, "logprobs": {"content": [{"token": "Yes", "logprob": -0.1}]}},
+        {"message": {"content": "Yes"}, "logprobs": {"content": [{"token": "Y", "logprob": -1, "top_logprobs": []}]}},
+    ],
+)
+def test_without_logprobs_it_does_not_guess_from_text(server: Server, choice: dict[str, Any]) -> None:
+    server.replies = [failing(200, json.dumps({"choices": [choice]}))]
+    with pytest.raises(ModelError, match="logprobs"):
+        judge(server).entailment([("a", "b")])
+
+
+def test_neither_yes_nor_no_is_an_error(server: Server) -> None:
+    server.replies = [answering({"Maybe": 0.9, "Yesterday": 0.1})]
+    with pytest.raises(ModelError, match="Maybe"):
+        judge(server).entailment([("a", "b")])
+
+
+def test_pairs_that_do_not_fit_are_refused(server: Server) -> None:
+    subject = judge(server, max_tokens=10)
+    with pytest.raises(ClaimTooLongError):
+        subject.entailment([("a", "word " * 10)])
+    with pytest.raises(InputError, match="together"):
+        subject.entailment([("word " * 8, "word word word")])
+    assert server.bodies == []
+    with pytest.raises(InputError, match="template"):
+        judge(server, template="{premise}?")
+
+
+def test_500_then_ok(server: Server) -> None:
+    server.replies = [failing(500), failing(503, Retry_After="0"), streaming(TRUE)]
+    assert guarded(server).generate("?", SOURCE).text == TRUE
+    assert len(server.bodies) == 3
+    server.replies = [failing(502, Retry_After="0")]
+    assert judge(server).entailment([(SOURCE, TRUE)])[0] > 0.9
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_429_waits_as_long_as_it_is_told(server: Server, is_async: bool) -> None:
+    server.replies = [failing(429, Retry_After="0.4"), streaming(TRUE)]
+    started = time.monotonic()
+    subject = guarded(server)
+    result = asyncio.run(subject.agenerate("?", SOURCE)) if is_async else subject.generate("?", SOURCE)
+    assert result.text == TRUE
+    assert time.monotonic() - started >= 0.4
+
+
+def test_429_that_asks_for_too_long_a_wait_fails_at_once(server: Server) -> None:
+    server.replies = [failing(429, "slow down", Retry_After="3600")]
+    with pytest.raises(ScoringError, match="3600"):
+        judge(server).entailment([("a", "b")])
+    server.replies = [failing(429, Retry_After="Sat, 01 Jan 2000 00:00:00 GMT")]
+    assert judge(server).entailment([(SOURCE, TRUE)])[0] > 0.9
+
+
+def test_retries_end_where_the_caller_says(server: Server) -> None:
+    server.replies = [failing(500, "broken pipe", Retry_After="0")] * 5
+    with pytest.raises(ScoringError, match="500: broken pipe"):
+        judge(server, stop=stop_after_attempt(2)).entailment([("a", "b")])
+    assert len(server.bodies) == 2
+
+
+def test_a_wrong_request_is_not_repeated(server: Server) -> None:
+    server.replies = [failing(400, "no such model")]
+    result = guarded(server).generate("?", SOURCE)
+    assert [s.verdict for s in result.sentences] == [Verdict.ERROR]
+    assert "no such model" in (result.sentences[0].reason or "")
+    assert len(server.bodies) == 1
+    server.replies = [failing(400, "no such model")]
+    with pytest.raises(GenerationError, match="no such model"):
+        guarded(server, Policy(fallback="raise")).generate("?", SOURCE)
+
+
+def test_redirects_are_no_answers(server: Server) -> None:
+    server.replies = [failing(302, Location="http://127.0.0.1:1/")]
+    with pytest.raises(ScoringError, match="302"):
+        judge(server).entailment([("a", "b")])
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize("how", ["cut", "unfinished", "malformed", "other", "error", "slow"])
+def test_a_stream_that_goes_wrong_keeps_what_was_released(server: Server, how: str, is_async: bool) -> None:
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin_stream()
+        handler.send_piece(TRUE + "The lease ")
+        match how:
+            case "cut":
+                handler.close_connection = True
+            case "unfinished":
+                handler.end_stream(done=False)
+            case "malformed":
+                handler.send_chunk('data: {"choices": [\n\n')
+                handler.end_stream()
+            case "other":
+                handler.send_chunk('data: {"choices": 5}\n\n')
+                handler.end_stream()
+            case "error":
+                handler.send_chunk('data: {"error": {"message": "out of memory"}}\n\n')
+                handler.end_stream()
+            case _:
+                time.sleep(3.0)
+                handler.close_connection = True
+
+    server.replies = [reply]
+    subject = guarded(server, timeout=1.5)
+    result = asyncio.run(subject.agenerate("?", SOURCE)) if is_async else subject.generate("?", SOURCE)
+    assert result.text == TRUE
+    assert [s.verdict for s in result.sentences] == [Verdict.SUPPORTED, Verdict.ERROR]
+    assert result.sentences[1].text == "The lease "
+    reasons = {"malformed": "malformed JSON", "other": "than chunks", "error": "out of memory", "slow": "Timeout"}
+    reason = reasons.get(how, "stream")
+    assert reason in (result.sentences[1].reason or "")
+
+
+@pytest.mark.parametrize("content", ["{", "[]", '{"choices": []}', "<html>"])
+def test_malformed_answers_are_errors(server: Server, content: str) -> None:
+    server.replies = [failing(200, content)]
+    with pytest.raises(ScoringError):
+        judge(server).entailment([("a", "b")])
+
+
+def test_a_slow_judge_times_out(server: Server) -> None:
+    server.usual = lambda handler, body: time.sleep(1.0)
+    with pytest.raises(ScoringError, match="Timeout"):
+        judge(server, timeout=0.2, stop=stop_after_attempt(1)).entailment([("a", "b")])
+
+
+def test_no_server_is_a_clear_error() -> None:
+    subject = RemoteEntailment("http://127.0.0.1:1/v1", "tiny", stop=stop_after_attempt(1))
+    with pytest.raises(ScoringError, match="gave no answer"):
+        subject.entailment([("a", "b")])
+    for address in ("localhost:8000", "ftp://host/v1", "https://"):
+        with pytest.raises(InputError, match="base_url"):
+            OpenAIGenerator(address, "tiny")
+
+
+def test_an_answer_cut_by_its_length_is_counted(server: Server) -> None:
+    server.replies = [streaming(TRUE, "The rent", finish="length")]
+    assert guarded(server).generate("?", SOURCE).generation["ended_by_length"] == 1
+
+
+def test_the_key_is_sent_and_told_nobody(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    server.replies = [failing(401, f"wrong key {KEY} for Bearer {KEY}")]
+    subject, writer = judge(server, api_key=KEY), generator(server, api_key=KEY)
+    with pytest.raises(ScoringError, match="401") as caught:
+        subject.entailment([("a", "b")])
+    server.replies = [failing(401, f"wrong key {KEY}"), streaming(TRUE)]
+    results = [Guard(writer, scorer=FakeEntailment()).generate("?", SOURCE) for _ in range(2)]
+    assert results[1].text == TRUE
+    assert set(server.keys) == {f"Bearer {KEY}"}
+    told = [
+        repr(subject),
+        repr(writer),
+        repr(vars(subject)),
+        repr(vars(writer)),
+        repr(vars(subject.client)),
+        "".join(traceback.format_exception(caught.value)),
+        results[0].model_dump_json(),
+        caplog.text,
+    ]
+    assert not [text for text in told if KEY in text]
+    assert "tiny" in told[0]
+    named = RemoteEntailment("http://ada:hunter2@127.0.0.1:1/v1", "tiny", stop=stop_after_attempt(1))
+    assert "hunter2" not in repr(named)
+    with pytest.raises(ScoringError) as unreached:
+        named.entailment([("a", "b")])
+    assert "hunter2" not in "".join(traceback.format_exception(unreached.value))
+
+
+@given(st.text(alphabet="ab .", max_size=12), st.text(alphabet="ab .", max_size=12), st.integers(1, 5), st.booleans())
+def test_a_repetition_of_what_stands_is_left_out(written: str, new: str, size: int, repeats: bool) -> None:
+    text = written.strip() + new if repeats else new
+    fresh = Fresh(written)
+    passed = "".join(fresh.feed(text[i : i + size]) for i in range(0, len(text), size)) + fresh.flush()
+    expected = text
+    if written.strip() and text.lstrip().startswith(written.strip()):
+        expected = text.lstrip()[len(written.strip()) :]
+    if written and written[-1].isspace():
+        expected = expected.lstrip()
+    assert passed == expected
+
+
+def test_a_no_that_is_not_listed_counts_as_the_least_that_is(server: Server) -> None:
+    server.replies = [answering({"Yes": 0.2, "Maybe": 0.6, "Perhaps": 0.1})]
+    np.testing.assert_allclose(judge(server).entailment([("a", "b")]), [2 / 3])
+
+
+def test_a_character_sent_in_two_halves_is_whole(server: Server) -> None:
+    server.replies = [streaming("The rent is 950 euros \ud83d", "\ude00. ")]
+    assert guarded(server).generate("?", SOURCE).answer == "The rent is 950 euros \U0001f600. "
+
+
+@pytest.mark.parametrize("is_async", [False, True])
+def test_line_breaks_of_other_standards_are_text(server: Server, is_async: bool) -> None:
+    """Servers that write characters as they are may send them within an event."""
+    text = "The rent is\u2028950 euros.\x85 "
+
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin_stream()
+        choices = [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]
+        handler.send_chunk(f"data: {json.dumps({'choices': choices}, ensure_ascii=False)}\n\n")
+        handler.end_stream()
+
+    server.replies = [reply]
+    subject = guarded(server)
+    result = asyncio.run(subject.agenerate("?", SOURCE)) if is_async else subject.generate("?", SOURCE)
+    assert result.answer == text
+
+
+def test_streams_that_nobody_reads_on_are_told_of(server: Server) -> None:
+    server.usual = streaming(*[TRUE] * 3)
+    subject = generator(server, max_concurrency=1, timeout=0.5)
+    open_stream = subject.client.stream({"messages": []})
+    next(open_stream)
+    with pytest.raises(GenerationError, match="max_concurrency"):
+        next(iter(subject.client.stream({"messages": []})))
+    open_stream.close()
+    assert list(subject.client.stream({"messages": []}))
+
+
+def test_an_event_loop_is_told_too(server: Server) -> None:
+    server.usual = streaming(*[TRUE] * 3)
+    client = generator(server, max_concurrency=1, timeout=0.5).client
+
+    async def crowded() -> int:
+        open_stream = client.astream({"messages": []})
+        await anext(open_stream)
+        with pytest.raises(GenerationError, match="max_concurrency"):
+            await anext(client.astream({"messages": []}))
+        await open_stream.aclose()
+        return len([chunk async for chunk in client.astream({"messages": []})])
+
+    assert asyncio.run(crowded()) >= 3
+
+
+def test_no_query_is_told() -> None:
+    assert "secret" not in repr(RemoteEntailment("http://localhost:1/v1?api-key=secret", "m"))

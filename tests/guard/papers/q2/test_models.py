@@ -1,0 +1,208 @@
+"""The model-backed parts of Q² on tiny models: answers against reading every window span by span."""
+
+import math
+
+import pytest
+import torch
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel
+from tokenizers.pre_tokenizers import Whitespace
+from tokenizers.processors import TemplateProcessing
+from transformers import (
+    BertConfig,
+    BertForQuestionAnswering,
+    PreTrainedTokenizerFast,
+    T5Config,
+    T5ForConditionalGeneration,
+)
+
+from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.papers.q2.answering import Answerer
+from groundrail.papers.q2.asking import QuestionGenerator, Seq2SeqQuestions
+from groundrail.papers.q2.candidates import candidates
+from groundrail.papers.q2.extractive import ExtractiveAnswerer
+
+WORDS = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "</s>",
+    *(f"w{number}" for number in range(40)),
+    "Anna",
+    "left",
+    "Who",
+    "?",
+]
+IDS = {word: number for number, word in enumerate(WORDS)}
+
+
+def tokenizer(paired, limit):
+    inner = Tokenizer(WordLevel(IDS, unk_token="[UNK]"))
+    inner.pre_tokenizer = Whitespace()
+    pair = {"single": "[CLS] $A [SEP]", "pair": "[CLS] $A [SEP] $B:1 [SEP]:1"}
+    template = pair if paired else {"single": "$A </s>", "pair": "$A $B </s>"}
+    inner.post_processor = TemplateProcessing(
+        **template, special_tokens=[(word, IDS[word]) for word in ("[CLS]", "[SEP]", "</s>")]
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=inner,
+        pad_token="[PAD]",
+        unk_token="[UNK]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        eos_token="</s>",
+        model_max_length=limit,
+        model_input_names=["input_ids", "token_type_ids", "attention_mask"]
+        if paired
+        else ["input_ids", "attention_mask"],
+    )
+
+
+@pytest.fixture(scope="module")
+def reader():
+    torch.manual_seed(3)
+    model = BertForQuestionAnswering(
+        BertConfig(
+            vocab_size=len(WORDS),
+            hidden_size=32,
+            intermediate_size=48,
+            num_hidden_layers=2,
+            num_attention_heads=4,
+            max_position_embeddings=24,
+        )
+    )
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() > 1:
+                parameter.copy_(torch.randn(parameter.shape) * 0.4)
+    return model.eval(), tokenizer(True, 24)
+
+
+def texts():
+    generator = torch.Generator().manual_seed(5)
+    for length in (1, 7, 17, 18, 40, 90):
+        yield " ".join(f"w{number}" for number in torch.randint(0, 40, (length,), generator=generator).tolist())
+
+
+@torch.no_grad()
+def slowly(model, question, text, overlap, longest, no_answer):
+    """Every window on its own, every span of it in turn; words are tokens and the limit is 24."""
+    asked, words, room = question.split(), text.split(), 24 - len(question.split()) - 3
+    spans, nothing, start = [], [], 0
+    while True:
+        window = words[start : start + room]
+        ids = [IDS["[CLS]"], *(IDS[w] for w in asked), IDS["[SEP]"], *(IDS[w] for w in window), IDS["[SEP]"]]
+        types = [0] * (len(asked) + 2) + [1] * (len(window) + 1)
+        out = model(input_ids=torch.tensor([ids]), token_type_ids=torch.tensor([types]))
+        starts, ends = out.start_logits[0].tolist(), out.end_logits[0].tolist()
+        nothing.append(starts[0] + ends[0])
+        first = len(asked) + 2
+        spans += [
+            (starts[first + i] + ends[first + j], " ".join(window[i : j + 1]))
+            for i in range(len(window))
+            for j in range(i, min(len(window), i + longest))
+        ]
+        if start + room >= len(words):
+            break
+        start += room - overlap
+    value, best = max(spans)
+    if no_answer:
+        margin = value - min(nothing)
+        return (best, 1 / (1 + math.exp(-margin))) if margin > 0 else None
+    return best, math.exp(value) / sum(math.exp(other) for other, _ in spans)
+
+
+@pytest.mark.parametrize("no_answer", [True, False])
+@pytest.mark.parametrize("batch_size", [1, 3])
+def test_answers_equal_reading_every_window(reader, no_answer, batch_size):
+    model = reader[0]
+    answerer = ExtractiveAnswerer(*reader, no_answer=no_answer, overlap=5, max_answer_tokens=4, batch_size=batch_size)
+    assert isinstance(answerer, Answerer)
+    pairs = [(question, text) for question in ("Who left ?", "w1", "w7 w8 w9") for text in texts()]
+    found = answerer.answer(pairs)
+    for (question, text), answer in zip(pairs, found, strict=True):
+        expected = slowly(model, question, text, 5, 4, no_answer)
+        assert (answer is None) == (expected is None)
+        if answer is not None:
+            assert answer.text == expected[0]
+            assert text[answer.start : answer.end] == answer.text
+            assert answer.score == pytest.approx(expected[1], rel=1e-3, abs=1e-6)
+    assert any(answer is not None for answer in found)
+
+
+def test_both_outcomes_occur_above(reader):
+    answers = ExtractiveAnswerer(*reader, overlap=5, max_answer_tokens=4).answer(
+        [(question, text) for question in ("Who left ?", "w1", "w7 w8 w9") for text in texts()]
+    )
+    assert {answer is None for answer in answers} <= {True, False}
+    assert len({answer.text for answer in answers if answer}) > 2
+
+
+def test_a_blank_text_has_no_answer(reader):
+    assert ExtractiveAnswerer(*reader, overlap=5, max_answer_tokens=4, no_answer=False).answer([("w1", " ")]) == [None]
+    assert ExtractiveAnswerer(*reader, overlap=5, max_answer_tokens=4).answer([]) == []
+
+
+def test_a_question_that_leaves_no_room_is_an_error(reader):
+    answerer = ExtractiveAnswerer(*reader, overlap=5, max_answer_tokens=4)
+    with pytest.raises(ClaimTooLongError, match=r"question of 23 tokens leaves 1 of 24"):
+        answerer.answer([("w1 " * 20, "w2 w3")])
+
+
+def test_an_answer_longer_than_the_overlap_is_refused(reader):
+    with pytest.raises(InputError, match="at most the overlap"):
+        ExtractiveAnswerer(*reader, overlap=3, max_answer_tokens=4)
+
+
+@pytest.fixture(scope="module")
+def asker():
+    """A T5 that has learned one question."""
+    torch.manual_seed(0)
+    model = T5ForConditionalGeneration(
+        T5Config(  # type: ignore[call-arg]
+            vocab_size=len(WORDS),
+            d_model=32,
+            d_kv=8,
+            d_ff=48,
+            num_layers=2,
+            num_heads=4,
+            dropout_rate=0.0,
+            pad_token_id=0,
+            eos_token_id=IDS["</s>"],
+            decoder_start_token_id=0,
+        )
+    )
+    reading = tokenizer(False, 40)
+    inputs = reading("answer: Anna context: Anna left", return_tensors="pt")
+    labels = torch.tensor([[IDS["w5"], IDS["Who"], IDS["left"], IDS["?"], IDS["</s>"]]])
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(60):
+        model(**inputs, labels=labels).loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+    return model, reading
+
+
+def test_a_model_asks_and_its_prefix_is_cut(asker):
+    generator = Seq2SeqQuestions(*asker, prefix="w5", beams=3, max_new_tokens=8)
+    assert isinstance(generator, QuestionGenerator)
+    spans = candidates("Anna left")
+    (questions,) = generator.questions("Anna left", spans)
+    assert questions[0] == "Who left ?"
+    assert 1 <= len(questions) == len(set(questions)) <= 3
+    assert generator.questions("Anna left", spans * 3) == [questions] * 3
+    assert generator.questions("Anna left", []) == []
+
+
+def test_questions_that_do_not_end_are_not_offered(asker):
+    generator = Seq2SeqQuestions(*asker, prefix="w5", beams=1, max_new_tokens=2)
+    assert generator.questions("Anna left", candidates("Anna left")) == [[]]
+
+
+def test_a_claim_beyond_the_generator_and_a_wrong_template_are_errors(asker):
+    long = "Anna left " * 30
+    with pytest.raises(ClaimTooLongError, match="reads 40"):
+        Seq2SeqQuestions(*asker).questions(long, candidates(long)[:1])
+    with pytest.raises(InputError, match="once each"):
+        Seq2SeqQuestions(*asker, template="{answer}")

@@ -1,0 +1,114 @@
+"""Grounding gain as a scorer: equal to its definition, blind to nothing in the source."""
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+from tests.decoding.conftest import CONTEXT, full_pass, letters
+from transformers import PreTrainedModel
+
+from groundrail.errors import ClaimTooLongError, InputError, ModelError
+from groundrail.papers.gain import GainScorer, _chunks
+from groundrail.scoring.base import Scorer
+from groundrail.types import Document, Source
+
+SOURCE = "Ada left in 1843. Bob came."
+CLAIMS = ["Bob came.", "Ada left.", "no"]
+
+
+def slow_gain(model: PreTrainedModel, claim: str, source: str) -> float:
+    def ids(text: str) -> list[int]:
+        return letters()(text)["input_ids"]
+
+    tokens = ids(claim)
+    gains = []
+    for place, token in enumerate(tokens):
+        beside, alone = (full_pass(model, [2, *ids(text + "\n\n")], tokens[:place]) for text in (source, ""))
+        gains.append(float(beside[token] - alone[token]))
+    return sum(gains) / len(gains)
+
+
+def test_scores_equal_the_definition(decoder: PreTrainedModel) -> None:
+    scores = GainScorer(decoder, letters()).score(CLAIMS, SOURCE)
+    for claim, score in zip(CLAIMS, scores, strict=True):
+        assert score.value == pytest.approx(slow_gain(decoder, claim, SOURCE), abs=1e-4)
+        assert score.citations[0].text == SOURCE
+
+
+def test_the_sum_is_the_mean_times_the_tokens(decoder: PreTrainedModel) -> None:
+    for claim, score in zip(CLAIMS, GainScorer(decoder, letters(), reduce="sum").score(CLAIMS, SOURCE), strict=True):
+        expected = slow_gain(decoder, claim, SOURCE) * len(letters()(claim)["input_ids"])
+        assert score.value == pytest.approx(expected, abs=1e-3)
+    unknown: Any = "max"
+    with pytest.raises(InputError, match="'mean' or 'sum'"):
+        GainScorer(decoder, letters(), reduce=unknown)
+
+
+def test_the_best_chunk_counts_and_is_cited(decoder: PreTrainedModel) -> None:
+    documents = [
+        Document(text="Ada was\nnot here. It rained. ", id="a"),
+        Document(text="Bob left. So.", id="b"),
+    ]
+    scorer = GainScorer(decoder, letters(), chunk_tokens=14)
+    for claim, score in zip(CLAIMS, scorer.score(CLAIMS, documents), strict=True):
+        citation = score.citations[0]
+        document = {document.id: document for document in documents}[citation.document_id]
+        assert document.text[citation.start : citation.end] == citation.text
+        chunks = [
+            document.text[start:end]
+            for document in documents
+            for start, end in _chunks(document, scorer._spans(document.text), 14)
+        ]
+        assert score.value == pytest.approx(max(slow_gain(decoder, claim, chunk) for chunk in chunks), abs=1e-4)
+
+
+@pytest.mark.parametrize("size", [1, 5, 13, 40, None])
+def test_chunks_hold_every_word_within_their_size(models: dict[str, PreTrainedModel], size: int | None) -> None:
+    text = "One two. Three four five six.  Seven eight nine ten eleven twelve.\nThirteen. " * 3
+    scorer = GainScorer(models["llama"], letters())
+    spans = list(_chunks(Document(text=text), scorer._spans(text), size))
+    assert "".join("".join(text[start:end].split()) for start, end in spans) == "".join(text.split())
+    assert all(earlier[1] <= later[0] for earlier, later in itertools.pairwise(spans))
+    if size is not None:
+        assert max(end - start for start, end in spans) <= size
+
+
+def test_a_source_longer_than_the_context_is_read_whole(models: dict[str, PreTrainedModel]) -> None:
+    """Only the last sentence differs; the first hundreds of characters do not hide it."""
+    start = "It rained a lot that day. " * 20
+    scorer = GainScorer(models["llama"], letters())
+    one, other = (scorer.score(["Bob came."], start + end)[0].value for end in ("Bob came.", "zzzzzzz."))
+    assert len(start) > 3 * CONTEXT
+    chunks = [start[a:b] for a, b in _chunks(Document(text=start), scorer._spans(start), scorer._room(9))]
+    least = max(slow_gain(models["llama"], "Bob came.", chunk) for chunk in chunks[:-1])
+    assert min(one, other) >= least - 1e-4
+    assert one != other
+
+
+def test_nothing_to_score_is_nan(models: dict[str, PreTrainedModel]) -> None:
+    scorer = GainScorer(models["llama"], letters())
+    assert scorer.score([], SOURCE) == []
+    blank, real = scorer.score(["  ", "a"], SOURCE)
+    assert math.isnan(blank.value)
+    assert math.isfinite(real.value)
+    sources: tuple[Source, ...] = ("", " \n ", [])
+    for source in sources:
+        assert math.isnan(scorer.score(["a"], source)[0].value)
+
+
+def test_it_is_a_scorer(models: dict[str, PreTrainedModel]) -> None:
+    scorer = GainScorer(models["llama"], letters(), threshold=0.25)
+    assert isinstance(scorer, Scorer)
+    assert scorer.threshold == 0.25
+
+
+def test_bad_input_is_an_error(models: dict[str, PreTrainedModel]) -> None:
+    with pytest.raises(InputError, match="tokenizer"):
+        GainScorer(models["llama"])
+    with pytest.raises(ModelError, match="encoder"):
+        GainScorer(models["t5"], letters())
+    with pytest.raises(InputError, match="chunk_tokens is 0"):
+        GainScorer(models["llama"], letters(), chunk_tokens=0)
+    with pytest.raises(ClaimTooLongError, match=f"{CONTEXT} tokens .* {CONTEXT}"):
+        GainScorer(models["llama"], letters()).score(["a" * CONTEXT], SOURCE)

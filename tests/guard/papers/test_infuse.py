@@ -1,0 +1,182 @@
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.guard.conftest import HashedNLI
+
+from groundrail.entailment import CrossEncoderEntailment
+from groundrail.errors import ClaimTooLongError, InputError, ModelError
+from groundrail.papers.infuse import InfuseScorer
+from groundrail.scoring.registry import in_units
+from groundrail.text import sentences
+
+WORDS = ("rent", "deposit", "tenant", "landlord", "keys", "heating", "garden", "pays", "kept", "soon")
+CLAIM = "The tenant pays the rent."
+
+
+def written(seed: int, count: int) -> str:
+    draw = random.Random(seed)
+    return " ".join(
+        f"Clause {number} {' '.join(draw.choices(WORDS, k=draw.randint(2, 7)))}." for number in range(count)
+    )
+
+
+def transcribed(model, claim, document, reverse=True, margin=0.0, bound=64):
+    """Algorithm 1, one model call a step, straight down. Returns the score and the sentences behind it."""
+    listed = [part.text.strip() for part in sentences.split(document)]
+    rank = []
+    for sentence in listed:
+        value = model.classify([(sentence, claim)])[0][0]
+        if reverse:
+            value = value + model.classify([(claim, sentence)])[0][0]
+        rank.append(value)
+    order = sorted(range(len(listed)), key=lambda i: (-rank[i], i))
+    before: Any = None
+    for size in range(1, min(len(order), bound) + 1):
+        chosen = sorted(order[:size])
+        premise = " ".join(listed[i] for i in chosen)
+        if len(premise.split()) + len(claim.split()) > model.max_tokens:
+            break
+        entailment, neutral, _ = model.classify([(premise, claim)])[0]
+        if before is not None and neutral >= before[1] + margin:
+            break
+        before = (entailment, neutral, [listed[i] for i in chosen])
+    return before[0], before[2]
+
+
+@pytest.mark.parametrize("seed", range(150))
+def test_equals_the_slow_transcription(hashed_nli, seed):
+    draw = random.Random(seed)
+    document, reverse = written(seed, draw.randint(1, 12)), draw.random() < 0.7
+    margin, bound = draw.choice([0.0, 0.0, 0.2, 1.0]), draw.choice([64, 64, 3, 1])
+    model = hashed_nli(seed, max_tokens=draw.choice([10_000, 40]))
+    value, used = transcribed(model, CLAIM, document, reverse, margin, bound)
+    for ahead in (1, 3, 50):
+        scorer = InfuseScorer(model, reverse=reverse, margin=margin, ahead=ahead, max_sentences=bound)
+        (score,) = scorer.score([CLAIM], document)
+        assert score.value == value
+        assert [c.text for c in sorted(score.citations, key=lambda c: c.start)] == used
+        assert all(document[c.start : c.end] == c.text for c in score.citations)
+
+
+def test_the_cases_above_stop_early_and_late(hashed_nli):
+    sizes = [len(transcribed(hashed_nli(seed), CLAIM, written(seed, 12))[1]) for seed in range(150)]
+    assert min(sizes) == 1
+    assert max(sizes) > 3
+
+
+def test_a_margin_of_one_reads_everything(hashed_nli):
+    model, document = hashed_nli(3), written(3, 9)
+    (score,) = InfuseScorer(model, margin=1.0).score([CLAIM], document)
+    assert score.value == model.classify([(document, CLAIM)])[0][0]
+    assert len(score.citations) == 9
+
+
+def test_growing_stops_where_the_neutral_probability_does_not_fall():
+    """Algorithm 1, line 14: a step with the same neutral probability stops, and the step before it is returned."""
+
+    class Level(HashedNLI):
+        def classify(self, pairs):
+            rows = super().classify(pairs)
+            for row, (premise, _) in zip(rows, pairs, strict=True):
+                row[:] = (0.2, 0.5, 0.3) if premise.count("Clause") < 2 else (0.4, 0.5, 0.1)
+            return rows
+
+    (score,) = InfuseScorer(Level(1), reverse=False).score([CLAIM], written(1, 5))
+    assert score.value == 0.2
+    assert [citation.text for citation in score.citations] == [sentences.split(written(1, 5))[0].text.strip()]
+
+
+def test_claims_and_documents_do_not_disturb_each_other(hashed_nli):
+    model, claims = hashed_nli(4, max_tokens=60), [CLAIM, "The garden is kept.", "Keys are returned in June."]
+    documents = [written(seed, 10) for seed in range(4)]
+    together = InfuseScorer(model).score(claims, documents)
+    for claim, score in zip(claims, together, strict=True):
+        assert score.value == max(transcribed(model, claim, document)[0] for document in documents)
+
+
+def test_steps_are_evaluated_ahead_in_few_calls(hashed_nli):
+    model = hashed_nli(3)
+    scorer = InfuseScorer(model, margin=1.0, ahead=8)
+    model.asked.clear()
+    scorer.score([CLAIM, "Keys are kept."], [written(1, 9), written(2, 9)])
+    assert len(model.asked) == 2
+
+
+def test_infuse_sub_is_the_minimum_within_a_sentence_and_the_mean_over_sentences(hashed_nli):
+    scorer = InfuseScorer(hashed_nli(3))
+    cut = ["The tenant pays the rent.", "The landlord repairs the roof."]
+    claim, document = "The tenant pays the rent and the landlord repairs the roof. Keys are kept.", written(3, 9)
+    first, second, last = (score.value for score in scorer.score([*cut, "Keys are kept."], document))
+    assert len({first, second, last}) == 3
+    (score,) = in_units(scorer, "subsentences").score([claim], document)
+    assert score.value == pytest.approx((min(first, second) + last) / 2)
+    (strict,) = in_units(scorer, "subsentences", "minimum").score([claim], document)
+    assert strict.value == min(first, second, last)
+    (plain,) = in_units(scorer, "sentences").score([claim], document)
+    whole = scorer.score([claim.split(". ")[0] + ".", "Keys are kept."], document)
+    assert plain.value == pytest.approx((whole[0].value + whole[1].value) / 2)
+
+
+def test_probabilities_that_are_not_numbers_give_no_score():
+    class Broken(HashedNLI):
+        def classify(self, pairs):
+            return np.full((len(pairs), 3), math.nan)
+
+    (score,) = InfuseScorer(Broken(1)).score([CLAIM], written(1, 4))
+    assert math.isnan(score.value)
+    assert score.citations == ()
+
+
+@pytest.mark.parametrize("source", ["", " \n", []])
+def test_a_blank_source_has_no_score(hashed_nli, source):
+    (score,) = InfuseScorer(hashed_nli(1)).score([CLAIM], source)
+    assert math.isnan(score.value)
+
+
+def test_a_yes_no_model_is_refused_by_name(hashed_yes_no):
+    with pytest.raises(ModelError, match=r"InFusE needs a model of three classes.*HashedYesNo"):
+        InfuseScorer(hashed_yes_no(1))
+
+
+def test_too_long_a_claim_is_an_error(hashed_nli):
+    with pytest.raises(ClaimTooLongError):
+        InfuseScorer(hashed_nli(1, max_tokens=5)).score([CLAIM], "The rent is due.")
+
+
+@pytest.mark.parametrize("setting", [{"ahead": 0}, {"max_sentences": 0}, {"margin": -0.1}, {"margin": math.nan}])
+def test_settings_out_of_range_are_refused(hashed_nli, setting):
+    with pytest.raises(InputError, match=next(iter(setting))):
+        InfuseScorer(hashed_nli(1), **setting)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_equals_the_slow_transcription_on_a_transformer(tiny_nli, tiny_tokenizer, seed):
+    model = CrossEncoderEntailment(tiny_nli, tiny_tokenizer)
+    words = ("rent", "due", "first", "month", "tenant", "pays", "landlord", "keys", "lost", "deposit", "bank")
+    draw = random.Random(seed)
+    document = " ".join(f"The {' '.join(draw.choices(words, k=5))}." for _ in range(10))
+    value, used = transcribed(model, CLAIM, document)
+    (score,) = InfuseScorer(model).score([CLAIM], document)
+    assert score.value == pytest.approx(value, abs=1e-6)
+    assert [c.text for c in sorted(score.citations, key=lambda c: c.start)] == used
+
+
+def test_a_classifier_of_two_classes_is_refused_with_its_labels(tiny_tokenizer):
+    from transformers import BertConfig, BertForSequenceClassification
+
+    config = BertConfig(
+        vocab_size=len(tiny_tokenizer),
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=32,
+        max_position_embeddings=64,
+        id2label={0: "not_entailment", 1: "entailment"},
+        label2id={"not_entailment": 0, "entailment": 1},
+    )
+    model = CrossEncoderEntailment(BertForSequenceClassification(config).eval(), tiny_tokenizer)
+    with pytest.raises(ModelError, match=r"three classes .*not_entailment, entailment"):
+        InfuseScorer(model)

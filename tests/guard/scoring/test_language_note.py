@@ -1,0 +1,49 @@
+"""A judge made for English says so where it reads something else."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from groundrail import Guard
+from groundrail.entailment.base import FloatArray, NLIModel, Pair
+from groundrail.papers.units.base import UnitScorer
+from groundrail.papers.units.weakest import WeakestPartScorer
+from groundrail.scoring.batched import BatchedScorer
+from groundrail.scoring.language_note import NOTE
+from groundrail.scoring.registry import SCORERS, load_scorer, needs_entailment
+from groundrail.testing import FakeEntailment
+
+GERMAN = "Die Miete beträgt 1.450 Euro im Monat und ist am dritten Werktag eines jeden Monats zu zahlen."
+ENGLISH = "The rent is 1,450 euros a month, and it is due on the third working day of each month."
+
+
+@pytest.mark.parametrize(("english_only", "noted"), [(True, True), (False, False)])
+def test_the_reason_says_it_where_the_judge_is_made_for_english(english_only: bool, noted: bool) -> None:
+    model = FakeEntailment(lambda premise, claim: 0.1)
+    model.english_only = english_only
+    (sentence,) = (
+        Guard(scorer=model).check("Die Miete beträgt 1.540 Euro im Monat und ist heute fällig.", GERMAN * 3).sentences
+    )
+    assert (NOTE in (sentence.reason or "")) == noted
+    (english,) = Guard(scorer=model).check(ENGLISH, ENGLISH).sentences
+    assert NOTE not in (english.reason or "")
+
+
+class Silent(FakeEntailment, NLIModel):
+    """Takes every claim for one that the source is silent on."""
+
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+        return np.tile((0.1, 0.8, 0.1), (len(pairs), 1))
+
+
+@pytest.mark.parametrize("english_only", [True, False])
+@pytest.mark.parametrize("name", [name for name in SCORERS if needs_entailment(name)])
+def test_a_scorer_is_made_for_english_where_its_judge_is(name: str, english_only: bool) -> None:
+    model = Silent()
+    model.english_only = english_only
+    scorer = load_scorer(name, model)
+    assert scorer.english_only == english_only
+    for around in (UnitScorer(scorer), WeakestPartScorer(scorer), BatchedScorer(scorer)):
+        assert around.english_only == english_only
+        assert scorer.identity in around.identity

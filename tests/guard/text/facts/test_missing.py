@@ -1,0 +1,172 @@
+"""Details compared literally, in any spelling."""
+
+import pytest
+from hypothesis import given as for_any
+from hypothesis import strategies as st
+
+from groundrail.text.facts.missing import given
+from groundrail.text.facts.missing import missing as missing_details
+from groundrail.text.facts.spelling import respelled
+
+
+def missing(premise: str, claim: str) -> int:
+    return len(list(missing_details(premise, claim)))
+
+
+PREMISE = (
+    "ANNA: The lease, signed with Brightwater Bank, ends on 28 February 2026 after 24 months. The rent is 1,450 euros, "
+    "due by 15:00 on Monday. Heat 0.5 litres for 25 to 30 seconds at six percent power; Halden needs five."
+)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "It ends on February 28, 2026.",
+        "It ends on 2026-02-28.",
+        "It runs for two years.",
+        "The rent is €1,450.",
+        "The rent is 1450 euros.",
+        "Pay before 3 pm on Monday.",
+        "Heat 500 ml at 6% power.",
+        "Heat it for half a minute, says Anna.",
+        "Halden takes five weeks.",
+        "One tenant banks with Brightwater.",
+    ],
+)
+def test_other_spellings_of_a_detail_are_found(claim: str) -> None:
+    assert missing(PREMISE, claim) == 0
+
+
+@pytest.mark.parametrize("premise", ["Market Street opens in June.", "Jane opens it in June.", "Decide in June."])
+@pytest.mark.parametrize("month", ["January", "March", "December"])
+def test_a_word_that_begins_like_a_month_gives_none(premise: str, month: str) -> None:
+    assert missing(premise, f"It opens in {month}.") == 1
+
+
+@pytest.mark.parametrize(
+    "written", ["99/99/9999", "13/13/2024", "31/31/2030", "00/00/2020", "12/32/2020", "ſeven", "5 ſeconds", "sıx"]
+)
+def test_what_is_no_date_and_letters_that_look_like_others_are_details_too(written: str) -> None:
+    assert missing(f"It is {written}.", f"It is {written}.") == 0
+    assert missing("It is Monday.", f"It is {written}.") == 1
+
+
+@pytest.mark.parametrize(
+    ("claim", "count"),
+    [
+        ("It ends on March 28, 2026.", 1),
+        ("It ends on 27 February 2027.", 1),
+        ("It runs for three years.", 1),
+        ("The rent is 1,540 euros.", 1),
+        ("The rent is $1,450.", 1),
+        ("Heat it for 30 minutes.", 1),
+        ("The bank is called Clearwater.", 1),
+        ("Pay by Tuesday.", 1),
+    ],
+)
+def test_absent_details_are_counted(claim: str, count: int) -> None:
+    assert missing(PREMISE, claim) == count
+
+
+def test_a_premise_lacks_nothing_of_itself() -> None:
+    assert missing(PREMISE, PREMISE) == 0
+    assert not any(given(""))
+
+
+@pytest.mark.parametrize(
+    ("premise", "claim"),
+    [
+        ("15.03.2025", "15 March 2025"),
+        ("15 Mar", "15 March"),
+        ("two hundred and fifty euros", "250 euros"),
+        ("at midnight", "at 12 am"),
+        ("a three-year lease", "it runs 3 years"),
+        ("1.8 m", "180 cm"),
+        ("on 15/03/2025", "on 15 March 2025"),
+        ("$1.5m", "1.5 million dollars"),
+        ("It was Boeing's plan.", "It was Boeing's plan."),
+        ("O'Neil and Jean-Luc's Coca-Cola", "so O'Neil, Jean-Luc, Coca-Cola"),
+        ("It is 20 °C.", "It is 20 degrees Celsius."),
+        ("from 9 to 17 daily", "opens at 9 am"),
+        ("opens at 21:00", "opens at 9 pm"),
+        ("opens at 21:00", "opens at 9"),
+        ("notice of a week", "notice of one week"),
+        ("5 to 10 March 2026", "on 5 March 2026"),
+        ("The 2025-04-15 lease has 4 rooms.", "There are four rooms."),
+        ("€1,450.50 per month", "1450.50 euros"),
+        ("rent 900 euros", "rent of 900"),
+        ("the 2nd floor", "the second floor"),
+        ("on March 3, 2025 at 5 p.m.", "on 3 March 2025 at 17:00"),
+        ("a dozen eggs", "12 eggs"),
+        ("half an hour", "30 minutes"),
+        ("two (2) months", "2 months"),
+        ("In 2024 sales were 5%", "5 percent in 2024"),
+        ("5kg", "5 kilograms"),
+        ("-5 °C", "minus 5 degrees Celsius"),
+        ("between 25 and 30 seconds", "25 seconds"),
+        ("90 minutes", "1.5 hours"),
+        ("in May 2024", "in May 2024"),
+        ("It may rain in 3 days", "It may rain in three days"),
+        ("Monday's meeting", "on Monday"),
+        ("room B12", "B12 is free"),
+        ("the EU's GDPR", "so the GDPR of the EU"),
+    ],
+)
+def test_what_means_the_same_lacks_nothing(premise: str, claim: str) -> None:
+    assert missing(premise, claim) == 0
+    assert missing(premise, respelled(premise, claim)) == 0
+
+
+@pytest.mark.parametrize(
+    ("premise", "claim"),
+    [
+        ("$1.5 million", "$1.5"),
+        ("$1.5 million", "$1.5 trillion"),
+        ("two hundred and fifty euros", "fifty euros"),
+        ("two hundred and fifty euros", "two hundred euros"),
+        ("15 rooms", "3 rooms"),
+        ("14 dogs", "two dogs"),
+        ("9 am", "9 pm"),
+        ("21:00", "9 am"),
+        ("7 chairs", "1 chair"),
+        ("900 euros", "900 yen"),
+        ("900 euros", "900 francs"),
+        ("900 euros", "¥900"),
+        ("2 kg", "2 mg"),
+        ("2 kg", "2 tonnes"),
+        ("30 min", "30 hours"),
+        ("two years", "two decades"),
+        ("50 km/h", "50 mph"),
+        ("5 bar", "5 psi"),
+        ("5 MW", "5 kW"),
+        ("5%", "5 percentage points"),
+        ("-5 °C", "5 °C"),
+        ("The line does 5 Gbps.", "It costs £5."),
+        ("It is 20 °C.", "It is 20 °F."),
+        ("15.03.2025", "15.04.2025"),
+        ("€900", "€950"),
+        ("15 March 2025 and 3 April 2026", "so on 3 March 2026"),
+        ("room B12", "so room B6"),
+        ("flat 4B", "flat 4C"),
+        ("on Monday", "on Tuesday"),
+        ("in March", "in April"),
+        ("in June", "in May"),
+        ("by Anna", "so by Bob"),
+        ("on 03/04/2025", "on 04/03/2025"),
+        ("the third floor", "the second floor"),
+        ("1,450 euros", "1,540 euros"),
+        ("2 litres", "2 ml"),
+        ("5 days", "5 weeks"),
+        ("20 percent", "0.20 percent"),
+        ("half a litre", "half a metre"),
+    ],
+)
+def test_what_differs_lacks_something(premise: str, claim: str) -> None:
+    assert missing(premise, claim) > 0
+    assert missing(premise, respelled(premise, claim)) > 0
+
+
+@for_any(st.text(max_size=80))
+def test_any_text_gives_all_of_itself(text: str) -> None:
+    assert missing(text, text) == 0

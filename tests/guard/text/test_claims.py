@@ -1,0 +1,277 @@
+"""What counts as a claim: known phrases alone do not, and nothing that could carry a fact hides as one."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groundrail import Guard, Verdict
+from groundrail.errors import UncheckableError
+from groundrail.testing import FakeEntailment
+from groundrail.text.claims import claim_of, is_refusal
+from groundrail.text.english.short_answers import question_of
+
+
+def _is_claim(text: str) -> bool:
+    """Whether it is something to check, be it that it cannot be checked."""
+    try:
+        return claim_of(text) is not None
+    except UncheckableError:
+        return True
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  \n",
+        "---",
+        "| --- | :-: |",
+        "* * *",
+        "Hello!",
+        "**Hello there!** How can I help you today?",
+        "I'm sorry, I cannot answer that from the document.",
+        "I don't know.",
+        "Thank you for asking. Would you like to know more?",
+        "Here is a short summary:",
+        "Sources: [1], [2]",
+        "I don't know [1].",
+        "+---+---+",
+        "🎉",
+        "- Let me know if you have any other questions.",
+    ],
+)
+def test_known_phrases_claim_nothing(text: str) -> None:
+    assert claim_of(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "900. I hope this helps.",
+        "B. I hope this helps.",
+        "100) 200) 300) great",
+        "12) I hope this helps.",
+        "No, I'm sorry.",
+        "Yes.",
+        "OK.",
+        "Certainly, have a nice day!",
+        "Absolutely, I see.",
+        "\u281e\u2813\u2811",  # Braille
+        "\U0001f188\U0001f174\U0001f182",  # squared letters
+        "\u2705",  # a check mark says yes
+        "\U000e0059\U000e0045\U000e0053",  # invisible tags
+        "Is the rent 900 euros?",
+        "Would you like to know that the rent is 900 euros?",
+        "Hello! The rent is 900 euros.",
+        "I cannot answer that because the rent is 900 euros.",
+        "I hope this helps you find the rent of 900.",
+        "2)",
+        "900.",
+        "The answer: [3].",
+        "Great [4].",
+        "| + | + |",
+        "\u2b50\u2b50\u2b50",
+        "\U0001f621",
+        "\u00bd",
+    ],
+)
+def test_what_could_carry_a_fact_is_a_claim(text: str) -> None:
+    assert _is_claim(text)
+    result = Guard(scorer=FakeEntailment(lambda premise, claim: 0.0)).check(text, "Pets are not allowed.")
+    assert [s.verdict for s in result.sentences if s.verdict is not Verdict.NO_CLAIM]
+    assert not any(character.isdigit() for character in result.text)
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [
+        ("- The rent is due. ", "The rent is due."),
+        ("1. The rent is due.", "The rent is due."),
+        ("## The **rent** is due", "The rent is due"),
+        ("- The rent is 900 euros [1].", "The rent is 900 euros [1]."),
+        ("The deposit is [900] months.", "The deposit is [900] months."),
+        ("The deposit is [12] months.", "The deposit is [12] months."),
+        ("The deposit is [12].", "The deposit is [12]."),
+        ("- 5 degrees is too cold.", "- 5 degrees is too cold."),
+        ("X. Smith signed the lease.", "X. Smith signed the lease."),
+        ("> 5 people may live here.", "> 5 people may live here."),
+        ("(3) bedrooms are here.", "(3) bedrooms are here."),
+        ("(3) The flat has bedrooms.", "The flat has bedrooms."),
+        ("Number of rooms: [3].", "Number of rooms: [3]."),
+        ("● The rent is due.", "The rent is due."),
+        ("- 📅 The rent is due.", "The rent is due."),
+        ("⚠️ **Rent:** it is due.", "Rent: it is due."),
+        ("😊 The rent is due! 🎉", "The rent is due!"),
+        ("The guests keep a 🐶 here.", "The guests keep a 🐶 here."),
+        ("The tenants were 😊 and left.", "The tenants were 😊 and left."),
+    ],
+)
+def test_marks_go_and_values_stay(text: str, claim: str) -> None:
+    assert claim_of(text) == claim
+
+
+def test_a_number_is_a_list_mark_only_where_a_line_begins() -> None:
+    assert claim_of("12. The rent is due.", "How many months? ") == "12. The rent is due."
+    assert claim_of("2. The rent is due.", "1. Pets are allowed.\n") == "The rent is due."
+
+
+def test_refusals() -> None:
+    assert is_refusal("I'm sorry, I don't know.")
+    assert not is_refusal("I don't know, but the rent is 900 euros.")
+    assert not is_refusal("Hello!")
+
+
+@pytest.mark.parametrize(
+    "text", ["how can i help " * 400, "would you " + "help " * 3000, "yes" + " " * 50_000 + "x", "[1]" * 20_000]
+)
+def test_long_texts_are_read_once(text: str) -> None:
+    assert _is_claim(text)  # by patterns that backtrack, this would take hours
+
+
+@given(st.text(max_size=60))
+def test_letters_are_never_passed_over_unless_they_are_known_phrases(text: str) -> None:
+    if not _is_claim(f"zzz {text}"):
+        raise AssertionError(f"an unknown word was passed over: {text!r}")
+
+
+_QUESTION = "How long is the lease?"
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Yes.", "No.", "No, never.", "Both.", "Neither.", "All of them.", "Until Friday.", "Two years.", "950 euros.",
+        "Yes, it is.", "They do.", "Of course not.", "Absolutely.", "In March 2025.", "Anna.", "The landlord.",
+        "By bank transfer.", "Only on Sundays.", "Not at all.", "Correct.", "**Yes**", "- Never", "Three.", "That is right.",
+        "Same as above.", "As agreed.", "As stated above.", "When asked.", "Within fourteen days after moving out.",
+        "After the third reminder only.", "No, they can't.", "Twelve months.", "28 February 2026.", "To the landlord.", "Every month.", "Not allowed.", "1,450",
+    ],
+)  # fmt: skip
+def test_a_bare_answer_is_checked_with_its_question_or_not_at_all(answer: str) -> None:
+    with pytest.raises(UncheckableError, match="no question"):
+        claim_of(answer)
+    bare = answer.strip("*- ")
+    assert claim_of(answer, "", f"Read the lease. {_QUESTION}") == f"{_QUESTION} {bare}"
+    assert claim_of(answer, "How many are they? ", _QUESTION) == f"How many are they? {bare}"
+    sure = Guard(scorer=FakeEntailment(lambda premise, claim: float(claim == f"{_QUESTION} {bare}")))
+    assert sure.check(answer, "The lease has 12 months.").text == ""
+    assert sure.check(answer, "The lease has 12 months.", _QUESTION).text == answer
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "The rent is due.",
+        "Pets are allowed.",
+        "Rent: 950 euros",
+        "Tenants pay rent.",
+        "The lease ends in May.",
+        "Anna signed.",
+        "In winter it is not allowed.",
+        "In 2024 it rose.",
+        "Before cleaning, unplug the machine.",
+        "In an emergency call 112.",
+        "In summer tenants agreed to pay.",
+    ],
+)
+def test_a_statement_needs_no_question(claim: str) -> None:
+    assert claim_of(claim) == claim == claim_of(claim, "", _QUESTION)
+
+
+@pytest.mark.parametrize("name", ["Daniel Reyes.", "Brightwater Savings Bank.", "A second key"])
+def test_a_name_is_checked_with_its_question_where_there_is_one(name: str) -> None:
+    assert claim_of(name) == name
+    assert claim_of(name, "", "Who is the landlord?") == f"Who is the landlord? {name}"
+
+
+def test_a_yes_before_a_statement_is_checked_with_its_question_where_there_is_one() -> None:
+    assert claim_of("Yes, pets are allowed.") == "Yes, pets are allowed."
+    assert claim_of("Yes, pets are allowed.", "", "Are dogs allowed?") == "Are dogs allowed? Yes, pets are allowed."
+
+
+@pytest.mark.parametrize(
+    ("prompt", "question"),
+    [
+        ("", ""),
+        ("Summarise the lease.", ""),
+        ("Question: How long is it?", "How long is it?"),
+        ("The conversation so far:\nUser: Who?\nAssistant: Anna.\n\nUser: How long is it?", "How long is it?"),
+        ("Are cats allowed? And dogs?", "Are cats allowed? And dogs?"),
+        ("How long is it? Answer in one word.", "How long is it?"),
+        ("How long is it?\nAnswer briefly, only from the document.\n\nThank you!", "How long is it?"),
+        ("Question: How long is it?\nAnswer:", "How long is it?"),
+        ("User: How long is it?\nAssistant:", "How long is it?"),
+        ("FAQ: is cash accepted?", "FAQ: is cash accepted?"),
+        ("Is smoking allowed? Tell me whether pets are.", ""),
+        ("Is smoking allowed? Answer whether pets are.", ""),
+        ("Is smoking allowed? It is not.\n\nDescribe the rules on pets.", ""),
+        ("User: Is smoking allowed?\nAssistant: No.\n\nUser: Answer briefly.", ""),
+        ("User: Is smoking allowed?\nUser: Are pets?", "Are pets?"),
+    ],
+)
+def test_the_question_of_a_prompt(prompt: str, question: str) -> None:
+    assert question_of(prompt) == question
+
+
+def test_an_answer_is_judged_after_what_is_shown() -> None:
+    question = "Is smoking allowed?"
+    judge = FakeEntailment(lambda premise, claim: float(claim == f"{question} No."))
+    result = Guard(scorer=judge).check(f"{question} No.", "Smoking is not allowed.", "May I keep a cat?")
+    assert result.text == ""  # "No." alone would answer the prompt
+
+
+@pytest.mark.parametrize(
+    ("sentence", "previous", "claim"),
+    [
+        ("4. Guests may stay overnight.", "", "4. Guests may stay overnight."),
+        ("12. March is the deadline.", "", "12. March is the deadline."),
+        ("1. March is the deadline.", "The dates:\n", "1. March is the deadline."),
+        ("2. Guests may stay.", "\n", "Guests may stay."),
+        ("2. Guests may stay.", "They are loud.\n", "Guests may stay."),
+        ("1. Guests may stay overnight.", "", "Guests may stay overnight."),
+        ("2. Guests may stay.", "1. Cats may not.\n", "Guests may stay."),
+        ("2. The rent is due.", "The rules:\n", "The rent is due."),
+        ("b) Guests may stay.", "", "Guests may stay."),
+    ],
+)
+def test_a_number_is_a_mark_only_where_it_counts_the_items_of_a_list(sentence: str, previous: str, claim: str) -> None:
+    assert claim_of(sentence, previous, "How many guests may stay?") == claim
+
+
+def test_a_list_whose_first_item_is_kept_back_is_a_list() -> None:
+    judge = FakeEntailment(lambda premise, claim: float(claim in premise))
+    result = Guard(scorer=judge).check("1. Cats may stay.\n2. Guests may stay.\n", "Guests may stay. Cats may not.")
+    assert result.text == "2. Guests may stay.\n"
+
+
+@pytest.mark.parametrize("phrase", ["Short.", "Brief", "In short.", "Great.", "The summary.", "Welcome."])
+def test_phrases_that_answer_a_question_are_judged_with_it(phrase: str) -> None:
+    question = "Is the notice period long or short?"
+    assert claim_of(phrase, "", question) == f"{question} {phrase}"
+    assert claim_of(phrase) is None
+
+
+@pytest.mark.parametrize(
+    "phrase", ["In short:", "Summary:", "Great!", "Summary\n", "The answer:", "Here is the answer."]
+)
+def test_what_only_leads_to_an_answer_claims_nothing(phrase: str) -> None:
+    assert claim_of(phrase, "", "Is the notice period long or short?") is None
+
+
+@pytest.mark.parametrize("sign", ["+", "-", "\u2212", "**+**", "++", "=", "\U0001f389", "\U0001f389 \U0001f389\n"])
+def test_a_sign_that_can_answer_is_judged_with_its_question(sign: str) -> None:
+    question = "Is the result positive or negative?"
+    seen = sign.strip("*\n")
+    assert claim_of(sign, "", question) == f"{question} {seen}" == claim_of(sign, f"{question} ")
+    assert sign == "\u2212" or claim_of(sign) is None
+
+
+def test_a_footnote_mark_makes_no_answer_a_statement() -> None:
+    assert claim_of("Yes [1].", "", _QUESTION) == f"{_QUESTION} Yes [1]."
+    with pytest.raises(UncheckableError, match="no question"):
+        claim_of("Yes [1].")
+
+
+@pytest.mark.parametrize("rule", ["---", "- - -", "===", "| - | :-: |", "+---+---+", "", " \n", "]", "\u2022", "**"])
+def test_rules_and_brackets_claim_nothing_after_a_question(rule: str) -> None:
+    assert claim_of(rule, "", "Is the result positive or negative?") is None

@@ -1,0 +1,295 @@
+"""Sentence boundaries: exact slices, the same in a stream as whole, drawn where readers would."""
+
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from groundrail.errors import InputError
+from groundrail.text.sentences import Sentence, Stream, is_finished, split
+
+FRAGMENTS = [
+    *"abzAZ19 .!?…,:;-*#|`~()[]\"'”“\n\r\t。！」।é😀\u200d\u3000\u2028",
+    *("The ", "rent ", "is ", "due. ", "Dr. ", "e.g. ", "3.5 ", "Fig. 2 ", "He ", "No. ", "U.S. ", "p.m. "),
+    *(
+        "\r\n",
+        "\n\n",
+        "\n- ",
+        "\n* ",
+        "\n1. ",
+        "\n  ",
+        "\n# ",
+        "\n```\n",
+        "```py\n",
+        "~~~\n",
+        "\n| a |\n",
+        "---\n",
+    ),
+    *(
+        "...",
+        "?!",
+        ".” ",
+        '." ',
+        ".) ",
+        ".[1] ",
+        "。[1]",
+        "** ",
+        "🇩🇪",
+        " 😀 ",
+        "世界",
+        "https://a.io/x.y?z=1. ",
+    ),
+]
+texts = st.one_of(
+    st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join),
+    st.text(max_size=80),
+)
+
+
+def pieces_of(text: str, cuts: list[int]) -> list[str]:
+    places = sorted({min(cut, len(text)) for cut in cuts} | {0, len(text)})
+    return [text[start:end] for start, end in pairwise(places)]
+
+
+@given(texts)
+@settings(max_examples=500, deadline=None)
+def test_slices_are_exact_and_concatenate_to_the_text(text: str) -> None:
+    sentences = split(text)
+    assert "".join(sentence.text for sentence in sentences) == text
+    for sentence in sentences:
+        assert sentence.text == text[sentence.start : sentence.end] != ""
+    for before, after in pairwise(sentences):
+        assert before.end == after.start
+        assert before.text.strip()
+        assert not after.text[0].isspace()
+
+
+@given(texts, st.lists(st.integers(0, 200), max_size=12))
+@settings(max_examples=500, deadline=None)
+def test_a_stream_cut_anywhere_gives_the_sentences_of_the_whole(text: str, cuts: list[int]) -> None:
+    stream = Stream()
+    sentences = [sentence for piece in pieces_of(text, cuts) for sentence in stream.feed(piece)]
+    assert sentences + stream.flush() == split(text)
+    assert stream.pending == ""
+    assert stream.end == len(text)
+
+
+@given(texts)
+@example("The 。.[1] ")
+@settings(max_examples=500, deadline=None)
+def test_a_stream_of_single_characters_gives_the_sentences_of_the_whole(text: str) -> None:
+    stream = Stream()
+    sentences = [sentence for character in text for sentence in stream.feed(character)]
+    assert sentences + stream.flush() == split(text)
+
+
+@given(texts, texts, st.data())
+@settings(max_examples=300, deadline=None)
+def test_what_was_released_stays_right_whatever_comes_next(text: str, rest: str, data: st.DataObject) -> None:
+    stream = Stream()
+    released = stream.feed(text)
+    assert split(text + rest)[: len(released)] == released
+    if not released:
+        return
+    rejected = data.draw(st.sampled_from(released))
+    stream.truncate(rejected.start)
+    assert (stream.pending, stream.end) == ("", rejected.start)
+    again = stream.feed((text + rest)[rejected.start :]) + stream.flush()
+    assert again == split(text + rest)[released.index(rejected) :]
+
+
+@pytest.mark.parametrize(
+    "sentences",
+    [
+        ["The rent is 500 euros. ", "It is due on the first."],
+        ["Dr. Smith pays 3.5 percent, see Fig. 2 and J. R. Jones et al. 2020. ", "That is all."],
+        ["He left at 5 p.m. ", "The train left at 6 p.m. and was late."],
+        ["Cats vs. Dogs, i.e. Pets, are allowed. ", "See eq. 4 of vol. 2."],
+        ['She said "It is late." ', "Then she left."],
+        ["“Is it late?” she asked. ", "“Yes.” ", "“Then go.”"],
+        ["The rent (see clause 4. Payment) is due. ", "(It is late. Very late.) ", "Pay."],
+        ["Wait... ", "There is more… ", "And so on and so… on."],
+        ["Really?! ", "Yes! ", "Good 😀! ", "Fine! 😀 ", "Right.😀 ", "Done"],
+        ["See https://a.com/x.y?z=1. ", "Then mail a.b@c.org. ", "Go."],
+        ["It costs 500.[1] ", "It is **due.** ", "*Now.* ", "Pay"],
+        ["no capital. ", "no end"],
+        ["no punctuation at all and none to come"],
+        ["Hard wrapped text simply goes on in the next line\nwithout a break. ", "So\nit is."],
+        ["First paragraph\n\n", "second paragraph"],
+        ["A title\n", "The text below it."],
+        ["One.\r\n", "Two\r\n\r\n", "three"],
+        [
+            "# What? A heading. Here\n",
+            "Text. ",
+            "More:\n",
+            "- one. ",
+            "Still one\n",
+            "- two\n  goes on\n",
+            "after",
+        ],
+        ["There are two points: 1. Foo is bar. ", "2. Bar is foo."],
+        ["1. First point\n", "2. Second point\n", "10) Tenth\n", "(a) Lettered"],
+        ["Code:\n", "```python\nx = 1. Foo\n\n# not a heading\n```\n", "Done. ", "Yes"],
+        ["~~~\n```\n~~~\n", "```\nnever closed. Not ever.\n\nNo"],
+        ["| a. B | c |\n", "|---|---|\n", "| 1. D | 2 |\n", "Text"],
+        ["你好。", "世界很大！", "「是吗？」", "是。[1]", "好。", "1"],
+        ["यह घर है। ", "वह पेड़ है।"],
+        ["  \n leading space. ", "Trailing space. \n\n "],
+        [" \n\t"],
+        [],
+    ],
+)
+def test_boundaries_a_reader_would_draw(sentences: list[str]) -> None:
+    assert [sentence.text for sentence in split("".join(sentences))] == sentences
+
+
+@pytest.mark.parametrize(
+    ("before", "last"),
+    [
+        ("The rent is due. It", " "),
+        ("The rent is due.\nIt", " "),
+        ("The rent is due\n\n", "I"),
+        ("- a point\n-", " "),
+        ("你好世界你好世界。", "世"),
+        ("The rent is due. " + "x" * 39, "x"),
+    ],
+)
+def test_a_sentence_is_released_no_later_than_the_first_word_of_the_next(before: str, last: str) -> None:
+    stream = Stream()
+    assert stream.feed(before) == []
+    assert len(stream.feed(last)) == 1
+
+
+def test_a_rejected_sentence_is_written_anew_in_the_same_list_item() -> None:
+    stream = Stream()
+    kept, rejected = stream.feed("- The rent is 500. It is due in May. It is")
+    assert rejected.text == "It is due in May. "
+    stream.truncate(rejected.start)
+    text = "It is due in June\nNobody pays."
+    assert stream.feed(text) + stream.flush() == [
+        Sentence("It is due in June\n", kept.end, kept.end + 18),
+        Sentence("Nobody pays.", kept.end + 18, kept.end + 30),
+    ]
+
+
+def test_truncating_within_what_is_pending_keeps_what_stands_before() -> None:
+    stream = Stream()
+    stream.feed("One is here. Two is wrong")
+    stream.truncate(17)
+    assert stream.pending == "Two "
+    assert [sentence.text for sentence in stream.feed("is right.") + stream.flush()] == ["Two is right."]
+
+
+@pytest.mark.parametrize("end", [-1, 3, 99])
+def test_truncating_anywhere_else_is_an_error(end: int) -> None:
+    stream = Stream()
+    stream.feed("One is here. Two is here. Three")
+    with pytest.raises(InputError, match="truncate"):
+        stream.truncate(end)
+
+
+@pytest.mark.parametrize(
+    "unit",
+    [
+        "The rent is 1,450 euros (see clause 4). Dr. Smith pays it.\n- A point\n\n",
+        "word ",
+        "Dr. ",
+        ".",
+        " ",
+        ".)",
+        "(a. ",
+        "! 😀",
+        "```\nx\n```\n",
+        "``` ",
+        "line\n",
+        "a。",
+    ],
+)
+def test_time_grows_no_faster_than_the_text(unit: str) -> None:
+    def seconds(length: int) -> float:
+        text = unit * (length // len(unit))
+        start = time.process_time()
+        split(text)
+        return time.process_time() - start
+
+    small = min(seconds(20_000) for _ in range(3))
+    large = min(seconds(400_000) for _ in range(2))
+    assert large < 100 * small + 1  # a square would be 400 times
+
+
+@pytest.mark.parametrize("word", ["May", "no", "art"])
+def test_words_that_are_abbreviations_elsewhere_end_a_sentence(word: str) -> None:
+    assert len(split(f"It is about {word}. Cats fly.")) == 2
+    assert len(split("See No. 5 and Fig. 2 for Art. 3 of it.")) == 1
+
+
+def test_a_text_without_stops_is_searched_once() -> None:
+    stream = Stream(longest=10**6)
+    for _ in range(50_000):  # takes minutes if every word looks at all before it again
+        assert stream.feed("word ") == []
+    assert len(stream.flush()) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "finished"),
+    [("", True), ("It ends. ", True), ('He said "yes."', True), ("It ends", False), ("It ends, ", False)],
+)
+def test_a_text_is_finished_where_a_stop_ends_it(text: str, finished: bool) -> None:
+    assert is_finished(text) == finished
+
+
+_UNITS = [
+    "1",
+    "!",
+    "😀",
+    "word ",
+    "(",
+    '"',
+    "a. b ",
+    "\n",
+    " ",
+    "`",
+    "[1]",
+    "! [",
+    "。",
+    "-\n",
+    "```\n",
+    "e.g. ",
+    "\u0301",
+]
+
+
+@pytest.mark.parametrize("unit", _UNITS)
+def test_time_grows_with_the_text(unit: str) -> None:
+    def seconds(characters: int, piece: int) -> float:
+        text, stream = (unit * characters)[:characters], Stream()
+        started = time.process_time()
+        for start in range(0, characters, piece):
+            stream.feed(text[start : start + piece])
+        stream.flush()
+        return time.process_time() - started
+
+    for characters, piece in ((20_000, 20_000), (6_000, 40)):
+        short = min(seconds(characters, piece) for _ in range(2))
+        assert min(seconds(4 * characters, piece) for _ in range(2)) < 9 * short + 0.1
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(st.sampled_from([*_UNITS, "Ends here. ", "He ", "x" * 30, "\n\n", "## H\n"]), max_size=60).map("".join),
+    st.integers(1, 90),
+    st.integers(20, 120),
+)
+def test_a_long_text_is_cut_the_same_in_any_pieces(text: str, piece: int, longest: int) -> None:
+    stream, found = Stream(longest), []
+    for start in range(0, len(text), piece):
+        found += stream.feed(text[start : start + piece])
+        assert len(stream.pending) <= longest + 64
+    found += stream.flush()
+    assert found == split(text, longest)
+    assert "".join(s.text for s in found) == text
+    assert all(len(s.text) <= longest for s in found)
+    if len(text) <= longest:
+        assert found == split(text)
