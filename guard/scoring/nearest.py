@@ -26,11 +26,11 @@ from groundrail.types import Citation, Source, as_documents
 
 LIKENESS = 6.0
 """What being the likest of those read is worth to a citation, in log-odds; chosen on development sets
-(docs/benchmarks.md)."""
+(docs/method.md)."""
 
 RIVALS = 1.0
 """What a sentence loses for each log-odds that a rival of the claim has more; chosen on development sets
-(docs/benchmarks.md)."""
+(docs/method.md)."""
 
 _MOST_RIVALS = 4
 _EDGE = 1e-6
