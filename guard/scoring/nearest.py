@@ -17,11 +17,10 @@ from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, three_
 from groundrail.entailment.loading import load
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.runtime.progress import begin
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer, below_all
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.scoring.index import SentenceIndex
 from groundrail.scoring.passages import joined, room
-from groundrail.text.english.language import is_english
-from groundrail.text.facts.rivals import exchanged
+from groundrail.scoring.rivals import log_odds, weigh_rivals
 from groundrail.types import Citation, Source, as_documents
 
 LIKENESS = 6.0
@@ -29,11 +28,8 @@ LIKENESS = 6.0
 (docs/method.md)."""
 
 RIVALS = 1.0
-"""What a sentence loses for each log-odds that a rival of the claim has more; chosen on development sets
-(docs/method.md)."""
+"""Weight of the log-odds that a rival has more than the claim; chosen on development sets (docs/method.md)."""
 
-_MOST_RIVALS = 4
-_EDGE = 1e-6
 
 Places = tuple[int, ...]
 """Sentences by their places in the index, in order: what one premise is made of."""
@@ -65,10 +61,9 @@ class NearestScorer(Scorer):
     says it in the claim's words. The conflict is, of those that contradict the claim where none says it, the one that is
     least silent on it.
 
-    Before that, the sentence of a document that says a claim best is asked about its rivals: the claim with another of the
-    sentence's figures in place of its own, four at most. Where one of them is likelier, the claim's log-odds there lose
-    `rivals` times the difference: "The rent is 1,650 euros" loses to a sentence that says 1,450. At 0 none is asked; in
-    other languages than English none is known.
+    Then the claim is weighed against its rivals (`groundrail.scoring.rivals`): the claim with another figure of a sentence
+    that was read alone, four at most. If a rival is likelier than the claim, the claim loses `rivals` times the difference
+    in log-odds, and that sentence is the conflict. At 0 no rival is asked.
 
     A sentence too long to be read beside a claim is cut, none is truncated.
     """
@@ -126,40 +121,24 @@ class NearestScorer(Scorer):
         begin("judging", len(pairs))
         rows = iter(self._judge(pairs))
         judged = [{places: next(rows) for places in of_claim} for of_claim in asked]
-        if self.rivals:
-            self._weigh_rivals(claims, read, judged, index)
-        return [_scored(readings, of_claim, index) for readings, of_claim in zip(read, judged, strict=True)]
+        scores = [_scored(readings, of_claim, index) for readings, of_claim in zip(read, judged, strict=True)]
+        return self._against_rivals(claims, scores, read, index)
 
-    def _weigh_rivals(
-        self,
-        claims: Sequence[str],
-        read: Sequence[Sequence[_Reading]],
-        judged: Sequence[dict[Places, FloatArray]],
-        index: SentenceIndex,
-    ) -> None:
-        """Lower what the sentence that says a claim best gives it, by what the best rival has more."""
-        best = [
-            (claim, of_claim, max(reading.alone, key=lambda places: below_all(float(of_claim[places][0]))))
-            for claim, readings, of_claim in zip(claims, read, judged, strict=True)
-            if is_english(claim)
-            for reading in readings
+    def _against_rivals(
+        self, claims: Sequence[str], scores: list[Score], read: Sequence[Sequence[_Reading]], index: SentenceIndex
+    ) -> list[Score]:
+        """Scores lowered where a sentence that was read alone offers a likelier figure."""
+        if not self.rivals:
+            return scores
+        nearest = [
+            sorted(((near, places[0]) for reading in of_claim for places, near in reading.alone.items()), key=_likest)
+            for of_claim in read
         ]
-        asked = [
-            (number, (passage.text, rival))
-            for number, (claim, _, places) in enumerate(best)
-            for passage in [index.passages[places[0]]]
-            for rival in islice(exchanged(claim, passage.text), _MOST_RIVALS)
-            if passage.tokens + len(self.entailment.offsets(rival)) <= self.entailment.max_tokens
-        ]
-        if not asked:
-            return
-        begin("judging", len(asked))
-        likeliest: dict[int, float] = defaultdict(float)
-        for (number, _), row in zip(asked, self._judge([pair for _, pair in asked]), strict=True):
-            likeliest[number] = max(likeliest[number], float(row[0]))
-        for number, rival in likeliest.items():
-            _, of_claim, places = best[number]
-            of_claim[places] = _lowered(of_claim[places], self.rivals, rival)
+        passages = [[index.passages[place] for _, place in of_claim] for of_claim in nearest]
+        return weigh_rivals(claims, scores, passages, self._entailed, self.entailment, self.rivals)
+
+    def _entailed(self, pairs: Sequence[Pair]) -> Sequence[float]:
+        return [float(row[0]) for row in self._judge(pairs)]
 
     def _readings(self, claim: str, index: SentenceIndex) -> list[_Reading]:
         """One for each document of the `k`; of sentences that are equally near, the first."""
@@ -214,25 +193,15 @@ def _of_document(reading: _Reading, known: Mapping[Places, FloatArray], index: S
     if not entailed:
         return None
     value = max(entailed.values())
-    cited = max(entailed, key=lambda places: _log_odds(entailed[places]) + LIKENESS * reading.alone[places])
+    cited = max(entailed, key=lambda places: log_odds(entailed[places]) + LIKENESS * reading.alone[places])
     if reading.window and (together := known.get(reading.window)) is not None:
         value = between(value, float(together[0]))
     return Score(value, (index.passages[cited[0]].cite(entailed[cited]),))
 
 
-def _log_odds(probability: float) -> float:
-    kept = min(max(probability, _EDGE), 1 - _EDGE)
-    return math.log(kept / (1 - kept))
-
-
-def _lowered(row: FloatArray, weight: float, rival: float) -> FloatArray:
-    """Classes, (3,): the log-odds of entailment less `weight` for each that the rival has more; contradiction gains it."""
-    entailed = float(row[0])
-    more = _log_odds(rival) - _log_odds(entailed)
-    if not more > 0:
-        return row
-    kept = min(entailed, (1 + math.tanh((_log_odds(entailed) - weight * more) / 2)) / 2)
-    return np.array([kept, row[1], row[2] + entailed - kept])
+def _likest(place: tuple[float, int]) -> tuple[float, int]:
+    likeness, number = place
+    return -likeness, number
 
 
 def between(first: float, second: float) -> float:
