@@ -93,6 +93,15 @@ def missing(premise: str, claim: str) -> Iterator[Missing]:
             yield Missing("name", word.start(), word.end())
 
 
+def is_stated(figure: Mention, premise: str) -> bool:
+    """Whether a premise states a claim's figure, in any spelling or unit.
+
+    >>> is_stated(mentions("It costs half a million euros.")[0], "The price is 500,000 euros.")
+    True
+    """
+    return not _is_missing(given(premise), figure.meaning)
+
+
 def _is_missing(source: Given, meaning: Meaning) -> bool:
     if meaning in source.meanings:
         return False

@@ -269,7 +269,10 @@ def test_what_says_otherwise_is_told_from_what_says_nothing() -> None:
     assert contrary.conflict.text == "The rent is 5 euros a month."
     (silent,) = NearestScorer(ThreeWay()).score(["The rent is 7 euros."], "The rent is due.")
     assert silent.conflict is None
-    for rivals, told in ((0, None), (1, "The rent is 5 euros a month.")):  # a judge without classes tells by a rival alone
+    for rivals, told in (
+        (0, None),
+        (1, "The rent is 5 euros a month."),
+    ):  # a judge without classes tells by a rival alone
         conflict = NearestScorer(FakeEntailment(), rivals=rivals).score(["The rent is 6 euros."], text)[0].conflict
         assert (conflict and conflict.text) == told
 

@@ -1,0 +1,183 @@
+"""Find out how a claim's figure follows from the figures of a premise: "4,350 euros" is "3 x 1,450 euros".
+
+Sums, differences, products, quotients, per cent, counts of items, spans between dates, and dates some time later. A figure that
+the premise states, in any spelling or unit, needs no reckoning: `groundrail.text.facts.missing` says so. Whether the claim is true
+is left to a judge: a premise may hold both numbers and mean something else by them.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from datetime import date, timedelta
+from itertools import combinations, permutations
+from typing import NamedTuple
+
+from groundrail.text.facts.mentions import Mention, mentions
+from groundrail.text.facts.quantities import UNITS
+
+_SECONDS, _MONTHS, _PERCENT = (float(UNITS[unit][0]) for unit in ("second", "month", "percent"))
+_DAY = 86400.0
+_CLOSE = 0.005
+"""Maximum relative difference of a figure from its reckoning: figures are often rounded."""
+_MOST = 40
+"""Maximum number of figures of a premise that are combined."""
+_ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s", re.MULTILINE)
+_SERIES = re.compile(r",\s+(?:and\s+|or\s+)?|\s+and\s+|\s+or\s+")
+_CLAUSE_END = re.compile(r"[.;:!?]\s|\n")
+
+
+class Derivation(NamedTuple):
+    """How a figure follows: `reckoning` in words ("3 x 1,450 euros") and the places in the premise that it uses."""
+
+    reckoning: str
+    places: tuple[tuple[int, int], ...]
+
+
+def derivation(figure: Mention, premise: str) -> Derivation | None:
+    """How `figure`, one of a claim's, follows from the figures of `premise`; None if it does not.
+
+    >>> claim = "Three months cost 4,350 euros."
+    >>> derivation(mentions(claim)[-1], "The rent is 1,450 euros a month. The notice period is 3 months.").reckoning
+    '3 months x 1,450 euros'
+    """
+    given = mentions(premise)[:_MOST]
+    ways = {"date": _later, "time": _later, "quantity": _reckoned, "number": _reckoned}
+    way = ways.get(str(figure.meaning[0]))
+    found = next(way(figure, given), None) if way else None
+    if found is not None:
+        form, used = found
+        words = [premise[each.start : each.end] for each in used]
+        return Derivation(form.format(*words), tuple((each.start, each.end) for each in used))
+    return _counted(figure, premise)
+
+
+_Way = tuple[str, tuple[Mention, ...]]
+
+
+def _reckoned(figure: Mention, given: Sequence[Mention]) -> Iterator[_Way]:
+    wanted = _value(figure)
+    same = [each for each in given if _kind(each) == _kind(figure)]
+    for a, b in combinations(same, 2):
+        if _close(_value(a) + _value(b), wanted):
+            yield "{0} + {1}", (a, b)
+        for more, less in ((a, b), (b, a)):
+            if wanted and _close(_value(more) - _value(less), wanted):
+                yield "{0} - {1}", (more, less)
+    if len(same) > 2 and _close(sum(map(_value, same)), wanted):
+        yield " + ".join(f"{{{number}}}" for number in range(len(same))), tuple(same)
+    for a, b in permutations(given, 2):
+        if _kind(b) != _kind(figure) or not a.numbers or _kind(a)[0] not in ("number", "quantity"):
+            continue
+        times = a.numbers[0]
+        if _kind(a) == ("quantity", _PERCENT):
+            for form, share in (("{0} of {1}", times), ("{1} + {0}", 100 + times), ("{1} - {0}", 100 - times)):
+                if _close(_value(b) * share / 100, wanted):
+                    yield form, (a, b)
+        elif _close(_value(b) * times, wanted):
+            yield "{0} x {1}", (a, b)
+        elif times and _close(_value(b) / times, wanted):
+            yield "{1} / {0}", (a, b)
+    if _kind(figure) == ("quantity", _PERCENT):
+        yield from _shares(wanted, given)
+    if _kind(figure) in (("quantity", _SECONDS), ("quantity", _MONTHS)):
+        yield from _spans(figure, given)
+
+
+def _shares(wanted: float, given: Sequence[Mention]) -> Iterator[_Way]:
+    for a, b in permutations(given, 2):
+        if _kind(a) != _kind(b) or _kind(a)[0] not in ("number", "quantity") or not _value(b):
+            continue
+        share = 100 * _value(a) / _value(b)
+        if _close(share, wanted):
+            yield "{0} / {1}", (a, b)
+        elif wanted and _close(abs(share - 100), wanted):
+            yield "({0} - {1}) / {1}", (a, b)
+
+
+def _spans(figure: Mention, given: Sequence[Mention]) -> Iterator[_Way]:
+    """Spans between two dates, counted with or without the last day, and between two times of a day."""
+    dates = [(each, day) for each in given if (day := _day(each))]
+    for (a, first), (b, last) in permutations(dates, 2):
+        days = (last - first).days
+        months = 12 * (last.year - first.year) + last.month - first.month
+        if _kind(figure)[1] == _SECONDS:
+            spans = [days * _DAY, (days + 1) * _DAY]
+        else:
+            after = last + timedelta(days=1)
+            whole = 12 * (after.year - first.year) + after.month - first.month
+            spans = [*([months] if last.day >= first.day else []), *([whole] if after.day >= first.day else [])]
+        if days > 0 and any(_close(float(span), _value(figure)) for span in spans):
+            yield "from {0} to {1}", (a, b)
+    times = [each for each in given if each.meaning[0] == "time"]
+    for a, b in permutations(times, 2):
+        if _kind(figure)[1] == _SECONDS and _close((_value(b) - _value(a)) % 1440 * 60, _value(figure)):
+            yield "from {0} to {1}", (a, b)
+
+
+def _later(figure: Mention, given: Sequence[Mention]) -> Iterator[_Way]:
+    """A date or a time that lies a given span after or before another one."""
+    for a, b in permutations(given, 2):
+        if b.meaning[0] != "quantity" or a.meaning[0] != figure.meaning[0]:
+            continue
+        for sign, form in ((1, "{0} + {1}"), (-1, "{0} - {1}")):
+            if figure.meaning[0] == "time":
+                if b.meaning[1] == _SECONDS and (_value(a) + sign * _value(b) / 60) % 1440 == _value(figure):
+                    yield form, (a, b)
+            elif (start := _day(a)) and _same_day(figure, _shifted(start, b, sign)):
+                yield form, (a, b)
+
+
+def _shifted(day: date, span: Mention, sign: int) -> date | None:
+    try:
+        if span.meaning[1] == _SECONDS:
+            return day + sign * timedelta(seconds=_value(span))
+        if span.meaning[1] == _MONTHS:
+            months = 12 * day.year + day.month - 1 + sign * int(_value(span))
+            return day.replace(year=months // 12, month=months % 12 + 1)
+    except (ValueError, OverflowError):  # 31 January and a month
+        return None
+    return None
+
+
+def _same_day(figure: Mention, day: date | None) -> bool:
+    if day is None:
+        return False
+    _, number, month, year = figure.meaning
+    return (number, month) == (day.day, day.month) and year in (None, day.year)
+
+
+def _counted(figure: Mention, premise: str) -> Derivation | None:
+    """Count of the items of a list, or of a series within a sentence."""
+    if figure.meaning[0] != "number" or not 2 <= _value(figure) <= 20:
+        return None
+    items = [(match.start(), match.end()) for match in _ITEM.finditer(premise)]
+    if len(items) == _value(figure):
+        return Derivation(f"{len(items)} items", tuple(items))
+    start = 0
+    for end in [*(match.end() for match in _CLAUSE_END.finditer(premise)), len(premise)]:
+        if len(_SERIES.split(premise[start:end])) == _value(figure) > 2:
+            return Derivation(f"{int(_value(figure))} items", ((start, end),))
+        start = end
+    return None
+
+
+def _kind(mention: Mention) -> tuple[object, ...]:
+    return mention.meaning[:2] if mention.meaning[0] == "quantity" else mention.meaning[:1]
+
+
+def _value(mention: Mention) -> float:
+    value = mention.meaning[-1] if mention.meaning[0] != "date" else None
+    return float(value) if isinstance(value, int | float) else float("nan")
+
+
+def _day(mention: Mention) -> date | None:
+    match mention.meaning:
+        case ("date", float(day), float(month), float(year)):
+            try:
+                return date(int(year), int(month), int(day))
+            except ValueError:
+                return None
+    return None
+
+
+def _close(reckoned: float, wanted: float) -> bool:
+    return abs(reckoned - wanted) <= _CLOSE * abs(wanted)
