@@ -5,7 +5,8 @@ a whole turn. Checking and retrying a sentence is `groundrail.guard`'s.
 """
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,6 +14,7 @@ from groundrail.errors import InputError, UncheckableError, UnsupportedError
 from groundrail.generation.verdicts import ClaimOf
 from groundrail.guard import Guard
 from groundrail.policy import Attempts
+from groundrail.runtime.both_ways import closing, each, iterate, run, value_of
 from groundrail.text.claims import is_refusal
 from groundrail.types import CheckedSentence, Document, GuardResult, Source, Verdict, as_documents
 
@@ -134,58 +136,43 @@ class ChatGuard:
 
     def ask(self, message: str, source: Source = ()) -> Turn:
         """One turn. Raises: what `Guard.generate` raises; the conversation is then as it was before."""
-        prompt, documents = self._prepared(message, source)
-        tries = _Tries(self.guard)
-        while tries.another():
-            try:
-                tries.add(self.guard.generate(prompt, documents))
-            except UnsupportedError as error:
-                tries.add_failure(error)
-        return self._remember(message, *tries.best())
+        return run(self._ask(message, source, self.guard.generate))
 
     async def aask(self, message: str, source: Source = ()) -> Turn:
         """`ask` without blocking the event loop."""
-        prompt, documents = self._prepared(message, source)
-        tries = _Tries(self.guard)
-        while tries.another():
-            try:
-                tries.add(await self.guard.agenerate(prompt, documents))
-            except UnsupportedError as error:
-                tries.add_failure(error)
-        return self._remember(message, *tries.best())
+        return await self._ask(message, source, self.guard.agenerate)
 
     def stream(self, message: str, source: Source = ()) -> Iterator[str]:
         """Released text as soon as its verdict is known; the turn is in `turns` once the iterator ends.
 
-        An iterator that is closed early, or that raises, leaves a turn with what it has shown, and frees what the
-        generator holds.
+        An iterator that is closed early, or that raises, leaves a turn with the text that it has shown, and frees the
+        generator.
         """
-        prompt, documents = self._prepared(message, source)
-        shown = _Shown()
-        result: GuardResult | None = None
-        try:
-            with self.guard.stream(prompt, documents) as stream:
-                for sentence in stream.sentences():
-                    if text := shown.ready(sentence):
-                        yield text
-                result = stream.result
-            if text := shown.last(result, self.guard.policy.abstention):
-                yield text
-        finally:
-            if result is not None or any(s.released_text for s in shown.sentences):
-                self._remember(message, result or self._partial(shown.sentences))
+        return iterate(self._stream(message, source, self.guard.stream))
 
-    async def astream(self, message: str, source: Source = ()) -> AsyncIterator[str]:
+    def astream(self, message: str, source: Source = ()) -> AsyncIterator[str]:
         """`stream` without blocking the event loop."""
+        return self._stream(message, source, self.guard.astream)
+
+    async def _ask(self, message: str, source: Source, generate: Callable[..., Any]) -> Turn:
         prompt, documents = self._prepared(message, source)
-        shown = _Shown()
-        result: GuardResult | None = None
+        tries = _Tries(self.guard)
+        while tries.another():
+            try:
+                tries.add(await value_of(generate(prompt, documents)))
+            except UnsupportedError as error:
+                tries.add_failure(error)
+        return self._remember(message, *tries.best())
+
+    async def _stream(self, message: str, source: Source, stream: Callable[..., Any]) -> AsyncGenerator[str]:
+        prompt, documents = self._prepared(message, source)
+        shown, result = _Shown(), None
         try:
-            async with await self.guard.astream(prompt, documents) as stream:
-                async for sentence in stream.sentences():
+            async with closing(await value_of(stream(prompt, documents))) as writing:
+                async for sentence in each(writing.sentences()):
                     if text := shown.ready(sentence):
                         yield text
-                result = stream.result
+                result = writing.result
             if text := shown.last(result, self.guard.policy.abstention):
                 yield text
         finally:

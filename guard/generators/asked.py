@@ -4,14 +4,13 @@ Keeps what was accepted and refused, words the request to go on, and removes an 
 what already stands. How a model is asked belongs to the adapters beside this module.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
 from itertools import chain
 from typing import Any, TypeAlias
 
 from groundrail.generators.base import Session
-from groundrail.runtime.deadlines import OverdueError, within
+from groundrail.runtime.both_ways import closing
+from groundrail.runtime.deadlines import OverdueError, in_time, within
 
 Pieces: TypeAlias = Iterator[str] | AsyncIterator[str]
 Write: TypeAlias = Callable[[str, Sequence[str]], Pieces]
@@ -71,14 +70,9 @@ class AskedSession(Session):
         """`open` for a `write` that is async."""
         pieces: Any = self._ask()
         try:
-            async with asyncio.timeout(timeout) as limit:
-                first = await anext(pieces, None)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            self._opened = _late(OverdueError(timeout))
-            return
-        self._opened = _led_by(first, pieces)
+            self._opened = _led_by(await in_time(timeout, anext(pieces, None)), pieces)
+        except OverdueError as late:
+            self._opened = _late(late)
 
     def _first(self) -> tuple[str | None, Iterator[str]]:
         pieces: Any = self._ask()
@@ -115,7 +109,7 @@ class AskedSession(Session):
 
     async def _follow_async(self, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
         fresh = Fresh(self._accepted)
-        async with _left(pieces):
+        async with closing(pieces):
             async for piece in pieces:
                 if new := fresh.feed(piece):
                     yield self._noted(new)
@@ -168,18 +162,8 @@ def _late(error: TimeoutError) -> Iterator[str]:
 
 
 async def _led_by(first: str | None, rest: AsyncIterator[str]) -> AsyncIterator[str]:
-    async with _left(rest):
+    async with closing(rest):
         if first is not None:
             yield first
         async for piece in rest:
             yield piece
-
-
-@asynccontextmanager
-async def _left(pieces: AsyncIterator[str]) -> AsyncIterator[None]:
-    """Frees what pieces hold when they are left early, such as a connection."""
-    try:
-        yield
-    finally:
-        if hasattr(pieces, "aclose"):
-            await pieces.aclose()

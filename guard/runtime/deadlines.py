@@ -271,3 +271,17 @@ async def awithin(
 ) -> T:
     """`Calls.awithin`, by the calls of the guard for which this runs, else by everybody's."""
     return await _current.get().awithin(timeout, function, *arguments, late=late)
+
+
+async def in_time(timeout: float | None, awaitable: Any) -> Any:
+    """Await something, cancelled after `timeout` seconds. Raises: OverdueError then."""
+    if timeout is not None and timeout <= 0:
+        awaitable.close()
+        raise OverdueError(timeout, "there was no time left")
+    try:
+        async with asyncio.timeout(timeout) as limit:
+            return await awaitable
+    except TimeoutError as error:
+        if limit.expired():
+            raise OverdueError(timeout) from error
+        raise

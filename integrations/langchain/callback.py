@@ -31,6 +31,7 @@ from groundrail.integrations.langchain.retrieved import (
 )
 from groundrail.integrations.langchain.runnable import RESULT_EVENT, SENTENCE_EVENT
 from groundrail.integrations.langchain.runs import RunTree
+from groundrail.runtime.both_ways import run, value_of
 from groundrail.types import CheckedSentence
 
 
@@ -42,7 +43,7 @@ class _Findings(NamedTuple):
 
 
 @dataclass(slots=True)
-class _Writing:
+class _ModelRun:
     """A model's run: the answer it writes, begun with its first text."""
 
     sources: SourceDocuments
@@ -79,7 +80,7 @@ class _RunWatcher(BaseCallbackHandler):
         self.on_sentence, self.on_result = on_sentence, on_result
         self.raise_error = raise_error
         self.runs = RunTree(self.documents_keys)
-        self._writing: dict[UUID, _Writing] = {}
+        self._writing: dict[UUID, _ModelRun] = {}
 
     def on_chain_start(
         self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -132,7 +133,7 @@ class _RunWatcher(BaseCallbackHandler):
         sources = self.runs.visible_from(parent_run_id)
         for key in self.documents_keys:
             sources.add((metadata or {}).get(key))
-        self._writing[run_id] = _Writing(sources, prompts[-1] if prompts else "")
+        self._writing[run_id] = _ModelRun(sources, prompts[-1] if prompts else "")
 
     def on_chat_model_start(
         self, serialized: Any, messages: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -161,7 +162,7 @@ class _RunWatcher(BaseCallbackHandler):
         events: list[tuple[str, Any]] = []
         for text in filter(str.strip, texts):
             answer = self.guard.pushed(writing.sources.documents, writing.question)
-            found = self._found(_Writing(writing.sources, answer=answer), [*answer.feed(text), *answer.finish()])
+            found = self._found(_ModelRun(writing.sources, answer=answer), [*answer.feed(text), *answer.finish()])
             events += found.events
             if found.error is not None:
                 return _Findings(events, found.error)
@@ -175,7 +176,7 @@ class _RunWatcher(BaseCallbackHandler):
         cause = error if isinstance(error, Exception) else RuntimeError(repr(error))
         return _Findings(self._found(writing, writing.answer.fail(cause)).events)
 
-    def _found(self, writing: _Writing, decided: Sequence[CheckedSentence]) -> _Findings:
+    def _found(self, writing: _ModelRun, decided: Sequence[CheckedSentence]) -> _Findings:
         """Events for sentences just decided on and for an answer that has just ended."""
         sources, answer, looked_at = writing.sources, writing.answer, self._looked_at()
         events: list[tuple[str, Any]] = []
@@ -210,15 +211,15 @@ class GroundrailCallbackHandler(_RunWatcher):
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **kwargs: Any) -> None:
         """Tell of the sentences that this text completes."""
-        _tell(self._written(run_id, _text(token, chunk)))
+        run(_tell(self._written(run_id, _text(token, chunk)), dispatch_custom_event))
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Tell of the rest of the answer and of its result."""
-        _tell(self._ended(run_id, response))
+        run(_tell(self._ended(run_id, response), dispatch_custom_event))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Tell of what was found before the model failed."""
-        _tell(self._failed(run_id, error))
+        run(_tell(self._failed(run_id, error), dispatch_custom_event))
 
 
 class AsyncGroundrailCallbackHandler(_RunWatcher):
@@ -241,29 +242,21 @@ class AsyncGroundrailCallbackHandler(_RunWatcher):
 
     async def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **kwargs: Any) -> None:
         """Tell of the sentences that this text completes."""
-        await _atell(await asyncio.to_thread(self._written, run_id, _text(token, chunk)))
+        await _tell(await asyncio.to_thread(self._written, run_id, _text(token, chunk)), adispatch_custom_event)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Tell of the rest of the answer and of its result."""
-        await _atell(await asyncio.to_thread(self._ended, run_id, response))
+        await _tell(await asyncio.to_thread(self._ended, run_id, response), adispatch_custom_event)
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Tell of what was found before the model failed."""
-        await _atell(await asyncio.to_thread(self._failed, run_id, error))
+        await _tell(await asyncio.to_thread(self._failed, run_id, error), adispatch_custom_event)
 
 
-def _tell(findings: _Findings) -> None:
+async def _tell(findings: _Findings, dispatch: Callable[..., Any]) -> None:
     config = _enclosing_run()
     for name, data in findings.events if config else ():
-        dispatch_custom_event(name, data, config=config)
-    if findings.error is not None:
-        raise findings.error
-
-
-async def _atell(findings: _Findings) -> None:
-    config = _enclosing_run()
-    for name, data in findings.events if config else ():
-        await adispatch_custom_event(name, data, config=config)
+        await value_of(dispatch(name, data, config=config))
     if findings.error is not None:
         raise findings.error
 

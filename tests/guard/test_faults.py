@@ -416,7 +416,7 @@ def test_one_late_sentence_and_a_normal_exit(does: str) -> None:
         from groundrail import Guard, Policy, deadline
         from groundrail.scoring.base import Prepared, Score, Scorer
 
-        deadline.MOMENT = 0.1
+        deadlines.MOMENT = 0.1
 
         class Slow(Scorer):
             def read(self, source):

@@ -19,6 +19,7 @@ from rich.console import Console
 from tests.guard.report.conftest import Told
 
 from groundrail import Citation, Document, Guard, InputError, Policy, Verdict
+from groundrail.report import layout
 from groundrail.report.chart import HEIGHT, Axis, chart
 from groundrail.report.hidden import in_json, marked_up, plain
 from groundrail.report.layout import Place, blocks

@@ -17,7 +17,7 @@ MOST = 500
 than writing, more would not come out any sooner."""
 
 
-class Ahead(Iterator[str]):
+class ReadAhead(Iterator[str]):
     """The pieces of an iterator, in their order; some are read in another thread before their turn.
 
     One thread at a time asks the iterator, always in the same context. What it raises ahead of its turn is raised
