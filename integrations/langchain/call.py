@@ -21,7 +21,10 @@ from groundrail.types import CheckedSentence
 PASSED_ON = frozenset(
     "finish_reason stop_reason model model_id model_name model_provider service_tier system_fingerprint token_usage".split()
 )
-"""What of the wrapped model's `response_metadata` goes out; logprobs, say, spell unreleased text."""
+"""Keys of the wrapped model's `response_metadata` that go out; others, such as logprobs, spell unreleased text."""
+
+CALLED_WITH = frozenset(["tool_calls", "function_call", "__gemini_function_call_thought_signatures__"])
+"""Keys of `additional_kwargs` that belong to tool calls; others, such as `reasoning_content`, spell unreleased text."""
 
 
 class ModelCall:
@@ -79,24 +82,28 @@ class ModelCall:
         return ChatGenerationChunk(message=AIMessageChunk(content=content))
 
     def said_with(self, shown: AIMessage) -> AIMessage:
-        """What the model said last, reasoning and all, with the text, the id and the verdicts of what was shown.
+        """The model's last message, with the text, the id and the verdicts of the message that was shown.
 
-        As the model gave it where the text is the same; else nothing that spells the text it had is left.
+        The rest of the message is as the model gave it where the text is the same. Where the text differs, metadata and
+        arguments that may spell the model's own text are left out.
         """
         if self._said is None:
             return shown
         said: Any = self._said
         if isinstance(said, AIMessageChunk):
             said = message_chunk_to_message(said)
-        text, metadata, content = str(shown.text), said.response_metadata, said.content
+        text, content = str(shown.text), said.content
+        metadata, arguments = said.response_metadata, said.additional_kwargs
         if text != str(said.text):
             metadata = {key: value for key, value in metadata.items() if key in PASSED_ON}
+            arguments = {key: value for key, value in arguments.items() if key in CALLED_WITH}
             content = text if isinstance(content, str) else _with_text(content, text)
         verdicts = shown.response_metadata if shown.response_metadata["groundrail"]["sentences"] else {}
         update = {
             "id": shown.id,
             "name": shown.name,
             "content": content,
+            "additional_kwargs": arguments,
             "response_metadata": metadata | verdicts,
             "usage_metadata": shown.usage_metadata,
         }
