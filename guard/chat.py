@@ -1,4 +1,4 @@
-"""`ChatGuard`: a guarded conversation that remembers only what was released.
+"""`ChatGuard`: a guarded conversation that remembers released text only.
 
 Adds history, sources that grow with the talk, claims that lean on the sentence before, and a second try for
 a whole turn. Checking and retrying a sentence is `groundrail.guard`'s.
@@ -20,7 +20,7 @@ from groundrail.types import CheckedSentence, Document, GuardResult, Source, Ver
 
 
 class Turn(BaseModel):
-    """What the user said, what was released in reply, and how it was checked.
+    """A message of the user, the text that was released in reply, and the checks behind it.
 
     `discarded` are whole answers that were written anew. `abstained` says that the reply answers nothing: it
     is the policy's abstention, or the model's own "I don't know".
@@ -52,7 +52,7 @@ _LEANING = re.compile(
 
 
 def leans_on_previous(claim: str) -> bool:
-    """Whether a claim opens with a pronoun or a bare "the ...": one that nothing in it specifies."""
+    """Whether a claim opens with a pronoun or a bare "the ...", whose noun the sentence before names."""
     return _LEANING.match(claim) is not None
 
 
@@ -80,7 +80,7 @@ class _Shown:
         self._held = ""
 
     def ready(self, sentence: CheckedSentence) -> str:
-        """What can be shown now that this sentence has its verdict."""
+        """The text that can be shown now that this sentence has its verdict."""
         self.sentences.append(sentence)
         self._held += sentence.released_text
         if not self._held.strip():
@@ -89,7 +89,7 @@ class _Shown:
         return ready
 
     def last(self, result: GuardResult, abstention: str) -> str:
-        """What is shown after the last sentence."""
+        """The text that is shown after the last sentence."""
         return self._held if result.text.strip() else abstention
 
 
@@ -98,9 +98,9 @@ class ChatGuard:
 
     guard: writes and checks. Its policy counts for sentences and for whole turns: an answer that keeps
         unsupported sentences while attempts are left is written anew, and the answer with the most supported
-        sentences is the reply. A stream has no second answer: what it has shown stays.
+        sentences is the reply. A stream has no second answer: the text that it has shown stays.
     source: what every turn may draw on, beside its own source.
-    user_as_source, answers_as_source: also draw on what the user said, and on earlier supported sentences.
+    user_as_source, answers_as_source: also draw on the user's messages, and on earlier supported sentences.
     pronouns: score a claim that opens with a pronoun or a bare "the ..." together with the sentence before,
         where the scorer takes context (`Scorer`): one that averages would let it borrow that sentence's score.
     prompt: makes the generator's prompt of the turns so far and the message.

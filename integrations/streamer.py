@@ -1,4 +1,4 @@
-"""A drop-in for transformers' `TextIteratorStreamer` that yields only what the source supports.
+"""A drop-in for transformers' `TextIteratorStreamer` that yields only text that the source supports.
 
 One line changes in code that iterates a streamer. There is no retry here, since `generate` runs on in its
 own thread; for retries use `Guard` with `HFGenerator`.
@@ -31,7 +31,7 @@ LOOKS = 0.2
 class GuardedTextIteratorStreamer(TextIteratorStreamer):
     """`TextIteratorStreamer(tokenizer, skip_prompt=True)` with a guard and a source.
 
-    `prompt` is what the answer answers, for sentences such as "Until Friday.".
+    `prompt` is the question of the answer, for sentences such as "Until Friday.".
 
     Yields sentences once their verdict is known; `result` holds the `GuardResult` after the last one.
     `options` are those of `TextIteratorStreamer`; the prompt is skipped unless told otherwise. A streamer that is left
@@ -113,7 +113,7 @@ class GuardedTextIteratorStreamer(TextIteratorStreamer):
 
 
 class _Once(Generator, Session):
-    """A generator and session in one: what the streamer receives, with no second try."""
+    """A generator and session in one: the text that the streamer receives, with no second try."""
 
     can_retry = False
 

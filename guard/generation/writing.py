@@ -26,10 +26,10 @@ PATIENCE = 1.0
 
 
 class Writing:
-    """An answer to `prompt` by `generator`, which nothing is asked of before the first step.
+    """An answer to `prompt` by `generator`, which is asked for nothing before the first step.
 
     ahead: whether the session may write on while it is judged, if it does that at all.
-    explains: whether the log may say what the generator raised on closing, which may repeat what was refused.
+    explains: whether the log may quote an error of the generator on closing, which may repeat refused text.
     """
 
     def __init__(
@@ -54,7 +54,7 @@ class Writing:
         return {} if self._session is None else self._session.stats
 
     def do(self, step: Asked) -> Any:
-        """What the session answers. Raises: OverdueError, and whatever the session raises."""
+        """Do a step; return the outcome. Raises: OverdueError, and the exceptions of the session."""
         match step:
             case Start():
                 started = self._within(
@@ -69,7 +69,7 @@ class Writing:
                 return self._say(step)
 
     async def ado(self, step: Asked) -> Any:
-        """`do` for an event loop: what has no async form runs in a thread."""
+        """`do` for an event loop: calls without an async form run in a thread."""
         match step:
             case Start():
                 with self._calls.current():
@@ -89,9 +89,9 @@ class Writing:
         return contextlib.nullcontext()
 
     def close(self) -> None:
-        """Stop writing: what the pieces and the session hold is freed, by a call that is still running at its end.
+        """Stop writing and free the pieces and the session; a call that still runs does that at its end.
 
-        What is decided of the answer stands: an error on closing is logged.
+        The sentences that are decided on stay decided: an error on closing is logged.
         """
         if self._busy or (isinstance(self._pieces, ReadAhead) and not self._pieces.stop(PATIENCE, late=self.close)):
             return
@@ -119,7 +119,7 @@ class Writing:
 
     @contextlib.contextmanager
     def _busy_until_called(self) -> Iterator[None]:
-        """The session is busy until a call of it has ended, whoever waits for that; those left behind close it then."""
+        """Mark the session as busy until its call has ended; a call that was left behind then closes it."""
         self._busy = True
         try:
             yield

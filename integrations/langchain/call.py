@@ -1,4 +1,4 @@
-"""One call of a guarded chat model: what it is asked, what it said, and the chunks and the message made of that.
+"""One call of a guarded chat model: its request, its reply, and the chunks and the message made of the reply.
 
 Finding the sources is up to the model, deciding on sentences up to the guard.
 """
@@ -28,9 +28,9 @@ CALLED_WITH = frozenset(["tool_calls", "function_call", "__gemini_function_call_
 
 
 class ModelCall:
-    """The sources of a call, what the model said beside text, the chunks to show.
+    """The sources of a call, the model's reply beside its text, and the chunks to show.
 
-    `request` is what to ask the model; `begin`, `read` and `complete` are told what it says each time it is asked.
+    `request` makes the messages for the model; `begin`, `read` and `complete` follow each of its replies.
     """
 
     def __init__(self, messages: Sequence[BaseMessage], sources: SourceDocuments, *, annotate: bool) -> None:
@@ -45,11 +45,11 @@ class ModelCall:
 
     @property
     def calls_tools(self) -> bool:
-        """Whether what the model said last, to its end, calls tools."""
+        """Whether the model's last complete reply calls tools."""
         return self._said is not None and bool(self._said.tool_calls)
 
     def request(self, accepted: str, refused: Sequence[str]) -> list[BaseMessage]:
-        """The messages, then what stands of the answer and what was refused."""
+        """The messages, then the accepted text and the refused sentences."""
         if not (accepted or refused):
             return self._messages
         stands = [AIMessage(accepted)] if accepted else []
@@ -71,7 +71,7 @@ class ModelCall:
             self._usage = add_usage(self._usage, self._said.usage_metadata)
 
     def chunk(self, event: Event) -> ChatGenerationChunk | None:
-        """What to show of an event: a released sentence, or at the end all that is not text."""
+        """The chunk for an event: a released sentence, or at the end everything but text."""
         if isinstance(event, SourcedResult):
             return ChatGenerationChunk(message=self._last(event))
         text = event.released_text

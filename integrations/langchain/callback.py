@@ -36,7 +36,7 @@ from groundrail.types import CheckedSentence
 
 
 class _Findings(NamedTuple):
-    """What to tell of an answer now, and what to raise after that."""
+    """Events to tell now, and the error to raise after them."""
 
     events: Sequence[tuple[str, Any]] = ()
     error: UnsupportedError | None = None
@@ -53,7 +53,7 @@ class _ModelRun:
 
 
 class _RunWatcher(BaseCallbackHandler):
-    """What both handlers share: the run tree, and findings for text, ends and failures.
+    """The part that both handlers share: the run tree, and findings for text, ends and failures.
 
     guard: scores and judges; its policy's fallback `"raise"` stops the chain, every other one only tells.
     documents_keys: keys of chain inputs that hold lists of documents; also looked for in the metadata given
@@ -152,7 +152,7 @@ class _RunWatcher(BaseCallbackHandler):
         return self._found(writing, writing.answer.feed(text))
 
     def _ended(self, run_id: UUID, response: LLMResult) -> _Findings:
-        """The rest of a streamed answer, or all of those that came at once."""
+        """Findings for the rest of a streamed answer, or for all answers that came at once."""
         writing = self._writing.pop(run_id, None)
         if writing is None:
             return _Findings()
@@ -169,7 +169,7 @@ class _RunWatcher(BaseCallbackHandler):
         return _Findings(events)
 
     def _failed(self, run_id: UUID, error: BaseException) -> _Findings:
-        """What was found of an answer whose model failed; the error itself goes its own way."""
+        """Findings for an answer whose model failed; langchain-core raises the error itself."""
         writing = self._writing.pop(run_id, None)
         if writing is None or writing.answer is None:
             return _Findings()
@@ -218,7 +218,7 @@ class GroundrailCallbackHandler(_RunWatcher):
         run(_tell(self._ended(run_id, response), dispatch_custom_event))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Tell of what was found before the model failed."""
+        """Tell the findings from before the model failed."""
         run(_tell(self._failed(run_id, error), dispatch_custom_event))
 
 
@@ -249,7 +249,7 @@ class AsyncGroundrailCallbackHandler(_RunWatcher):
         await _tell(await asyncio.to_thread(self._ended, run_id, response), adispatch_custom_event)
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Tell of what was found before the model failed."""
+        """Tell the findings from before the model failed."""
         await _tell(await asyncio.to_thread(self._failed, run_id, error), adispatch_custom_event)
 
 

@@ -1,6 +1,6 @@
 """`GuardedChatModel`: a chat model for any place that takes one, whose text is checked before it is out.
 
-Turns sessions into messages with citations. What is released is decided by the guard.
+Turns sessions into messages with citations. The guard decides on release.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""`GroundrailMiddleware`: guards what an agent of LangChain 1.x answers with what its tools found.
+"""`GroundrailMiddleware`: guards the answers of a LangChain 1.x agent with the results of its tools.
 
 Gives the agent's model call a guarded model, of this turn's sources. Holding text back and making messages of
 what may go out is the guarded chat model's; needs the extra `langchain`.

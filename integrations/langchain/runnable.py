@@ -1,7 +1,7 @@
 """`GuardedRunnable`: a LangChain chain or model whose sentences go out only after their verdict.
 
-Finds the sources, turns what the wrapped runnable streams into text, and behaves as a `Runnable`.
-What is released is decided by the guard.
+Finds the sources, turns the wrapped runnable's stream into text, and behaves as a `Runnable`. The guard decides on
+release.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
@@ -41,7 +41,7 @@ SENTENCE_EVENT, RESULT_EVENT = "groundrail_sentence", "groundrail_result"
 
 
 class GuardedRunnable(Runnable[Any, Any]):
-    """Releases what a chain, a chat model or an LLM writes, sentence by sentence, once it is supported.
+    """Releases the text of a chain, a chat model or an LLM, sentence by sentence, once it is supported.
 
     runnable: None guards the guard's own generator. A chain gets its input as it is.
     documents_key: where an input, or what a chain returns, has documents. They are sources, beside what retrievers and
@@ -49,7 +49,7 @@ class GuardedRunnable(Runnable[Any, Any]):
     source_tools: tools, or names of tools, whose answers are sources; None for all.
     prompt_key: where a model's input has the prompt.
     answer_key: where a chain that returns dicts writes its answer.
-    template: what a model gets, filled with the documents' text and the prompt.
+    template: the input of a model, filled with the documents' text and the prompt.
     return_result: return the `SourcedResult` instead of its text; a stream then yields it once, at the end.
 
     A call that fails before its first text raises its own exception, for `with_retry` and
@@ -192,7 +192,7 @@ class GuardedRunnable(Runnable[Any, Any]):
         return sources, prompt, self.template.invoke({"documents": texts, "prompt": prompt})
 
     def _request(self, request: Any, sources: SourceDocuments, accepted: str, refused: Sequence[str]) -> Any:
-        """The first request as it is; later ones with what stands and what was refused."""
+        """The first request as it is; later ones with the accepted text and the refused sentences."""
         if self._model is None or not (accepted or refused):
             return request
         value = StringPromptValue(text=request) if isinstance(request, str) else request
@@ -216,7 +216,7 @@ class _Chunks:
         self._answered = False
 
     def text(self, chunk: Any) -> str:
-        """Raises: InputError for what is neither text, a message nor a dict."""
+        """The text of a chunk. Raises: InputError unless it is text, a message or a dict."""
         if isinstance(chunk, Mapping):
             self._sources.add(chunk.get(self._documents_key))
             if self._answer_key not in chunk:

@@ -1,4 +1,4 @@
-"""Every public class in plain and in async code: the same methods with the same parameters, and the same text released."""
+"""Every public class in plain and in async code: the same methods, the same parameters, the same text released."""
 
 import asyncio
 import inspect
