@@ -166,7 +166,8 @@ class ChatGuard:
 
     async def _stream(self, message: str, source: Source, stream: Callable[..., Any]) -> AsyncGenerator[str]:
         prompt, documents = self._prepared(message, source)
-        shown, result = _Shown(), None
+        shown = _Shown()
+        result: GuardResult | None = None
         try:
             async with closing(await value_of(stream(prompt, documents))) as writing:
                 async for sentence in each(writing.sentences()):

@@ -70,7 +70,10 @@ async def _driven(
     finally:
         if writing is not None:
             steps.close()  # the steps of a check hold nothing, and may still run in a thread
-            await value_of(writing.aclose() if is_async else writing.close())
+            if is_async:
+                await writing.aclose()
+            else:
+                writing.close()
 
 
 def _next(steps: Steps, outcome: Any = None, error: Exception | None = None) -> Step | GuardResult:

@@ -4,7 +4,7 @@ import contextlib
 import threading
 from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeGuard
 
 from groundrail.errors import InputError
 from groundrail.generation.drivers import Event, adrive, drive
@@ -30,7 +30,7 @@ class _Outcome:
             raise InputError("the stream has not ended; iterate over it before asking for its result")
         return self._result
 
-    def _is_sentence(self, event: Event) -> bool:
+    def _is_sentence(self, event: Event) -> TypeGuard[CheckedSentence]:
         """Whether an event is a sentence; the result is kept."""
         if isinstance(event, GuardResult):
             stats = dict(self._writing.stats) if self._writing else {}
@@ -54,7 +54,7 @@ class GuardedStream(_Outcome):
 
     def sentences(self) -> Iterator[CheckedSentence]:
         """Every sentence with its verdict, once it is known."""
-        return (event for event in self._events if self._is_sentence(event))  # type: ignore[misc]
+        return (event for event in self._events if self._is_sentence(event))
 
     def close(self) -> None:
         """Stop here: nothing more is written, judged or released.
@@ -84,7 +84,7 @@ class AsyncGuardedStream(_Outcome):
 
     def sentences(self) -> AsyncIterator[CheckedSentence]:
         """Every sentence with its verdict, once it is known."""
-        return (event async for event in self._events if self._is_sentence(event))  # type: ignore[misc]
+        return (event async for event in self._events if self._is_sentence(event))
 
     async def aclose(self) -> None:
         """Stop here: nothing more is written, judged or released; a task that iterates ends after its step."""

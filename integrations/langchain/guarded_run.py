@@ -55,7 +55,10 @@ async def answer(
     """
     if session is not None:
         deadline = guard.policy.nearest_deadline
-        await value_of(session.aopen(deadline) if is_async else session.open(deadline))
+        if is_async:
+            await session.aopen(deadline)
+        else:
+            session.open(deadline)
         guard = guard.with_generator(_Started(session))
     stream: Any = guard.astream if is_async else guard.stream
     async with closing(await value_of(stream(prompt, sources.documents))) as writing:
@@ -88,7 +91,8 @@ async def quietly(config: RunnableConfig, events: AsyncGenerator[T], *, traced: 
 def in_context(context: Context, awaitable: Awaitable[T]) -> Generator[Any, Any, T]:
     """Await something in a context of its own, without a task, so that plain code can do it as well."""
     steps: Any = awaitable.__await__()
-    resume, given = steps.send, None
+    given: Any = None
+    resume = steps.send
     while True:
         try:
             awaited = context.run(resume, given)
