@@ -3,6 +3,8 @@
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from groundrail.runtime.views import VIEWS
+
 if TYPE_CHECKING:
     from groundrail.chat import ChatGuard
     from groundrail.errors import (
@@ -43,6 +45,13 @@ _HOME = {
     "generation.streams": ("AsyncGuardedStream", "GuardedStream"),
     "types": ("Attempt", "CheckedSentence", "Citation", "Document", "GuardResult", "Span", "Verdict"),
 }
+
+VIEWS.update(
+    html="report.html:render",
+    markdown="report.markdown:render",
+    notebook="report.html:short",
+    runnable="integrations.langchain.runnable:GuardedRunnable",
+)
 
 __all__ = [
     "AsyncGuardedStream",

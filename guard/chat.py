@@ -1,11 +1,12 @@
-"""`ChatGuard`: a guarded conversation that remembers only what was released.
+"""`ChatGuard`: a guarded conversation that remembers released text only.
 
 Adds history, sources that grow with the talk, claims that lean on the sentence before, and a second try for
 a whole turn. Checking and retrying a sentence is `groundrail.guard`'s.
 """
 
 import re
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,12 +14,13 @@ from groundrail.errors import InputError, UncheckableError, UnsupportedError
 from groundrail.generation.verdicts import ClaimOf
 from groundrail.guard import Guard
 from groundrail.policy import Attempts
+from groundrail.runtime.both_ways import closing, each, iterate, run, value_of
 from groundrail.text.claims import is_refusal
 from groundrail.types import CheckedSentence, Document, GuardResult, Source, Verdict, as_documents
 
 
 class Turn(BaseModel):
-    """What the user said, what was released in reply, and how it was checked.
+    """A message of the user, the text that was released in reply, and the checks behind it.
 
     `discarded` are whole answers that were written anew. `abstained` says that the reply answers nothing: it
     is the policy's abstention, or the model's own "I don't know".
@@ -50,7 +52,7 @@ _LEANING = re.compile(
 
 
 def leans_on_previous(claim: str) -> bool:
-    """Whether a claim opens with a pronoun or a bare "the ...": one that nothing in it specifies."""
+    """Whether a claim opens with a pronoun or a bare "the ...", whose noun the sentence before names."""
     return _LEANING.match(claim) is not None
 
 
@@ -78,7 +80,7 @@ class _Shown:
         self._held = ""
 
     def ready(self, sentence: CheckedSentence) -> str:
-        """What can be shown now that this sentence has its verdict."""
+        """The text that can be shown now that this sentence has its verdict."""
         self.sentences.append(sentence)
         self._held += sentence.released_text
         if not self._held.strip():
@@ -87,7 +89,7 @@ class _Shown:
         return ready
 
     def last(self, result: GuardResult, abstention: str) -> str:
-        """What is shown after the last sentence."""
+        """The text that is shown after the last sentence."""
         return self._held if result.text.strip() else abstention
 
 
@@ -96,9 +98,9 @@ class ChatGuard:
 
     guard: writes and checks. Its policy counts for sentences and for whole turns: an answer that keeps
         unsupported sentences while attempts are left is written anew, and the answer with the most supported
-        sentences is the reply. A stream has no second answer: what it has shown stays.
+        sentences is the reply. A stream has no second answer: the text that it has shown stays.
     source: what every turn may draw on, beside its own source.
-    user_as_source, answers_as_source: also draw on what the user said, and on earlier supported sentences.
+    user_as_source, answers_as_source: also draw on the user's messages, and on earlier supported sentences.
     pronouns: score a claim that opens with a pronoun or a bare "the ..." together with the sentence before,
         where the scorer takes context (`Scorer`): one that averages would let it borrow that sentence's score.
     prompt: makes the generator's prompt of the turns so far and the message.
@@ -134,58 +136,44 @@ class ChatGuard:
 
     def ask(self, message: str, source: Source = ()) -> Turn:
         """One turn. Raises: what `Guard.generate` raises; the conversation is then as it was before."""
-        prompt, documents = self._prepared(message, source)
-        tries = _Tries(self.guard)
-        while tries.another():
-            try:
-                tries.add(self.guard.generate(prompt, documents))
-            except UnsupportedError as error:
-                tries.add_failure(error)
-        return self._remember(message, *tries.best())
+        return run(self._ask(message, source, self.guard.generate))
 
     async def aask(self, message: str, source: Source = ()) -> Turn:
         """`ask` without blocking the event loop."""
-        prompt, documents = self._prepared(message, source)
-        tries = _Tries(self.guard)
-        while tries.another():
-            try:
-                tries.add(await self.guard.agenerate(prompt, documents))
-            except UnsupportedError as error:
-                tries.add_failure(error)
-        return self._remember(message, *tries.best())
+        return await self._ask(message, source, self.guard.agenerate)
 
     def stream(self, message: str, source: Source = ()) -> Iterator[str]:
         """Released text as soon as its verdict is known; the turn is in `turns` once the iterator ends.
 
-        An iterator that is closed early, or that raises, leaves a turn with what it has shown, and frees what the
-        generator holds.
+        An iterator that is closed early, or that raises, leaves a turn with the text that it has shown, and frees the
+        generator.
         """
-        prompt, documents = self._prepared(message, source)
-        shown = _Shown()
-        result: GuardResult | None = None
-        try:
-            with self.guard.stream(prompt, documents) as stream:
-                for sentence in stream.sentences():
-                    if text := shown.ready(sentence):
-                        yield text
-                result = stream.result
-            if text := shown.last(result, self.guard.policy.abstention):
-                yield text
-        finally:
-            if result is not None or any(s.released_text for s in shown.sentences):
-                self._remember(message, result or self._partial(shown.sentences))
+        return iterate(self._stream(message, source, self.guard.stream))
 
-    async def astream(self, message: str, source: Source = ()) -> AsyncIterator[str]:
+    def astream(self, message: str, source: Source = ()) -> AsyncIterator[str]:
         """`stream` without blocking the event loop."""
+        return self._stream(message, source, self.guard.astream)
+
+    async def _ask(self, message: str, source: Source, generate: Callable[..., Any]) -> Turn:
+        prompt, documents = self._prepared(message, source)
+        tries = _Tries(self.guard)
+        while tries.another():
+            try:
+                tries.add(await value_of(generate(prompt, documents)))
+            except UnsupportedError as error:
+                tries.add_failure(error)
+        return self._remember(message, *tries.best())
+
+    async def _stream(self, message: str, source: Source, stream: Callable[..., Any]) -> AsyncGenerator[str]:
         prompt, documents = self._prepared(message, source)
         shown = _Shown()
         result: GuardResult | None = None
         try:
-            async with await self.guard.astream(prompt, documents) as stream:
-                async for sentence in stream.sentences():
+            async with closing(await value_of(stream(prompt, documents))) as writing:
+                async for sentence in each(writing.sentences()):
                     if text := shown.ready(sentence):
                         yield text
-                result = stream.result
+                result = writing.result
             if text := shown.last(result, self.guard.policy.abstention):
                 yield text
         finally:

@@ -8,17 +8,19 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from groundrail.errors import InputError
-from groundrail.generation.drivers import PushedAnswer, adrive, drive
+from groundrail.generation.drivers import PushedAnswer
 from groundrail.generation.judging import Reading
 from groundrail.generation.loop import checked_text, guarded_generation
 from groundrail.generation.steps import Steps
-from groundrail.generation.streams import AsyncGuardedStream, GuardedStream
+from groundrail.generation.streams import AsyncGuardedStream, GuardedStream, read_to_end
 from groundrail.generation.verdicts import ClaimOf
 from groundrail.generation.writing import Writing
 from groundrail.generators import Generator, as_generator
 from groundrail.policy import Policy
+from groundrail.runtime.both_ways import run
 from groundrail.runtime.deadlines import Calls
 from groundrail.runtime.locks import LOADING, one_at_a_time
+from groundrail.runtime.views import view
 from groundrail.scoring.base import Scorer
 from groundrail.text.claims import claim_of
 from groundrail.text.sentences import is_unicode
@@ -109,11 +111,7 @@ class Guard:
 
         Raises: InputError; UnsupportedError under `"raise"`.
         """
-        steps, reading = self._check_steps(answer, source, prompt)
-        stream = GuardedStream(drive(steps, reading, None), None)
-        for _ in stream.sentences():
-            pass
-        return stream.result
+        return run(read_to_end(GuardedStream(*self._check_steps(answer, source, prompt))))
 
     def generate(self, prompt: str, source: Source) -> GuardResult:
         """Write an answer to `prompt`, releasing, retrying or replacing each sentence under the policy.
@@ -122,10 +120,7 @@ class Guard:
         for a sentence, GenerationError where the generator failed, from its own exception. What a fallback or a
         stop of the policy raises, and interrupts, pass through.
         """
-        with self.stream(prompt, source) as stream:
-            for _ in stream:
-                pass
-            return stream.result
+        return run(read_to_end(self.stream(prompt, source)))
 
     def stream(self, prompt: str, source: Source) -> "GuardedStream":
         """Like `generate`, but iterable: yields released text as soon as its verdict is known.
@@ -136,7 +131,7 @@ class Guard:
         """
         documents = as_documents(source)
         writing = self._writing(prompt, documents)
-        return GuardedStream(drive(*self._generation(documents, prompt), writing), writing)
+        return GuardedStream(*self._generation(documents, prompt), writing)
 
     def pushed(self, source: Source, prompt: str = "") -> PushedAnswer:
         """Check an answer that someone else writes and hands over piece by piece.
@@ -147,18 +142,12 @@ class Guard:
 
     async def acheck(self, answer: str, source: Source, prompt: str = "") -> GuardResult:
         """`check` without blocking the event loop. Raises: what `check` raises."""
-        steps, reading = await self._calls.aside(self._check_steps, answer, source, prompt)
-        stream = AsyncGuardedStream(adrive(steps, reading, None), None)
-        async for _ in stream.sentences():
-            pass
-        return stream.result
+        steps = await self._calls.aside(self._check_steps, answer, source, prompt)
+        return await read_to_end(AsyncGuardedStream(*steps))
 
     async def agenerate(self, prompt: str, source: Source) -> GuardResult:
         """`generate` without blocking the event loop. Raises: what `generate` raises."""
-        async with await self.astream(prompt, source) as stream:
-            async for _ in stream:
-                pass
-            return stream.result
+        return await read_to_end(await self.astream(prompt, source))
 
     async def astream(self, prompt: str, source: Source) -> "AsyncGuardedStream":
         """`stream` without blocking the event loop: `async for text in await guard.astream(...)`.
@@ -167,17 +156,15 @@ class Guard:
         """
         documents = as_documents(source)
         writing = self._writing(prompt, documents)
-        generation = await self._calls.aside(self._generation, documents, prompt)
-        return AsyncGuardedStream(adrive(*generation, writing), writing)
+        return AsyncGuardedStream(*await self._calls.aside(self._generation, documents, prompt), writing)
 
     def as_runnable(self, runnable: "Runnable[Any, Any] | None" = None, **options: Any) -> "GuardedRunnable":
         """This guard around a LangChain chain or model, or around its own generator, as a `Runnable`.
 
         Options are those of `groundrail.integrations.langchain.GuardedRunnable`.
         """
-        from groundrail.integrations.langchain import GuardedRunnable
-
-        return GuardedRunnable(runnable, guard=self, **options)
+        guarded: GuardedRunnable = view("runnable")(runnable, guard=self, **options)
+        return guarded
 
     def _check_steps(self, answer: str, source: Source, prompt: str) -> tuple[Steps, Reading]:
         if not isinstance(answer, str):

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from groundrail.errors import InputError
+from groundrail.runtime.views import view
 
 
 class _Frozen(BaseModel):
@@ -204,18 +205,15 @@ class GuardResult(_Frozen):
 
         Every text in it is escaped, and it loads nothing. Raises: InputError if `source` is not what was checked.
         """
-        from groundrail.report.html import render
-
-        return render(self, source, question)
+        page: str = view("html")(self, source, question)
+        return page
 
     def to_markdown(self, *, held_back: bool = False) -> str:
         """The released text with its citations as footnotes; on request, what was held back and why."""
-        from groundrail.report.markdown import render
-
-        return render(self, held_back=held_back)
+        text: str = view("markdown")(self, held_back=held_back)
+        return text
 
     def _repr_html_(self) -> str:
         """A short form for notebooks."""
-        from groundrail.report.html import short
-
-        return short(self)
+        fragment: str = view("notebook")(self)
+        return fragment

@@ -1,84 +1,85 @@
-"""Who does what the loop asks for: in plain code, on an event loop, and for text that is pushed in from outside.
+"""The drivers of the guard's loop: they do its steps in plain code, on an event loop, or for text that is pushed in.
 
-Three drivers of the one loop. The rules are in `groundrail.generation.loop` and `groundrail.policy`; how a scorer and a
-generator are asked is in `groundrail.generation.judging` and `groundrail.generation.writing`.
+The rules are in `groundrail.generation.loop` and `groundrail.policy`. `groundrail.generation.judging` calls the scorer,
+`groundrail.generation.writing` the generator.
 """
 
 import asyncio
 import contextlib
+import threading
 from collections.abc import AsyncGenerator, Generator
-from typing import Any
+from typing import Any, TypeAlias
 
 from groundrail.errors import GenerationError, InputError, UnsupportedError
 from groundrail.generation.judging import Reading
-from groundrail.generation.steps import CanRetry, Judge, Read, Release, Step, Steps
+from groundrail.generation.steps import CanRetry, Judge, NextPiece, Release, Step, Steps
 from groundrail.generation.writing import Writing
+from groundrail.runtime.both_ways import iterate, value_of
 from groundrail.runtime.deadlines import aside
 from groundrail.types import CheckedSentence, GuardResult
 
 
-def drive(steps: Steps, judged: Reading, writing: Writing | None) -> Generator[CheckedSentence | GuardResult]:
-    """Do what the steps ask for; yield the sentences they release, and the result last."""
-    try:
-        step = _next(steps)
-        while not isinstance(step, GuardResult):
-            outcome: Any = None
-            error: Exception | None = None
-            try:
-                match step:
-                    case Release():
-                        yield step.sentence
-                    case Judge():
-                        with _meanwhile(writing):
-                            outcome = judged.do(step)
-                    case _:
-                        outcome = _asked(writing).do(step)
-            except Exception as raised:  # handed to the loop, which gives it a verdict or raises it
-                error = raised
-            step = _next(steps, outcome, error)
-        yield step
-    finally:
-        steps.close()
-        if writing is not None:
-            writing.close()
+Event: TypeAlias = CheckedSentence | GuardResult
 
 
-async def adrive(
-    steps: Steps, judged: Reading, writing: Writing | None
-) -> AsyncGenerator[CheckedSentence | GuardResult]:
+def drive(
+    steps: Steps, judged: Reading, writing: Writing | None, closed: threading.Event | None = None
+) -> Generator[Event]:
+    """Do the steps; yield the sentences they release, and the result last. End early once `closed` is set."""
+    return iterate(_driven(steps, judged, writing, closed, is_async=False))
+
+
+def adrive(
+    steps: Steps, judged: Reading, writing: Writing | None, closed: threading.Event | None = None
+) -> AsyncGenerator[Event]:
     """`drive` for an event loop."""
+    return _driven(steps, judged, writing, closed, is_async=True)
+
+
+async def _driven(
+    steps: Steps, judged: Reading, writing: Writing | None, closed: threading.Event | None, *, is_async: bool
+) -> AsyncGenerator[Event]:
     try:
-        # a text that is there already is taken apart beside the event loop: it may be long
-        step = _next(steps) if writing is not None else await aside(_next, steps)
-        while not isinstance(step, GuardResult):
+        # a text that is already written may be long, so an event loop has it split in a thread
+        step = await aside(_next, steps) if is_async and writing is None else _next(steps)
+        while not (closed is not None and closed.is_set()):
             outcome: Any = None
             error: Exception | None = None
             try:
                 match step:
+                    case GuardResult():
+                        yield step
+                        return
                     case Release():
                         yield step.sentence
-                        await asyncio.sleep(0)  # others have their turn between sentences that nobody waits for
+                        if is_async:
+                            await asyncio.sleep(0)  # give other tasks a turn between sentences that are ready at once
                     case Judge():
                         with _meanwhile(writing):
-                            outcome = await judged.ado(step)
+                            outcome = await value_of(judged.ado(step) if is_async else judged.do(step))
                     case _:
-                        outcome = await _asked(writing).ado(step)
+                        asked = _asked(writing)
+                        outcome = await value_of(asked.ado(step) if is_async else asked.do(step))
             except asyncio.CancelledError as cancelled:
-                if _is_cancelled():
+                if not is_async or _is_cancelled():
                     raise
                 error = RuntimeError(f"it cancelled itself: {cancelled!r}")
-            except Exception as raised:
+            except Exception as raised:  # the loop turns it into a verdict or raises it
                 error = raised
             step = _next(steps, outcome, error)
-        yield step
     finally:
         if writing is not None:
-            steps.close()  # those of a check hold nothing, and may still run in a thread
-            await writing.aclose()
+            steps.close()  # the steps of a check hold nothing, and may still run in a thread
+            if is_async:
+                await writing.aclose()
+            else:
+                writing.close()
 
 
 def _next(steps: Steps, outcome: Any = None, error: Exception | None = None) -> Step | GuardResult:
     """The loop's next step, or the result that it ends with."""
+    if isinstance(error, StopIteration):  # thrown into a coroutine of steps it would end that
+        error = RuntimeError(f"{error!r} was raised")
     try:
         return steps.throw(error) if error is not None else steps.send(outcome)
     except StopIteration as stop:
@@ -87,13 +88,13 @@ def _next(steps: Steps, outcome: Any = None, error: Exception | None = None) -> 
 
 
 def _is_cancelled() -> bool:
-    """Whether somebody asked for this task to end; else what it called was cancelled by itself."""
+    """Whether this task was cancelled from outside; otherwise the call it made raised CancelledError by itself."""
     task = asyncio.current_task()
     return task is None or task.cancelling() > 0
 
 
 def _meanwhile(writing: Writing | None) -> contextlib.AbstractContextManager[None]:
-    """Around a judgement: who writes goes on, where they can; what they write is not read before its turn."""
+    """Let the session write on while a claim is judged, if it can; its text is read in its turn."""
     return contextlib.nullcontext() if writing is None else writing.meanwhile()
 
 
@@ -104,15 +105,17 @@ def _asked(writing: Writing | None) -> Writing:
 
 
 class PushedAnswer:
-    """An answer that someone else writes: feed it pieces; it returns the sentences they complete, each judged.
+    """An answer that other code writes: feed it pieces, and it returns the judged sentences that they complete.
 
-    For callbacks and the like, which are told what was written and can neither hold it back nor have it written
-    again. `result` is known once the answer has ended. `error` is the UnsupportedError that the policy asks for;
-    raising it is left to the caller, after telling what was found. What a fallback or a stop of the policy raises is
-    raised at once, and again by every call that follows.
+    Callbacks use it, since they see the text and can neither hold it back nor have it written again. `result` is known
+    once the answer has ended. `error` is the UnsupportedError that the policy asks for; the caller raises it after
+    telling the findings. An exception of a fallback or of the policy's stop is raised at once, and again by every later
+    call.
+
+    Example: `answer = guard.pushed(source); answer.feed("The rent is 950 euros. "); answer.finish()`.
     """
 
-    def __init__(self, steps: Steps, judged: "Reading") -> None:
+    def __init__(self, steps: Steps, judged: Reading) -> None:
         self._steps, self._judged = steps, judged
         self._told = 0
         self.result: GuardResult | None = None
@@ -121,18 +124,18 @@ class PushedAnswer:
         self._advance(None)
 
     def feed(self, piece: str) -> list[CheckedSentence]:
-        """More text was written: the sentences decided on with it, released or not."""
+        """Take the next text; return the sentences that it decides, released or not."""
         return self._advance(piece)
 
     def finish(self) -> list[CheckedSentence]:
-        """The answer is complete."""
+        """End the answer; return the sentences that were still open."""
         return self._advance(None)
 
     def fail(self, error: Exception) -> list[CheckedSentence]:
-        """Whoever wrote the answer failed with `error`, which they raise themselves."""
+        """End the answer because its writer failed with `error`, which the writer's caller raises."""
         try:
             return self._advance(None, error)
-        except GenerationError:  # says that `error` was raised, which the writer's caller is told anyway
+        except GenerationError:  # it repeats `error`
             return []
 
     def _advance(self, outcome: Any, error: Exception | None = None) -> list[CheckedSentence]:
@@ -156,7 +159,7 @@ class PushedAnswer:
             match step:
                 case GuardResult():
                     self.result = step
-                case Read():
+                case NextPiece():
                     break
                 case Release():
                     decided.append(step.sentence)

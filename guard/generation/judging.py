@@ -7,8 +7,7 @@ import threading
 from collections.abc import Sequence
 
 from groundrail.generation.steps import Judge
-from groundrail.generation.writing import in_time
-from groundrail.runtime.deadlines import Calls
+from groundrail.runtime.deadlines import Calls, in_time
 from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.scoring.language_note import LanguageNote
 from groundrail.text.form import FormCheck

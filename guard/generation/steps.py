@@ -1,6 +1,6 @@
-"""What the guard's loop asks of whoever drives it.
+"""The steps that the guard's loop asks its driver to do.
 
-The loop is in `groundrail.generation.loop`; `groundrail.generation.drivers` does what is asked.
+The loop is in `groundrail.generation.loop`; the drivers are in `groundrail.generation.drivers`.
 """
 
 from collections.abc import Generator, Sequence
@@ -12,14 +12,14 @@ from groundrail.types import CheckedSentence, GuardResult
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Have the generator start its session; nothing is sent back."""
+    """Have the generator start its session. Send nothing back."""
 
     timeout: float | None
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """Send the next piece of text, or None at the end. `anew`: first call `propose` again."""
+class NextPiece:
+    """Send the next piece of text, or None at the end of the answer. `anew`: call `propose` first."""
 
     anew: bool
     timeout: float | None
@@ -27,7 +27,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Send one `Score` a claim: exact, or good enough to tell which claims reach `threshold`."""
+    """Send one `Score` for each claim: exact, or good enough to tell which claims reach `threshold`."""
 
     claims: Sequence[str]
     timeout: float | None
@@ -36,7 +36,7 @@ class Judge:
 
 @dataclass(frozen=True, slots=True)
 class Accept:
-    """Tell the session; nothing is sent back."""
+    """Tell the session that its next `n_chars` characters stay. Send nothing back."""
 
     n_chars: int
     timeout: float | None
@@ -44,7 +44,7 @@ class Accept:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """Tell the session; nothing is sent back."""
+    """Tell the session that its next `n_chars` characters are refused. Send nothing back."""
 
     n_chars: int
     timeout: float | None
@@ -57,15 +57,15 @@ class CanRetry:
 
 @dataclass(frozen=True, slots=True)
 class CutOff:
-    """Send why the answer ended before its end, "" where it did not."""
+    """Send why the answer stopped before its end, "" for a complete answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Release:
-    """A sentence is decided on; show it to whoever listens."""
+    """Show a sentence that is decided on to the caller."""
 
     sentence: CheckedSentence
 
 
-Step: TypeAlias = Start | Read | Judge | Accept | Reject | CanRetry | CutOff | Release
+Step: TypeAlias = Start | NextPiece | Judge | Accept | Reject | CanRetry | CutOff | Release
 Steps: TypeAlias = Generator[Step, Any, GuardResult]

@@ -1,19 +1,26 @@
-"""What a guard's answer looks like to whoever follows it: released text, piece by piece, then the result."""
+"""The streams that a guard returns: released text, piece by piece, then the result."""
 
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator
+import contextlib
+import threading
+from collections.abc import AsyncIterator, Iterator
 from types import TracebackType
-from typing import Self
+from typing import Self, TypeGuard
 
 from groundrail.errors import InputError
+from groundrail.generation.drivers import Event, adrive, drive
+from groundrail.generation.judging import Reading
+from groundrail.generation.steps import Steps
 from groundrail.generation.writing import Writing
+from groundrail.runtime.both_ways import closing, each
 from groundrail.types import CheckedSentence, GuardResult
 
 
 class _Outcome:
-    """What both streams keep: who writes, and the result once the answer has ended."""
+    """The part that both streams share: the writing, and the result once the answer has ended."""
 
     def __init__(self, writing: Writing | None) -> None:
         self._writing = writing
+        self._closed = threading.Event()
         self._result: GuardResult | None = None
 
     @property
@@ -23,36 +30,40 @@ class _Outcome:
             raise InputError("the stream has not ended; iterate over it before asking for its result")
         return self._result
 
-    def _finish(self, result: GuardResult) -> None:
-        stats = dict(self._writing.stats) if self._writing else {}
-        self._result = result.model_copy(update={"generation": stats})
+    def _is_sentence(self, event: Event) -> TypeGuard[CheckedSentence]:
+        """Whether an event is a sentence; the result is kept."""
+        if isinstance(event, GuardResult):
+            stats = dict(self._writing.stats) if self._writing else {}
+            self._result = event.model_copy(update={"generation": stats})
+        return isinstance(event, CheckedSentence)
 
 
 class GuardedStream(_Outcome):
     """Released text, piece by piece: `for text in stream`, then `stream.result`.
 
     The pieces, concatenated, are exactly `result.text`. `sentences()` yields every `CheckedSentence` instead,
-    released or not. Left early, close it, or use it in a `with` block: what the generator holds is freed.
+    released or not. A stream that is left early has to be closed, as by a `with` block: that frees the generator.
     """
 
-    def __init__(self, events: Generator[CheckedSentence | GuardResult], writing: Writing | None) -> None:
+    def __init__(self, steps: Steps, judged: Reading, writing: Writing | None = None) -> None:
         super().__init__(writing)
-        self._events = events
+        self._events = drive(steps, judged, writing, self._closed)
 
     def __iter__(self) -> Iterator[str]:
         return (s.released_text for s in self.sentences() if s.released_text)
 
     def sentences(self) -> Iterator[CheckedSentence]:
         """Every sentence with its verdict, once it is known."""
-        for event in self._events:
-            if isinstance(event, GuardResult):
-                self._finish(event)
-            else:
-                yield event
+        return (event for event in self._events if self._is_sentence(event))
 
     def close(self) -> None:
-        """Stop here: nothing more is written or judged."""
-        self._events.close()
+        """Stop here: nothing more is written, judged or released.
+
+        Another thread may iterate over the stream meanwhile; its iteration ends after the step that it is at.
+        """
+        self._closed.set()
+        with contextlib.suppress(ValueError):  # another thread runs the generator, and closes it after its step
+            self._events.close()
 
     def __enter__(self) -> Self:
         return self
@@ -62,28 +73,24 @@ class GuardedStream(_Outcome):
 
 
 class AsyncGuardedStream(_Outcome):
-    """The async twin of `GuardedStream`."""
+    """`GuardedStream` for an event loop: `async for text in stream`, then `stream.result`."""
 
-    def __init__(self, events: AsyncGenerator[CheckedSentence | GuardResult], writing: Writing | None) -> None:
+    def __init__(self, steps: Steps, judged: Reading, writing: Writing | None = None) -> None:
         super().__init__(writing)
-        self._events = events
+        self._events = adrive(steps, judged, writing, self._closed)
 
-    async def __aiter__(self) -> AsyncIterator[str]:
-        async for sentence in self.sentences():
-            if sentence.released_text:
-                yield sentence.released_text
+    def __aiter__(self) -> AsyncIterator[str]:
+        return (s.released_text async for s in self.sentences() if s.released_text)
 
-    async def sentences(self) -> AsyncIterator[CheckedSentence]:
+    def sentences(self) -> AsyncIterator[CheckedSentence]:
         """Every sentence with its verdict, once it is known."""
-        async for event in self._events:
-            if isinstance(event, GuardResult):
-                self._finish(event)
-            else:
-                yield event
+        return (event async for event in self._events if self._is_sentence(event))
 
     async def aclose(self) -> None:
-        """Stop here: nothing more is written or judged."""
-        await self._events.aclose()
+        """Stop here: nothing more is written, judged or released; a task that iterates ends after its step."""
+        self._closed.set()
+        if not self._events.ag_running:
+            await self._events.aclose()
 
     async def __aenter__(self) -> Self:
         return self
@@ -92,3 +99,11 @@ class AsyncGuardedStream(_Outcome):
         self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
     ) -> None:
         await self.aclose()
+
+
+async def read_to_end(stream: GuardedStream | AsyncGuardedStream) -> GuardResult:
+    """The result of a stream whose text nobody follows; the stream is closed."""
+    async with closing(stream):
+        async for _ in each(stream.sentences()):
+            pass
+        return stream.result

@@ -1,24 +1,23 @@
 """The generator's side of one answer: its session from start to close, and its pieces, each call in time.
 
-What to ask of it is decided by `groundrail.generation.loop`; the drivers beside this module pass that on. Pieces that are
-read before their turn wait in `groundrail.generation.ahead`.
+`groundrail.generation.loop` decides which steps there are, and the drivers pass them on. Pieces that are read before
+their turn wait in `groundrail.generation.read_ahead`.
 """
 
-import asyncio
 import contextlib
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from groundrail.errors import InputError
-from groundrail.generation.ahead import Ahead
-from groundrail.generation.steps import Accept, CanRetry, CutOff, Read, Reject, Start
+from groundrail.generation.read_ahead import ReadAhead
+from groundrail.generation.steps import Accept, CanRetry, CutOff, NextPiece, Reject, Start
 from groundrail.generators import Generator, Session
 from groundrail.generators.base import close_late
-from groundrail.runtime.deadlines import Calls, NotCalledError, OverdueError
+from groundrail.runtime.deadlines import Calls, NotCalledError, in_time
 from groundrail.types import Document
 
-Asked = Start | Read | Accept | Reject | CanRetry | CutOff
+Asked = Start | NextPiece | Accept | Reject | CanRetry | CutOff
 
 _log = logging.getLogger("groundrail.generation.writing")
 
@@ -27,10 +26,10 @@ PATIENCE = 1.0
 
 
 class Writing:
-    """An answer to `prompt` by `generator`, which nothing is asked of before the first step.
+    """An answer to `prompt` by `generator`, which is asked for nothing before the first step.
 
     ahead: whether the session may write on while it is judged, if it does that at all.
-    explains: whether the log may say what the generator raised on closing, which may repeat what was refused.
+    explains: whether the log may quote an error of the generator on closing, which may repeat refused text.
     """
 
     def __init__(
@@ -55,14 +54,14 @@ class Writing:
         return {} if self._session is None else self._session.stats
 
     def do(self, step: Asked) -> Any:
-        """What the session answers. Raises: OverdueError, and whatever the session raises."""
+        """Do a step; return the outcome. Raises: OverdueError, and the exceptions of the session."""
         match step:
             case Start():
                 started = self._within(
                     step.timeout, self._generator.start, self._prompt, self._documents, late=close_late
                 )
                 return self._begin(started)
-            case Read():
+            case NextPiece():
                 return self._within(step.timeout, self._read, step.anew)
             case Accept() | Reject():
                 return self._within(step.timeout, self._tell, step)
@@ -70,13 +69,13 @@ class Writing:
                 return self._say(step)
 
     async def ado(self, step: Asked) -> Any:
-        """`do` for an event loop: what has no async form runs in a thread."""
+        """`do` for an event loop: calls without an async form run in a thread."""
         match step:
             case Start():
                 with self._calls.current():
                     start = self._generator.astart(self._prompt, self._documents)
                     return self._begin(await in_time(step.timeout, start))
-            case Read():
+            case NextPiece():
                 return await in_time(step.timeout, self._aread(step.anew))
             case Accept() | Reject():
                 return await self._awithin(step.timeout, self._tell, step)
@@ -85,16 +84,16 @@ class Writing:
 
     def meanwhile(self) -> contextlib.AbstractContextManager[None]:
         """Have the session write on while the block runs, where it can."""
-        if isinstance(self._pieces, Ahead) and self._started().writes_ahead:
+        if isinstance(self._pieces, ReadAhead) and self._started().writes_ahead:
             return self._pieces.meanwhile()
         return contextlib.nullcontext()
 
     def close(self) -> None:
-        """Stop writing: what the pieces and the session hold is freed, by a call that is still running at its end.
+        """Stop writing and free the pieces and the session; a call that still runs does that at its end.
 
-        What is decided of the answer stands: an error on closing is logged.
+        The sentences that are decided on stay decided: an error on closing is logged.
         """
-        if self._busy or (isinstance(self._pieces, Ahead) and not self._pieces.stop(PATIENCE, late=self.close)):
+        if self._busy or (isinstance(self._pieces, ReadAhead) and not self._pieces.stop(PATIENCE, late=self.close)):
             return
         pieces, self._pieces = self._pieces, None
         for held in (pieces, self._session):
@@ -120,7 +119,7 @@ class Writing:
 
     @contextlib.contextmanager
     def _busy_until_called(self) -> Iterator[None]:
-        """The session is busy until a call of it has ended, whoever waits for that; those left behind close it then."""
+        """Mark the session as busy until its call has ended; a call that was left behind then closes it."""
         self._busy = True
         try:
             yield
@@ -158,13 +157,13 @@ class Writing:
 
     def _propose(self) -> Any:
         pieces = self._started().propose()
-        return Ahead(pieces, self._calls) if self._ahead and isinstance(pieces, Iterator) else pieces
+        return ReadAhead(pieces, self._calls) if self._ahead and isinstance(pieces, Iterator) else pieces
 
     def _tell(self, step: Accept | Reject) -> None:
         if isinstance(step, Accept):
             self._started().accept(step.n_chars)
             return
-        if isinstance(self._pieces, Ahead):
+        if isinstance(self._pieces, ReadAhead):
             self._pieces.stop()
         self._started().reject(step.n_chars)
 
@@ -182,17 +181,3 @@ class Writing:
             yield
         except Exception as error:
             _log.warning("a generator raised %s on closing", type(error).__name__, exc_info=self._explains)
-
-
-async def in_time(timeout: float | None, awaitable: Any) -> Any:
-    """Await something. Raises: OverdueError after `timeout` seconds, and then it is cancelled."""
-    if timeout is not None and timeout <= 0:
-        awaitable.close()
-        raise OverdueError(timeout, "there was no time left")
-    try:
-        async with asyncio.timeout(timeout) as limit:
-            return await awaitable
-    except TimeoutError as error:
-        if limit.expired():
-            raise OverdueError(timeout) from error
-        raise

@@ -1,17 +1,16 @@
 """Sessions over models that can only be asked again: served ones, and LangChain's.
 
-Keeps what was accepted and refused, words the request to go on, and removes an answer's repetition of
-what already stands. How a model is asked belongs to the adapters beside this module.
+Keeps the accepted and the refused text, words the request to go on, and removes an answer's repetition of accepted
+text. The adapters beside this module ask the model.
 """
 
-import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
 from itertools import chain
 from typing import Any, TypeAlias
 
 from groundrail.generators.base import Session
-from groundrail.runtime.deadlines import OverdueError, within
+from groundrail.runtime.both_ways import closing
+from groundrail.runtime.deadlines import OverdueError, in_time, within
 
 Pieces: TypeAlias = Iterator[str] | AsyncIterator[str]
 Write: TypeAlias = Callable[[str, Sequence[str]], Pieces]
@@ -22,7 +21,7 @@ AVOID = "The source does not support the following, so write nothing like it: "
 
 
 def request_to_continue(accepted: str, refused: Sequence[str]) -> str:
-    """What to tell a chat model after `accepted` stands and `refused` was turned down."""
+    """The request to a chat model once `accepted` is released and `refused` is turned down."""
     avoid = AVOID + " ".join(f'"{sentence}"' for sentence in dict.fromkeys(refused)) if refused else ""
     return " ".join(part for part in (CONTINUE if accepted else "", avoid) if part)
 
@@ -71,21 +70,16 @@ class AskedSession(Session):
         """`open` for a `write` that is async."""
         pieces: Any = self._ask()
         try:
-            async with asyncio.timeout(timeout) as limit:
-                first = await anext(pieces, None)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            self._opened = _late(OverdueError(timeout))
-            return
-        self._opened = _led_by(first, pieces)
+            self._opened = _led_by(await in_time(timeout, anext(pieces, None)), pieces)
+        except OverdueError as late:
+            self._opened = _late(late)
 
     def _first(self) -> tuple[str | None, Iterator[str]]:
         pieces: Any = self._ask()
         return next(pieces, None), pieces
 
     def propose(self) -> Pieces:
-        """What was opened, or a new call, without what it repeats of the accepted text. Async where `write` is."""
+        """The opened pieces, or those of a new call, without a repetition of the accepted text. Async where `write` is."""
         pieces, self._opened = self._opened or self._ask(), None
         return self._follow_async(pieces) if isinstance(pieces, AsyncIterator) else self._follow(pieces)
 
@@ -115,7 +109,7 @@ class AskedSession(Session):
 
     async def _follow_async(self, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
         fresh = Fresh(self._accepted)
-        async with _left(pieces):
+        async with closing(pieces):
             async for piece in pieces:
                 if new := fresh.feed(piece):
                     yield self._noted(new)
@@ -128,7 +122,7 @@ class AskedSession(Session):
 
 
 class Fresh:
-    """Passes on what a model adds to `written`, should it begin by repeating all of it.
+    """Passes on the text that a model adds to `written`, even if the model repeats all of `written` first.
 
     Text is held only while it could still be that repetition. White space is not doubled where the two meet.
     """
@@ -138,7 +132,7 @@ class Fresh:
         self._at_seam = bool(written) and written[-1].isspace()
 
     def feed(self, piece: str) -> str:
-        """What of the text so far is certainly new; empty while it may still be a repetition."""
+        """The part of the text so far that is certainly new; empty while it may still be a repetition."""
         if not self._written:
             return self._past_seam(piece)
         self._held += piece
@@ -151,7 +145,7 @@ class Fresh:
         return self.flush()
 
     def flush(self) -> str:
-        """What is still held, once nothing more comes."""
+        """The text that is still held, once nothing more comes."""
         held, self._held = self._held, ""
         return self._past_seam(held)
 
@@ -168,18 +162,8 @@ def _late(error: TimeoutError) -> Iterator[str]:
 
 
 async def _led_by(first: str | None, rest: AsyncIterator[str]) -> AsyncIterator[str]:
-    async with _left(rest):
+    async with closing(rest):
         if first is not None:
             yield first
         async for piece in rest:
             yield piece
-
-
-@asynccontextmanager
-async def _left(pieces: AsyncIterator[str]) -> AsyncIterator[None]:
-    """Frees what pieces hold when they are left early, such as a connection."""
-    try:
-        yield
-    finally:
-        if hasattr(pieces, "aclose"):
-            await pieces.aclose()

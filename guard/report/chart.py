@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 HEIGHT, STEP, GAP = 60.0, 15.0, 15.0
-"""Of the plot; from bar to bar; between answers."""
+"""Height of the plot; distance from bar to bar; gap between answers."""
 WIDEST = 640.0
 """Charts with more bars get narrower ones."""
 

@@ -1,7 +1,7 @@
 """Characters that nobody sees: a view shows that they are there instead of letting them act.
 
-Which of them change what a sentence says is the judge's business; here they only must not turn the writing
-direction, move a cursor or hide in a page.
+A view must not let them turn the writing direction, move a cursor or hide in a page. The judge decides whether they
+change a sentence.
 """
 
 import json

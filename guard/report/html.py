@@ -28,7 +28,7 @@ _BLANKS = re.compile(r"[ \t]{2}|\t|\n ")
 
 
 class Answered(NamedTuple):
-    """A checked answer and what was asked, "" where that is not known."""
+    """A checked answer and its question, "" where that is not known."""
 
     result: GuardResult
     question: str = ""
@@ -114,7 +114,7 @@ def page(answers: Sequence[Answered], source: Source | None = None) -> str:
 
 
 def short(result: GuardResult) -> str:
-    """A fragment for a notebook: the answer with its verdicts, and why what is missing was held back."""
+    """A fragment for a notebook: the answer with its verdicts, and the reasons for sentences that were held back."""
     places = _places(result.sentences)
     (section,) = _sections([Answered(result)], places)
     thresholds = sorted({row.threshold for row in section.rows} or {result.threshold})

@@ -1,4 +1,4 @@
-"""A result as Markdown: the released text with numbered footnotes, and on request what was held back and why."""
+"""A result as Markdown: the released text with numbered footnotes, and on request the refused sentences and why."""
 
 import re
 from collections.abc import Iterator

@@ -1,6 +1,6 @@
-"""What the views tell of a sentence, in words and with the places that speak for it or against it.
+"""Words for a sentence's verdict, and the places in the source that speak for it or against it.
 
-How it looks is up to the views.
+Every view uses them; how they look is up to the view.
 """
 
 import re
@@ -42,7 +42,7 @@ class Passage:
 
 
 def passages(sentence: CheckedSentence) -> list[Passage]:
-    """Where to look in the source, what contradicts first, then what supports, or is nearest without doing so."""
+    """The places in the source: a contradicting place first, then supporting places, or the nearest ones."""
     stance: Stance = "for" if sentence.verdict is Verdict.SUPPORTED else "near"
     found = [Passage("against", sentence.conflict)] if sentence.conflict is not None else []
     told = {(p.citation.document_id, p.citation.start, p.citation.end) for p in found}
@@ -55,7 +55,7 @@ def refused_attempts(sentence: CheckedSentence) -> tuple[Attempt, ...]:
 
 
 def threshold(sentence: CheckedSentence, result: GuardResult) -> float:
-    """The score from which it counts as supported: its own where a second scorer was asked."""
+    """The score from which a sentence counts as supported: its own where a second scorer was asked."""
     return result.threshold if sentence.threshold is None else sentence.threshold
 
 
@@ -65,7 +65,7 @@ def label(verdict: Verdict) -> str:
 
 
 def fate(sentence: CheckedSentence) -> str:
-    """What became of it: "released", "held back" or "replaced"."""
+    """The fate of a sentence: "released", "held back" or "replaced"."""
     if sentence.replacement is not None:
         return "replaced"
     return "released" if sentence.released else "held back"

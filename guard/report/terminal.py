@@ -1,4 +1,4 @@
-"""A result in the terminal: one line a sentence, with why it was refused and what the source says instead.
+"""A result in the terminal: one line a sentence, with the reason of a refusal and the place in the source that decided.
 
 Every line begins with the mark of its sentence, in colour or not, so that no text can draw a line that looks
 like another verdict. What is said of a sentence comes from `groundrail.report.telling`.

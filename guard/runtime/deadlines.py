@@ -1,15 +1,17 @@
 """Calling a function that must answer in time, from plain and from async code.
 
-A thread cannot be stopped. What is late is left behind: it runs to its end, its outcome goes to `late`, and only so
-many may be left behind at once. At the interpreter's end those still running are told to stop, and waited for as long
-as they compute, since a thread that is cut off inside native code takes the process down with it; those that wait for
-something themselves get a moment. Threads that wait for a call end with the `Calls` that keeps them.
+A thread cannot be stopped. A late call is left behind: it runs to its end, its outcome goes to `late`, and only so many
+calls may be left behind at once. At the interpreter's end the running calls are told to stop. The interpreter waits for
+them as long as they compute, since a thread that is cut off inside native code takes the process down with it; calls
+that wait for something themselves get a moment. Idle threads end with the `Calls` that keeps them. A forked child has
+none of its parent's threads and starts its own.
 """
 
 import asyncio
 import atexit
 import contextvars
 import ctypes
+import os
 import queue
 import threading
 import time
@@ -42,9 +44,10 @@ class NotCalledError(OverdueError):
 
 
 class Calls:
-    """Makes calls in threads that it keeps for the next ones. `most_left`: calls that may be left behind at once.
+    """Makes calls in threads that it keeps for the next ones.
 
-    Beyond that, calls in threads are overdue without being made, with a deadline or without.
+    most_left: once this many calls are left behind, further calls in threads are overdue without being made, with a
+        deadline or without. Calls that were already running by then may still be left behind, too.
     """
 
     def __init__(self, most_left: int = 16) -> None:
@@ -53,6 +56,13 @@ class Calls:
         self._left: set[_Thread] = set()
         self._lock = threading.Lock()
         weakref.finalize(self, _dismiss, self._idle).atexit = False
+        _everyones.add(self)
+
+    def forget_threads(self) -> None:
+        """Start again without threads, in a forked child: none of the parent's threads runs there."""
+        self._lock = threading.Lock()
+        self._idle.clear()
+        self._left.clear()
 
     @property
     def left(self) -> int:
@@ -132,44 +142,63 @@ class Calls:
         if self.left >= self.most_left:
             raise NotCalledError(timeout, f"{self.left} calls that were left behind are still running")
 
-    def _begin(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> "tuple[_Thread, Future[T]]":
+    def _begin(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> "tuple[_Thread, _Outcome[T]]":
         with self._lock:
-            thread = self._idle.pop() if self._idle else _Thread(self._free)
+            thread = self._idle.pop() if self._idle else _Thread(self._end)
         return thread, thread.call(function, arguments)
 
-    def _free(self, thread: "_Thread") -> None:
-        with self._lock:
-            self._left.discard(thread)
-            self._idle.append(thread)
+    def _end(self, thread: "_Thread", outcome: "_Outcome[Any]", settle: Callable[[], None]) -> None:
+        """Settle a call that has ended, and have its thread wait for the next.
 
-    def _leave(self, thread: "_Thread", outcome: "Future[T]", late: "Callable[[Future[T]], object] | None") -> None:
+        The thread waits before its caller goes on, whose next call would start another thread otherwise. A call that
+        was left behind counts until those who wait for its outcome have it.
+        """
         with self._lock:
-            if not outcome.done():
+            left = thread in self._left
+            outcome.ended = True
+            if not left:
+                self._idle.append(thread)
+        settle()
+        if left:
+            with self._lock:
+                self._left.discard(thread)
+                self._idle.append(thread)
+
+    def _leave(self, thread: "_Thread", outcome: "_Outcome[T]", late: "Callable[[Future[T]], object] | None") -> None:
+        with self._lock:
+            if not outcome.ended:
                 self._left.add(thread)
         if late is not None:
             outcome.add_done_callback(late)
 
 
 _running: set["_Thread"] = set()
+_everyones: "weakref.WeakSet[Calls]" = weakref.WeakSet()
+
+
+class _Outcome(Future[T]):
+    """The outcome of a call. `ended`: the call has ended, though the outcome may not be settled yet."""
+
+    ended = False
 
 
 class _Thread:
-    """One thread that makes one call after another; `free` is told of every end, and where it is gone, the thread ends.
+    """One thread that makes one call after another; `end` settles each of them, and once it is gone, the thread ends.
 
-    It keeps nobody alive while it waits.
+    A waiting thread does not keep the owner of `end` alive.
     """
 
-    def __init__(self, free: "Callable[[_Thread], None]") -> None:
-        self._free = weakref.WeakMethod(free)
+    def __init__(self, end: "Callable[[_Thread, _Outcome[Any], Callable[[], None]], None]") -> None:
+        self._end_call = weakref.WeakMethod(end)
         self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
         self.idle = threading.Event()
         self._clock: int | None = None
         self._thread = threading.Thread(target=self._work, daemon=True, name="groundrail-call")
         self._thread.start()
 
-    def call(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> "Future[T]":
+    def call(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> _Outcome[T]:
         """Make a call in the caller's context."""
-        outcome: Future[T] = Future()
+        outcome: _Outcome[T] = _Outcome()
         outcome.set_running_or_notify_cancel()
         context = contextvars.copy_context()
 
@@ -177,11 +206,11 @@ class _Thread:
             try:
                 value = context.run(function, *arguments)
             except StopIteration as stopped:  # which no future can hold
-                self._end(outcome.set_exception, RuntimeError(f"{stopped!r} was raised"))
+                self._end(outcome, outcome.set_exception, RuntimeError(f"{stopped!r} was raised"))
             except BaseException as raised:  # the caller's to handle, an interrupt too
-                self._end(outcome.set_exception, raised)
+                self._end(outcome, outcome.set_exception, raised)
             else:
-                self._end(outcome.set_result, value)
+                self._end(outcome, outcome.set_result, value)
 
         self.idle.clear()
         _running.add(self)
@@ -200,15 +229,15 @@ class _Thread:
         except OSError:  # it has ended
             return 0.0
 
-    def _end(self, settle: Callable[[Any], None], value: Any) -> None:
+    def _end(self, outcome: _Outcome[Any], settle: Callable[[Any], None], value: Any) -> None:
         _running.discard(self)
         self.idle.set()
-        settle(value)
-        free = self._free()
-        if free is None:
+        end = self._end_call()
+        if end is None:
+            settle(value)
             self.dismiss()
         else:
-            free(self)
+            end(self, outcome, lambda: settle(value))
 
     def dismiss(self) -> None:
         """Make no more calls: the thread ends after those it has."""
@@ -253,6 +282,15 @@ def _stop_running() -> None:
         ]
 
 
+def _forget_threads() -> None:
+    _running.clear()
+    for calls in list(_everyones):
+        calls.forget_threads()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_threads)
+
 _everybodys = Calls(most_left=64)
 _current: contextvars.ContextVar[Calls] = contextvars.ContextVar("groundrail_calls", default=_everybodys)
 aside = _everybodys.aside
@@ -271,3 +309,17 @@ async def awithin(
 ) -> T:
     """`Calls.awithin`, by the calls of the guard for which this runs, else by everybody's."""
     return await _current.get().awithin(timeout, function, *arguments, late=late)
+
+
+async def in_time(timeout: float | None, awaitable: Any) -> Any:
+    """Await something, cancelled after `timeout` seconds. Raises: OverdueError then."""
+    if timeout is not None and timeout <= 0:
+        awaitable.close()
+        raise OverdueError(timeout, "there was no time left")
+    try:
+        async with asyncio.timeout(timeout) as limit:
+            return await awaitable
+    except TimeoutError as error:
+        if limit.expired():
+            raise OverdueError(timeout) from error
+        raise

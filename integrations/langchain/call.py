@@ -1,4 +1,4 @@
-"""One call of a guarded chat model: what it is asked, what it said, and the chunks and the message made of that.
+"""One call of a guarded chat model: its request, its reply, and the chunks and the message made of the reply.
 
 Finding the sources is up to the model, deciding on sentences up to the guard.
 """
@@ -21,13 +21,16 @@ from groundrail.types import CheckedSentence
 PASSED_ON = frozenset(
     "finish_reason stop_reason model model_id model_name model_provider service_tier system_fingerprint token_usage".split()
 )
-"""What of the wrapped model's `response_metadata` goes out; logprobs, say, spell unreleased text."""
+"""Keys of the wrapped model's `response_metadata` that go out; others, such as logprobs, spell unreleased text."""
+
+CALLED_WITH = frozenset(["tool_calls", "function_call", "__gemini_function_call_thought_signatures__"])
+"""Keys of `additional_kwargs` that belong to tool calls; others, such as `reasoning_content`, spell unreleased text."""
 
 
 class ModelCall:
-    """The sources of a call, what the model said beside text, the chunks to show.
+    """The sources of a call, the model's reply beside its text, and the chunks to show.
 
-    `request` is what to ask the model; `begin`, `read` and `complete` are told what it says each time it is asked.
+    `request` makes the messages for the model; `begin`, `read` and `complete` follow each of its replies.
     """
 
     def __init__(self, messages: Sequence[BaseMessage], sources: SourceDocuments, *, annotate: bool) -> None:
@@ -42,11 +45,11 @@ class ModelCall:
 
     @property
     def calls_tools(self) -> bool:
-        """Whether what the model said last, to its end, calls tools."""
+        """Whether the model's last complete reply calls tools."""
         return self._said is not None and bool(self._said.tool_calls)
 
     def request(self, accepted: str, refused: Sequence[str]) -> list[BaseMessage]:
-        """The messages, then what stands of the answer and what was refused."""
+        """The messages, then the accepted text and the refused sentences."""
         if not (accepted or refused):
             return self._messages
         stands = [AIMessage(accepted)] if accepted else []
@@ -68,7 +71,7 @@ class ModelCall:
             self._usage = add_usage(self._usage, self._said.usage_metadata)
 
     def chunk(self, event: Event) -> ChatGenerationChunk | None:
-        """What to show of an event: a released sentence, or at the end all that is not text."""
+        """The chunk for an event: a released sentence, or at the end everything but text."""
         if isinstance(event, SourcedResult):
             return ChatGenerationChunk(message=self._last(event))
         text = event.released_text
@@ -79,24 +82,28 @@ class ModelCall:
         return ChatGenerationChunk(message=AIMessageChunk(content=content))
 
     def said_with(self, shown: AIMessage) -> AIMessage:
-        """What the model said last, reasoning and all, with the text, the id and the verdicts of what was shown.
+        """The model's last message, with the text, the id and the verdicts of the message that was shown.
 
-        As the model gave it where the text is the same; else nothing that spells the text it had is left.
+        The rest of the message is as the model gave it where the text is the same. Where the text differs, metadata and
+        arguments that may spell the model's own text are left out.
         """
         if self._said is None:
             return shown
         said: Any = self._said
         if isinstance(said, AIMessageChunk):
             said = message_chunk_to_message(said)
-        text, metadata, content = str(shown.text), said.response_metadata, said.content
+        text, content = str(shown.text), said.content
+        metadata, arguments = said.response_metadata, said.additional_kwargs
         if text != str(said.text):
             metadata = {key: value for key, value in metadata.items() if key in PASSED_ON}
+            arguments = {key: value for key, value in arguments.items() if key in CALLED_WITH}
             content = text if isinstance(content, str) else _with_text(content, text)
         verdicts = shown.response_metadata if shown.response_metadata["groundrail"]["sentences"] else {}
         update = {
             "id": shown.id,
             "name": shown.name,
             "content": content,
+            "additional_kwargs": arguments,
             "response_metadata": metadata | verdicts,
             "usage_metadata": shown.usage_metadata,
         }

@@ -31,18 +31,19 @@ from groundrail.integrations.langchain.retrieved import (
 )
 from groundrail.integrations.langchain.runnable import RESULT_EVENT, SENTENCE_EVENT
 from groundrail.integrations.langchain.runs import RunTree
+from groundrail.runtime.both_ways import run, value_of
 from groundrail.types import CheckedSentence
 
 
 class _Findings(NamedTuple):
-    """What to tell of an answer now, and what to raise after that."""
+    """Events to tell now, and the error to raise after them."""
 
     events: Sequence[tuple[str, Any]] = ()
     error: UnsupportedError | None = None
 
 
 @dataclass(slots=True)
-class _Writing:
+class _ModelRun:
     """A model's run: the answer it writes, begun with its first text."""
 
     sources: SourceDocuments
@@ -52,7 +53,7 @@ class _Writing:
 
 
 class _RunWatcher(BaseCallbackHandler):
-    """What both handlers share: the run tree, and findings for text, ends and failures.
+    """The part that both handlers share: the run tree, and findings for text, ends and failures.
 
     guard: scores and judges; its policy's fallback `"raise"` stops the chain, every other one only tells.
     documents_keys: keys of chain inputs that hold lists of documents; also looked for in the metadata given
@@ -79,7 +80,7 @@ class _RunWatcher(BaseCallbackHandler):
         self.on_sentence, self.on_result = on_sentence, on_result
         self.raise_error = raise_error
         self.runs = RunTree(self.documents_keys)
-        self._writing: dict[UUID, _Writing] = {}
+        self._writing: dict[UUID, _ModelRun] = {}
 
     def on_chain_start(
         self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -132,7 +133,7 @@ class _RunWatcher(BaseCallbackHandler):
         sources = self.runs.visible_from(parent_run_id)
         for key in self.documents_keys:
             sources.add((metadata or {}).get(key))
-        self._writing[run_id] = _Writing(sources, prompts[-1] if prompts else "")
+        self._writing[run_id] = _ModelRun(sources, prompts[-1] if prompts else "")
 
     def on_chat_model_start(
         self, serialized: Any, messages: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -151,7 +152,7 @@ class _RunWatcher(BaseCallbackHandler):
         return self._found(writing, writing.answer.feed(text))
 
     def _ended(self, run_id: UUID, response: LLMResult) -> _Findings:
-        """The rest of a streamed answer, or all of those that came at once."""
+        """Findings for the rest of a streamed answer, or for all answers that came at once."""
         writing = self._writing.pop(run_id, None)
         if writing is None:
             return _Findings()
@@ -161,21 +162,21 @@ class _RunWatcher(BaseCallbackHandler):
         events: list[tuple[str, Any]] = []
         for text in filter(str.strip, texts):
             answer = self.guard.pushed(writing.sources.documents, writing.question)
-            found = self._found(_Writing(writing.sources, answer=answer), [*answer.feed(text), *answer.finish()])
+            found = self._found(_ModelRun(writing.sources, answer=answer), [*answer.feed(text), *answer.finish()])
             events += found.events
             if found.error is not None:
                 return _Findings(events, found.error)
         return _Findings(events)
 
     def _failed(self, run_id: UUID, error: BaseException) -> _Findings:
-        """What was found of an answer whose model failed; the error itself goes its own way."""
+        """Findings for an answer whose model failed; langchain-core raises the error itself."""
         writing = self._writing.pop(run_id, None)
         if writing is None or writing.answer is None:
             return _Findings()
         cause = error if isinstance(error, Exception) else RuntimeError(repr(error))
         return _Findings(self._found(writing, writing.answer.fail(cause)).events)
 
-    def _found(self, writing: _Writing, decided: Sequence[CheckedSentence]) -> _Findings:
+    def _found(self, writing: _ModelRun, decided: Sequence[CheckedSentence]) -> _Findings:
         """Events for sentences just decided on and for an answer that has just ended."""
         sources, answer, looked_at = writing.sources, writing.answer, self._looked_at()
         events: list[tuple[str, Any]] = []
@@ -210,15 +211,15 @@ class GroundrailCallbackHandler(_RunWatcher):
 
     def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **kwargs: Any) -> None:
         """Tell of the sentences that this text completes."""
-        _tell(self._written(run_id, _text(token, chunk)))
+        run(_tell(self._written(run_id, _text(token, chunk)), dispatch_custom_event))
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Tell of the rest of the answer and of its result."""
-        _tell(self._ended(run_id, response))
+        run(_tell(self._ended(run_id, response), dispatch_custom_event))
 
     def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Tell of what was found before the model failed."""
-        _tell(self._failed(run_id, error))
+        """Tell the findings from before the model failed."""
+        run(_tell(self._failed(run_id, error), dispatch_custom_event))
 
 
 class AsyncGroundrailCallbackHandler(_RunWatcher):
@@ -241,29 +242,21 @@ class AsyncGroundrailCallbackHandler(_RunWatcher):
 
     async def on_llm_new_token(self, token: Any, *, chunk: Any = None, run_id: UUID, **kwargs: Any) -> None:
         """Tell of the sentences that this text completes."""
-        await _atell(await asyncio.to_thread(self._written, run_id, _text(token, chunk)))
+        await _tell(await asyncio.to_thread(self._written, run_id, _text(token, chunk)), adispatch_custom_event)
 
     async def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> None:
         """Tell of the rest of the answer and of its result."""
-        await _atell(await asyncio.to_thread(self._ended, run_id, response))
+        await _tell(await asyncio.to_thread(self._ended, run_id, response), adispatch_custom_event)
 
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        """Tell of what was found before the model failed."""
-        await _atell(await asyncio.to_thread(self._failed, run_id, error))
+        """Tell the findings from before the model failed."""
+        await _tell(await asyncio.to_thread(self._failed, run_id, error), adispatch_custom_event)
 
 
-def _tell(findings: _Findings) -> None:
+async def _tell(findings: _Findings, dispatch: Callable[..., Any]) -> None:
     config = _enclosing_run()
     for name, data in findings.events if config else ():
-        dispatch_custom_event(name, data, config=config)
-    if findings.error is not None:
-        raise findings.error
-
-
-async def _atell(findings: _Findings) -> None:
-    config = _enclosing_run()
-    for name, data in findings.events if config else ():
-        await adispatch_custom_event(name, data, config=config)
+        await value_of(dispatch(name, data, config=config))
     if findings.error is not None:
         raise findings.error
 

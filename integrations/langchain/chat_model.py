@@ -1,10 +1,9 @@
 """`GuardedChatModel`: a chat model for any place that takes one, whose text is checked before it is out.
 
-Turns sessions into messages with citations. What is released is decided by the guard.
+Turns sessions into messages with citations. The guard decides on release.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
 from langchain_core.caches import BaseCache
@@ -26,11 +25,11 @@ from langchain_core.runnables.config import ensure_config, set_config_context
 from pydantic import Field, field_validator
 
 from groundrail.errors import InputError
-from groundrail.generators.asked import AskedSession, Write
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.call import ModelCall
-from groundrail.integrations.langchain.guarded_run import Event, aanswer, answer, aquietly, inner_config, quietly
+from groundrail.integrations.langchain.guarded_run import AsyncWrite, Event, answer, asked, in_context, inner_config, quietly
 from groundrail.integrations.langchain.retrieved import SourceCollector, SourceDocuments, tool_sources
+from groundrail.runtime.both_ways import each, iterate
 
 LOOKED_AT = "the tool results among the messages, documents= of the call, its metadata's 'documents', and sources_of"
 
@@ -94,55 +93,31 @@ class GuardedChatModel(BaseChatModel):
         )
         return bound
 
-    def invoke(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
-    ) -> AIMessage:
+    def invoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
         """The released text as one message."""
         with set_config_context(ensure_config(config)) as context:
-            return context.run(super().invoke, input, config, stop=stop, **kwargs)
+            return context.run(super().invoke, input, config, **kwargs)
 
     async def ainvoke(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AIMessage:
         """`invoke` for an event loop."""
         with set_config_context(ensure_config(config)) as context:
-            asked = super().ainvoke(input, config, stop=stop, **kwargs)
-            return await asyncio.create_task(asked, context=context)
+            return await in_context(context, super().ainvoke(input, config, **kwargs))
 
     def stream(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> Iterator[AIMessageChunk]:
         """Released text as chunks, a sentence at a time; the last one has no text and all the rest."""
-        chunks: Any = super().stream(input, config, stop=stop, **kwargs)
-        yield from quietly(ensure_config(config), chunks)
+        chunks: Any = each(super().stream(input, config, **kwargs))
+        return iterate(quietly(ensure_config(config), chunks))
 
-    async def astream(
-        self,
-        input: LanguageModelInput,
-        config: RunnableConfig | None = None,
-        *,
-        stop: list[str] | None = None,
-        **kwargs: Any,
+    def astream(
+        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AsyncIterator[AIMessageChunk]:
         """`stream` for an event loop."""
-        chunks: Any = super().astream(input, config, stop=stop, **kwargs)
-        async for chunk in aquietly(ensure_config(config), chunks):
-            yield chunk
+        chunks: Any = super().astream(input, config, **kwargs)
+        return quietly(ensure_config(config), chunks)
 
     def _generate(
         self,
@@ -151,7 +126,7 @@ class GuardedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return generate_from_stream(self._chunks(messages, stop, run_manager, kwargs))
+        return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
 
     async def _agenerate(
         self,
@@ -160,7 +135,7 @@ class GuardedChatModel(BaseChatModel):
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> ChatResult:
-        return await agenerate_from_stream(self._achunks(messages, stop, run_manager, kwargs))
+        return await agenerate_from_stream(self._astream(messages, stop, run_manager, **kwargs))
 
     def _stream(
         self,
@@ -169,17 +144,16 @@ class GuardedChatModel(BaseChatModel):
         run_manager: CallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> Iterator[ChatGenerationChunk]:
-        yield from self._chunks(messages, stop, run_manager, kwargs)
+        return iterate(self._chunks(messages, stop, run_manager, kwargs, is_async=False))
 
-    async def _astream(
+    def _astream(
         self,
         messages: list[BaseMessage],
         stop: list[str] | None = None,
         run_manager: AsyncCallbackManagerForLLMRun | None = None,
         **kwargs: Any,
     ) -> AsyncIterator[ChatGenerationChunk]:
-        async for chunk in self._achunks(messages, stop, run_manager, kwargs):
-            yield chunk
+        return self._chunks(messages, stop, run_manager, kwargs, is_async=True)
 
     def _call(self, messages: list[BaseMessage], documents: Any, run_manager: BaseRunManager | None) -> ModelCall:
         metadata = ensure_config().get("metadata", {}) if run_manager is None else run_manager.metadata
@@ -188,54 +162,33 @@ class GuardedChatModel(BaseChatModel):
             sources.add(self.sources_of(messages))
         return ModelCall(messages, sources, annotate=self.annotate)
 
-    def _events(self, call: ModelCall, write: Write) -> Generator[Event]:
-        """The sentences of what `write` gives, as they are decided on, then the result."""
-        return answer(self.guard, AskedSession(write), call.question, call.sources, LOOKED_AT)
+    def _events(self, call: ModelCall, write: AsyncWrite, *, is_async: bool) -> AsyncGenerator[Event]:
+        """The sentences of the text that `write` gives, as they are decided on, then the result."""
+        session = asked(write, is_async=is_async)
+        return answer(self.guard, session, call.question, call.sources, LOOKED_AT, is_async=is_async)
 
-    def _aevents(self, call: ModelCall, write: Write) -> AsyncGenerator[Event]:
-        """`_events` for an event loop."""
-        return aanswer(self.guard, AskedSession(write), call.question, call.sources, LOOKED_AT)
-
-    def _chunks(
+    async def _chunks(
         self,
         messages: list[BaseMessage],
         stop: list[str] | None,
-        run_manager: CallbackManagerForLLMRun | None,
+        run_manager: BaseRunManager | None,
         kwargs: dict[str, Any],
-    ) -> Iterator[ChatGenerationChunk]:
+        *,
+        is_async: bool,
+    ) -> AsyncGenerator[ChatGenerationChunk]:
         call = self._call(messages, kwargs.pop("documents", None), run_manager)
+        traced = self.guard.policy.keep_refused
         collector = SourceCollector(call.sources, self.tools)
-        config = inner_config(None, run_manager, collector, is_async=False, traced=self.guard.policy.keep_refused)
+        config = inner_config(None, run_manager, collector, is_async=is_async, traced=traced)
+        stream: Any = self.model.astream if is_async else self.model.stream
 
-        def write(accepted: str, refused: Sequence[str]) -> Iterator[str]:
+        async def write(accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
             call.begin()
-            for chunk in self.model.stream(call.request(accepted, refused), config, stop=stop, **kwargs):
+            async for chunk in each(stream(call.request(accepted, refused), config, stop=stop, **kwargs)):
                 if text := call.read(chunk):
                     yield text
             call.complete()
 
-        for event in quietly(config, self._events(call, write), traced=self.guard.policy.keep_refused):
-            if (chunk := call.chunk(event)) is not None:
-                yield chunk
-
-    async def _achunks(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None,
-        run_manager: AsyncCallbackManagerForLLMRun | None,
-        kwargs: dict[str, Any],
-    ) -> AsyncIterator[ChatGenerationChunk]:
-        call = self._call(messages, kwargs.pop("documents", None), run_manager)
-        collector = SourceCollector(call.sources, self.tools)
-        config = inner_config(None, run_manager, collector, is_async=True, traced=self.guard.policy.keep_refused)
-
-        async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
-            call.begin()
-            async for chunk in self.model.astream(call.request(accepted, refused), config, stop=stop, **kwargs):
-                if text := call.read(chunk):
-                    yield text
-            call.complete()
-
-        async for event in aquietly(config, self._aevents(call, write), traced=self.guard.policy.keep_refused):
+        async for event in quietly(config, self._events(call, write, is_async=is_async), traced=traced):
             if (chunk := call.chunk(event)) is not None:
                 yield chunk

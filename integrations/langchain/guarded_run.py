@@ -1,14 +1,14 @@
 """One guarded answer of a LangChain runnable: its sentences as they are decided on, then the result.
 
-Shared by the runnable and the chat model, in plain and async code, with the config that the wrapped
-runnable is called with. What it is asked and what its chunks mean is up to those two.
+The runnable and the chat model share it, in plain and in async code, and the config of the wrapped runnable. They say
+what the runnable is asked and what its chunks mean.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Sequence
+import types
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
 from contextlib import ExitStack
 from contextvars import Context
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from langchain_core.callbacks import (
     AsyncCallbackHandler,
@@ -24,78 +24,85 @@ from langsmith import tracing_context
 
 from groundrail import generators
 from groundrail.errors import UnsupportedError
-from groundrail.generators.asked import AskedSession
+from groundrail.generators.asked import AskedSession, Pieces
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.retrieved import SourceCollector, SourceDocuments, SourcedResult
+from groundrail.runtime.both_ways import closing, each, iterate, value_of
 from groundrail.types import CheckedSentence, Document
 
 Event: TypeAlias = CheckedSentence | SourcedResult
 T = TypeVar("T")
+AsyncWrite: TypeAlias = Callable[[str, Sequence[str]], AsyncGenerator[str]]
+"""(accepted text, refused sentences) -> pieces that follow the accepted text."""
 
 
-def answer(
-    guard: Guard, session: AskedSession | None, prompt: str, sources: SourceDocuments, looked_at: str
-) -> Generator[Event]:
+def asked(write: AsyncWrite, *, is_async: bool, continues: bool = True) -> AskedSession:
+    """A session that asks by `write`, in plain code by a plain iterator."""
+
+    def written(accepted: str, refused: Sequence[str]) -> Pieces:
+        pieces = write(accepted, refused)
+        return pieces if is_async else iterate(pieces)
+
+    return AskedSession(written, continues=continues)
+
+
+async def answer(
+    guard: Guard, session: AskedSession | None, prompt: str, sources: SourceDocuments, looked_at: str, *, is_async: bool
+) -> AsyncGenerator[Event]:
     """Drive `session`, or the guard's own generator where there is none, against `sources`.
 
     Raises: the session's own exception where it fails before its first text.
     """
     if session is not None:
-        session.open(guard.policy.nearest_deadline)
-    with _around(guard, session).stream(prompt, sources.documents) as stream:
+        deadline = guard.policy.nearest_deadline
+        if is_async:
+            await session.aopen(deadline)
+        else:
+            session.open(deadline)
+        guard = guard.with_generator(_Started(session))
+    stream: Any = guard.astream if is_async else guard.stream
+    async with closing(await value_of(stream(prompt, sources.documents))) as writing:
         try:
-            for sentence in stream.sentences():
+            async for sentence in each(writing.sentences()):
                 yield sources.explained(sentence, looked_at)
         except UnsupportedError as error:
             raise sources.raised(error, looked_at) from error
-        yield sources.result(stream.result, looked_at)
+        yield sources.result(writing.result, looked_at)
 
 
-async def aanswer(
-    guard: Guard, session: AskedSession | None, prompt: str, sources: SourceDocuments, looked_at: str
-) -> AsyncGenerator[Event]:
-    """`answer` for an event loop. Raises: what `answer` raises."""
-    if session is not None:
-        await session.aopen(guard.policy.nearest_deadline)
-    twin = await asyncio.to_thread(_around, guard, session)
-    async with await twin.astream(prompt, sources.documents) as stream:
-        try:
-            async for sentence in stream.sentences():
-                yield sources.explained(sentence, looked_at)
-        except UnsupportedError as error:
-            raise sources.raised(error, looked_at) from error
-        yield sources.result(stream.result, looked_at)
-
-
-def quietly(config: RunnableConfig, events: Generator[T], *, traced: bool = True) -> Iterator[T]:
+async def quietly(config: RunnableConfig, events: AsyncGenerator[T], *, traced: bool = True) -> AsyncGenerator[T]:
     """The events, made in a context whose config is `config`.
 
-    So a model that is called without a config, by a runnable that drops it, by a generator or by a judge, finds
-    this one and not the one around, whose handlers show every token. `traced`: whether LangSmith, where the
-    environment turns it on, sees what they write.
+    A model that is called without a config, by a runnable that drops it, by a generator or by a judge, finds this
+    config. It does not find the config of the caller, whose handlers show every token. `traced`: whether LangSmith,
+    where the environment turns it on, sees the unreleased text.
     """
+    end: Any = object()
     with set_config_context(config) as context, ExitStack() as ending:
         _set_tracing(context, ending, traced)
         try:
-            while (event := context.run(next, events, None)) is not None:
+            while (event := await in_context(context, anext(events, end))) is not end:
                 yield event
         finally:
-            context.run(events.close)
+            await in_context(context, events.aclose())
 
 
-async def aquietly(config: RunnableConfig, events: AsyncGenerator[T], *, traced: bool = True) -> AsyncIterator[T]:
-    """`quietly` for an event loop."""
-    with set_config_context(config) as context, ExitStack() as ending:
-        _set_tracing(context, ending, traced)
-
-        async def following() -> T | None:
-            return await anext(events, None)
-
+@types.coroutine
+def in_context(context: Context, awaitable: Awaitable[T]) -> Generator[Any, Any, T]:
+    """Await something in a context of its own, without a task, so that plain code can do it as well."""
+    steps: Any = awaitable.__await__()
+    given: Any = None
+    resume = steps.send
+    while True:
         try:
-            while (event := await asyncio.create_task(following(), context=context)) is not None:
-                yield event
-        finally:
-            await events.aclose()
+            awaited = context.run(resume, given)
+        except StopIteration as done:
+            outcome: T = done.value
+            return outcome
+        try:
+            resume, given = steps.send, (yield awaited)
+        except BaseException as raised:  # such as the cancellation of the task, which the awaitable handles
+            resume, given = steps.throw, raised
 
 
 def _set_tracing(context: Context, ending: ExitStack, traced: bool) -> None:
@@ -161,9 +168,3 @@ class _Started(generators.Generator):
 
     def start(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
         return self._session
-
-
-def _around(guard: Guard, session: AskedSession | None) -> Guard:
-    """The guard with `session` for a generator; its scorer is loaded once, in the guard itself."""
-    _ = guard.scorer
-    return guard if session is None else guard.with_generator(_Started(session))

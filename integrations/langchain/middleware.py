@@ -1,11 +1,10 @@
-"""`GroundrailMiddleware`: guards what an agent of LangChain 1.x answers with what its tools found.
+"""`GroundrailMiddleware`: guards the answers of a LangChain 1.x agent with the results of its tools.
 
 Gives the agent's model call a guarded model, of this turn's sources. Holding text back and making messages of
 what may go out is the guarded chat model's; needs the extra `langchain`.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
 from typing import Any
 
 from langchain_core.callbacks.manager import BaseRunManager
@@ -17,11 +16,10 @@ from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr
 
 from groundrail.errors import InputError, MissingExtraError
-from groundrail.generators.asked import AskedSession, Write
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.call import ModelCall
 from groundrail.integrations.langchain.chat_model import GuardedChatModel
-from groundrail.integrations.langchain.guarded_run import Event, aanswer, answer, silenced
+from groundrail.integrations.langchain.guarded_run import AsyncWrite, Event, answer, asked, in_context, silenced
 from groundrail.integrations.langchain.retrieved import (
     SourceDocuments,
     SourcedResult,
@@ -29,7 +27,8 @@ from groundrail.integrations.langchain.retrieved import (
     tool_names,
     tool_sources,
 )
-from groundrail.integrations.langchain.tool_watch import Ahead, AsyncAhead, Ended
+from groundrail.integrations.langchain.tool_watch import Ended, ToolWatch
+from groundrail.runtime.both_ways import run, value_of
 from groundrail.types import CheckedSentence, GuardResult
 
 try:
@@ -74,22 +73,19 @@ class GroundrailMiddleware(AgentMiddleware[Any, Any]):
         Raises: InputError for structured output, which no guard reads, and where a middleware after this one calls
         another model; UnsupportedError and what else the policy raises.
         """
-        model, config = self._guarded(request)
-        with set_config_context(config) as context:
-            response = context.run(handler, request.override(model=model))
-        return model.own(response)
+        return run(self._called(request, handler))
 
     async def awrap_model_call(
         self, request: "ModelRequest[Any]", handler: "Callable[[ModelRequest[Any]], Awaitable[ModelResponse[Any]]]"
     ) -> "ModelResponse[Any]":
         """`wrap_model_call` for an event loop."""
+        return await self._called(request, handler)
+
+    async def _called(self, request: "ModelRequest[Any]", handler: Callable[..., Any]) -> "ModelResponse[Any]":
         model, config = self._guarded(request)
-
-        async def called() -> "ModelResponse[Any]":
-            return await handler(request.override(model=model))
-
         with set_config_context(config) as context:
-            response = await asyncio.create_task(called(), context=context)
+            called = context.run(handler, request.override(model=model))
+            response: ModelResponse[Any] = await in_context(context, value_of(called))
         return model.own(response)
 
     def _guarded(self, request: "ModelRequest[Any]") -> "tuple[_TurnModel, RunnableConfig]":
@@ -143,15 +139,11 @@ class _TurnModel(GuardedChatModel):
         self._calls.append(call)
         return call
 
-    def _events(self, call: ModelCall, write: Write) -> Generator[Event]:
-        ahead = Ahead(write, call, self.guard.policy.nearest_deadline)
-        events = answer(self.guard, AskedSession(ahead), call.question, call.sources, self._looked_at)
-        return ahead.until_tools(events, self._ended(call))
-
-    def _aevents(self, call: ModelCall, write: Write) -> AsyncGenerator[Event]:
-        ahead = AsyncAhead(write, call, self.guard.policy.nearest_deadline)
-        events = aanswer(self.guard, AskedSession(ahead), call.question, call.sources, self._looked_at)
-        return ahead.until_tools(events, self._ended(call))
+    def _events(self, call: ModelCall, write: AsyncWrite, *, is_async: bool) -> AsyncGenerator[Event]:
+        watch = ToolWatch(write, call, self.guard.policy.nearest_deadline, is_async=is_async)
+        session = asked(watch.pieces, is_async=is_async)
+        events = answer(self.guard, session, call.question, call.sources, self._looked_at, is_async=is_async)
+        return watch.until_tools(events, self._ended(call))
 
     def _ended(self, call: ModelCall) -> Ended:
         def ended(sentences: Sequence[CheckedSentence]) -> SourcedResult:

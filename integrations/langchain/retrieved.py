@@ -1,4 +1,4 @@
-"""What LangChain calls documents, as groundrail's: distinct ids, metadata kept, empty ones counted.
+"""LangChain's documents as groundrail's: distinct ids, metadata kept, empty ones counted.
 
 Finding the documents of a run is up to the runnable, the callback handler and the chat model.
 """
@@ -125,15 +125,15 @@ class SourceCollector(BaseCallbackHandler):
             tool_sources(conversation, echoes=self._echoes)
 
     def on_tool_start(self, serialized: Any, input_str: str, *, inputs: Any = None, **kwargs: Any) -> None:
-        """Note what the tool is called with: what tools repeat of that is no source."""
+        """Note the arguments of the tool's call: text that tools repeat of them is no source."""
         self._echoes.call(input_str if inputs is None else inputs)
 
     def on_retriever_end(self, documents: Any, **kwargs: Any) -> None:
-        """Add what was retrieved."""
+        """Add the retrieved documents."""
         self._sources.add(documents)
 
     def on_tool_end(self, output: Any, **kwargs: Any) -> None:
-        """Add what the tool answered, if it counts."""
+        """Add the tool's answer, if it counts."""
         if self._tools is None or kwargs.get("name") in self._tools:
             self._sources.add(tool_source(output, self._echoes))
 
@@ -146,14 +146,14 @@ def tool_names(tools: Iterable[str | BaseTool] | None) -> frozenset[str] | None:
 
 
 def of_tools(names: Collection[str] | None) -> str:
-    """What to say of them where it is told what was looked at."""
+    """Words that limit "the tools" to these names in a reason."""
     return "" if names is None else f", of {', '.join(sorted(names)) or 'no tool'} alone"
 
 
 def tool_source(output: Any, echoes: Echoes) -> Any:
-    """What a tool's output offers as source: the documents of its artifact, else its text; an error nothing.
+    """The source in a tool's output: the documents of its artifact, else its text; None for an error.
 
-    What it repeats of the calls before it is no source.
+    Text that it repeats of the calls before it is no source.
     """
     if getattr(output, "status", None) == "error":  # it may repeat what the model made up
         return None
@@ -178,7 +178,7 @@ def tool_sources(
     since: int = 0,
     echoes: Echoes | None = None,
 ) -> list[Any]:
-    """What the tool results among messages offer as source; where `names` are given, those of these tools alone.
+    """The sources in the tool results among messages, of the tools in `names` alone where these are given.
 
     since: the first message whose result counts; what the model wrote into calls before it is no source either.
     echoes: of the conversation, where that is not in the messages alone.

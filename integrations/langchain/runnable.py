@@ -1,10 +1,10 @@
 """`GuardedRunnable`: a LangChain chain or model whose sentences go out only after their verdict.
 
-Finds the sources, turns what the wrapped runnable streams into text, and behaves as a `Runnable`.
-What is released is decided by the guard.
+Finds the sources, turns the wrapped runnable's stream into text, and behaves as a `Runnable`. The guard decides on
+release.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
@@ -18,9 +18,9 @@ from langchain_core.runnables.config import patch_config
 from langchain_core.tools import BaseTool
 
 from groundrail.errors import GenerationError, InputError
-from groundrail.generators.asked import AskedSession, request_to_continue
+from groundrail.generators.asked import request_to_continue
 from groundrail.guard import Guard
-from groundrail.integrations.langchain.guarded_run import Event, aanswer, answer, aquietly, inner_config, quietly
+from groundrail.integrations.langchain.guarded_run import Event, answer, asked, inner_config, quietly
 from groundrail.integrations.langchain.retrieved import (
     SourceCollector,
     SourceDocuments,
@@ -28,6 +28,7 @@ from groundrail.integrations.langchain.retrieved import (
     of_tools,
     tool_names,
 )
+from groundrail.runtime.both_ways import each, iterate, run, value_of
 
 TEMPLATE = """Answer from the source below and from nothing else.
 
@@ -40,7 +41,7 @@ SENTENCE_EVENT, RESULT_EVENT = "groundrail_sentence", "groundrail_result"
 
 
 class GuardedRunnable(Runnable[Any, Any]):
-    """Releases what a chain, a chat model or an LLM writes, sentence by sentence, once it is supported.
+    """Releases the text of a chain, a chat model or an LLM, sentence by sentence, once it is supported.
 
     runnable: None guards the guard's own generator. A chain gets its input as it is.
     documents_key: where an input, or what a chain returns, has documents. They are sources, beside what retrievers and
@@ -48,7 +49,7 @@ class GuardedRunnable(Runnable[Any, Any]):
     source_tools: tools, or names of tools, whose answers are sources; None for all.
     prompt_key: where a model's input has the prompt.
     answer_key: where a chain that returns dicts writes its answer.
-    template: what a model gets, filled with the documents' text and the prompt.
+    template: the input of a model, filled with the documents' text and the prompt.
     return_result: return the `SourcedResult` instead of its text; a stream then yields it once, at the end.
 
     A call that fails before its first text raises its own exception, for `with_retry` and
@@ -97,54 +98,45 @@ class GuardedRunnable(Runnable[Any, Any]):
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Released text, a sentence at a time; with `return_result=True` the result alone, at the end."""
-        yield from self._transform_stream_with_config(iter([input]), self._stream, config, **kwargs)
+        return self._transform_stream_with_config(iter([input]), self._stream, config, **kwargs)
 
-    async def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
+    def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """`stream` for an event loop."""
-
-        async def inputs() -> AsyncIterator[Any]:
-            yield input
-
-        async for piece in self._atransform_stream_with_config(inputs(), self._astream, config, **kwargs):
-            yield piece
+        return self._atransform_stream_with_config(each([input]), self._astream, config, **kwargs)
 
     def _invoke(
         self, input: Any, run_manager: CallbackManagerForChainRun, config: RunnableConfig, **kwargs: Any
     ) -> Any:
-        for event in self._events(input, run_manager, config, kwargs):
-            if isinstance(event, SourcedResult):
-                return event if self.return_result else event.text
-        raise GenerationError("the guarded answer ended without a result")
+        return run(self._answered(input, run_manager, config, kwargs, is_async=False))
 
     async def _ainvoke(
         self, input: Any, run_manager: AsyncCallbackManagerForChainRun, config: RunnableConfig, **kwargs: Any
     ) -> Any:
-        async for event in self._aevents(input, run_manager, config, kwargs):
-            if isinstance(event, SourcedResult):
-                return event if self.return_result else event.text
-        raise GenerationError("the guarded answer ended without a result")
+        return await self._answered(input, run_manager, config, kwargs, is_async=True)
 
     def _stream(
-        self,
-        inputs: Iterator[Any],
-        run_manager: CallbackManagerForChainRun,
-        config: RunnableConfig,
-        **kwargs: Any,
+        self, inputs: Iterator[Any], run_manager: CallbackManagerForChainRun, config: RunnableConfig, **kwargs: Any
     ) -> Iterator[Any]:
-        for input in inputs:
-            for event in self._events(input, run_manager, config, kwargs):
-                if (shown := self._shown(event)) is not None:
-                    yield shown
+        return iterate(self._pieces(inputs, run_manager, config, kwargs, is_async=False))
 
-    async def _astream(
+    def _astream(
         self,
         inputs: AsyncIterator[Any],
         run_manager: AsyncCallbackManagerForChainRun,
         config: RunnableConfig,
         **kwargs: Any,
     ) -> AsyncIterator[Any]:
-        async for input in inputs:
-            async for event in self._aevents(input, run_manager, config, kwargs):
+        return self._pieces(inputs, run_manager, config, kwargs, is_async=True)
+
+    async def _answered(self, *call: Any, is_async: bool) -> str | SourcedResult:
+        async for event in self._events(*call, is_async=is_async):
+            if isinstance(event, SourcedResult):
+                return event if self.return_result else event.text
+        raise GenerationError("the guarded answer ended without a result")
+
+    async def _pieces(self, inputs: Any, *call: Any, is_async: bool) -> AsyncGenerator[str | SourcedResult]:
+        async for input in each(inputs):
+            async for event in self._events(input, *call, is_async=is_async):
                 if (shown := self._shown(event)) is not None:
                     yield shown
 
@@ -153,67 +145,30 @@ class GuardedRunnable(Runnable[Any, Any]):
             return event if self.return_result else None
         return None if self.return_result else event.released_text or None
 
-    def _events(
-        self,
-        input: Any,
-        run_manager: CallbackManagerForChainRun,
-        config: RunnableConfig,
-        kwargs: dict[str, Any],
-    ) -> Iterator[Event]:
-        sources, prompt, asked = self._read(input)
+    async def _events(
+        self, input: Any, run_manager: Any, config: RunnableConfig, kwargs: dict[str, Any], *, is_async: bool
+    ) -> AsyncGenerator[Event]:
+        sources, prompt, request = self._read(input)
+        traced = self.guard.policy.keep_refused
         child = patch_config(config, callbacks=run_manager.get_child())
         collector = SourceCollector(sources, self.source_tools)
-        inner = inner_config(config, run_manager, collector, is_async=False, traced=self.guard.policy.keep_refused)
+        inner = inner_config(config, run_manager, collector, is_async=is_async, traced=traced)
         session = None
         if self.runnable is not None:
-            runnable = self.runnable
+            stream: Any = self.runnable.astream if is_async else self.runnable.stream
 
-            def write(accepted: str, refused: Sequence[str]) -> Iterator[str]:
+            async def write(accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
                 chunks = _Chunks(self.answer_key, self.documents_key, sources)
-                for chunk in runnable.stream(self._request(asked, sources, accepted, refused), inner, **kwargs):
+                async for chunk in each(stream(self._request(request, sources, accepted, refused), inner, **kwargs)):
                     if text := chunks.text(chunk):
                         yield text
                 chunks.finish()
 
-            session = AskedSession(write, continues=self._model is not None)
-        for event in quietly(
-            inner,
-            answer(self.guard, session, prompt, sources, self._looked_at()),
-            traced=self.guard.policy.keep_refused,
-        ):
-            dispatch_custom_event(*_announced(event, sources), config=child)
-            yield event
-
-    async def _aevents(
-        self,
-        input: Any,
-        run_manager: AsyncCallbackManagerForChainRun,
-        config: RunnableConfig,
-        kwargs: dict[str, Any],
-    ) -> AsyncIterator[Event]:
-        sources, prompt, asked = self._read(input)
-        child = patch_config(config, callbacks=run_manager.get_child())
-        collector = SourceCollector(sources, self.source_tools)
-        inner = inner_config(config, run_manager, collector, is_async=True, traced=self.guard.policy.keep_refused)
-        session = None
-        if self.runnable is not None:
-            runnable = self.runnable
-
-            async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
-                chunks = _Chunks(self.answer_key, self.documents_key, sources)
-                request = self._request(asked, sources, accepted, refused)
-                async for chunk in runnable.astream(request, inner, **kwargs):
-                    if text := chunks.text(chunk):
-                        yield text
-                chunks.finish()
-
-            session = AskedSession(write, continues=self._model is not None)
-        async for event in aquietly(
-            inner,
-            aanswer(self.guard, session, prompt, sources, self._looked_at()),
-            traced=self.guard.policy.keep_refused,
-        ):
-            await adispatch_custom_event(*_announced(event, sources), config=child)
+            session = asked(write, is_async=is_async, continues=self._model is not None)
+        events = answer(self.guard, session, prompt, sources, self._looked_at(), is_async=is_async)
+        dispatch: Any = adispatch_custom_event if is_async else dispatch_custom_event
+        async for event in quietly(inner, events, traced=traced):
+            await value_of(dispatch(*_announced(event, sources), config=child))
             yield event
 
     def _read(self, input: Any) -> tuple[SourceDocuments, str, Any]:
@@ -236,11 +191,11 @@ class GuardedRunnable(Runnable[Any, Any]):
         texts = "\n\n".join(document.text for document in sources.documents)
         return sources, prompt, self.template.invoke({"documents": texts, "prompt": prompt})
 
-    def _request(self, asked: Any, sources: SourceDocuments, accepted: str, refused: Sequence[str]) -> Any:
-        """The first request as it is; later ones with what stands and what was refused."""
+    def _request(self, request: Any, sources: SourceDocuments, accepted: str, refused: Sequence[str]) -> Any:
+        """The first request as it is; later ones with the accepted text and the refused sentences."""
         if self._model is None or not (accepted or refused):
-            return asked
-        value = StringPromptValue(text=asked) if isinstance(asked, str) else asked
+            return request
+        value = StringPromptValue(text=request) if isinstance(request, str) else request
         if not isinstance(self._model, BaseChatModel):
             return (value.to_string() if isinstance(value, PromptValue) else str(value)) + accepted
         messages: list[Any] = value.to_messages() if isinstance(value, PromptValue) else list(value)
@@ -261,7 +216,7 @@ class _Chunks:
         self._answered = False
 
     def text(self, chunk: Any) -> str:
-        """Raises: InputError for what is neither text, a message nor a dict."""
+        """The text of a chunk. Raises: InputError unless it is text, a message or a dict."""
         if isinstance(chunk, Mapping):
             self._sources.add(chunk.get(self._documents_key))
             if self._answer_key not in chunk:

@@ -36,7 +36,7 @@ class RunTree:
                 self._sources.setdefault(run, SourceDocuments()).add(found)
 
     def end(self, run: UUID) -> None:
-        """A run is over; what it found stays with the runs around it."""
+        """A run is over; the documents that it found stay with the runs around it."""
         with self._lock:
             self._parents.pop(run, None)
             self._sources.pop(run, None)
@@ -49,13 +49,13 @@ class RunTree:
                 self._sources.setdefault(ancestor, SourceDocuments()).add(documents)
 
     def echoes(self, run: UUID | None) -> Echoes:
-        """What was written into tool calls around a run: of the outermost run around it."""
+        """The echoes of tool calls around a run: those of the outermost run around it."""
         with self._lock:
             *_, outermost = None, *self._upwards(run)
             return Echoes() if outermost is None else self._echoes.setdefault(outermost, Echoes())
 
     def visible_from(self, run: UUID | None) -> SourceDocuments:
-        """A copy of what the run, or its nearest ancestor with sources, has."""
+        """A copy of the sources of the run, or of its nearest ancestor that has sources."""
         with self._lock:
             nearest = next((self._sources[r] for r in self._upwards(run) if r in self._sources), SourceDocuments())
             copied = SourceDocuments(nearest.documents)

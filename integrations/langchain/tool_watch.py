@@ -1,120 +1,72 @@
-"""Reading on in what a model says, past a sentence that may not go out, to see whether it calls tools in the end.
+"""Reading on in a model's message, past a sentence that may not go out, to see whether the message calls tools.
 
-A message that calls tools is no answer: whatever the guard thinks of its text, nothing is retried or raised then.
-What is text and what a call is up to `groundrail.integrations.langchain.call`.
+A message that calls tools is no answer: whatever the guard finds in its text, nothing is retried or raised.
+`groundrail.integrations.langchain.call` tells text from calls.
 """
 
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Generator, Iterator, Sequence
-from typing import Any, TypeAlias
+from collections.abc import AsyncGenerator, Callable, Sequence
+from typing import TypeAlias
 
-from groundrail.generation.writing import in_time
-from groundrail.generators.asked import Write
 from groundrail.integrations.langchain.call import ModelCall
-from groundrail.integrations.langchain.guarded_run import Event
+from groundrail.integrations.langchain.guarded_run import AsyncWrite, Event
 from groundrail.integrations.langchain.retrieved import SourcedResult
-from groundrail.runtime.deadlines import within
+from groundrail.runtime.both_ways import run
+from groundrail.runtime.deadlines import in_time, within
 from groundrail.types import CheckedSentence, GuardResult
 
 Ended: TypeAlias = Callable[[Sequence[CheckedSentence]], SourcedResult]
 """The result of an answer that ends with these sentences."""
 
 
-class _Ahead:
-    """What was read ahead of whoever reads, and the failure met there, which is theirs in turn."""
+class ToolWatch:
+    """Asks by `write`. The message can be read to its end early; its reader gets the same pieces and the same failure.
 
-    def __init__(self, write: Write, call: ModelCall, timeout: float | None) -> None:
-        self._write, self._call, self._timeout = write, call, timeout
-        self._pieces: Any = None
+    timeout: seconds that reading on may take.
+    """
+
+    def __init__(self, write: AsyncWrite, call: ModelCall, timeout: float | None, *, is_async: bool) -> None:
+        self._write, self._call, self._timeout, self._is_async = write, call, timeout, is_async
+        self._pieces: AsyncGenerator[str] | None = None
         self._held: deque[str] = deque()
         self._failure: Exception | None = None
 
-    def _ask(self, accepted: str, refused: Sequence[str]) -> None:
-        self._pieces = self._write(accepted, refused)
-        self._held, self._failure = deque(), None
-
-    def _piece(self) -> str:
-        """What comes next of what was read ahead; empty where the model is to be asked."""
-        if self._held:
-            return self._held.popleft()
-        if self._failure is not None:
-            raise self._failure
-        return ""
-
-
-class Ahead(_Ahead):
-    """Asks by `write`. What it gives can be read to its end early, of which its reader notices nothing."""
-
-    def __call__(self, accepted: str, refused: Sequence[str]) -> Iterator[str]:
-        """What `write` gives; nothing where what it gave before, which was refused, calls tools."""
-        if self.turns_to_tools():
-            return
-        self._ask(accepted, refused)
-        while (piece := self._piece() or next(self._pieces, None)) is not None:
-            yield piece
-
-    def turns_to_tools(self) -> bool:
-        """Whether the message that is being read calls tools; no, where its end cannot be read, or not in time."""
-        if self._pieces is None:
-            return False
-        try:
-            within(self._timeout, self._held.extend, self._pieces)
-        except Exception as failure:  # the reader meets it when it gets there
-            self._failure = failure
-            return False
-        return self._call.calls_tools
-
-    def until_tools(self, events: Generator[Event], ended: Ended) -> Generator[Event]:
-        """The events of an answer; a message that calls tools ends with the first sentence that would not go out."""
-        told: list[CheckedSentence] = []
-        untold: Sequence[CheckedSentence]
-        try:
-            for event in events:
-                if isinstance(event, CheckedSentence):
-                    if not event.released and self.turns_to_tools():
-                        untold = [event]
-                        break
-                    told.append(event)
-                yield event
-            else:
-                return
-        except Exception as error:
-            if not self.turns_to_tools():
-                raise
-            untold = _raised_for(error, len(told))
-        finally:
-            events.close()
-        yield ended([*told, *map(_as_written, untold)])
-
-
-class AsyncAhead(_Ahead):
-    """`Ahead` for an event loop."""
-
-    async def __call__(self, accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
-        """As `Ahead`."""
+    async def pieces(self, accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
+        """The pieces that `write` gives; none if the message before, which was refused, calls tools."""
         if await self.turns_to_tools():
             return
-        self._ask(accepted, refused)
-        while (piece := self._piece() or await self._next()) is not None:
-            yield piece
-
-    async def _next(self) -> str | None:
-        written: AsyncIterator[str] = self._pieces
-        return await anext(written, None)
+        self._pieces = self._write(accepted, refused)
+        self._held, self._failure = deque(), None
+        while True:
+            if self._held:
+                yield self._held.popleft()
+            elif self._failure is not None:
+                raise self._failure
+            elif (piece := await anext(self._pieces, None)) is not None:
+                yield piece
+            else:
+                return
 
     async def turns_to_tools(self) -> bool:
-        """As `Ahead`."""
+        """Whether the current message calls tools: False if its end cannot be read, or not in time."""
         if self._pieces is None:
             return False
         try:
-            await in_time(self._timeout, self._read_on())
+            if self._is_async:
+                await in_time(self._timeout, self._read_on(self._pieces))
+            else:
+                within(self._timeout, lambda pieces: run(self._read_on(pieces)), self._pieces)
         except Exception as failure:  # the reader meets it when it gets there
             self._failure = failure
             return False
         return self._call.calls_tools
 
+    async def _read_on(self, pieces: AsyncGenerator[str]) -> None:
+        async for piece in pieces:
+            self._held.append(piece)
+
     async def until_tools(self, events: AsyncGenerator[Event], ended: Ended) -> AsyncGenerator[Event]:
-        """As `Ahead`."""
+        """The events of an answer; a message that calls tools ends with the first sentence that would not go out."""
         told: list[CheckedSentence] = []
         untold: Sequence[CheckedSentence]
         try:
@@ -133,21 +85,17 @@ class AsyncAhead(_Ahead):
             untold = _raised_for(error, len(told))
         finally:
             await events.aclose()
-            if self._pieces is not None:
+            if self._pieces is not None and not self._pieces.ag_running:
                 await self._pieces.aclose()
         yield ended([*told, *map(_as_written, untold)])
 
-    async def _read_on(self) -> None:
-        async for piece in self._pieces:
-            self._held.append(piece)
-
 
 def _raised_for(error: Exception, told: int) -> Sequence[CheckedSentence]:
-    """What the guard raised `error` for, if it did: its sentences but for the first `told`."""
+    """The sentences that the guard raised `error` for, without the first `told`; none for another error."""
     result = getattr(error, "result", None)
     return result.sentences[told:] if isinstance(result, GuardResult) else ()
 
 
 def _as_written(sentence: CheckedSentence) -> CheckedSentence:
-    """A sentence that nothing was put in the place of."""
+    """The sentence without a replacement."""
     return sentence.model_copy(update={"replacement": None})

@@ -416,7 +416,7 @@ def test_one_late_sentence_and_a_normal_exit(does: str) -> None:
         from groundrail import Guard, Policy, deadline
         from groundrail.scoring.base import Prepared, Score, Scorer
 
-        deadline.MOMENT = 0.1
+        deadlines.MOMENT = 0.1
 
         class Slow(Scorer):
             def read(self, source):
@@ -560,3 +560,70 @@ def test_a_sentence_is_judged_after_what_a_reader_sees_before_it() -> None:
     generator = Starting(lambda: Told(FALSE + TRUE, lambda: None))
     Guard(generator, scorer=Scoring(), policy=policy, claim_of=claim_of).generate("When?", SOURCE)
     assert seen[-1] == "It was replaced. "
+
+
+def test_a_stream_that_another_thread_closes_releases_nothing_more() -> None:
+    judging, go, shown = threading.Event(), threading.Event(), list[str]()
+
+    def judge(claims: Sequence[str]) -> None:
+        if shown:
+            judging.set()
+            go.wait(60)
+
+    closed = threading.Event()
+
+    class Closing(Told):
+        def close(self) -> None:
+            closed.set()
+
+    subject = Guard(Starting(lambda: Closing(TRUE * 5, lambda: None)), scorer=Scoring(judge))
+    stream = subject.stream("?", SOURCE)
+
+    def follow() -> None:
+        for text in stream:
+            shown.append(text)
+
+    follower = threading.Thread(target=follow)
+    follower.start()
+    assert judging.wait(60)
+    stream.close()
+    assert not closed.is_set()
+    go.set()
+    follower.join(60)
+    assert not follower.is_alive()
+    assert shown == [TRUE]
+    assert closed.is_set()
+
+
+def test_a_stream_that_another_task_closes_releases_nothing_more() -> None:
+    async def closed_meanwhile() -> list[str]:
+        judging, go, shown = asyncio.Event(), asyncio.Event(), list[str]()
+
+        class Waiting(Scoring):
+            def read(self, source: Source) -> Reader:
+                class Own(Prepared[Any]):
+                    async def ascore(self, claims: Sequence[str]) -> list[Score]:
+                        if shown:
+                            judging.set()
+                            await go.wait()
+                        return [Score(1.0) for _ in claims]
+
+                    async def adecide(self, claims: Sequence[str], threshold: float) -> list[Score]:
+                        return await self.ascore(claims)
+
+                return Own(lambda claims, source: [], None)
+
+        stream = await Guard(lambda prompt: TRUE * 5, scorer=Waiting()).astream("?", SOURCE)
+
+        async def follow() -> None:
+            async for text in stream:
+                shown.append(text)
+
+        following = asyncio.create_task(follow())
+        await judging.wait()
+        await stream.aclose()
+        go.set()
+        await asyncio.wait_for(following, 60)
+        return shown
+
+    assert asyncio.run(closed_meanwhile()) == [TRUE]

@@ -220,10 +220,11 @@ def test_langsmith_where_the_environment_turns_it_on(monkeypatch: pytest.MonkeyP
         "langsmith.utils.get_env_var", lambda name, *more, **options: "true" if "TRACING" in name else None
     )
     from groundrail.integrations.langchain.guarded_run import quietly
+    from groundrail.runtime.both_ways import each, iterate
 
     for traced in (True, False):
-        given: Any = (tracing_is_enabled() for _ in range(1))
-        passed: list[Any] = list(quietly({}, given, traced=traced))
+        given: Any = each(tracing_is_enabled() for _ in range(1))
+        passed: list[Any] = list(iterate(quietly({}, given, traced=traced)))
         assert passed == [traced]
     assert tracing_is_enabled()
 

@@ -1,6 +1,8 @@
 """The guarded streamer in the code that people have: generate in a thread, iterate in the foreground."""
 
+import time
 from threading import Thread
+from typing import Any
 
 import pytest
 import torch
@@ -75,5 +77,54 @@ def test_left_early_it_releases_nothing_more(tiny_tokenizer: PreTrainedTokenizer
             streamer.put(torch.tensor([token]))
     streamer.end()
     assert list(streamer) == []
+    with pytest.raises(InputError, match="not ended"):
+        _ = streamer.result
+
+
+def waiting(tokenizer: PreTrainedTokenizerFast) -> tuple[GuardedTextIteratorStreamer, list[str], Thread]:
+    """A streamer without a time limit, and a thread that follows it."""
+    guard = Guard(scorer=ScaleScorer(FakeEntailment(lambda premise, claim: 1.0)))
+    streamer = GuardedTextIteratorStreamer(tokenizer, guard, "The rent is due.", skip_prompt=False)
+    released: list[str] = []
+    follower = Thread(target=lambda: released.extend(streamer), daemon=True)
+    follower.start()
+    return streamer, released, follower
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+@pytest.mark.parametrize(
+    ("by_run", "words"), [(True, ""), (True, "the rent is due. the rent"), (False, "the rent is due. the rent")]
+)
+def test_a_generate_that_dies_ends_the_answer(
+    tiny_tokenizer: PreTrainedTokenizerFast, by_run: bool, words: str
+) -> None:
+    def generate(streamer: Any) -> None:
+        for token in tiny_tokenizer(words, add_special_tokens=False)["input_ids"]:
+            streamer.put(torch.tensor([token]))
+        raise ValueError("no such option")
+
+    streamer, released, follower = waiting(tiny_tokenizer)
+    run = Thread(target=streamer.run, args=(generate,)) if by_run else Thread(target=generate, args=(streamer,))
+    run.start()
+    run.join()
+    follower.join(60)
+    assert not follower.is_alive()
+    assert ("rent is due" in "".join(released)) == bool(words)
+    last = streamer.result.sentences[-1]
+    assert last.verdict is Verdict.ERROR
+    assert ("no such option" if by_run else "generate ended before its text did") in str(last.reason)
+
+
+def test_closed_by_another_thread_it_stops_waiting(tiny_tokenizer: PreTrainedTokenizerFast) -> None:
+    streamer, released, follower = waiting(tiny_tokenizer)
+    for token in tiny_tokenizer("the rent is due. the rent", add_special_tokens=False)["input_ids"]:
+        streamer.put(torch.tensor([token]))
+    end = time.monotonic() + 60
+    while not released and time.monotonic() < end:
+        time.sleep(0.01)
+    streamer.close()
+    follower.join(60)
+    assert not follower.is_alive()
+    assert "rent is due" in "".join(released)
     with pytest.raises(InputError, match="not ended"):
         _ = streamer.result

@@ -359,3 +359,18 @@ def test_nothing_else_needs_langchain() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert "groundrail[langchain]" in done.stdout
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("keep_refused", [True, False])
+def test_a_message_that_calls_tools_carries_no_refused_text_beside_its_content(way: str, keep_refused: bool) -> None:
+    said = {"reasoning_content": f"I will say: {FALSE}", "function_call": {"name": "look_up"}}
+    model = scripted(calling("look_up", content=TRUE + FALSE, additional_kwargs=said), TRUE)
+    subject = agent(
+        model, policy=Policy(keep_refused=keep_refused), sources_of=lambda messages: [SOURCE], annotate=False
+    )
+    called = ask(subject, way)[1]
+    assert isinstance(called, AIMessage)
+    assert called.tool_calls
+    assert called.text == TRUE
+    assert called.additional_kwargs == {"function_call": {"name": "look_up"}}

@@ -1,7 +1,7 @@
 """Pieces of text that are read before they are asked for: the next sentence is written while one is judged.
 
-Keeps what was read and gives it out in order. When to read ahead is up to `groundrail.generation.drivers`, who can is said by
-sessions (`Session.writes_ahead`), and what a refusal undoes is up to `groundrail.generation.writing`.
+The drivers decide when to read ahead, sessions say whether they can (`Session.writes_ahead`), and
+`groundrail.generation.writing` stops it after a refusal.
 """
 
 import contextvars
@@ -17,7 +17,7 @@ MOST = 500
 than writing, more would not come out any sooner."""
 
 
-class Ahead(Iterator[str]):
+class ReadAhead(Iterator[str]):
     """The pieces of an iterator, in their order; some are read in another thread before their turn.
 
     One thread at a time asks the iterator, always in the same context. What it raises ahead of its turn is raised
@@ -93,7 +93,7 @@ class Ahead(Iterator[str]):
             self._late()
 
     def _has_room(self) -> bool:
-        """Whether to read one more piece; if not, says that nothing is being read."""
+        """Whether to read one more piece. If not, mark that nothing is being read."""
         with self._changed:
             full = sum(map(len, self._read)) >= MOST
             self._reading = self._wanted and not (full or self._ended or self._error)

@@ -13,7 +13,7 @@ from tenacity import stop_after_attempt
 
 from groundrail import Guard, Policy, Verdict
 from groundrail.errors import UnsupportedError
-from groundrail.generation.ahead import MOST, Ahead
+from groundrail.generation.read_ahead import MOST, ReadAhead
 from groundrail.generators import CallableGenerator
 from groundrail.runtime.deadlines import Calls
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
@@ -268,7 +268,7 @@ def test_leaving_early_closes_the_generator() -> None:
 
 def test_pieces_come_in_order_however_they_are_asked_for() -> None:
     texts = [f"{n} " for n in range(2000)]
-    ahead, read = Ahead(iter(texts), Calls()), list[str]()
+    ahead, read = ReadAhead(iter(texts), Calls()), list[str]()
     while True:
         with ahead.meanwhile():
             time.sleep(0.0001 * (len(read) % 3))
