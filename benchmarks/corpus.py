@@ -27,7 +27,7 @@ from groundrail.corpus.folder import score_corpus
 from groundrail.entailment.base import Pair
 from groundrail.entailment.loading import load
 from groundrail.evaluation.counting import CountingNLI
-from groundrail.scoring.base import Reader, Score, Scorer
+from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
 from groundrail.scoring.registry import SCORERS, load_scorer, needs_entailment
 from groundrail.text.sentences import split
 from groundrail.types import Source
@@ -61,8 +61,11 @@ class Noting(Scorer):
     def __init__(self, name: str, notes: Path) -> None:
         self._counter = Counting() if needs_entailment(name) else None
         self.scorer = load_scorer(name, self._counter)
-        self.threshold = self.scorer.threshold
         self._file = notes / f"{os.getpid()}.json"
+
+    @property
+    def facts(self) -> ScorerFacts:
+        return self.scorer.facts
 
     def read(self, source: Source) -> Reader:
         return _NotingReader(self, self.scorer.read(source))
@@ -76,11 +79,8 @@ class _NotingReader(Reader):
     def __init__(self, scorer: Noting, reader: Reader) -> None:
         self._scorer, self._reader = scorer, reader
 
-    def score(self, claims: Sequence[str]) -> list[Score]:
-        return self._reader.score(claims)
-
-    def decide(self, claims: Sequence[str], threshold: float) -> list[Score]:
-        found = self._reader.decide(claims, threshold)
+    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
+        found = self._reader.score(claims, reach)
         self._scorer.note()
         return found
 

@@ -70,9 +70,9 @@ def measured(case: str) -> dict[str, list[float]]:
     note()
     reader = scorer.read(text)
     note()
-    scores = reader.decide(asked, scorer.threshold)
+    scores = reader.score(asked, scorer.facts.threshold)
     note()
-    return {"peaks": peaks, "seconds": seconds, "supported": [sum(s.value >= scorer.threshold for s in scores)]}
+    return {"peaks": peaks, "seconds": seconds, "supported": [sum(s.value >= scorer.facts.threshold for s in scores)]}
 
 
 def main() -> None:

@@ -48,7 +48,7 @@ def main() -> None:
         cells = []
         for supported, scores in sets.values():
             doubted = (scores >= low) & (scores <= high)
-            wrong = supported != (scores >= scorer.threshold)
+            wrong = supported != (scores >= scorer.facts.threshold)
             cells.append(f"{np.mean(doubted):.0%}, {np.mean(doubted[wrong]):.0%}")
         print(f"| {low:.3f} to {high:.3f} | {' | '.join(cells)} |")
 

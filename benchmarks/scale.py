@@ -5,7 +5,7 @@
 
 Prints processor seconds (medians) and their ratio to the package's, beside what the machine would need if it
 multiplied matrices and did nothing else. Weights are random, so nothing is said about quality. "decision" is
-`Reader.decide` at a threshold that the nearest chunk reaches, with the citation, one claim at a time. `--profile` prints
+`Reader.score` with a threshold to reach that the nearest chunk reaches, with the citation, one claim at a time. `--profile` prints
 which of torch's operations take groundrail's time instead.
 """
 
@@ -74,7 +74,7 @@ def main() -> None:
     def decided(name: str) -> None:
         reader = scorers[name].read(source)
         for claim, threshold in zip(claims, thresholds[name], strict=True):
-            reader.decide([claim], threshold)
+            reader.score([claim], threshold)
 
     rows: dict[str, Callable[[], None]] = {
         "scale-score": theirs,
@@ -147,7 +147,7 @@ def some_words(draw: random.Random, wanted: int, size: int) -> list[str]:
 def nearest(scorer: ScaleScorer, claims: list[str], source: str) -> list[float]:
     """What the chunk whose words are most like each claim scores: a threshold that it just reaches."""
     reader = scorer.read(source)
-    return [reader.decide([claim], 0.0)[0].value for claim in claims]
+    return [reader.score([claim], 0.0)[0].value for claim in claims]
 
 
 def counting(model: T5ForConditionalGeneration, tokenizer: PreTrainedTokenizerFast) -> CountingEntailment:

@@ -46,7 +46,7 @@ def measured(name: str, examples: list[Example], entailment: str | None, out: Pa
         settings={"scorer": name, "entailment": entailment},
         counter=counter,
     )
-    return summarise(examples, results, threshold=getattr(scorer, "threshold", 0.5))
+    return summarise(examples, results, threshold=scorer.facts.threshold)
 
 
 def main() -> None:

@@ -100,7 +100,7 @@ class HFGenerator(Generator):
             if steering is None:
                 raise InputError("ungrounded_model is only asked when steering: pass steering=PMI(alpha) too")
             require_same_vocabulary(model, ungrounded_model)
-        self.model, self.tokenizer = model, tokenizer
+        self.model, self.weights, self.tokenizer = model, model, tokenizer
         self.steering, self.ungrounded_model = steering, ungrounded_model
         self.sampling = sampling or Sampling()
         self.instruction, self.logits_processor = instruction, logits_processor

@@ -212,7 +212,7 @@ class ChatGuard:
             text="".join(s.released_text for s in shown),
             answer="".join(s.text for s in shown),
             sentences=tuple(shown),
-            threshold=self.guard.policy.decisive(self.guard.scorer.threshold),
+            threshold=self.guard.policy.decisive(self.guard.scorer.facts.threshold),
         )
 
 

@@ -4,9 +4,10 @@ The rules are in `groundrail.generation.loop` and `groundrail.policy`; `groundra
 """
 
 import copy
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
+from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
 from groundrail.generation.drivers import PushedAnswer
 from groundrail.generation.judging import Reading
@@ -16,12 +17,13 @@ from groundrail.generation.streams import AsyncGuardedStream, GuardedStream, rea
 from groundrail.generation.verdicts import ClaimOf
 from groundrail.generation.writing import Writing
 from groundrail.generators import Generator, as_generator
+from groundrail.generators.base import InProcess
 from groundrail.policy import Policy
 from groundrail.runtime.both_ways import run
 from groundrail.runtime.deadlines import Calls
 from groundrail.runtime.locks import LOADING, one_at_a_time
 from groundrail.runtime.views import view
-from groundrail.scoring.base import Scorer
+from groundrail.scoring.base import Scorer, ScorerFacts
 from groundrail.text.claims import claim_of
 from groundrail.text.sentences import is_unicode
 from groundrail.types import Document, GuardResult, Source, as_documents
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from langchain_core.runnables import Runnable
 
     from groundrail.decoding.steering import PMI
-    from groundrail.entailment.base import EntailmentModel
     from groundrail.integrations.langchain import GuardedRunnable
 
 
@@ -94,7 +95,7 @@ class Guard:
     @property
     def takes_context(self) -> bool:
         """Whether its scorer can judge a claim together with the sentence before it; loads nothing."""
-        return self._scorer.takes_context
+        return all(facts.takes_context for facts in self._scorer.known())
 
     def with_generator(self, generator: Generator | Callable[..., Any] | None) -> Self:
         """This guard around another generator: same policy, same scorer, loaded once for both."""
@@ -172,12 +173,12 @@ class Guard:
         if not is_unicode(answer):
             raise InputError("the answer holds half a surrogate pair, which is no text; decode it as UTF-8 first")
         documents, scorer = as_documents(source), self.scorer
-        steps = checked_text(answer, documents, self.policy, scorer.threshold, self.claim_of, prompt)
+        steps = checked_text(answer, documents, self.policy, scorer.facts.threshold, self.claim_of, prompt)
         return steps, Reading(scorer, documents, self._calls)
 
     def _generation(self, documents: Sequence[Document], prompt: str) -> tuple[Steps, Reading]:
         scorer = self.scorer
-        steps = guarded_generation(documents, self.policy, scorer.threshold, self.claim_of, prompt)
+        steps = guarded_generation(documents, self.policy, scorer.facts.threshold, self.claim_of, prompt)
         return steps, Reading(scorer, documents, self._calls)
 
     def _writing(self, prompt: str, documents: Sequence[Document]) -> Writing:
@@ -227,36 +228,26 @@ class _Loaded:
 
         first, calibration = as_scorer(self._scorer), self._policy.calibration
         fitted_on = getattr(calibration, "scorer", "")
-        if fitted_on and fitted_on != first.identity:
+        if fitted_on and fitted_on != first.facts.identity:
             raise InputError(
-                f"the calibration was fitted on another scorer: {fitted_on}; this guard's is {first.identity}. Run "
+                f"the calibration was fitted on another scorer: {fitted_on}; this guard's is {first.facts.identity}. Run "
                 f"`groundrail calibrate` with the one that is used"
             )
         if self._policy.doubt is None:
             return first
         from groundrail.scoring.second import SecondOpinion
 
-        threshold = self._policy.decisive(first.threshold)
+        threshold = self._policy.decisive(first.facts.threshold)
         return SecondOpinion(
             first, as_scorer(self._second), self._policy.doubt, threshold=threshold, calibration=calibration
         )
 
     def asks_model_of(self, generator: Generator) -> bool:
-        """Whether a judge among what was given is the generator's own model, which does one thing at a time."""
+        """Whether a judge answers with the generator's own model, which does one thing at a time."""
+        return isinstance(generator, InProcess) and any(facts.asks(generator.weights) for facts in self.known())
+
+    def known(self) -> list[ScorerFacts]:
+        """The facts about each scorer and judge that was given as an object; loads nothing."""
         given = (self._scorer, self._second)
-        own = getattr(generator, "model", None)
-        return own is not None and any(inner is own for each in given for inner in _around(each))
-
-    @property
-    def takes_context(self) -> bool:
-        given = (self._scorer, self._second)
-        return all(each.takes_context for each in given if isinstance(each, Scorer))
-
-
-def _around(judge: Any) -> Iterator[Any]:
-    """What a scorer or a judge is wrapped around, and what that is."""
-    for name in ("scorer", "entailment", "model"):
-        inner = getattr(judge, name, None)
-        if inner is not None:
-            yield inner
-            yield from _around(inner)
+        of_judges = [ScorerFacts.around(each.facts, "") for each in given if isinstance(each, EntailmentModel)]
+        return [each.facts for each in given if isinstance(each, Scorer)] + of_judges

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
 from groundrail.generators import Generator, Session
 from groundrail.types import Document
 
@@ -23,11 +23,24 @@ def shares_all_words(premise: str, claim: str) -> float:
 class FakeEntailment(EntailmentModel):
     """An entailment model that judges by a function of (premise, claim) and counts its calls."""
 
-    threshold = 0.5
-
-    def __init__(self, judge: Callable[[str, str], float] = shares_all_words, max_tokens: int = 512) -> None:
+    def __init__(
+        self,
+        judge: Callable[[str, str], float] = shares_all_words,
+        max_tokens: int = 512,
+        *,
+        threshold: float = 0.5,
+        english_only: bool = False,
+    ) -> None:
         self.judge, self.max_tokens = judge, max_tokens
+        self.threshold, self.english_only = threshold, english_only
         self.calls: list[list[Pair]] = []
+
+    @property
+    def facts(self) -> JudgeFacts:
+        """The class's name with the limits that it was given."""
+        return JudgeFacts(
+            type(self).__name__, self.max_tokens, threshold=self.threshold, english_only=self.english_only
+        )
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Words count as tokens."""

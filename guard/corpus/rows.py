@@ -32,7 +32,7 @@ def scored_rows(scorer: Scorer, rows: Sequence[Mapping[str, Any]], threshold: fl
     as the worst of them, one that says nothing to check is NO_CLAIM. Scores are decisions at `threshold` (the scorer's
     own for None), so that those of supported rows may be lower bounds.
     """
-    limit = scorer.threshold if threshold is None else threshold
+    limit = scorer.facts.threshold if threshold is None else threshold
     found: list[Row] = []
     for group in _same_source(rows):
         found += _scored(scorer, group, limit)

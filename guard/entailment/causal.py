@@ -14,7 +14,7 @@ import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.entailment import pretrained
-from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
 from groundrail.entailment.batching import by_length
 from groundrail.entailment.prefixes import Prefixes
 from groundrail.entailment.seq2seq import TEMPLATE
@@ -95,9 +95,9 @@ class CausalEntailment(EntailmentModel):
         )
 
     @property
-    def identity(self) -> str:
-        """The model's name, or what its config calls it."""
-        return pretrained.identity(self.model)
+    def facts(self) -> JudgeFacts:
+        """The name and the limits of the model, and the words that its tokenizer does not know."""
+        return pretrained.facts(self.model, self.tokenizer, self.max_tokens, self.threshold)
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Character span of every token of `text`, in order."""

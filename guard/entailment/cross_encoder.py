@@ -12,7 +12,7 @@ import torch
 from transformers import AutoModelForSequenceClassification, PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.entailment import pretrained
-from groundrail.entailment.base import FloatArray, NLIModel, Pair
+from groundrail.entailment.base import FloatArray, JudgeFacts, NLIModel, Pair
 from groundrail.entailment.batching import Encoding, in_batches
 from groundrail.errors import InputError, ModelError
 from groundrail.runtime.hub import load_pretrained
@@ -45,6 +45,7 @@ class CrossEncoderEntailment(NLIModel):
         threshold: float | None = None,
         max_length: int | None = None,
         batch_tokens: int = 4096,
+        english_only: bool = False,
     ) -> None:
         self.model = model.eval()  # type: ignore[no-untyped-call]
         self.tokenizer = pretrained.require_fast(tokenizer)
@@ -54,6 +55,7 @@ class CrossEncoderEntailment(NLIModel):
         self.temperature = float(getattr(config, "entailment_temperature", 1.0) if temperature is None else temperature)
         self.threshold = float(getattr(config, "entailment_threshold", 0.5) if threshold is None else threshold)
         self.chunk_tokens = getattr(config, "entailment_chunk_tokens", None)
+        self.english_only = english_only
         if not self.temperature > 0:
             raise InputError(f"temperature is {self.temperature}; it divides the logits and must be positive")
         self.batch_tokens = batch_tokens
@@ -99,13 +101,11 @@ class CrossEncoderEntailment(NLIModel):
         return pretrained.offsets(self.tokenizer, text)
 
     @property
-    def identity(self) -> str:
-        """The model's name, or what its config calls it."""
-        return pretrained.identity(self.model)
-
-    def unread(self, text: str) -> Sequence[str]:
-        """Words that its tokenizer does not know."""
-        return pretrained.unread(self.tokenizer, text)
+    def facts(self) -> JudgeFacts:
+        """The name and the limits of the model, and the words that its tokenizer does not know."""
+        return pretrained.facts(
+            self.model, self.tokenizer, self.max_tokens, self.threshold, self.chunk_tokens, self.english_only
+        )
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim) for each `(premise, claim)`, shape (n,); NaN where the model gives NaN.

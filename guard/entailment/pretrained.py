@@ -5,11 +5,12 @@ classes that use it.
 """
 
 from collections.abc import Sequence
+from functools import partial
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from groundrail.entailment.base import Pair
+from groundrail.entailment.base import JudgeFacts, Pair
 from groundrail.entailment.batching import Encoding
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 
@@ -27,10 +28,19 @@ def require_fast(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
-def identity(model: PreTrainedModel) -> str:
-    """What its config calls it, else the name or folder that it was loaded by, else its class."""
+def facts(
+    model: PreTrainedModel,
+    tokenizer: PreTrainedTokenizerBase,
+    max_tokens: int,
+    threshold: float,
+    chunk_tokens: int | None = None,
+    english_only: bool = False,
+) -> JudgeFacts:
+    """The facts about a judge of this model. Its identity is the name in its config (`entailment_identity`), else the name
+    or folder that it was loaded by, else its class."""
     config = model.config
-    return str(getattr(config, "entailment_identity", None) or config.name_or_path or type(model).__name__)
+    name = str(getattr(config, "entailment_identity", None) or config.name_or_path or type(model).__name__)
+    return JudgeFacts(name, max_tokens, threshold, chunk_tokens, english_only, partial(_unread, tokenizer), model)
 
 
 def encode(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str] | Sequence[Pair], limit: int) -> list[Encoding]:
@@ -65,7 +75,7 @@ def offsets(tokenizer: PreTrainedTokenizerBase, text: str) -> list[tuple[int, in
     return spans
 
 
-def unread(tokenizer: PreTrainedTokenizerBase, text: str) -> list[str]:
+def _unread(tokenizer: PreTrainedTokenizerBase, text: str) -> list[str]:
     """The words that the tokenizer gives its unknown token for."""
     if tokenizer.unk_token_id is None:
         return []

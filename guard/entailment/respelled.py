@@ -4,8 +4,9 @@ It knows English only: claims in other languages are read as they are.
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
-from groundrail.entailment.base import FloatArray, NLIModel, Pair, Wrapped
+from groundrail.entailment.base import FloatArray, JudgeFacts, NLIModel, Pair, Wrapped
 from groundrail.errors import ModelError
 from groundrail.text.english.language import is_english
 from groundrail.text.facts.spelling import respelled
@@ -15,9 +16,10 @@ class Respelled(Wrapped):
     """An entailment model that reads claims in the premise's spelling (`english/spelling.py`); all else is its own."""
 
     @property
-    def identity(self) -> str:
-        """The model's, and that it reads so."""
-        return f"{self.model.identity} in the premise's spelling"
+    def facts(self) -> JudgeFacts:
+        """The model's, under a name that says how it reads."""
+        facts = self.model.facts
+        return replace(facts, identity=f"{facts.identity} in the premise's spelling")
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim), shape (n,)."""

@@ -11,7 +11,7 @@ import torch
 from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.entailment import pretrained
-from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
 from groundrail.entailment.batching import Encoding, in_batches, in_packed_batches
 from groundrail.entailment.packed_t5 import PackedT5
 from groundrail.errors import InputError, ModelError
@@ -96,13 +96,9 @@ class Seq2SeqEntailment(EntailmentModel):
         return pretrained.offsets(self.tokenizer, text)
 
     @property
-    def identity(self) -> str:
-        """The model's name, or what its config calls it."""
-        return pretrained.identity(self.model)
-
-    def unread(self, text: str) -> Sequence[str]:
-        """Words that its tokenizer does not know."""
-        return pretrained.unread(self.tokenizer, text)
+    def facts(self) -> JudgeFacts:
+        """The name and the limits of the model, and the words that its tokenizer does not know."""
+        return pretrained.facts(self.model, self.tokenizer, self.max_tokens, self.threshold)
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim) for each `(premise, claim)`, shape (n,); NaN where the model gives NaN.

@@ -160,7 +160,7 @@ def run_eval(args: argparse.Namespace) -> int:
     summaries = summarise(
         run.examples,
         run.results,
-        threshold=args.threshold if args.threshold is not None else named.scorer.threshold,
+        threshold=args.threshold if args.threshold is not None else named.scorer.facts.threshold,
         bins=args.bins,
         seed=args.seed,
         tuned=_tuned(args, named),
@@ -205,7 +205,7 @@ def run_calibrate(args: argparse.Namespace) -> int:
         method=args.map,
         seed=args.seed,
     )
-    calibration = replace(calibration, threshold=found.value, scorer=named.scorer.identity)
+    calibration = replace(calibration, threshold=found.value, scorer=named.scorer.facts.identity)
     if args.save_map is not None:
         calibration.save(args.save_map)
     left_out = len(run.examples) - len(labels)

@@ -40,16 +40,14 @@ class Reading:
         if not asked:
             return all_of([])
         reader = self._read()
-        found = reader.score(asked) if step.threshold is None else reader.decide(asked, step.threshold)
-        return all_of(self._language.added(asked, found))
+        return all_of(self._language.added(asked, reader.score(asked, step.threshold)))
 
     async def _ascore(self, step: Judge) -> list[Score]:
         asked, all_of = await self._calls.awithin(None, self._form.sorted, step.claims)
         if not asked:
             return all_of([])
         reader = await self._calls.awithin(None, self._read) if self._reader is None else self._reader
-        found = reader.ascore(asked) if step.threshold is None else reader.adecide(asked, step.threshold)
-        return all_of(self._language.added(asked, await found))
+        return all_of(self._language.added(asked, await reader.ascore(asked, step.threshold)))
 
     def _read(self) -> Reader:
         with self._lock:

@@ -82,6 +82,14 @@ class Generator(Protocol):
         return await awithin(None, self.start, prompt, documents, late=close_late)
 
 
+@runtime_checkable
+class InProcess(Protocol):
+    """A generator whose model is in this process. A judge that asks the same model has to wait for it."""
+
+    weights: object
+    """The model that writes, to be compared with `JudgeFacts.weights`."""
+
+
 def close_late(started: "Future[Session]") -> None:
     """Close a session that nobody waits for any more, where one was started."""
     if started.exception() is None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from tenacity.stop import stop_base
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
 from groundrail.errors import ClaimTooLongError, InputError, ModelError, ScoringError
 from groundrail.openai.client import ChatCompletions
 
@@ -76,9 +76,9 @@ class RemoteEntailment(EntailmentModel):
         return f"RemoteEntailment({self.client.server!r}, {self.client.model!r})"
 
     @property
-    def identity(self) -> str:
-        """The model's name on its server."""
-        return self.client.model
+    def facts(self) -> JudgeFacts:
+        """The model's name on its server, its limit and threshold."""
+        return JudgeFacts(self.client.model, self.max_tokens, self.threshold)
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Spans of up to four letters, or one other character."""

@@ -17,7 +17,7 @@ from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pa
 from groundrail.entailment.loading import load
 from groundrail.errors import InputError, ModelError
 from groundrail.scoring import passages as source_passages
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
 from groundrail.scoring.passages import Passage, as_many_as_fit, best, cited, fitted, joined, ranked, room
 from groundrail.types import Source
 
@@ -58,16 +58,14 @@ def load_nli(entailment: EntailmentModel | str | None, wanted_by: str) -> NLIMod
 class _Decomposed(Scorer, ABC):
     """Judges every claim against every document: one model call for the passages, at most one more."""
 
-    takes_context = True
-
     def __init__(self, entailment: EntailmentModel | str | None = None) -> None:
         self.entailment = load(entailment)
-        self.threshold = self.entailment.threshold
-        self.english_only = self.entailment.english_only
 
-    def unread(self, claim: str) -> Sequence[str]:
-        """Its model's."""
-        return self.entailment.unread(claim)
+    @property
+    def facts(self) -> ScorerFacts:
+        """The class around its judge."""
+        judge = self.entailment.facts
+        return ScorerFacts.around(judge, f"{type(self).__name__} around {judge.identity}")
 
     def read(self, source: Source) -> Reader:
         """Cut the source into sentences, each tokenized once."""

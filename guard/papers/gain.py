@@ -9,12 +9,14 @@ the same number is `groundrail.decoding`.
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
+from groundrail.entailment.base import JudgeFacts
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.runtime.locks import one_at_a_time
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
 from groundrail.types import Citation, Document, Source, Span, as_documents
 
 if TYPE_CHECKING:
@@ -73,6 +75,15 @@ class GainScorer(Scorer):
             raise ModelError("GainScorer needs a tokenizer with a beginning- or end-of-sequence token")
         self._start = [int(start)]
         self._separator = self._encode(separator)
+
+    @property
+    def facts(self) -> ScorerFacts:
+        """The class, its threshold and its model."""
+        from groundrail.decoding.prompts import context_limit
+
+        limit = context_limit(self.model) or sys.maxsize
+        judge = JudgeFacts(self.model.config.name_or_path or "", limit, self.threshold, weights=self.model)
+        return ScorerFacts(type(self).__name__, self.threshold, judges=(judge,))
 
     @classmethod
     def from_pretrained(

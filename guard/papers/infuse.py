@@ -14,7 +14,7 @@ import numpy as np
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
 from groundrail.errors import InputError
 from groundrail.papers.decomposed import load_nli
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
 from groundrail.scoring.passages import Passage, best, cited, fitted, joined, ranked, room, sentences
 from groundrail.types import Source
 
@@ -70,8 +70,6 @@ class InfuseScorer(Scorer):
     sentences of best forward entailment at step k; Algorithm 1, and this, among all.
     """
 
-    takes_context = True
-
     def __init__(
         self,
         entailment: EntailmentModel | str | None = None,
@@ -82,8 +80,6 @@ class InfuseScorer(Scorer):
         max_sentences: int = 64,
     ) -> None:
         self.entailment = load_nli(entailment, "InFusE")
-        self.threshold = self.entailment.threshold
-        self.english_only = self.entailment.english_only
         for name, value in (("ahead", ahead), ("max_sentences", max_sentences)):
             if value < 1:
                 raise InputError(f"{name} is at least 1, not {value}")
@@ -94,9 +90,11 @@ class InfuseScorer(Scorer):
         self.ahead = ahead
         self.max_sentences = max_sentences
 
-    def unread(self, claim: str) -> Sequence[str]:
-        """Its model's."""
-        return self.entailment.unread(claim)
+    @property
+    def facts(self) -> ScorerFacts:
+        """The class around its judge."""
+        judge = self.entailment.facts
+        return ScorerFacts.around(judge, f"{type(self).__name__} around {judge.identity}")
 
     def read(self, source: Source) -> Reader:
         """Cut the source into sentences, each tokenized once."""

@@ -7,9 +7,9 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from typing import Generic, Protocol, Self, TypeVar, runtime_checkable
 
-from groundrail.entailment.base import EntailmentModel
+from groundrail.entailment.base import JudgeFacts, refuse_former
 from groundrail.runtime.deadlines import awithin
 from groundrail.types import Citation, Source
 
@@ -57,50 +57,72 @@ class Reader(Protocol):
     """A source that was read: tokens, chunks, an index, whatever is the same for every claim. Subclass it."""
 
     @abstractmethod
-    def score(self, claims: Sequence[str]) -> list[Score]:
-        """One `Score` a claim, in order."""
+    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
+        """One `Score` a claim, in order; exact where `reach` is None.
+
+        `reach` is the threshold of a decision: each value then only has to fall on the same side of it as the exact
+        one, and may be a lower bound where it reaches it (`Score.exact`). A reader without a shorter way ignores it.
+        """
         ...
 
-    async def ascore(self, claims: Sequence[str]) -> list[Score]:
-        """`score` without blocking the event loop: in a thread, where a reader has nothing better."""
-        return await awithin(None, self.score, claims)
+    async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
+        """`score` without blocking the event loop: in a thread. A reader that has something better overrides this."""
+        return await awithin(None, self.score, claims, reach)
 
-    def decide(self, claims: Sequence[str], threshold: float) -> list[Score]:
-        """Scores that fall on the same side of `threshold` as those of `score`, with less work where there is a way.
 
-        A value of at least `threshold` may be a lower bound of the full one (`Score.exact`).
-        """
-        return self.score(claims)
+@dataclass(frozen=True, slots=True)
+class ScorerFacts:
+    """The facts about a scorer that are known before it scores; a scorer around another hands them on.
 
-    async def adecide(self, claims: Sequence[str], threshold: float) -> list[Score]:
-        """`decide` without blocking the event loop; a reader with a `decide` of its own has one of its own."""
-        return await self.ascore(claims)
+    identity: the name under which a threshold or a calibration was fitted; one name for one way to score.
+    threshold: the score from which a claim counts as supported.
+    takes_context: whether a claim joined with the sentence before it scores no higher than either. Scorers that average
+        over a claim's words or parts cannot say so.
+    judges: the facts about the judges that the scorer asks, the one that always answers first.
+
+    >>> ScorerFacts("my scorer", threshold=0.7).unread("Any word.")
+    ()
+    """
+
+    identity: str
+    threshold: float = 0.5
+    takes_context: bool = False
+    judges: tuple[JudgeFacts, ...] = ()
+
+    @classmethod
+    def around(cls, judge: JudgeFacts, identity: str) -> Self:
+        """The facts about a scorer that asks one judge, and to which a claim with more to say is no likelier."""
+        return cls(identity, judge.threshold, takes_context=True, judges=(judge,))
+
+    @property
+    def english_only(self) -> bool:
+        """Whether the first judge was made for English, so that its verdict on another language deserves little trust."""
+        return any(judge.english_only for judge in self.judges[:1])
+
+    def unread(self, text: str) -> Sequence[str]:
+        """The words of a text that a judge has no token for, each once."""
+        return tuple(dict.fromkeys(word for judge in self.judges for word in judge.unread(text)))
+
+    def asks(self, weights: object) -> bool:
+        """Whether a judge answers with the same model in memory."""
+        return weights is not None and any(judge.weights is weights for judge in self.judges)
 
 
 @runtime_checkable
 class Scorer(Protocol):
-    """Anything that scores claims against documents. Subclass it: only `read` is required."""
+    """Scores claims against documents. Subclass it: only `read` is required.
 
-    threshold: float = 0.5
-    """The score from which a claim counts as supported."""
-
-    english_only: bool = False
-    """Whether its model was made for English, so that a verdict on another language deserves little trust."""
-
-    takes_context: bool = False
-    """Whether a claim joined with the sentence before it scores no higher than either. Scorers that average over
-    a claim's words or parts cannot say so."""
+    A scorer that asks a judge, or has a threshold of its own, also has `facts`.
+    """
 
     @property
-    def identity(self) -> str:
-        """What a threshold or a calibration was fitted on: one name for one way to score."""
-        model = getattr(self, "entailment", None)
-        around = f" around {model.identity}" if isinstance(model, EntailmentModel) else ""
-        return type(self).__name__ + around
+    def facts(self) -> ScorerFacts:
+        """All that is known of the scorer; by default its class's name and the defaults of `ScorerFacts`."""
+        return ScorerFacts(type(self).__name__)
 
-    def unread(self, claim: str) -> Sequence[str]:
-        """Words of a claim that its model has no token for: it would judge as if something else stood there."""
-        return ()
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        refuse_former(cls, {"threshold", "takes_context", "english_only", "identity", "unread"}, "ScorerFacts")
 
     @abstractmethod
     def read(self, source: Source) -> Reader:
@@ -114,11 +136,11 @@ class Scorer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Prepared(Reader, Generic[T]):
-    """A reader that is a function of the claims and of what its scorer made of the source."""
+    """A reader that is a function of the claims and of the source as its scorer prepared it; always exact."""
 
     judge: Callable[[Sequence[str], T], list[Score]]
     source: T
 
-    def score(self, claims: Sequence[str]) -> list[Score]:
-        """What the scorer's own function gives."""
+    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
+        """The scores by the scorer's own function."""
         return self.judge(claims, self.source)

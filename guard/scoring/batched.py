@@ -6,7 +6,7 @@ call is `groundrail.entailment.shared`.
 
 import asyncio
 import contextvars
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.loading import load
 from groundrail.entailment.shared import Waits, cancelled_with, shared
 from groundrail.errors import InputError
-from groundrail.scoring.base import Reader, Score, Scorer
+from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
 from groundrail.types import Source
 
 
@@ -31,18 +31,12 @@ class BatchedScorer(Scorer):
         if max_concurrency < 1:
             raise InputError(f"max_concurrency is {max_concurrency}; at least one answer must be scored at a time")
         self.scorer, self.max_concurrency = scorer, max_concurrency
-        self.threshold, self.takes_context = scorer.threshold, scorer.takes_context
-        self.english_only = scorer.english_only
         self._threads = ThreadPoolExecutor(max_concurrency, thread_name_prefix="groundrail-score")
 
     @property
-    def identity(self) -> str:
+    def facts(self) -> ScorerFacts:
         """The scorer's."""
-        return self.scorer.identity
-
-    def unread(self, claim: str) -> Sequence[str]:
-        """The scorer's."""
-        return self.scorer.unread(claim)
+        return self.scorer.facts
 
     def read(self, source: Source) -> Reader:
         """As the scorer."""
@@ -58,24 +52,15 @@ class _PooledReader(Reader):
     reader: Reader
     threads: ThreadPoolExecutor
 
-    def score(self, claims: Sequence[str]) -> list[Score]:
-        return self.reader.score(claims)
+    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
+        return self.reader.score(claims, reach)
 
-    async def ascore(self, claims: Sequence[str]) -> list[Score]:
-        return await self._pooled(lambda: self.reader.score(claims))
-
-    def decide(self, claims: Sequence[str], threshold: float) -> list[Score]:
-        return self.reader.decide(claims, threshold)
-
-    async def adecide(self, claims: Sequence[str], threshold: float) -> list[Score]:
-        return await self._pooled(lambda: self.reader.decide(claims, threshold))
-
-    async def _pooled(self, scores: Callable[[], list[Score]]) -> list[Score]:
+    async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
         waits = Waits()
 
         def work() -> list[Score]:
             with cancelled_with(waits):
-                return scores()
+                return self.reader.score(claims, reach)
 
         future = self.threads.submit(contextvars.copy_context().run, work)
         try:

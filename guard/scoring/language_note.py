@@ -17,7 +17,7 @@ class LanguageNote:
     """Adds `NOTE` to scores where the documents or the claim are not English."""
 
     def __init__(self, scorer: Scorer, documents: Sequence[Document]) -> None:
-        self._on = scorer.english_only
+        self._on = scorer.facts.english_only
         self._strange = self._on and any(not is_english(document.text) for document in documents)
 
     def added(self, claims: Sequence[str], scores: Sequence[Score]) -> list[Score]:

@@ -17,7 +17,7 @@ from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, three_
 from groundrail.entailment.loading import load
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.runtime.progress import begin
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
 from groundrail.scoring.index import SentenceIndex
 from groundrail.scoring.passages import joined, room
 from groundrail.scoring.rivals import log_odds, weigh_rivals
@@ -68,8 +68,6 @@ class NearestScorer(Scorer):
     A sentence too long to be read beside a claim is cut, none is truncated.
     """
 
-    takes_context = True
-
     def __init__(
         self, entailment: EntailmentModel | str | None = None, *, k: int = 5, window: int = 250, rivals: float = RIVALS
     ) -> None:
@@ -83,20 +81,16 @@ class NearestScorer(Scorer):
         self.k = k
         self.window = window
         self.rivals = rivals
-        self.threshold = self.entailment.threshold
-        self.english_only = self.entailment.english_only
         self._nli = three_way(self.entailment)
 
     @property
-    def identity(self) -> str:
-        """What it reads, and its model."""
+    def facts(self) -> ScorerFacts:
+        """The sentences that it reads and its judge."""
+        judge = self.entailment.facts
         together = f" and {self.window} tokens of the nearest together" if self.window else ""
         beside = f", rivals at {self.rivals:g}" if self.rivals else ""
-        return f"the {self.k} nearest sentences{together}{beside}, judged by {self.entailment.identity}"
-
-    def unread(self, claim: str) -> Sequence[str]:
-        """Its model's."""
-        return self.entailment.unread(claim)
+        identity = f"the {self.k} nearest sentences{together}{beside}, judged by {judge.identity}"
+        return ScorerFacts.around(judge, identity)
 
     def read(self, source: Source) -> Reader:
         """Index the source's sentences."""

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from groundrail.errors import InputError
 from groundrail.runtime.deadlines import awithin
-from groundrail.scoring.base import Reader, Score, Scorer
+from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
 from groundrail.types import Source
 
 
@@ -31,21 +31,16 @@ class SecondOpinion(Scorer):
         calibration: Callable[[float], float] | None = None,
     ) -> None:
         self.first, self.second, self.doubt, self.calibration = first, second, doubt, calibration
-        self.threshold = first.threshold
-        decisive = self.threshold if threshold is None else threshold
+        decisive = first.facts.threshold if threshold is None else threshold
         if not doubt[0] <= decisive <= doubt[1]:
             raise InputError(f"doubt is from {doubt[0]} to {doubt[1]}; it must hold the threshold, {decisive}")
-        self.takes_context = first.takes_context and second.takes_context
-        self.english_only = first.english_only
 
     @property
-    def identity(self) -> str:
-        """The first's: it is what a calibration maps."""
-        return self.first.identity
-
-    def unread(self, claim: str) -> Sequence[str]:
-        """Words that either has no token for."""
-        return tuple(dict.fromkeys([*self.first.unread(claim), *self.second.unread(claim)]))
+    def facts(self) -> ScorerFacts:
+        """The first's, whose scores a calibration maps, with the judges of both."""
+        first, second = self.first.facts, self.second.facts
+        both = first.takes_context and second.takes_context
+        return replace(first, takes_context=both, judges=first.judges + second.judges)
 
     def read(self, source: Source) -> Reader:
         """The source as the first scorer reads it."""
@@ -63,7 +58,7 @@ class SecondOpinion(Scorer):
         """One score a claim, of whichever scorer has the last word."""
         scores = list(firsts)
         for number, score in zip(doubted, seconds, strict=True):
-            scores[number] = replace(score, threshold=self.second.threshold, first=firsts[number].value)
+            scores[number] = replace(score, threshold=self.second.facts.threshold, first=firsts[number].value)
         return scores
 
 
@@ -77,32 +72,22 @@ class _BothReaders(Reader):
     def second(self) -> Reader:
         return self.scorer.second.read(self.source)
 
-    def score(self, claims: Sequence[str]) -> list[Score]:
-        return self._asked(claims, self.first.score(claims))
-
-    def decide(self, claims: Sequence[str], threshold: float) -> list[Score]:
-        """As `score`; above the band the first scorer's value may be a lower bound."""
-        above = math.nextafter(self.scorer.doubt[1], math.inf)
-        return self._asked(claims, self.first.decide(claims, max(threshold, above)))
-
-    async def ascore(self, claims: Sequence[str]) -> list[Score]:
-        return await self._aasked(claims, await self.first.ascore(claims))
-
-    async def adecide(self, claims: Sequence[str], threshold: float) -> list[Score]:
-        above = math.nextafter(self.scorer.doubt[1], math.inf)
-        return await self._aasked(claims, await self.first.adecide(claims, max(threshold, above)))
-
-    def _asked(self, claims: Sequence[str], firsts: list[Score]) -> list[Score]:
+    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
+        firsts = self.first.score(claims, self._above_band(reach))
         doubted = self.scorer.doubted(firsts)
         if not doubted:
             return firsts
-        threshold = self.scorer.second.threshold
-        return self.scorer.settled(firsts, doubted, self.second.decide([claims[n] for n in doubted], threshold))
+        limit = self.scorer.second.facts.threshold
+        return self.scorer.settled(firsts, doubted, self.second.score([claims[n] for n in doubted], limit))
 
-    async def _aasked(self, claims: Sequence[str], firsts: list[Score]) -> list[Score]:
+    async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
+        firsts = await self.first.ascore(claims, self._above_band(reach))
         doubted = self.scorer.doubted(firsts)
         if not doubted:
             return firsts
-        second = await awithin(None, lambda: self.second)
-        seconds = await second.adecide([claims[n] for n in doubted], self.scorer.second.threshold)
-        return self.scorer.settled(firsts, doubted, seconds)
+        second, limit = await awithin(None, lambda: self.second), self.scorer.second.facts.threshold
+        return self.scorer.settled(firsts, doubted, await second.ascore([claims[n] for n in doubted], limit))
+
+    def _above_band(self, reach: float | None) -> float | None:
+        """A lower bound from the first scorer decides nothing inside the band: it has to lie above it."""
+        return None if reach is None else max(reach, math.nextafter(self.scorer.doubt[1], math.inf))

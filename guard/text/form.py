@@ -68,7 +68,7 @@ class FormCheck:
         for word in self._foreign(claim):
             if word.lower() not in self._text:
                 return f"“{word}” mixes or imitates letters, and is not in the source"
-        for word in self._scorer.unread(claim):
+        for word in self._scorer.facts.unread(claim):
             if word.lower() not in self._text:
                 return f"“{word:.40}” cannot be read by the judge"
         return None

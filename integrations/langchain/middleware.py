@@ -151,7 +151,7 @@ class _TurnModel(GuardedChatModel):
                 text="".join(sentence.released_text for sentence in sentences),
                 answer="".join(sentence.text for sentence in sentences),
                 sentences=tuple(sentences),
-                threshold=self.guard.policy.decisive(self.guard.scorer.threshold),
+                threshold=self.guard.policy.decisive(self.guard.scorer.facts.threshold),
             )
             return call.sources.result(result, self._looked_at)
 

@@ -177,7 +177,7 @@ def test_a_scorer_that_cancels_itself_cancels_nothing_else() -> None:
     class Cancelling(Scoring):
         def read(self, source: Source) -> Reader:
             class Own(Prepared[Any]):
-                async def ascore(self, claims: Sequence[str]) -> list[Score]:
+                async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
                     raise asyncio.CancelledError
 
             return Own(lambda claims, source: [], None)

@@ -570,7 +570,7 @@ def test_fallback_quote_has_nothing_to_quote_where_the_source_is_silent() -> Non
 
 
 def test_a_calibration_of_another_scorer_is_refused() -> None:
-    fitted = Calibration("none", (), (), threshold=0.7, scorer=NearestScorer(FakeEntailment()).identity)
+    fitted = Calibration("none", (), (), threshold=0.7, scorer=NearestScorer(FakeEntailment()).facts.identity)
     result = Guard(scorer=NearestScorer(FakeEntailment()), policy=Policy(calibration=fitted)).check(
         "A is B.", "A is B."
     )

@@ -74,8 +74,7 @@ def _load(device: str, dtype: "torch.dtype") -> "Respelled":
     places = torch.arange(config.max_position_embeddings).expand((1, -1))
     model.mpnet.embeddings.register_buffer("position_ids", places, persistent=False)
     model.to(torch.device(device))  # type: ignore[arg-type]
-    judge = CrossEncoderEntailment(model, tokenizer, batch_tokens=2048)
-    judge.english_only = True
+    judge = CrossEncoderEntailment(model, tokenizer, batch_tokens=2048, english_only=True)
     if dtype is torch.int8:
         from groundrail.entailment.int8 import quantise
 

@@ -19,7 +19,7 @@ from groundrail.papers.q2.asking import QuestionGenerator, Seq2SeqQuestions, Tem
 from groundrail.papers.q2.candidates import Candidate, candidates
 from groundrail.papers.q2.exchanges import Exchange, Label, normalised, response_score, token_f1
 from groundrail.papers.q2.personal import is_personal
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer, best_first
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts, best_first
 from groundrail.scoring.passages import best
 from groundrail.types import Citation, Document, Source, Span, as_documents
 
@@ -79,7 +79,6 @@ class Q2Scorer(Scorer):
         if variant not in get_args(Variant):
             raise InputError(f"a variant of Q² is one of {', '.join(get_args(Variant))}, not {variant!r}")
         self.entailment = load_nli(entailment, "Q²")
-        self.english_only = self.entailment.english_only
         self.questions = _generator(questions, _TOP if variant == "top-k" else 1)
         self.answerer = _answerer(answerer)
         self.spans = spans
@@ -89,9 +88,11 @@ class Q2Scorer(Scorer):
         self.nli = nli
         self.discard = discard
 
-    def unread(self, claim: str) -> Sequence[str]:
-        """Its model's."""
-        return self.entailment.unread(claim)
+    @property
+    def facts(self) -> ScorerFacts:
+        """The class around its judge; the threshold is not the judge's, and a longer claim has other questions."""
+        judge = self.entailment.facts
+        return ScorerFacts(f"{type(self).__name__} around {judge.identity}", judges=(judge,))
 
     def read(self, source: Source) -> Reader:
         """Nothing but the documents: questions are answered from them as they are."""

@@ -6,11 +6,11 @@ belong to `groundrail.text.sentences`, smaller units to whoever implements `Unit
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Protocol, TypeAlias
 
 from groundrail.errors import InputError
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer, below_all, best_first
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts, below_all, best_first
 from groundrail.types import Source
 
 Aggregate: TypeAlias = Literal["mean", "minimum"]
@@ -83,16 +83,13 @@ class UnitScorer(Scorer):
         self.scorer = scorer
         self.units = SentenceUnits() if units is None else units
         self.aggregate = aggregate
-        self.threshold, self.english_only = scorer.threshold, scorer.english_only
 
     @property
-    def identity(self) -> str:
-        """The scorer's, the units and how they are joined."""
-        return f"the {self.aggregate} over {type(self.units).__name__} of {self.scorer.identity}"
-
-    def unread(self, claim: str) -> Sequence[str]:
-        """Its scorer's."""
-        return self.scorer.unread(claim)
+    def facts(self) -> ScorerFacts:
+        """The scorer's, under a name that tells the units and how they are joined; a mean may rise with the claim."""
+        inner = self.scorer.facts
+        identity = f"the {self.aggregate} over {type(self.units).__name__} of {inner.identity}"
+        return replace(inner, identity=identity, takes_context=False)
 
     def read(self, source: Source) -> Reader:
         """The scorer's own reading."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from groundrail.papers.units.base import Units
 from groundrail.papers.units.subsentences import SubSentenceUnits
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
 from groundrail.types import Source
 
 
@@ -26,16 +26,13 @@ class WeakestPartScorer(Scorer):
 
         self.scorer = as_scorer(scorer)
         self.units: Units = SubSentenceUnits() if units is None else units
-        self.threshold, self.english_only = self.scorer.threshold, self.scorer.english_only
 
     @property
-    def identity(self) -> str:
-        """The scorer's, and the units."""
-        return f"the weakest of a claim and its {type(self.units).__name__} by {self.scorer.identity}"
-
-    def unread(self, claim: str) -> Sequence[str]:
-        """Its scorer's."""
-        return self.scorer.unread(claim)
+    def facts(self) -> ScorerFacts:
+        """The scorer's, under a name that tells the units."""
+        inner = self.scorer.facts
+        identity = f"the weakest of a claim and its {type(self.units).__name__} by {inner.identity}"
+        return replace(inner, identity=identity, takes_context=False)
 
     def read(self, source: Source) -> Reader:
         """The scorer's own reading."""

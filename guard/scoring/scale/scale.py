@@ -15,9 +15,8 @@ from groundrail.entailment import load
 from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.remembered import Remembered
 from groundrail.errors import InputError
-from groundrail.runtime.deadlines import awithin
 from groundrail.runtime.progress import begin
-from groundrail.scoring.base import Reader, Score, Scorer
+from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
 from groundrail.scoring.passages import Passage, fitted, room
 from groundrail.scoring.scale.best_first import Chunks, carried_alone, winners
 from groundrail.scoring.scale.chunks import Windows
@@ -60,8 +59,8 @@ class ScaleScorer(Scorer):
     `slack`: then the smallest node above it that does not, of at most four sentences, is cited, because the
     claim takes several sentences to support. `slack=None` always cites one sentence, as in the paper.
 
-    Its readers' `score` reads every chunk for every claim. `decide` reads the chunks most like the claim first and
-    stops at the first that reaches the threshold, which leaves the decision as it is (a NaN in a chunk that was
+    Its readers' `score` reads every chunk for every claim. With a `reach` it reads the chunks most like the claim first and
+    stops at the first that reaches it, which leaves the decision as it is (a NaN in a chunk that was
     never read aside); of a supported claim the sentences most like it are tried first, and the tree is searched
     where none of them carries it. `max_chunks` reads no more than that many chunks for a claim, the ones most like
     it, and says so in `Score.note`. What was asked before, of this source, is not asked again.
@@ -70,8 +69,6 @@ class ScaleScorer(Scorer):
 
     Raises: InputError for a number out of range; what `groundrail.entailment.load` raises.
     """
-
-    takes_context = True
 
     def __init__(
         self,
@@ -86,7 +83,7 @@ class ScaleScorer(Scorer):
     ) -> None:
         self.entailment = load(entailment)
         if chunk_tokens is None:
-            chunk_tokens = self.entailment.chunk_tokens or 512
+            chunk_tokens = self.entailment.facts.chunk_tokens or 512
         if chunk_tokens < 1:
             raise InputError(f"chunk_tokens is {chunk_tokens}; a chunk holds at least one token")
         if not 0 <= overlap < 1:
@@ -105,18 +102,14 @@ class ScaleScorer(Scorer):
         self.branches = branches
         self.slack = slack
         self.max_chunks = max_chunks
-        self.threshold = self.entailment.threshold
-        self.english_only = self.entailment.english_only
 
     @property
-    def identity(self) -> str:
-        """What it reads, and its model."""
+    def facts(self) -> ScorerFacts:
+        """The chunks that it reads and its judge."""
+        judge = self.entailment.facts
         most = "" if self.max_chunks is None else f"the nearest {self.max_chunks} "
-        return f"SCALE on {most}chunks of {self.chunk_tokens} tokens, judged by {self.entailment.identity}"
-
-    def unread(self, claim: str) -> Sequence[str]:
-        """Its model's."""
-        return self.entailment.unread(claim)
+        identity = f"SCALE on {most}chunks of {self.chunk_tokens} tokens, judged by {judge.identity}"
+        return ScorerFacts.around(judge, identity)
 
     def read(self, source: Source) -> Reader:
         """Tokenize every document once, to be cut into chunks beside the claims. Raises: InputError for a blank source."""
@@ -223,17 +216,9 @@ class _ScaleReader(Reader):
     def __init__(self, scorer: ScaleScorer, source: Source) -> None:
         self._scorer, self._source = scorer, _Chunked(source, scorer)
 
-    def score(self, claims: Sequence[str]) -> list[Score]:
-        """The maximum over all chunks."""
-        return self._scorer.judged(claims, self._source, None)
-
-    def decide(self, claims: Sequence[str], threshold: float) -> list[Score]:
-        """The maximum over all chunks where it is below `threshold`, else a lower bound that is not."""
-        return self._scorer.judged(claims, self._source, threshold)
-
-    async def adecide(self, claims: Sequence[str], threshold: float) -> list[Score]:
-        """`decide` in a thread."""
-        return await awithin(None, self.decide, claims, threshold)
+    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
+        """The maximum over all chunks; where it is at least `reach`, perhaps a lower bound that is, too."""
+        return self._scorer.judged(claims, self._source, reach)
 
 
 class _Chunked:

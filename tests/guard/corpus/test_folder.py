@@ -17,7 +17,7 @@ from groundrail.corpus.files import blocks, rows  # noqa: E402
 from groundrail.corpus.folder import results, score_corpus  # noqa: E402
 from groundrail.corpus.rows import Row  # noqa: E402
 from groundrail.errors import InputError, ScoringError  # noqa: E402
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer  # noqa: E402
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts  # noqa: E402
 from groundrail.scoring.scale.scale import ScaleScorer  # noqa: E402
 from groundrail.testing import FakeEntailment  # noqa: E402
 from groundrail.types import Source  # noqa: E402
@@ -28,7 +28,7 @@ SUFFIXES = pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 class Lengths(Scorer):
     """The share of a claim's length in its source's: takes no memory, and notes the most that Arrow has taken."""
 
-    threshold = 0.5
+    facts = ScorerFacts("lengths")
 
     def __init__(self) -> None:
         self.arrow = 0
@@ -36,10 +36,6 @@ class Lengths(Scorer):
     def read(self, source: Source) -> Reader:
         self.arrow = max(self.arrow, pyarrow.total_allocated_bytes())
         return Prepared(lambda claims, kept: [Score(len(claim) / len(kept)) for claim in claims], str(source))
-
-    @property
-    def identity(self) -> str:
-        return "lengths"
 
 
 def written(path: Path, some: Sequence[dict[str, Any]]) -> Path:

@@ -131,7 +131,7 @@ def test_it_is_loaded_by_name_and_serves_scale(tiny_tokenizer, tmp_path: Path) -
     scorer = ScaleScorer(judge, chunk_tokens=40)
     (score,) = scorer.score(["Keys were lost."], source)
     assert re.fullmatch(r"[A-Z][^A-Z]*\.( [A-Z][^A-Z]*\.){0,3}", score.citations[0].text)
-    (decided,) = scorer.read(source).decide(["Keys were lost."], score.value)
+    (decided,) = scorer.read(source).score(["Keys were lost."], score.value)
     assert decided.value == pytest.approx(score.value, abs=1e-5)
 
 

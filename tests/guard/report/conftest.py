@@ -26,8 +26,6 @@ class Told(Scorer):
     A piece of source is cited where the documents have it; what has no key scores 0.
     """
 
-    threshold = 0.5
-
     def __init__(self, verdicts: Mapping[str, tuple[float, str, str]]) -> None:
         self.verdicts = verdicts
 

@@ -149,9 +149,8 @@ def test_bars_of_any_number_of_answers_stand_side_by_side(count: int) -> None:
 def test_a_page_compares_every_score_with_the_threshold_that_decided() -> None:
     """The second scorer's where it was asked: below the first's a sentence may be supported, above it refused."""
     first = FakeEntailment(lambda premise, claim: 0.5 if "perhaps" in claim else 0.9)
-    second = FakeEntailment(lambda premise, claim: 0.3 if "pets" in claim else 0.7)
     for threshold, verdicts in ((0.2, "ssss"), (0.8, "suus")):
-        second.threshold = threshold
+        second = FakeEntailment(lambda premise, claim: 0.3 if "pets" in claim else 0.7, threshold=threshold)
         guard = Guard(scorer=first, second=second, policy=Policy(doubt=(0.4, 0.6)))
         checked = guard.check("The rent is due. Cats, perhaps. The pets, perhaps. It is paid.", SOURCE)
         assert [sentence.verdict.value[0] for sentence in checked.sentences] == list(verdicts)

@@ -70,8 +70,8 @@ def test_no_step_is_long_whatever_the_length_of_the_source(kind, repeats, tiny_n
     scorer: Scorer = kind(model) if kind is NearestScorer else ScaleScorer(model, chunk_tokens=40, max_chunks=30)
     source = [SENTENCES * repeats, SENTENCES]
     with heard_by(heard := Heard()):
-        found = scorer.read(source).decide(CLAIMS, 2.0)
-    assert found == scorer.read(source).decide(CLAIMS, 2.0)
+        found = scorer.read(source).score(CLAIMS, 2.0)
+    assert found == scorer.read(source).score(CLAIMS, 2.0)
     stages = heard.stages()
     assert [stage for stage, _, _ in stages][:: len(stages) - 1] == ["reading the source", "judging"]
     assert sum(map(len, source)) <= stages[0][2]

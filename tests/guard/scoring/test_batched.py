@@ -11,7 +11,7 @@ from groundrail import Guard, InputError
 from groundrail.entailment.base import FloatArray, Pair
 from groundrail.entailment.shared import shared
 from groundrail.scoring import NearestScorer, ScaleScorer
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
 from groundrail.scoring.batched import BatchedScorer, batched
 from groundrail.testing import FakeEntailment
 from groundrail.types import GuardResult, Source
@@ -51,7 +51,7 @@ def test_many_at_once_are_judged_as_one_after_another(around: type) -> None:
 class Counting(Scorer):
     """A scorer that counts how many are in it at once."""
 
-    threshold, takes_context = 0.25, True
+    facts = ScorerFacts("counting", threshold=0.25, takes_context=True)
 
     def __init__(self) -> None:
         self.lock, self.inside, self.most = threading.Lock(), 0, 0
@@ -74,7 +74,7 @@ def test_no_more_than_allowed_are_scored_at_a_time() -> None:
     scorer = BatchedScorer(counting, max_concurrency=3)
     asyncio.run(checked(Guard(scorer=scorer), 20))
     assert counting.most == 3
-    assert (scorer.threshold, scorer.takes_context) == (0.25, True)
+    assert scorer.facts is counting.facts
     scorer.close()
 
 
@@ -128,8 +128,8 @@ def test_a_decision_asks_no_more_than_the_scorer_itself_would() -> None:
     for around in (lambda scorer: scorer, BatchedScorer):
         model = FakeEntailment()
         reader = around(ScaleScorer(model, chunk_tokens=40)).read(text)
-        plain = reader.decide(["House 150 has 153 rooms."], 0.5)
-        in_loop = asyncio.run(reader.adecide(["House 150 has 153 rooms."], 0.5))
+        plain = reader.score(["House 150 has 153 rooms."], 0.5)
+        in_loop = asyncio.run(reader.ascore(["House 150 has 153 rooms."], 0.5))
         assert plain[0].value == in_loop[0].value >= 0.5
         counts.append(sum(map(len, model.calls)))
     assert counts[0] == counts[1] < 2 * len(text) // 40

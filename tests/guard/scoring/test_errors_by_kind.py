@@ -77,7 +77,7 @@ def summaries() -> dict[str, Summary]:
         *_half([replace(example, dataset="challenge") for example in both_halves]),
     ]
     results = evaluate(scorer, examples, units="whole")
-    return {summary.dataset: summary for summary in summarise(examples, results, threshold=scorer.threshold)}
+    return {summary.dataset: summary for summary in summarise(examples, results, threshold=scorer.facts.threshold)}
 
 
 @pytest.mark.parametrize("dataset", FLOORS)

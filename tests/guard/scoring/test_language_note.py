@@ -20,8 +20,7 @@ ENGLISH = "The rent is 1,450 euros a month, and it is due on the third working d
 
 @pytest.mark.parametrize(("english_only", "noted"), [(True, True), (False, False)])
 def test_the_reason_says_it_where_the_judge_is_made_for_english(english_only: bool, noted: bool) -> None:
-    model = FakeEntailment(lambda premise, claim: 0.1)
-    model.english_only = english_only
+    model = FakeEntailment(lambda premise, claim: 0.1, english_only=english_only)
     (sentence,) = (
         Guard(scorer=model).check("Die Miete beträgt 1.540 Euro im Monat und ist heute fällig.", GERMAN * 3).sentences
     )
@@ -40,10 +39,9 @@ class Silent(FakeEntailment, NLIModel):
 @pytest.mark.parametrize("english_only", [True, False])
 @pytest.mark.parametrize("name", [name for name in SCORERS if needs_entailment(name)])
 def test_a_scorer_is_made_for_english_where_its_judge_is(name: str, english_only: bool) -> None:
-    model = Silent()
-    model.english_only = english_only
+    model = Silent(english_only=english_only)
     scorer = load_scorer(name, model)
-    assert scorer.english_only == english_only
+    assert scorer.facts.english_only == english_only
     for around in (UnitScorer(scorer), WeakestPartScorer(scorer), BatchedScorer(scorer)):
-        assert around.english_only == english_only
-        assert scorer.identity in around.identity
+        assert around.facts.english_only == english_only
+        assert scorer.facts.identity in around.facts.identity

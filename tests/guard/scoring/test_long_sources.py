@@ -52,11 +52,11 @@ class Unconvinced(EntailmentModel):
 )
 def test_memory_beside_the_source_is_a_few_bytes_a_character(scorer, most) -> None:
     source = written(600_000)
-    scorer.read(source[:20_000]).decide(CLAIMS, 0.5)  # what is loaded once
+    scorer.read(source[:20_000]).score(CLAIMS, 0.5)  # what is loaded once
     tracemalloc.start()
     try:
         reader = scorer.read(source)
-        reader.decide(CLAIMS, 0.5)
+        reader.score(CLAIMS, 0.5)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -126,7 +126,7 @@ class Counting(Unconvinced):
 
 def test_the_nearest_sentences_take_one_pass_over_the_source() -> None:
     source, model = written(60_000), Counting()
-    NearestScorer(model).read(source).decide(CLAIMS, 0.5)
+    NearestScorer(model).read(source).score(CLAIMS, 0.5)
     assert model.placed <= 1.01 * len(source)
     assert 0 < model.paired < 0.3 * len(source)
 
@@ -135,6 +135,6 @@ def test_the_nearest_sentences_take_one_pass_over_the_source() -> None:
 def test_scale_takes_one_pass_one_over_its_chunks_and_one_a_claim_to_read_them(search) -> None:
     """Chunks that overlap by a quarter are 1.33 of the source: places 1 + 1.33, pairs 1.33 a claim."""
     source, model = written(60_000), Counting()
-    ScaleScorer(model, chunk_tokens=100, search=search).read(source).decide(CLAIMS, 0.5)
+    ScaleScorer(model, chunk_tokens=100, search=search).read(source).score(CLAIMS, 0.5)
     assert model.placed <= (2.5 if search is None else 2.9) * len(source)
     assert model.paired <= (1.4 if search is None else 1.6) * len(CLAIMS) * len(source)

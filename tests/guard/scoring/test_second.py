@@ -26,8 +26,7 @@ def agrees(premise: str, claim: str) -> float:
 @pytest.mark.parametrize(("second_says", "released"), [(0.7, True), (0.2, False)])
 @pytest.mark.parametrize("is_async", [False, True])
 def test_only_doubtful_claims_are_asked_twice(second_says: float, released: bool, is_async: bool) -> None:
-    second = FakeEntailment(lambda premise, claim: second_says)
-    second.threshold = 0.6
+    second = FakeEntailment(lambda premise, claim: second_says, threshold=0.6)
     guard = Guard(scorer=FakeEntailment(first), second=second, policy=Policy(doubt=(0.3, 0.7)))
     result = asyncio.run(guard.acheck(ANSWER, SOURCE)) if is_async else guard.check(ANSWER, SOURCE)
     sure, unsure, wrong = result.sentences
@@ -64,7 +63,7 @@ def test_decisions_are_those_of_exact_scores() -> None:
         return ScaleScorer(FakeEntailment(by_premise), chunk_tokens=5, overlap=0)
 
     both = SecondOpinion(scale(), ScaleScorer(FakeEntailment(lambda premise, claim: 0.0)), (0.4, 0.6))
-    (score,) = both.read(SOURCE).decide(["The shop opens at nine."], 0.5)
+    (score,) = both.read(SOURCE).score(["The shop opens at nine."], 0.5)
     (exact,) = both.read(SOURCE).score(["The shop opens at nine."])
     assert score.value >= 0.5
     assert exact.value == 0.95

@@ -288,7 +288,7 @@ class Slow(Scorer):
 
 
 class SlowReader(Reader):
-    def score(self, claims: Sequence[str]) -> list[Score]:
+    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
         time.sleep(1)
         return [Score(1.0) for _ in claims]
 
@@ -380,7 +380,7 @@ class Broken(Scorer):
 
 
 class BrokenReader(Reader):
-    def score(self, claims: Sequence[str]) -> list[Score]:
+    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
         raise RuntimeError(f"cannot score {claims}")
 
 

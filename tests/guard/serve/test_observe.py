@@ -115,7 +115,7 @@ class Broken(Scorer):
 
 
 class BrokenReader(Reader):
-    def score(self, claims: Sequence[str]) -> list[Score]:
+    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
         raise RuntimeError(f"cannot score {claims}")
 
 

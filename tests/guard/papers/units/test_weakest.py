@@ -7,25 +7,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundrail import Guard
+from groundrail.entailment.base import JudgeFacts
 from groundrail.papers.units.subsentences import SubSentenceUnits
 from groundrail.papers.units.weakest import WeakestPartScorer
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
 from groundrail.types import Source
 
 CUT = "Anna Berg, a famous dancer, signed the lease and Bob Lee paid the deposit."
 WHOLE = "Anna Berg signed the lease."
 
 
+def strange(claim: str) -> list[str]:
+    return [word for word in claim.split() if word == "?!"]
+
+
 class Table(Scorer):
     """Scores by a table, 1 where a claim is not in it; counts what it was asked."""
 
-    threshold = 0.4
+    facts = ScorerFacts("table", threshold=0.4, judges=(JudgeFacts("table", 1, unread=strange),))
 
     def __init__(self, values: dict[str, float]) -> None:
         self.values, self.calls = values, list[Sequence[str]]()
-
-    def unread(self, claim: str) -> Sequence[str]:
-        return [word for word in claim.split() if word == "?!"]
 
     def read(self, source: Source) -> Reader:
         return Prepared(self._score, None)
@@ -44,8 +46,8 @@ def test_a_claim_in_one_piece_costs_nothing_more() -> None:
     scorer = WeakestPartScorer(table)
     assert scorer.score([WHOLE], "source")[0].value == 0.7
     assert table.calls == [[WHOLE]]
-    assert scorer.threshold == 0.4
-    assert scorer.unread("a ?!") == ["?!"]
+    assert scorer.facts.threshold == 0.4
+    assert list(scorer.facts.unread("a ?!")) == ["?!"]
 
 
 @given(st.lists(st.floats(0, 1), min_size=4, max_size=4), st.booleans())

@@ -38,7 +38,7 @@ def test_every_decision_is_that_of_the_full_score(hashed_yes_no, seed, sentences
     claims = [f"The {word} is due." for word in random.Random(seed).sample(WORDS, 3)]
     scorer = ScaleScorer(hashed_yes_no(seed), chunk_tokens=size, slack=None if follow else 0.25)
     full = scorer.score(claims, source)
-    decided = scorer.read(source).decide(claims, threshold)
+    decided = scorer.read(source).score(claims, threshold)
     for exact, quick in zip(full, decided, strict=True):
         assert (quick.value >= threshold) == (exact.value >= threshold)
         assert quick.value <= exact.value
@@ -56,7 +56,7 @@ def test_every_decision_is_that_of_the_full_score(hashed_yes_no, seed, sentences
 def test_a_claim_that_nothing_supports_is_read_against_every_chunk(hashed_yes_no, seed, sentences) -> None:
     source = some_source(seed, sentences)
     scorer = ScaleScorer(hashed_yes_no(seed), chunk_tokens=9)
-    (decided,) = scorer.read(source).decide(["The rent is due."], threshold=2.0)
+    (decided,) = scorer.read(source).score(["The rent is due."], reach=2.0)
     assert decided == scorer.score(["The rent is due."], source)[0]
     assert decided.exact
 
@@ -67,7 +67,7 @@ def test_a_supported_claim_costs_two_calls_and_a_few_pairs_however_long_the_sour
     planted = source.replace(" s2500.", f" s2500. {claim}.")
     model = told(planted)
     scorer = ScaleScorer(model, chunk_tokens=200)
-    (decided,) = scorer.read(planted).decide([claim], 0.5)
+    (decided,) = scorer.read(planted).score([claim], 0.5)
     assert (decided.value, decided.exact, decided.citations[0].text) == (0.9, False, f"{claim}.")
     assert len(model.calls) <= 2
     assert sum(map(len, model.calls)) <= 4
@@ -81,7 +81,7 @@ def test_the_citation_lies_in_the_chunk_that_won() -> None:
     sentences = re.findall(r"The [^.]*\.", source)
     scorer = ScaleScorer(told(source), chunk_tokens=30)
     for wanted in (0, 120, 299):
-        (decided,) = scorer.read(source).decide([sentences[wanted]], 0.5)
+        (decided,) = scorer.read(source).score([sentences[wanted]], 0.5)
         assert sentences[wanted] in decided.citations[0].text
 
 
@@ -95,7 +95,7 @@ def test_what_was_asked_before_is_not_asked_again(hashed_yes_no) -> None:
     assert first[0] == first[2]
     model.asked.clear()
     assert reader.score(claims) == first
-    assert reader.decide(["The keys were lost."], 2.0) == first[1:2]
+    assert reader.score(["The keys were lost."], 2.0) == first[1:2]
     assert model.asked == []
 
 
@@ -103,7 +103,7 @@ def test_nan_decides_nothing_and_is_asked_again() -> None:
     model = FakeEntailment(lambda premise, claim: math.nan, max_tokens=100)
     reader = ScaleScorer(model, chunk_tokens=10).read(some_source(1, 40))
     for _ in range(2):
-        (decided,) = reader.decide(["The rent is due."], 0.5)
+        (decided,) = reader.score(["The rent is due."], 0.5)
         assert math.isnan(decided.value)
         assert decided.citations == ()
     assert len(model.calls) == 2
@@ -152,7 +152,7 @@ def test_claims_decided_together_are_decided_as_alone(hashed_yes_no) -> None:
     source = some_source(11, 200)
     claims = [f"The {word} is due." for word in WORDS]
     scorer = ScaleScorer(hashed_yes_no(11), chunk_tokens=20)
-    together = scorer.read(source).decide(claims, 0.95)
-    alone = [scorer.read(source).decide([claim], 0.95)[0] for claim in claims]
+    together = scorer.read(source).score(claims, 0.95)
+    alone = [scorer.read(source).score([claim], 0.95)[0] for claim in claims]
     assert together == alone
     assert 0 < np.mean([score.exact for score in together]) <= 1

@@ -59,7 +59,7 @@ def test_supported_claims_of_an_answer_take_two_calls_and_four_pairs_each(model)
 
 def test_a_claim_that_nothing_supports_reads_every_chunk_once_in_few_calls(model) -> None:
     chunks = chunks_of(model)
-    ScaleScorer(model, chunk_tokens=200, slack=None).read(SOURCE).decide([FALSE], 0.5)
+    ScaleScorer(model, chunk_tokens=200, slack=None).read(SOURCE).score([FALSE], 0.5)
     rounds = chunks.bit_length()
     assert [len(call) for call in model.calls[: rounds - 1]] == [2**number for number in range(rounds - 1)]
     assert sum(len(call) for call in model.calls[:rounds]) == chunks
@@ -79,9 +79,9 @@ def test_the_source_goes_through_the_tokenizer_three_times_however_many_claims(m
 
 def test_the_third_attempt_at_a_sentence_costs_nothing_that_was_asked_before(model) -> None:
     reader = ScaleScorer(model, chunk_tokens=200).read(SOURCE)
-    reader.decide([FALSE], 0.5)
+    reader.score([FALSE], 0.5)
     asked = model.pairs
-    reader.decide([FALSE], 0.5)
+    reader.score([FALSE], 0.5)
     assert model.pairs == asked
 
 

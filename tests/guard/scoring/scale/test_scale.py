@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.scoring.base import Scorer
 from groundrail.scoring.scale.scale import ScaleScorer
@@ -24,10 +24,12 @@ repeated = settings(max_examples=100, deadline=None, suppress_health_check=[Heal
 class Overlap(EntailmentModel):
     """P = the share of a claim's words that the premise has: a model whose right citation is known."""
 
-    threshold = 0.8
-
     def __init__(self, max_tokens: int = 10_000) -> None:
         self.max_tokens = max_tokens
+
+    @property
+    def facts(self) -> JudgeFacts:
+        return JudgeFacts("overlap", self.max_tokens, threshold=0.8)
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         return [match.span() for match in re.finditer(r"\S+", text)]
@@ -287,9 +289,9 @@ def test_a_long_source_of_a_megabyte() -> None:
 
 
 def test_threshold_is_the_models(hashed_yes_no) -> None:
-    assert ScaleScorer(Overlap()).threshold == 0.8
+    assert ScaleScorer(Overlap()).facts.threshold == 0.8
     scorer = ScaleScorer(hashed_yes_no(0))
-    assert scorer.threshold == 0.5
+    assert scorer.facts.threshold == 0.5
     assert isinstance(scorer, Scorer)
 
 
