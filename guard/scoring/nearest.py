@@ -27,7 +27,7 @@ LIKENESS = 6.0
 """What being the likest of those read is worth to a citation, in log-odds; chosen on development sets
 (docs/method.md)."""
 
-RIVALS = 1.0
+RIVALS = 0.5
 """Weight of the log-odds that a rival has more than the claim; chosen on development sets (docs/method.md)."""
 
 
@@ -61,8 +61,8 @@ class NearestScorer(Scorer):
     says it in the claim's words. The conflict is, of those that contradict the claim where none says it, the one that is
     least silent on it.
 
-    Then the claim is weighed against its rivals (`groundrail.scoring.rivals`): the claim with another figure of a sentence
-    that was read alone, four at most. If a rival is likelier than the claim, the claim loses `rivals` times the difference
+    A claim whose citation does not state all its figures is weighed against its rivals (`groundrail.scoring.rivals`): the
+    claim with another figure of a sentence that was read alone, four at most. If a rival is likelier than the claim, the claim loses `rivals` times the difference
     in log-odds, and that sentence is the conflict. At 0 no rival is asked.
 
     A sentence too long to be read beside a claim is cut, none is truncated.

@@ -1,7 +1,7 @@
 """Weigh a claim against its rivals: the same claim with another figure that a source sentence gives.
 
 "The rent is 1,650 euros" has the rival "The rent is 1,450 euros" where a sentence says 1,450. A small judge often finds both
-likely, but it finds the right figure likelier. Which rivals a sentence offers is said by `groundrail.text.facts.rivals`.
+likely, but it finds the right figure likelier. `groundrail.text.facts.rivals` says which rivals a sentence offers.
 """
 
 import math
@@ -14,6 +14,8 @@ from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Score
 from groundrail.scoring.passages import Passage
 from groundrail.text.english.language import is_english
+from groundrail.text.facts.mentions import mentions
+from groundrail.text.facts.missing import is_stated
 from groundrail.text.facts.rivals import exchanged
 
 MOST_RIVALS = 4
@@ -32,7 +34,7 @@ def weigh_rivals(
 ) -> list[Score]:
     """Lower the score of each claim that has a likelier rival.
 
-    The claim's log-odds lose `weight` times what the likeliest rival has more than the claim. The sentence that gives this rival
+    A claim is asked about its rivals if its citation does not state all its figures. The claim's log-odds lose `weight` times what the likeliest rival has more than the claim. The sentence that gives this rival
     becomes the conflict if it entails the rival (P > 0.5). Claims in other languages than English have no rivals.
 
     Args:
@@ -44,7 +46,7 @@ def weigh_rivals(
     asked = [
         (number, passage, (passage.text, rival))
         for number, (claim, passages) in enumerate(zip(claims, read, strict=True))
-        if is_english(claim)
+        if is_english(claim) and not _cites_its_figures(claim, scores[number])
         for passage, rival in islice(_rivals(claim, passages, model), MOST_RIVALS)
     ]
     if not asked:
@@ -61,6 +63,10 @@ def weigh_rivals(
         conflict = passage.cite(float(rival)) if rival > 0.5 else scores[number].conflict
         weighed[number] = replace(scores[number], value=min(value, (1 + math.tanh(less / 2)) / 2), conflict=conflict)
     return weighed
+
+
+def _cites_its_figures(claim: str, score: Score) -> bool:
+    return all(any(is_stated(figure, cited.text) for cited in score.citations) for figure in mentions(claim))
 
 
 def _rivals(claim: str, passages: Sequence[Passage], model: EntailmentModel) -> Iterator[tuple[Passage, str]]:

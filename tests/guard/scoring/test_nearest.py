@@ -228,10 +228,16 @@ def test_a_rival_that_does_not_fit_beside_its_sentence_is_left_out() -> None:
         assert (rival in [said for _, said in asked]) == fits
 
 
+def test_no_rival_is_asked_where_the_citation_states_the_figure() -> None:
+    judge = FakeEntailment(lambda premise, claim: 0.5)
+    NearestScorer(judge).score(["The rent is 1450 € a month."], f"{RENT} It was 900 euros before.")
+    assert len(judge.calls) == 1
+
+
 def test_the_sentence_that_says_the_rival_is_the_conflict() -> None:
     judge = FakeEntailment(lambda premise, claim: 0.9 if "1,450" in claim and "1,450" in premise else 0.7)
     text = f"Parking costs 60 euros. {RENT}"
-    (score,) = NearestScorer(judge).score(["The rent is 1,650 euros a month."], text)
+    (score,) = NearestScorer(judge, rivals=1).score(["The rent is 1,650 euros a month."], text)
     assert logit(score.value) == pytest.approx(2 * logit(0.7) - logit(0.9))
     assert score.conflict is not None
     assert (score.conflict.text, score.conflict.score) == (RENT, 0.9)
