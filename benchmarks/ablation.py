@@ -9,9 +9,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from groundrail.decoding import PMI
+from groundrail.decoding import PMI, AdaCAD, Steering
 from groundrail.evaluation.ablation import MARGINS, ablation_table, load_examples
 from groundrail.generators.smollm2 import smollm2
+
+WARM_UP = 0.3
+"""The least alpha of AdaCAD for long answers, as in its paper."""
 
 
 def main() -> None:
@@ -20,7 +23,7 @@ def main() -> None:
     parser.add_argument("--model", help="model id or folder; SmolLM2-135M-Instruct, as pip fetches it")
     parser.add_argument("--gguf", help="GGUF file inside the folder")
     parser.add_argument("--ungrounded-model", help="id or folder of a model for P(t | c), as in section 4.1")
-    parser.add_argument("--alphas", type=float, nargs="+", default=[0.1, 0.3, 0.5])
+    parser.add_argument("--alphas", type=float, nargs="+", default=[0.1, 0.3, 0.5, 1.0])
     parser.add_argument("--limit", type=int, help="only this many examples")
     parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
@@ -41,15 +44,19 @@ def main() -> None:
         without = AutoModelForCausalLM.from_pretrained(arguments.ungrounded_model, dtype="float32")
         without = without.to(arguments.device).eval()
     examples = load_examples(arguments.examples)[: arguments.limit]
-    steerings = [None] + [PMI(alpha, method) for method in ("addition", "interpolation") for alpha in arguments.alphas]
+    steerings: dict[tuple[str, str], Steering | None] = {("none", ""): None}
+    steerings |= {("addition = CAD", str(alpha)): PMI(alpha) for alpha in arguments.alphas}
+    steerings |= {
+        ("interpolation", str(alpha)): PMI(alpha, "interpolation") for alpha in arguments.alphas if alpha <= 1
+    }
+    steerings |= {("AdaCAD", "JSD"): AdaCAD(), ("AdaCAD", f"JSD, at least {WARM_UP}"): AdaCAD(least=WARM_UP)}
     started = time.perf_counter()
-    results = ablation_table(model, tokenizer, examples, MARGINS, steerings, without)
+    results = ablation_table(model, tokenizer, examples, MARGINS, list(steerings.values()), without)
     seconds = time.perf_counter() - started
     print("| steering | alpha | acc | margin-acc, log 100 | margin-acc, log 1000 |")
     print("| --- | --- | --- | --- | --- |")
-    for pmi, result in zip(steerings, results, strict=True):
-        cells = [pmi.method, f"{pmi.alpha}"] if pmi else ["none", ""]
-        print("| " + " | ".join(cells + [f"{100 * share:.1f}" for share in result.accuracies]) + " |")
+    for names, result in zip(steerings, results, strict=True):
+        print("| " + " | ".join([*names] + [f"{100 * share:.1f}" for share in result.accuracies]) + " |")
     print(f"{len(examples)} examples, {seconds:.0f} s", file=sys.stderr)
 
 

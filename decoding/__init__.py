@@ -15,9 +15,11 @@ if TYPE_CHECKING:
         PMIInterpolationLogitsProcessor,
         PMILogitsProcessor,
     )
-    from groundrail.decoding.steering import PMI, combine
+    from groundrail.decoding.steering import CAD, PMI, AdaCAD, Steering, combine
 
 _HOME = {
+    "AdaCAD": "steering",
+    "CAD": "steering",
     "HFGenerator": "generator",
     "PMI": "steering",
     "PMIAdditionLogitsProcessor": "pmi",
@@ -25,12 +27,15 @@ _HOME = {
     "PMIInterpolationLogitsProcessor": "pmi",
     "PMILogitsProcessor": "pmi",
     "Sampling": "generator",
+    "Steering": "steering",
     "combine": "steering",
     "continuation_log_probs": "likelihood",
     "token_gains": "likelihood",
 }
 
 __all__ = [
+    "AdaCAD",
+    "CAD",
     "HFGenerator",
     "PMI",
     "PMIAdditionLogitsProcessor",
@@ -38,6 +43,7 @@ __all__ = [
     "PMIInterpolationLogitsProcessor",
     "PMILogitsProcessor",
     "Sampling",
+    "Steering",
     "combine",
     "continuation_log_probs",
     "token_gains",

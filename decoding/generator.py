@@ -24,7 +24,7 @@ from groundrail.runtime.locks import one_at_a_time
 if TYPE_CHECKING:
     from transformers import LogitsProcessorList, PreTrainedModel, PreTrainedTokenizerBase
 
-    from groundrail.decoding.steering import PMI
+    from groundrail.decoding.steering import Steering
     from groundrail.types import Document
 
 INSTRUCTION = (
@@ -66,7 +66,7 @@ class HFGenerator(Generator):
     """Writes answers with a decoder-only model, sentence by sentence, with rollback.
 
     The prompt is `instruction` with `{source}` and `{prompt}` filled in, put through the tokenizer's chat
-    template if it has one. `steering` is PMI decoding against the same prompt with an empty source: one forward
+    template if it has one. `steering` (`PMI`, `CAD`, `AdaCAD`) is against the same prompt with an empty source: one forward
     pass a token for both, unless a layer of the model forgets early tokens (sliding windows, recurrent states).
     `ungrounded_model` reads the prompt without its source in the model's place, as in West et al., section 4.1,
     where it is one tuned without sources; it takes a pass of its own, over the same vocabulary.
@@ -83,7 +83,7 @@ class HFGenerator(Generator):
         model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerBase,
         *,
-        steering: PMI | None = None,
+        steering: Steering | None = None,
         ungrounded_model: PreTrainedModel | None = None,
         sampling: Sampling | None = None,
         instruction: str = INSTRUCTION,
@@ -115,7 +115,7 @@ class HFGenerator(Generator):
         *,
         device: str | torch.device | None = None,
         dtype: str | torch.dtype = "auto",
-        steering: PMI | None = None,
+        steering: Steering | None = None,
         ungrounded_model: PreTrainedModel | None = None,
         sampling: Sampling | None = None,
         **hub: Any,

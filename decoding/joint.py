@@ -16,7 +16,7 @@ from transformers.generation.utils import GenerateDecoderOnlyOutput
 from groundrail.decoding.growing_cache import can_be_joined
 from groundrail.decoding.prompt_cache import PromptCache
 from groundrail.decoding.prompts import Prompt, TokenInputs, as_prompt, left_padded, require_one_each, rows_for, takes
-from groundrail.decoding.steering import PMI, combine
+from groundrail.decoding.steering import Steering, combine
 from groundrail.errors import InputError, ModelError
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ _KNOWN = {
 
 
 class PMIDecoding:
-    """Steers `generate` by `pmi`, given the prompt without its source: pass it as `custom_generate`.
+    """Steers `generate` by a `Steering` as `PMI(0.5)` or `AdaCAD()`, given the prompt without its source: pass it as `custom_generate`.
 
     `ungrounded`: a tokenizer's output or ids, one row for every grounded prompt. `streamer` gets the
     tokens; give it here, because `generate` does not hand its own on to a custom method. After a call
@@ -51,13 +51,13 @@ class PMIDecoding:
     def __init__(
         self,
         ungrounded: TokenInputs,
-        pmi: PMI,
+        steering: Steering,
         *,
         renormalize: bool = True,
         streamer: BaseStreamer | None = None,
     ) -> None:
         self.ungrounded = ungrounded
-        self.pmi = pmi
+        self.steering = steering
         self.renormalize = renormalize
         self.streamer = streamer
         self.gains: Tensor | None = None
@@ -98,7 +98,7 @@ class PMIDecoding:
         while True:
             logits = cache.next_logits(input_ids[:, start:])
             grounded, ungrounded = torch.log_softmax(logits, dim=-1)
-            steered = combine(grounded, ungrounded, self.pmi, renormalize=self.renormalize)
+            steered = combine(grounded, ungrounded, self.steering, renormalize=self.renormalize)
             scores = logits_processor(input_ids, steered)  # type: ignore[arg-type]
             if generation_config.do_sample:
                 chosen = torch.multinomial(scores.softmax(dim=-1), num_samples=1)
@@ -144,7 +144,7 @@ def _require_supported(
     model: PreTrainedModel, config: GenerationConfig, model_kwargs: dict[str, Any], synced_gpus: bool
 ) -> None:
     """Raise for everything that one joint pass cannot do, rather than do something else."""
-    instead = ": use PMIAdditionLogitsProcessor or PMIInterpolationLogitsProcessor"
+    instead = ": use PMILogitsProcessor"
     if model.config.is_encoder_decoder:
         raise InputError("PMIDecoding is for decoder-only models" + instead)
     if not takes(model, "past_key_values"):

@@ -16,7 +16,7 @@ from transformers.generation.logits_process import LogitsProcessor
 
 from groundrail.decoding.prompt_cache import PromptCache
 from groundrail.decoding.prompts import TokenInputs, as_prompt, require_fit, require_one_each, require_same_vocabulary
-from groundrail.decoding.steering import PMI, combine
+from groundrail.decoding.steering import PMI, Steering, combine
 from groundrail.errors import InputError, ModelError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _SAME_PROMPT = 1e-2
 
 
 class PMILogitsProcessor(LogitsProcessor):
-    """Steers by any `PMI`; the two methods of the paper below are this with their own arguments.
+    """Steers by any `Steering`: `PMI`, `CAD` or `AdaCAD`; the two methods of the paper below are this with their own arguments.
 
     `model`: the one that generates. `ungrounded`: the prompt without its source, a tokenizer's output or
     ids, one row for every grounded prompt; for an encoder-decoder model the encoder's input.
@@ -50,7 +50,7 @@ class PMILogitsProcessor(LogitsProcessor):
         self,
         model: PreTrainedModel,
         ungrounded: TokenInputs,
-        pmi: PMI,
+        steering: Steering,
         *,
         renormalize: bool = True,
         ungrounded_model: PreTrainedModel | None = None,
@@ -61,7 +61,7 @@ class PMILogitsProcessor(LogitsProcessor):
         if prompt_length is not None and prompt_length < 1:
             raise InputError(f"prompt_length is {prompt_length}: it must be at least 1")
         self.model = model
-        self.pmi = pmi
+        self.steering = steering
         self.renormalize = renormalize
         self._context = PromptCache(estimator, as_prompt(ungrounded, "the ungrounded prompt", estimator.device))
         self._fixed_start = prompt_length
@@ -120,7 +120,7 @@ class PMILogitsProcessor(LogitsProcessor):
                 f"{log_p_grounded.shape[-1]}: both need the same vocabulary"
             )
         self._rows, self._last = rows, (log_p_grounded, log_p_ungrounded)
-        return combine(log_p_grounded, log_p_ungrounded, self.pmi, renormalize=self.renormalize)
+        return combine(log_p_grounded, log_p_ungrounded, self.steering, renormalize=self.renormalize)
 
     def _follow(self, input_ids: Tensor, log_p: Tensor) -> int:
         """Tokens of the prompt, after finding whether the rows continue what was seen or start anew."""

@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from groundrail.decoding.prompt_cache import PromptCache
-from groundrail.decoding.steering import PMI, combine
+from groundrail.decoding.steering import Steering, combine
 from groundrail.errors import GenerationError
 from groundrail.generators import Session
 from groundrail.text.sentences import STOPS
@@ -211,14 +211,13 @@ class HFSession(Session):
         logits = [cache.next_logits(written)[:, 0] for cache in self._caches]
         return torch.log_softmax(torch.cat([each.to(logits[0].device) for each in logits]), dim=-1)
 
-    def _steering(self) -> PMI:
+    def _steering(self) -> Steering:
         steering = self._generator.steering
         if steering is None:
             raise GenerationError("a session without steering has no second context")
         if not self._refusals:
             return steering
-        alpha = steering.alpha * self._generator.sampling.retry_alpha
-        return replace(steering, alpha=min(1.0, alpha) if steering.method == "interpolation" else alpha)
+        return steering.harder(self._generator.sampling.retry_alpha)
 
     def _processed(self, scores: Tensor, ids: list[int]) -> Tensor:
         penalty, processors = self._generator.sampling.repetition_penalty, self._generator.logits_processor

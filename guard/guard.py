@@ -31,7 +31,7 @@ from groundrail.types import Document, GuardResult, Source, as_documents
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable
 
-    from groundrail.decoding.steering import PMI
+    from groundrail.decoding.steering import Steering
     from groundrail.integrations.langchain import GuardedRunnable
 
 
@@ -73,19 +73,19 @@ class Guard:
         name_or_path: str,
         *,
         entailment: "EntailmentModel | str | None" = None,
-        steering: "float | PMI | None" = None,
+        steering: "float | Steering | None" = None,
         policy: Policy | None = None,
         **hub: Any,
     ) -> Self:
         """A guard around a causal language model, by hub id or folder.
 
-        `steering` is PMI-addition's alpha, or a `PMI`; `hub` goes to transformers (`device`, `dtype`, ...).
+        `steering` is PMI-addition's alpha, or a `PMI`, `CAD` or `AdaCAD`; `hub` goes to transformers (`device`, `dtype`, ...).
         """
         from groundrail.decoding.generator import HFGenerator
         from groundrail.decoding.steering import PMI
 
-        pmi = PMI(steering) if isinstance(steering, int | float) else steering
-        return cls(HFGenerator.from_pretrained(name_or_path, steering=pmi, **hub), scorer=entailment, policy=policy)
+        chosen = PMI(steering) if isinstance(steering, int | float) else steering
+        return cls(HFGenerator.from_pretrained(name_or_path, steering=chosen, **hub), scorer=entailment, policy=policy)
 
     @property
     def scorer(self) -> Scorer:

@@ -6,11 +6,13 @@ What a sentence is belongs to `groundrail.text.sentences`; what to do with a ver
 from collections import Counter
 from collections.abc import Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from groundrail.errors import InputError
+from groundrail.places import link_to, page_at
 from groundrail.runtime.views import view
 
 
@@ -19,11 +21,78 @@ class _Frozen(BaseModel):
 
 
 class Document(_Frozen):
-    """One source text. `metadata` travels untouched to whoever renders a citation."""
+    """One source text. `metadata` travels untouched to whoever renders a citation.
+
+    Of the metadata, citations tell `title`, `url` (or `source`, where it is a web address) and the page, by
+    `page_starts` or `page`; see `groundrail.places`.
+    """
 
     text: str
     id: str = "source"
     metadata: dict[str, Any] = Field(default_factory=dict)
+
+    @classmethod
+    def from_pdf(
+        cls, path: str | Path, *, id: str | None = None, url: str | None = None, title: str | None = None
+    ) -> "Document":
+        """A PDF file's text, with its pages; `url` is where readers can open it. Needs the extra `pdf`.
+
+            lease = Document.from_pdf("lease.pdf", url="https://example.org/lease.pdf")
+
+        `metadata["pages_without_text"]` lists pages on which there is none: they are blank, or pictures.
+
+        Raises: InputError for a file that is broken, encrypted, or without any text, as a scanned one.
+        """
+        from groundrail.document_files import read_pdf
+
+        return read_pdf(path, id=id, url=url, title=title)
+
+    @classmethod
+    def from_html(
+        cls, page: str | Path, *, id: str | None = None, url: str | None = None, title: str | None = None
+    ) -> "Document":
+        """The text of a page that a reader sees; `page` is markup or the path of a file. Needs the extra `html`.
+
+            terms = Document.from_html("<h1>Terms</h1><p>Pets are allowed.", url="https://example.org/terms")
+
+        Comments, scripts and struck words are left out, and so is everything that the page's markup or its own style
+        sheets hide. Style sheets in other files are not read.
+
+        Raises: InputError for a page without visible text, or a style rule that hides cannot tell what.
+        """
+        from groundrail.document_files import read_html
+
+        return read_html(page, id=id, url=url, title=title)
+
+    @classmethod
+    def from_docx(
+        cls, path: str | Path, *, id: str | None = None, url: str | None = None, title: str | None = None
+    ) -> "Document":
+        """A Word file's paragraphs and tables, without hidden or struck words. Needs the extra `docx`.
+
+            lease = Document.from_docx("lease.docx", title="The lease")
+
+        Headers, footers, notes, comments and text boxes are not read.
+
+        Raises: InputError for a file that is broken or without text, or that has tracked changes.
+        """
+        from groundrail.document_files import read_docx
+
+        return read_docx(path, id=id, url=url, title=title)
+
+    def cite(self, start: int, end: int, score: float) -> "Citation":
+        """The piece `text[start:end]` as a citation that says where a reader finds it."""
+        text, page, title = self.text[start:end], page_at(self.metadata, start), self.metadata.get("title")
+        return Citation(
+            document_id=self.id,
+            start=start,
+            end=end,
+            text=text,
+            score=score,
+            page=page,
+            title=str(title) if title else None,
+            link=link_to(self.metadata, text, page),
+        )
 
 
 Source: TypeAlias = str | Document | Sequence[str | Document]
@@ -51,10 +120,23 @@ class Span(_Frozen):
 
 
 class Citation(Span):
-    """The piece of source that speaks for a claim; `score` is P(entailment) of the claim from it alone."""
+    """The piece of source that speaks for a claim; `score` is P(entailment) of the claim from it alone.
+
+    `page`, counted from 1, is where it begins; `title` is its document's; `link` opens the document there.
+    `Document.cite` fills them in, where the document's metadata tells them.
+    """
 
     text: str
     score: float
+    page: int | None = None
+    title: str | None = None
+    link: str | None = None
+
+    @property
+    def where(self) -> str:
+        """Its document and place in words: "lease.txt, characters 10-20", or "The lease, page 4"."""
+        place = f"characters {self.start}-{self.end}" if self.page is None else f"page {self.page}"
+        return f"{self.title or self.document_id}, {place}"
 
 
 class Verdict(StrEnum):

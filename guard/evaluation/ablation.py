@@ -1,7 +1,7 @@
 """Factual ablation, West et al. (ACL 2022), section 3.2: is a text likelier given the source it is true of?
 
 Each example has one context, one target and two sources; the target is true of one. Targets are scored,
-nothing is generated. With PMI steering, the target's tokens are scored by the steered distribution.
+nothing is generated. With steering, the target's tokens are scored by the steered distribution.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundrail.decoding.steering import PMI, combine
+from groundrail.decoding.steering import Steering, combine
 from groundrail.errors import InputError
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def factual_ablation(
     tokenizer: Any,
     examples: Sequence[AblationExample],
     margins: Sequence[float] = MARGINS,
-    steering: PMI | None = None,
+    steering: Steering | None = None,
     ungrounded_model: PreTrainedModel | None = None,
 ) -> AblationResult:
     """acc and margin-acc of a decoder-only model, steered or not; `margins` in nats.
@@ -117,7 +117,7 @@ def ablation_table(
     tokenizer: Any,
     examples: Sequence[AblationExample],
     margins: Sequence[float],
-    steerings: Sequence[PMI | None],
+    steerings: Sequence[Steering | None],
     ungrounded_model: PreTrainedModel | None = None,
 ) -> list[AblationResult]:
     """`factual_ablation` for several steerings, from one reading of the texts. Raises: what that raises."""
@@ -126,7 +126,7 @@ def ablation_table(
     if ungrounded_model is not None:
         from groundrail.decoding.prompts import require_same_vocabulary
 
-        if all(pmi is None for pmi in steerings):
+        if all(steering is None for steering in steerings):
             raise InputError("ungrounded_model is only asked when steering: pass steering=PMI(alpha) too")
         require_same_vocabulary(model, ungrounded_model)
     ratios: list[list[float]] = [[] for _ in steerings]
@@ -142,7 +142,7 @@ def _log_ratios(
     ungrounded_model: PreTrainedModel,
     tokenizer: Any,
     examples: Sequence[AblationExample],
-    steerings: Sequence[PMI | None],
+    steerings: Sequence[Steering | None],
 ) -> list[list[float]]:
     """Log-ratios of examples with one context, a list for every steering; each source is read once."""
     from groundrail.decoding.likelihood import continuation_log_probs
@@ -163,11 +163,11 @@ def _log_ratios(
         for (text, tokens), with_source, without in zip(targets.items(), grounded, ungrounded, strict=True):
             found[source, text] = [
                 float(
-                    (with_source if pmi is None else combine(with_source, without, pmi))
+                    (with_source if steering is None else combine(with_source, without, steering))
                     .gather(1, with_source.new_tensor(tokens).long()[:, None])
                     .sum()
                 )
-                for pmi in steerings
+                for steering in steerings
             ]
     return [
         [found[e.source, e.target][k] - found[e.other_source, e.target][k] for e in examples]

@@ -11,7 +11,7 @@ from groundrail.generation.drivers import Event, adrive, drive
 from groundrail.generation.judging import Reading
 from groundrail.generation.steps import Steps
 from groundrail.generation.writing import Writing
-from groundrail.runtime.both_ways import closing, each
+from groundrail.runtime.both_ways import closing, each, is_running
 from groundrail.types import CheckedSentence, GuardResult
 
 
@@ -89,7 +89,7 @@ class AsyncGuardedStream(_Outcome):
     async def aclose(self) -> None:
         """Stop here: nothing more is written, judged or released; a task that iterates ends after its step."""
         self._closed.set()
-        if not self._events.ag_running:
+        if not is_running(self._events):
             await self._events.aclose()
 
     async def __aenter__(self) -> Self:

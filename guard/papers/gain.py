@@ -181,7 +181,7 @@ def _loaded(
 def _citation(document: Document, start: int, end: int, gain: float) -> Citation:
     """The chunk without white space at its ends."""
     start, end = Span.trimmed(document.text, start, end)
-    return Citation(document_id=document.id, start=start, end=end, text=document.text[start:end], score=gain)
+    return document.cite(start, end, gain)
 
 
 def _chunks(document: Document, spans: Sequence[tuple[int, int]], size: int | None) -> Iterator[tuple[int, int]]:

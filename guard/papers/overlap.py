@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 
 from groundrail.errors import InputError
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
-from groundrail.types import Citation, Document, Source, as_documents
+from groundrail.types import Document, Source, as_documents
 
 Measure: TypeAlias = Literal["precision", "f1"]
 
@@ -70,7 +70,5 @@ class OverlapScorer(Scorer):
             overlap, start, end = max(found, key=lambda item: item[0])
             value = overlap if self.measure == "f1" else _overlap(claim, whole, "precision")
             if math.isnan(best.value) or value > best.value:
-                text = document.text[start:end]
-                cited = Citation(document_id=document.id, start=start, end=end, text=text, score=overlap)
-                best = Score(value, (cited,) if overlap > 0 else ())
+                best = Score(value, (document.cite(start, end, overlap),) if overlap > 0 else ())
         return best

@@ -65,7 +65,8 @@ def _reason(sentence: CheckedSentence) -> str:
 
 
 def _where(citation: Citation) -> str:
-    return f"({_escaped(citation.document_id)}, characters {citation.start}-{citation.end})"
+    where = _escaped(citation.where)
+    return f"([{where}](<{citation.link}>))" if citation.link else f"({where})"
 
 
 def _escaped(text: str) -> str:

@@ -81,10 +81,11 @@ def _explained(sentence: CheckedSentence, named: bool) -> list[str]:
         return [sentence.reason] if sentence.reason else []
     place = places[0]
     text = shorten(_one_line(place.citation.text), _LONGEST_PASSAGE, placeholder=" …")
-    quoted = f"“{text}”" + (f" ({_one_line(place.citation.document_id)})" if named else "")
-    if place.stance == "for":
-        return [f"↳ {quoted}"]
-    return [f"{telling.leading_to(sentence, place)}: {quoted}"]
+    cited = place.citation
+    where = cited.where if cited.page is not None else cited.title or cited.document_id
+    quoted = f"“{text}”" + (f" ({_one_line(where)})" if named or cited.page is not None or cited.title else "")
+    told = f"↳ {quoted}" if place.stance == "for" else f"{telling.leading_to(sentence, place)}: {quoted}"
+    return [told, _one_line(cited.link)] if cited.link else [told]
 
 
 def _mark(sentence: CheckedSentence) -> str:

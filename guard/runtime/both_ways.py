@@ -7,6 +7,7 @@ either kind; `run` and `iterate` are the plain way in.
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Generator, Iterable
 from contextlib import asynccontextmanager
+from types import AsyncGeneratorType
 from typing import Any, TypeVar, cast
 
 T = TypeVar("T")
@@ -30,7 +31,7 @@ def iterate(items: AsyncGenerator[T]) -> Generator[T]:
     end = object()
     try:
         while (item := run(anext(items, end))) is not end:
-            yield cast(T, item)
+            yield item
     finally:
         run(items.aclose())
 
@@ -63,3 +64,8 @@ async def closing(held: T) -> AsyncIterator[T]:
         close: Any = getattr(held, "aclose", None) or getattr(held, "close", None)
         if close is not None:
             await value_of(close())
+
+
+def is_running(items: AsyncIterator[T]) -> bool:
+    """Whether a task is inside an async generator, which nobody else can close then."""
+    return isinstance(items, AsyncGeneratorType) and items.ag_running

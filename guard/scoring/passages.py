@@ -33,7 +33,7 @@ class Passage:
 
     def cite(self, score: float) -> Citation:
         """This passage as a citation."""
-        return Citation(document_id=self.document.id, start=self.start, end=self.end, text=self.text, score=score)
+        return self.document.cite(self.start, self.end, score)
 
     @classmethod
     def trimmed(cls, document: Document, start: int, end: int, model: EntailmentModel) -> Self:

@@ -117,7 +117,7 @@ class ModelCall:
             metadata = self.sources.metadata(citation)
             block.setdefault("annotations", []).append(
                 create_citation(
-                    url=metadata.get("url") or metadata.get("source"),
+                    url=citation.link or metadata.get("url") or metadata.get("source"),
                     title=metadata.get("title"),
                     start_index=self._position,
                     end_index=end,

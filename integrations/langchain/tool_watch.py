@@ -11,7 +11,7 @@ from typing import TypeAlias
 from groundrail.integrations.langchain.call import ModelCall
 from groundrail.integrations.langchain.guarded_run import AsyncWrite, Event
 from groundrail.integrations.langchain.retrieved import SourcedResult
-from groundrail.runtime.both_ways import run
+from groundrail.runtime.both_ways import is_running, run
 from groundrail.runtime.deadlines import in_time, within
 from groundrail.types import CheckedSentence, GuardResult
 
@@ -85,7 +85,7 @@ class ToolWatch:
             untold = _raised_for(error, len(told))
         finally:
             await events.aclose()
-            if self._pieces is not None and not self._pieces.ag_running:
+            if self._pieces is not None and not is_running(self._pieces):
                 await self._pieces.aclose()
         yield ended([*told, *map(_as_written, untold)])
 

@@ -1,7 +1,9 @@
 """Tiny models of three kinds and the slow, obviously right computation that everything is compared with."""
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 import torch
@@ -20,7 +22,7 @@ from transformers import (
     T5ForConditionalGeneration,
 )
 
-from groundrail.decoding import PMI
+from groundrail.decoding import PMI, AdaCAD, Steering
 
 VOCABULARY = 61
 PAD, EOS = 0, 1
@@ -153,14 +155,35 @@ def full_pass(model: PreTrainedModel, prompt: list[int], decoded: list[int]) -> 
     return logits[0, -1].float().log_softmax(dim=-1)
 
 
-def steered(log_p_grounded: Tensor, log_p_ungrounded: Tensor, pmi: PMI) -> Tensor:
-    """Equations 4, 5 (interpolation) and 6 (addition) as they are printed."""
+def steered(log_p_grounded: Tensor, log_p_ungrounded: Tensor, steering: Steering) -> Tensor:
+    """Equations 4, 5 (interpolation) and 6 (addition) of West et al. and AdaCAD's as they are printed, of one row."""
     gain = log_p_grounded - log_p_ungrounded
-    if pmi.method == "interpolation":
-        scores = (1 - pmi.alpha) * log_p_grounded + pmi.alpha * gain
-    else:
-        scores = log_p_grounded + pmi.alpha * gain
+    match steering:
+        case PMI(alpha=alpha, method="interpolation"):
+            scores = (1 - alpha) * log_p_grounded + alpha * gain
+        case PMI(alpha=alpha):
+            scores = log_p_grounded + alpha * gain
+        case AdaCAD(least=least, scale=scale):
+            bits = divergence(log_p_grounded.double().exp().tolist(), log_p_ungrounded.double().exp().tolist())
+            alpha = scale * max(bits, least)
+            scores = (1 + alpha) * log_p_grounded - alpha * log_p_ungrounded
+        case _:
+            raise TypeError(steering)
     return (scores.exp() / scores.exp().sum()).log()
+
+
+def divergence(p: list[float], q: list[float]) -> float:
+    """Jensen-Shannon divergence in bits, term by term: the entropy of the mean less the mean of the entropies."""
+
+    def entropy(chances: list[float]) -> float:
+        return -sum(chance * math.log2(chance) for chance in chances if chance > 0)
+
+    return entropy([(a + b) / 2 for a, b in zip(p, q, strict=True)]) - (entropy(p) + entropy(q)) / 2
+
+
+def named(steering: Any) -> str:
+    """A steering in the name of a test."""
+    return getattr(steering, "method", type(steering).__name__)
 
 
 class Recorder(LogitsProcessor):

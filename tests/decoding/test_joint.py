@@ -12,6 +12,7 @@ from tests.decoding.conftest import (
     Recorder,
     full_pass,
     llama,
+    named,
     padded,
     sliding,
     steered,
@@ -19,11 +20,12 @@ from tests.decoding.conftest import (
 from transformers import PreTrainedModel, StoppingCriteria
 from transformers.generation.streamers import BaseStreamer
 
-from groundrail.decoding import PMI, PMIDecoding, PMILogitsProcessor
+from groundrail.decoding import PMI, AdaCAD, PMIDecoding, PMILogitsProcessor, Steering
 from groundrail.errors import InputError, ModelError, SourceTooLongError
 
 ADDITION = PMI(0.7)
 INTERPOLATION = PMI(0.4, "interpolation", floor=0.01)
+ADACAD = AdaCAD(least=0.1, scale=1.5)
 UNGROUNDED_LONGER = Prompts([[2, 5, 6], [2, 7]], [[2, 5, 6, 7, 8, 9, 10], [2, 9, 9, 8]])
 MODES: dict[str, dict[str, Any]] = {
     "greedy": {},
@@ -34,25 +36,25 @@ MODES: dict[str, dict[str, Any]] = {
 }
 
 
-def both(model: PreTrainedModel, prompts: Prompts, pmi: PMI, **options: Any) -> tuple[Any, Any, PMIDecoding]:
+def both(model: PreTrainedModel, prompts: Prompts, steering: Steering, **options: Any) -> tuple[Any, Any, PMIDecoding]:
     """What the processor and the joint pass return."""
     options = {"max_new_tokens": 10, "return_dict_in_generate": True, "output_scores": True} | options
-    processor = PMILogitsProcessor(model, padded(prompts.ungrounded), pmi)
+    processor = PMILogitsProcessor(model, padded(prompts.ungrounded), steering)
     torch.manual_seed(11)
     apart = model.generate(**padded(prompts.grounded), logits_processor=[processor], **options)
-    decoding = PMIDecoding(padded(prompts.ungrounded), pmi)
+    decoding = PMIDecoding(padded(prompts.ungrounded), steering)
     torch.manual_seed(11)
     joint = model.generate(**padded(prompts.grounded), custom_generate=decoding, **options)
     return apart, joint, decoding
 
 
 @pytest.mark.parametrize("prompts", [ONE, THREE, UNGROUNDED_LONGER], ids=["one", "three", "longer"])
-@pytest.mark.parametrize("pmi", [ADDITION, INTERPOLATION], ids=lambda pmi: pmi.method)
+@pytest.mark.parametrize("steering", [ADDITION, INTERPOLATION, ADACAD], ids=named)
 @pytest.mark.parametrize("mode", list(MODES))
 def test_tokens_and_scores_are_those_of_the_processor(
-    decoder: PreTrainedModel, mode: str, pmi: PMI, prompts: Prompts
+    decoder: PreTrainedModel, mode: str, steering: Steering, prompts: Prompts
 ) -> None:
-    apart, joint, _ = both(decoder, prompts, pmi, **MODES[mode])
+    apart, joint, _ = both(decoder, prompts, steering, **MODES[mode])
     assert torch.equal(apart.sequences, joint.sequences)
     assert len(apart.scores) == len(joint.scores)
     if mode != "least length":
@@ -60,11 +62,12 @@ def test_tokens_and_scores_are_those_of_the_processor(
             assert torch.allclose(expected, found, atol=1e-4)
 
 
+@pytest.mark.parametrize("steering", [ADDITION, ADACAD], ids=named)
 @pytest.mark.parametrize("attention", ["sdpa", "eager"])
-def test_scores_equal_the_slow_computation(attention: str) -> None:
+def test_scores_equal_the_slow_computation(attention: str, steering: Steering) -> None:
     model = llama(attention=attention)
     recorder = Recorder()
-    decoding = PMIDecoding(padded(THREE.ungrounded), ADDITION)
+    decoding = PMIDecoding(padded(THREE.ungrounded), steering)
     options: dict[str, Any] = {
         "custom_generate": decoding,
         "logits_processor": [recorder],
@@ -76,7 +79,7 @@ def test_scores_equal_the_slow_computation(attention: str) -> None:
     for input_ids, scores in recorder.steps:
         for row, decoded in enumerate(input_ids[:, start:].tolist()):
             log_p = [full_pass(model, p[row], decoded) for p in (THREE.grounded, THREE.ungrounded)]
-            assert torch.allclose(scores[row], steered(log_p[0], log_p[1], ADDITION), atol=1e-4)
+            assert torch.allclose(scores[row], steered(log_p[0], log_p[1], steering), atol=1e-4)
 
 
 def test_more_tokens_than_the_first_buffer_holds(monkeypatch: pytest.MonkeyPatch) -> None:

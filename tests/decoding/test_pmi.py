@@ -5,21 +5,24 @@ from typing import Any
 
 import pytest
 import torch
-from tests.decoding.conftest import CONTEXT, ONE, THREE, Prompts, Recorder, full_pass, llama, padded, steered
+from tests.decoding.conftest import CONTEXT, ONE, THREE, Prompts, Recorder, full_pass, llama, named, padded, steered
 from torch import Tensor
 from transformers import PreTrainedModel
 
 from groundrail.decoding import (
     PMI,
+    AdaCAD,
     PMIAdditionLogitsProcessor,
     PMIInterpolationLogitsProcessor,
     PMILogitsProcessor,
+    Steering,
     combine,
 )
 from groundrail.errors import InputError, ModelError, SourceTooLongError
 
 ADDITION = PMI(0.7)
 INTERPOLATION = PMI(0.4, "interpolation")
+ADACAD = AdaCAD()
 MODES: dict[str, dict[str, Any]] = {
     "greedy": {},
     "sampling": {"do_sample": True, "top_k": 0},
@@ -47,7 +50,7 @@ def assert_exact(
     model: PreTrainedModel,
     prompts: Prompts,
     steps: list[tuple[Tensor, Tensor]],
-    pmi: PMI,
+    steering: Steering,
     start: int | None = None,
 ) -> None:
     """Every step's scores equal the slow computation on the same rows."""
@@ -61,31 +64,36 @@ def assert_exact(
             expected = steered(
                 full_pass(model, prompts.grounded[item], decoded),
                 full_pass(model, prompts.ungrounded[item], decoded),
-                pmi,
+                steering,
             )
             assert torch.allclose(found, expected, atol=1e-4), (decoded, found - expected)
 
 
 @pytest.mark.parametrize("prompts", [ONE, THREE], ids=["one", "three"])
-@pytest.mark.parametrize("pmi", [ADDITION, INTERPOLATION], ids=lambda pmi: pmi.method)
+@pytest.mark.parametrize("steering", [ADDITION, INTERPOLATION, ADACAD], ids=named)
 @pytest.mark.parametrize("mode", list(MODES))
-def test_every_mode_equals_the_slow_computation(model: PreTrainedModel, mode: str, pmi: PMI, prompts: Prompts) -> None:
+def test_every_mode_equals_the_slow_computation(
+    model: PreTrainedModel, mode: str, steering: Steering, prompts: Prompts
+) -> None:
     side = "right" if model.config.is_encoder_decoder else "left"
-    processor = PMILogitsProcessor(model, padded(prompts.ungrounded, side), pmi)
+    processor = PMILogitsProcessor(model, padded(prompts.ungrounded, side), steering)
     _, steps = generate(model, prompts, processor, **MODES[mode])
-    assert_exact(model, prompts, steps, pmi)
+    assert_exact(model, prompts, steps, steering)
 
 
+@pytest.mark.parametrize("steering", [ADDITION, ADACAD], ids=named)
 @pytest.mark.parametrize("mode", ["assistant", "prompt lookup"])
-def test_assisted_decoding_gives_the_tokens_of_greedy_search(decoder: PreTrainedModel, mode: str) -> None:
+def test_assisted_decoding_gives_the_tokens_of_greedy_search(
+    decoder: PreTrainedModel, mode: str, steering: Steering
+) -> None:
     options: dict[str, Any] = {"assistant_model": llama()} if mode == "assistant" else {"prompt_lookup_num_tokens": 3}
-    processor = PMILogitsProcessor(decoder, padded(ONE.ungrounded), ADDITION)
+    processor = PMILogitsProcessor(decoder, padded(ONE.ungrounded), steering)
     plain, _ = generate(decoder, ONE, processor)
     assisted, _ = generate(decoder, ONE, processor, **options)
     assert torch.equal(plain, assisted)
     again, steps = generate(decoder, ONE, processor)
     assert torch.equal(plain, again)
-    assert_exact(decoder, ONE, steps, ADDITION)
+    assert_exact(decoder, ONE, steps, steering)
 
 
 def test_alpha_zero_is_the_grounded_model_to_the_bit(model: PreTrainedModel) -> None:
@@ -113,15 +121,19 @@ def test_addition_is_guidance_where_guidance_is_right(decoder: PreTrainedModel, 
         assert torch.allclose(found, expected, atol=1e-4)
 
 
-def test_padding_on_the_right_is_understood(decoder: PreTrainedModel) -> None:
-    processor = PMILogitsProcessor(decoder, padded(THREE.ungrounded, "right"), ADDITION)
+@pytest.mark.parametrize("steering", [ADDITION, ADACAD], ids=named)
+def test_padding_on_the_right_is_understood(decoder: PreTrainedModel, steering: Steering) -> None:
+    processor = PMILogitsProcessor(decoder, padded(THREE.ungrounded, "right"), steering)
     _, steps = generate(decoder, THREE, processor)
-    assert_exact(decoder, THREE, steps, ADDITION)
+    assert_exact(decoder, THREE, steps, steering)
 
 
-def test_another_model_may_estimate_the_ungrounded_distribution(models: dict[str, PreTrainedModel]) -> None:
+@pytest.mark.parametrize("steering", [ADDITION, ADACAD], ids=named)
+def test_another_model_may_estimate_the_ungrounded_distribution(
+    models: dict[str, PreTrainedModel], steering: Steering
+) -> None:
     grounded, other = models["llama"], models["gpt2"]
-    processor = PMIAdditionLogitsProcessor(grounded, padded(ONE.ungrounded), 0.5, ungrounded_model=other)
+    processor = PMILogitsProcessor(grounded, padded(ONE.ungrounded), steering, ungrounded_model=other)
     _, steps = generate(grounded, ONE, processor, num_beams=3)
     for input_ids, scores in steps:
         for row, found in enumerate(scores):
@@ -129,7 +141,7 @@ def test_another_model_may_estimate_the_ungrounded_distribution(models: dict[str
             expected = steered(
                 full_pass(grounded, ONE.grounded[0], decoded),
                 full_pass(other, ONE.ungrounded[0], decoded),
-                PMI(0.5),
+                steering,
             )
             assert torch.allclose(found, expected, atol=1e-4)
 
@@ -155,13 +167,14 @@ def test_without_renormalization_scores_are_the_bare_sum(decoder: PreTrainedMode
         assert torch.allclose(scores[0], 1.5 * grounded - 0.5 * other, atol=1e-4)
 
 
-def test_one_object_serves_several_generations(model: PreTrainedModel) -> None:
-    processor = PMILogitsProcessor(model, padded(ONE.ungrounded), ADDITION)
+@pytest.mark.parametrize("steering", [ADDITION, ADACAD], ids=named)
+def test_one_object_serves_several_generations(model: PreTrainedModel, steering: Steering) -> None:
+    processor = PMILogitsProcessor(model, padded(ONE.ungrounded), steering)
     for grounded in (ONE.grounded, [[2, 33, 34, 35]], ONE.grounded, [[2, 33, 34]]):
         prompts = Prompts(grounded, ONE.ungrounded)
         for options in ({}, {"num_beams": 3}, {"do_sample": True, "num_return_sequences": 2, "top_k": 0}):
             _, steps = generate(model, prompts, processor, **options)
-            assert_exact(model, prompts, steps, ADDITION)
+            assert_exact(model, prompts, steps, steering)
 
 
 def test_generating_in_pieces_equals_generating_at_once(decoder: PreTrainedModel) -> None:

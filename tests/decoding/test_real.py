@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 import torch
-from tests.decoding.conftest import Prompts, Recorder, full_pass, padded, steered
+from tests.decoding.conftest import Prompts, Recorder, full_pass, named, padded, steered
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from groundrail.decoding import PMI, PMIDecoding, PMILogitsProcessor
+from groundrail.decoding import PMI, AdaCAD, PMIDecoding, PMILogitsProcessor, Steering
 from groundrail.generators.smollm2 import smollm2
 
 SOURCES = ("The lease ends on 28 February 2026.", "The shop is closed on Mondays, and the tank holds 1.8 litres.")
@@ -23,28 +23,28 @@ def real() -> tuple[PreTrainedModel, PreTrainedTokenizerBase, Prompts]:
     return model, tokenizer, Prompts(grounded, ungrounded)
 
 
-def assert_slow(model: PreTrainedModel, prompts: Prompts, recorder: Recorder, pmi: PMI) -> None:
+def assert_slow(model: PreTrainedModel, prompts: Prompts, recorder: Recorder, steering: Steering) -> None:
     first = recorder.steps[0][0].shape[1]
     for input_ids, scores in recorder.steps:
         each = input_ids.shape[0] // len(prompts.grounded)
         for row, found in enumerate(scores):
             written = input_ids[row, first:].tolist()
             both = [full_pass(model, p[row // each], written) for p in (prompts.grounded, prompts.ungrounded)]
-            expected = steered(both[0], both[1], pmi)
+            expected = steered(both[0], both[1], steering)
             likely = expected > -30  # far below, float32 sums of a whole vocabulary differ
             assert torch.allclose(found[likely], expected[likely], atol=2e-3)
 
 
-@pytest.mark.parametrize("pmi", [ADDITION, INTERPOLATION], ids=lambda pmi: pmi.method)
+@pytest.mark.parametrize("steering", [ADDITION, INTERPOLATION, AdaCAD()], ids=named)
 @pytest.mark.parametrize("mode", [{"num_beams": 2}, {"do_sample": True}], ids=["beams", "sampling"])
-def test_the_processor_equals_the_slow_computation(real: Any, pmi: PMI, mode: dict[str, Any]) -> None:
+def test_the_processor_equals_the_slow_computation(real: Any, steering: Steering, mode: dict[str, Any]) -> None:
     model, _, prompts = real
     torch.manual_seed(1)
-    recorder, processor = Recorder(), PMILogitsProcessor(model, padded(prompts.ungrounded), pmi)
+    recorder, processor = Recorder(), PMILogitsProcessor(model, padded(prompts.ungrounded), steering)
     model.generate(
         **padded(prompts.grounded), logits_processor=[processor, recorder], max_new_tokens=4, pad_token_id=0, **mode
     )
-    assert_slow(model, prompts, recorder, pmi)
+    assert_slow(model, prompts, recorder, steering)
 
 
 def test_one_pass_gives_the_tokens_of_two_and_the_right_answer(real: Any) -> None:

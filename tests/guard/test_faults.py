@@ -602,14 +602,11 @@ def test_a_stream_that_another_task_closes_releases_nothing_more() -> None:
         class Waiting(Scoring):
             def read(self, source: Source) -> Reader:
                 class Own(Prepared[Any]):
-                    async def ascore(self, claims: Sequence[str]) -> list[Score]:
+                    async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
                         if shown:
                             judging.set()
                             await go.wait()
                         return [Score(1.0) for _ in claims]
-
-                    async def adecide(self, claims: Sequence[str], threshold: float) -> list[Score]:
-                        return await self.ascore(claims)
 
                 return Own(lambda claims, source: [], None)
 

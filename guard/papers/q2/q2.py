@@ -212,4 +212,4 @@ def _sentence_of(answer: Answer, document: Document, score: float) -> Citation:
 
     touched = [s for s in split(document.text) if s.start < answer.end and answer.start < s.end]
     start, end = Span.trimmed(document.text, touched[0].start, touched[-1].end)
-    return Citation(document_id=document.id, start=start, end=end, text=document.text[start:end], score=score)
+    return document.cite(start, end, score)

@@ -133,13 +133,7 @@ class ScaleScorer(Scorer):
     def best_chunks(self, claims: Sequence[str], source: Source) -> list[Citation]:
         """The chunk that won for each claim, before any search for a sentence. Raises as `score`."""
         return [
-            Citation(
-                document_id=winner.read.document.id,
-                start=winner.start,
-                end=winner.end,
-                text=winner.read.document.text[winner.start : winner.end],
-                score=winner.score,
-            )
+            winner.read.document.cite(winner.start, winner.end, winner.score)
             for winner in self._winners(claims, _Chunked(source, self), None)
         ]
 

@@ -8,7 +8,7 @@ import pytest
 from tests.decoding.conftest import full_pass, letters, llama, steered
 from transformers import PreTrainedModel
 
-from groundrail.decoding import PMI
+from groundrail.decoding import CAD, PMI, AdaCAD, Steering
 from groundrail.errors import InputError, ModelError, SourceTooLongError
 from groundrail.evaluation.ablation import AblationExample, AblationResult, factual_ablation, load_examples
 
@@ -23,7 +23,7 @@ def slow_log_p(
     model: PreTrainedModel,
     example: AblationExample,
     source: str,
-    pmi: PMI | None,
+    steering: Steering | None,
     ungrounded_model: PreTrainedModel | None = None,
 ) -> float:
     """Sum over the target's tokens, each from its own full passes."""
@@ -35,18 +35,18 @@ def slow_log_p(
     total = 0.0
     for place, token in enumerate(target):
         log_p = full_pass(model, [2, *ids(source + "\n\n"), *context], target[:place])
-        if pmi is not None:
-            log_p = steered(log_p, full_pass(ungrounded_model or model, [2, *context], target[:place]), pmi)
+        if steering is not None:
+            log_p = steered(log_p, full_pass(ungrounded_model or model, [2, *context], target[:place]), steering)
         total += float(log_p[token])
     return total
 
 
-@pytest.mark.parametrize("pmi", [None, PMI(0.5), PMI(0.3, "interpolation")])
-def test_log_ratios_equal_the_definition(decoder: PreTrainedModel, pmi: PMI | None) -> None:
-    result = factual_ablation(decoder, letters(), EXAMPLES, steering=pmi)
+@pytest.mark.parametrize("steering", [None, PMI(0.5), CAD(0.5), PMI(0.3, "interpolation"), AdaCAD()])
+def test_log_ratios_equal_the_definition(decoder: PreTrainedModel, steering: Steering | None) -> None:
+    result = factual_ablation(decoder, letters(), EXAMPLES, steering=steering)
     for example, found in zip(EXAMPLES, result.log_ratios, strict=True):
-        expected = slow_log_p(decoder, example, example.source, pmi)
-        expected -= slow_log_p(decoder, example, example.other_source, pmi)
+        expected = slow_log_p(decoder, example, example.source, steering)
+        expected -= slow_log_p(decoder, example, example.other_source, steering)
         assert found == pytest.approx(expected, abs=1e-3)
 
 

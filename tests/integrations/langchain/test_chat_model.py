@@ -69,7 +69,7 @@ def test_only_the_supported_goes_out_with_standard_citations(way: str) -> None:
     assert block["type"] == "text"
     first, second = block["annotations"]
     assert first["type"] == "citation"
-    assert first["url"] == "https://example.org/lease"
+    assert first["url"] == "https://example.org/lease#page=3"
     assert first["title"] == "Lease"
     assert first["cited_text"] == "The rent is 950 euros a month."
     assert message.text[first["start_index"] : first["end_index"]] == TRUE.strip()
