@@ -18,7 +18,6 @@ from groundrail.runtime.both_ways import iterate, value_of
 from groundrail.runtime.deadlines import aside
 from groundrail.types import CheckedSentence, GuardResult
 
-
 Event: TypeAlias = CheckedSentence | GuardResult
 
 

@@ -27,7 +27,15 @@ from pydantic import Field, field_validator
 from groundrail.errors import InputError
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.call import ModelCall
-from groundrail.integrations.langchain.guarded_run import AsyncWrite, Event, answer, asked, in_context, inner_config, quietly
+from groundrail.integrations.langchain.guarded_run import (
+    AsyncWrite,
+    Event,
+    answer,
+    asked,
+    in_context,
+    inner_config,
+    quietly,
+)
 from groundrail.integrations.langchain.retrieved import SourceCollector, SourceDocuments, tool_sources
 from groundrail.runtime.both_ways import each, iterate
 
