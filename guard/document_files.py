@@ -170,7 +170,7 @@ def _remove_hidden(soup: "BeautifulSoup") -> None:
     hidden: list[PageElement] = [text for text in soup.find_all(string=True) if isinstance(text, PreformattedString)]
     hidden += [element for element in soup.select("[style]") if _hides(str(element["style"]))]
     for sheet in soup.select("style"):
-        for rule in _RULE.finditer(_CSS_COMMENT.sub("", sheet.get_text())):
+        for rule in _RULE.finditer(_CSS_COMMENT.sub("", "".join(map(str, sheet.contents)))):
             selector = rule["selector"].strip().rpartition(";")[2].strip()
             if not _hides(rule["declarations"]) or "::" in selector or selector.startswith("@"):
                 continue

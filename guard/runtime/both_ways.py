@@ -31,14 +31,14 @@ def iterate(items: AsyncGenerator[T]) -> Generator[T]:
     end = object()
     try:
         while (item := run(anext(items, end))) is not end:
-            yield item
+            yield cast(T, item)
     finally:
         run(items.aclose())
 
 
 async def value_of(value: T | Awaitable[T]) -> T:
     """A value, awaited where it has to be."""
-    return await value if inspect.isawaitable(value) else cast(T, value)
+    return await value if inspect.isawaitable(value) else value
 
 
 def each(items: Iterable[T] | AsyncIterable[T]) -> AsyncIterator[T]:
