@@ -12,11 +12,12 @@ from typing import Any
 
 from groundrail.entailment.loading import load as load_entailment
 from groundrail.errors import InputError
+from groundrail.evaluation.answers import ANSWER_FORMATS, Answer, load_answers
 from groundrail.evaluation.counting import CountingEntailment, counted
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.formats import FORMATS
 from groundrail.evaluation.loaders import load
-from groundrail.evaluation.sampling import sample
+from groundrail.evaluation.sampling import sample, sample_answers
 from groundrail.scoring.base import Scorer
 from groundrail.scoring.registry import DEFAULT, SCORERS, UNITS, load_scorer, needs_entailment, settings_of
 
@@ -55,12 +56,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default="mean",
         help="over a claim's sentences; over the sub-sentences of a sentence it is the minimum",
     )
-    parser.add_argument("--format", choices=tuple(FORMATS), help="file format (guessed from the content)")
+    parser.add_argument("--format", choices=(*FORMATS, *ANSWER_FORMATS), help="file format (guessed from the content)")
     parser.add_argument(
         "--context", action="store_true", help="put the text that a claim goes on from behind its source"
     )
-    parser.add_argument("--documents", type=Path, metavar="DIR", help="folder of a challenge file's documents")
-    parser.add_argument("--limit", type=int, metavar="N", help="measure on N claims of each data set")
+    parser.add_argument(
+        "--documents",
+        type=Path,
+        metavar="DIR",
+        help="folder of a challenge file's documents, or of RAGTruth's source_info.jsonl",
+    )
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help="measure on N claims, or whole answers, of each data set"
+    )
     parser.add_argument("--seed", type=int, default=0, help="seed of the sample and of the intervals")
     parser.add_argument("--out", type=Path, metavar="DIR", help="write results here; run again to continue")
     parser.add_argument("--json", action="store_true", help="print JSON, not a table")
@@ -106,3 +114,11 @@ def read_claims(args: argparse.Namespace, paths: Sequence[Path]) -> list[Example
     if not examples:
         raise InputError(f"there are no claims in {', '.join(map(str, paths))}")
     return [example.in_context() for example in examples] if args.context else examples
+
+
+def read_answers(args: argparse.Namespace, paths: Sequence[Path]) -> list[Answer]:
+    """The whole answers of these files, sampled. Raises: InputError, for a file of single claims too."""
+    answers = [answer for path in paths for answer in load_answers(path, args.format, args.documents, args.leave_out)]
+    if not answers:
+        raise InputError(f"there are no answers in {', '.join(map(str, paths))}")
+    return sample_answers(answers, args.limit, args.seed)

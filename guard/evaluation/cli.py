@@ -13,14 +13,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundrail.errors import InputError
-from groundrail.evaluation.arguments import Named, add_arguments, named_scorer, read_claims
+from groundrail.evaluation.answer_summary import judge_answers, summarise_answers
+from groundrail.evaluation.answers import ANSWER_FORMATS, MARKS, answer_format
+from groundrail.evaluation.arguments import Named, add_arguments, named_scorer, read_answers, read_claims
 from groundrail.evaluation.calibration import Calibration, choose_threshold, fit_calibration
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.metrics import best_balanced_accuracy
 from groundrail.evaluation.run import Result, evaluate, read_results
 from groundrail.evaluation.summary import Summary, labelled, match, summarise
-from groundrail.evaluation.tables import console, print_summaries, print_threshold
+from groundrail.evaluation.tables import console, print_answer_summaries, print_summaries, print_threshold
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -42,6 +44,14 @@ def add_eval_parser(subparsers: "Subparsers") -> None:
         metavar="FILE",
         help="claims to choose the threshold of balanced accuracy on: one file, or one for each of --data",
     )
+    parser.add_argument(
+        "--leave-out",
+        nargs="+",
+        choices=MARKS,
+        default=[],
+        metavar="KIND",
+        help=f"kinds of marked passages of whole answers that count as supported: {', '.join(MARKS)}",
+    )
     parser.add_argument("--against", type=Path, metavar="FILE", help="another scorer's results.jsonl on these claims")
     parser.set_defaults(run=run_eval)
 
@@ -53,6 +63,12 @@ def add_calibrate_parser(subparsers: "Subparsers") -> None:
     target = parser.add_mutually_exclusive_group(required=True)
     target.add_argument("--false-release", type=float, metavar="RATE", help="unsupported sentences let out")
     target.add_argument("--false-block", type=float, metavar="RATE", help="supported sentences held back")
+    parser.add_argument(
+        "--confidence",
+        type=float,
+        metavar="SHARE",
+        help="make the rate a promise for new sentences, kept with this probability over the labels (0.95, say)",
+    )
     parser.add_argument("--map", choices=("isotonic", "platt"), help="fit a calibration map first")
     parser.add_argument(
         "--save-map",
@@ -117,6 +133,9 @@ def _tuned(args: argparse.Namespace, named: Named) -> dict[str, float]:
 class _Progress:
     """A bar on standard error where a person watches, nothing elsewhere."""
 
+    def __init__(self, of: str = "claims") -> None:
+        self._of = of
+
     def __enter__(self) -> "_Progress":
         screen = console(stderr=True)
         from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
@@ -125,7 +144,7 @@ class _Progress:
         self._bar = Progress(*columns, console=screen)
         if screen.is_terminal:
             self._bar.start()
-        self._task = self._bar.add_task("claims", total=None)
+        self._task = self._bar.add_task(self._of, total=None)
         return self
 
     def __call__(self, done: int, total: int) -> None:
@@ -153,6 +172,8 @@ def _finite(value: Any) -> Any:
 
 def run_eval(args: argparse.Namespace) -> int:
     """`groundrail eval`. Raises: GroundrailError for what the caller can mend."""
+    if any((args.format or answer_format(path)) in ANSWER_FORMATS for path in args.data):
+        return _eval_answers(args)
     named, examples = named_scorer(args), read_claims(args, args.data)
     run = _score(args, named, examples)
     if args.against is not None and not args.against.is_file():
@@ -175,6 +196,32 @@ def run_eval(args: argparse.Namespace) -> int:
         _print_json([asdict(summary) for summary in summaries])
     else:
         print_summaries(summaries, args.scorer)
+    return 0
+
+
+def _eval_answers(args: argparse.Namespace) -> int:
+    """`groundrail eval` of files of whole answers."""
+    from groundrail.guard import Guard
+    from groundrail.policy import Policy
+
+    of_claims = ("plots", "validation", "against", "context")
+    given = [name for name in of_claims if getattr(args, name)] + (["units"] if args.units != "sentences" else [])
+    if given:
+        raise InputError(f"--{given[0]} is of files of single claims; whole answers are judged as a guard judges them")
+    named, answers = named_scorer(args), read_answers(args, args.data)
+    guard = Guard(scorer=named.scorer, policy=Policy(threshold=args.threshold, fallback="flag"))
+    with _Progress("answers") as progress:
+        results = None if args.out is None else args.out / "answers.jsonl"
+        judged = judge_answers(guard, answers, results=results, settings=named.settings, progress=progress)
+    threshold = named.scorer.threshold if args.threshold is None else args.threshold
+    summaries = summarise_answers(answers, judged, threshold, seed=args.seed)
+    if args.out is not None:
+        report = json.dumps(_finite([asdict(summary) for summary in summaries]), indent=1)
+        (args.out / "summary.json").write_text(report + "\n", encoding="utf-8")
+    if args.json:
+        _print_json([asdict(summary) for summary in summaries])
+    else:
+        print_answer_summaries(summaries, args.scorer)
     return 0
 
 
@@ -203,6 +250,7 @@ def run_calibrate(args: argparse.Namespace) -> int:
         false_release=args.false_release,
         false_block=args.false_block,
         method=args.map,
+        guarantee=args.confidence,
         seed=args.seed,
     )
     calibration = replace(calibration, threshold=found.value, scorer=named.scorer.facts.identity)

@@ -6,7 +6,7 @@ guessing their format belongs to `groundrail.evaluation.loaders`.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
@@ -93,6 +93,21 @@ class _ScreenColumns(BaseModel):
     inferred_summary: dict[str, str]
     agg_label: dict[str, Label]
     rel_utt: dict[str, list[int] | None] = Field(default_factory=dict)
+
+
+class _AttributionRow(BaseModel):
+    claim: str
+    references: list[str]
+    attribution_label: Literal["attributable", "not attributable"]
+    src_dataset: str = ""
+    id: str | None = None
+
+
+class _AggreFactRow(BaseModel):
+    dataset: str
+    doc: str
+    claim: str
+    label: Label
 
 
 class Place:
@@ -285,6 +300,23 @@ def _ablation(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Examp
             yield Example(id, name, _one(source), found.target, label, group=group, context=found.context)
 
 
+def _attributionbench(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    """Li et al.'s claims with the passages that were cited for them; each of the sets they come from is one here."""
+    parsed = place.parse(_AttributionRow, row)
+    source = tuple(Document(text=text, id=f"reference {n}") for n, text in enumerate(parsed.references, start=1))
+    if not source:
+        raise place.error("references", "expected at least one passage")
+    label = float(parsed.attribution_label == "attributable")
+    dataset = f"{name}-{parsed.src_dataset}" if parsed.src_dataset else name
+    yield Example(parsed.id or str(place.line), dataset, source, parsed.claim, label)
+
+
+def _aggrefact(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    """A row of LLM-AggreFact (Tang et al., MiniCheck); each of the sets that it joins is one here."""
+    parsed = place.parse(_AggreFactRow, row)
+    yield Example(str(place.line), f"{name}-{parsed.dataset}", _one(parsed.doc), parsed.claim, parsed.label)
+
+
 Reader = Callable[[Place, Mapping[str, Any], str], Iterator[Example]]
 
 FORMATS: dict[str, tuple[frozenset[str], Reader]] = {
@@ -294,6 +326,8 @@ FORMATS: dict[str, tuple[frozenset[str], Reader]] = {
     "long": (frozenset({"text", "claims"}), _long),
     "qmsum": (frozenset({"meeting_transcripts"}), _qmsum),
     "challenge": (frozenset({"document", "claim"}), _challenge),
+    "attributionbench": (frozenset({"claim", "references", "attribution_label"}), _attributionbench),
+    "aggrefact": (frozenset({"dataset", "doc", "claim", "label"}), _aggrefact),
     "screeneval": (frozenset({"original_convo", "inferred_summary"}), _screeneval),
     "ablation": (frozenset({"target", "new_target", "new_source"}), _ablation),
     "pairs": (frozenset({"premise", "hypothesis"}), _pairs),

@@ -10,9 +10,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from groundrail.errors import InputError
+from groundrail.errors import InputError, MissingExtraError
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.formats import FORMATS, Place, read_text
 
@@ -75,6 +75,43 @@ def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     yield from rows
 
 
+def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    try:
+        import pyarrow
+        from pyarrow import parquet
+    except ImportError as error:
+        raise MissingExtraError("Reading Parquet", "corpus") from error
+    try:
+        yield from enumerate(parquet.read_table(path).to_pylist(), start=1)
+    except pyarrow.ArrowException as error:
+        raise InputError(f"{path}: cannot be read as Parquet: {error}") from error
+
+
+def read_rows(path: Path) -> tuple[Literal["CSV", "JSON", "Parquet"], list[tuple[int, dict[str, Any]]]]:
+    """The kind of a file and its rows, each with the line or number it has there.
+
+    Raises: InputError for a file that cannot be read or has no row, MissingExtraError for Parquet without Arrow.
+    """
+    kind: Literal["CSV", "JSON", "Parquet"]
+    if _is_parquet(path):
+        kind, rows = "Parquet", list(_parquet_rows(path))
+    else:
+        text = read_text(path)
+        kind = "JSON" if text.lstrip().startswith(("{", "[")) else "CSV"
+        rows = list(_json_rows(path, text) if kind == "JSON" else _csv_rows(path, text))
+    if not rows:
+        raise InputError(f"{path}: expected at least one row")
+    return kind, rows
+
+
+def _is_parquet(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            return file.read(4) == b"PAR1"
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+
+
 def load(path: str | Path, format: str | None = None, documents: str | Path | None = None) -> list[Example]:
     """Read a benchmark file; `format` is guessed from its first row unless given.
 
@@ -85,13 +122,9 @@ def load(path: str | Path, format: str | None = None, documents: str | Path | No
     path = Path(path)
     if format is not None and format not in FORMATS:
         raise InputError(f"no format is called {format!r}; there are {', '.join(FORMATS)}")
-    text = read_text(path)
-    is_json = text.lstrip().startswith(("{", "["))
-    rows = list(_json_rows(path, text) if is_json else _csv_rows(path, text))
-    if not rows:
-        raise InputError(f"{path}: expected at least one row")
+    kind, rows = read_rows(path)
     guessed = format or _guess(path, list(rows[0][1]))
-    if (guessed in _CSV) == is_json:
+    if (guessed in _CSV) != (kind == "CSV"):
         raise InputError(f"{path}: expected {'CSV' if guessed in _CSV else 'JSON'} for format {guessed!r}")
     wanted, read = FORMATS[guessed]
     examples: list[Example] = []

@@ -1,4 +1,4 @@
-"""A part of a benchmark that keeps what belongs together.
+"""A part of a benchmark that keeps what belongs together, or the share of wrong answers.
 
 Reading the whole of it belongs to `groundrail.evaluation.loaders`.
 """
@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from groundrail.errors import InputError
+from groundrail.evaluation.answers import Answer
 from groundrail.evaluation.examples import Example
 
 
@@ -33,3 +34,25 @@ def sample(examples: Sequence[Example], limit: int | None, seed: int) -> list[Ex
     if examples and not chosen:
         raise InputError(f"a limit of {limit} takes no group whole; the smallest has {min(sizes.values())} claims")
     return [example for example, group in zip(examples, groups, strict=True) if group in chosen]
+
+
+def sample_answers(answers: Sequence[Answer], limit: int | None, seed: int) -> list[Answer]:
+    """At most `limit` answers of each data set drawn by `seed`, in their order, with its share of wrong answers.
+
+    Measures such as F1 depend on that share, so the sample keeps it, to the nearest whole answer.
+    Raises: InputError for a limit below 1.
+    """
+    if limit is None:
+        return list(answers)
+    if limit < 1:
+        raise InputError(f"a sample holds at least one answer, not {limit}")
+    chosen: set[int] = set()
+    for name in dict.fromkeys(answer.dataset for answer in answers):
+        places = [place for place, answer in enumerate(answers) if answer.dataset == name]
+        wrong = [place for place in places if answers[place].marked]
+        right = [place for place in places if not answers[place].marked]
+        count = min(limit, len(places))
+        count_wrong = round(count * len(wrong) / len(places))
+        draw = random.Random(f"{seed} {name}")
+        chosen.update(draw.sample(wrong, count_wrong) + draw.sample(right, count - count_wrong))
+    return [answer for place, answer in enumerate(answers) if place in chosen]

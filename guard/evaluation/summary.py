@@ -74,6 +74,7 @@ class Summary:
     best_macro_f1: float | None
     best_threshold: float | None
     balanced_accuracy: float | None
+    balanced_accuracy_interval: Interval | None
     tuned_threshold: float | None
     tuned_balanced_accuracy: Interval | None
     ece: Interval | None
@@ -204,6 +205,7 @@ def _summarise(
         best_macro_f1=best[0] if best else None,
         best_threshold=best[1] if best else None,
         balanced_accuracy=attempt(lambda: metrics.balanced_accuracy(y, s, threshold)),
+        balanced_accuracy_interval=interval(partial(metrics.balanced_accuracy, threshold=threshold)),
         tuned_threshold=tuned,
         tuned_balanced_accuracy=None
         if tuned is None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from groundrail.errors import MissingExtraError
+from groundrail.evaluation.answer_summary import AnswerSummary
 from groundrail.evaluation.calibration import Rate, Threshold
 from groundrail.evaluation.comparison import Difference
 from groundrail.evaluation.metrics import Interval
@@ -68,7 +69,7 @@ def print_summaries(summaries: Sequence[Summary], scorer: str) -> None:
     row(f"macro F1 at {summaries[0].threshold:.3g}", [_number(s.macro_f1) for s in summaries])
     row(
         f"balanced accuracy at {summaries[0].threshold:.3g}",
-        [_number(s.balanced_accuracy) for s in summaries],
+        [_interval(s.balanced_accuracy_interval) for s in summaries],
     )
     if any(s.tuned_threshold is not None for s in summaries):
         row("threshold of the validation claims", [_number(s.tuned_threshold) for s in summaries])
@@ -105,6 +106,29 @@ def print_summaries(summaries: Sequence[Summary], scorer: str) -> None:
             out.print(f"{summary.dataset}: {note}", markup=False)
 
 
+def print_answer_summaries(summaries: Sequence[AnswerSummary], scorer: str) -> None:
+    """Print one column a data set: measures x 100 of whole answers, their sentences and the passages in them."""
+    from rich.table import Table
+
+    title = f"{scorer} at {summaries[0].threshold:.3g} (x 100, 95% intervals; unsupported is what is to be found)"
+    table = Table(title=title, title_justify="left")
+    table.add_column("measure", no_wrap=True)
+    for summary in summaries:
+        table.add_column(summary.dataset, justify="right")
+    table.add_row("answers, unsupported", *(f"{s.answers}, {s.unsupported_answers}" for s in summaries))
+    table.add_row("sentences, unsupported", *(f"{s.sentences}, {s.unsupported_sentences}" for s in summaries))
+    table.add_row("without a claim / failed", *(f"{s.claimless} / {s.errors}" for s in summaries))
+    for level in ("answer", "sentence", "span"):
+        found = [getattr(summary, f"{level}_level") for summary in summaries]
+        for measure in ("balanced_accuracy", "precision", "recall", "f1"):
+            if level != "span" or measure != "balanced_accuracy":
+                name = f"{level}: {measure.replace('_', ' ').replace('f1', 'F1')}"
+                table.add_row(name, *(_interval(getattr(one, measure), 100, 1) for one in found))
+    table.add_row("span: F1 if every sentence is judged rightly", *(f"{100 * s.best_span_f1:.1f}" for s in summaries))
+    table.add_row("seconds an answer", *(_number(s.seconds, 2) for s in summaries))
+    console().print(table)
+
+
 def print_threshold(found: Threshold, method: str | None, left_out: int) -> None:
     """Print a threshold with both error rates; `method` names the map it applies to, if any."""
     out = console()
@@ -112,6 +136,8 @@ def print_threshold(found: Threshold, method: str | None, left_out: int) -> None
     out.print(f"threshold{on}: {found.value:.6g}")
     out.print(f"unsupported sentences let out: {_rate(found.false_release)}")
     out.print(f"supported sentences held back: {_rate(found.false_block)}")
+    if found.guarantee is not None:
+        out.print(f"the rate asked for holds for new sentences at {found.guarantee:.3g} confidence over the labels")
     if found.held_out_false_release and found.held_out_false_block:
         out.print(f"held out, let out: {_rate(found.held_out_false_release)}")
         out.print(f"held out, held back: {_rate(found.held_out_false_block)}")

@@ -7,9 +7,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import beta
 
 from groundrail.errors import InputError
-from groundrail.evaluation.calibration import Calibration, choose_threshold, fit_calibration, rate
+from groundrail.evaluation.calibration import (
+    Calibration,
+    allowed_errors,
+    choose_threshold,
+    fit_calibration,
+    labels_needed,
+    rate,
+)
 from groundrail.evaluation.metrics import ece
 from groundrail.policy import Policy
 
@@ -54,6 +62,62 @@ def test_the_threshold_keeps_what_was_asked_and_no_other_does_better(rows, targe
     found = choose_threshold(labels, scores, false_release=target)
     assert errors(rows, found.value)[0] <= target * false + 1e-9
     assert found.false_block.errors == min(errors(rows, cut)[1] for cut in fine)
+
+
+@settings(deadline=None)
+@given(st.integers(1, 400), st.floats(0.01, 0.49), st.floats(0.6, 0.99))
+def test_a_guarantee_allows_errors_up_to_the_clopper_pearson_bound(total, target, guarantee):
+    bounds = [beta.ppf(guarantee, errors + 1, total - errors) for errors in range(total)]
+    within = [errors for errors, bound in enumerate(bounds) if bound <= target + 1e-9]
+    needed = labels_needed(target, guarantee)
+    assert (not within) == (total < needed)
+    if within:
+        assert allowed_errors(total, target, guarantee) == max(within) <= allowed_errors(total, target)
+        return
+    with pytest.raises(InputError, match=f"{total} labelled .* at least {needed} are needed"):
+        allowed_errors(total, target, guarantee)
+
+
+def test_the_number_of_labels_that_a_refusal_names_is_enough():
+    wrong = labels_needed(0.05, 0.95)
+    assert wrong == 59
+    labels, scores = [0] * wrong + [1] * 3, [0.1] * wrong + [0.9] * 3
+    assert choose_threshold(labels, scores, false_release=0.05, guarantee=0.95).value == pytest.approx(0.5)
+    with pytest.raises(InputError, match="at least 59 are needed"):
+        choose_threshold(labels[1:], scores[1:], false_release=0.05, guarantee=0.95)
+
+
+@pytest.mark.parametrize(("target", "guarantee"), [(0.0, 0.9), (0.1, 0.0), (0.1, 1.0), (1.0, 0.9)])
+def test_nothing_is_guaranteed_surely_or_never(target, guarantee):
+    with pytest.raises(InputError, match="between 0 and 1"):
+        choose_threshold([0, 1], [0.1, 0.9], false_release=target, guarantee=guarantee)
+
+
+@pytest.mark.parametrize("side", ["false_release", "false_block"])
+@pytest.mark.parametrize("method", [None, "isotonic", "platt"])
+def test_a_guarantee_counts_the_errors_of_the_threshold_itself(side, method):
+    labels, scores = drawn()
+    known = (labels == 0).sum() if side == "false_release" else (labels == 1).sum()
+    asked: Any = {side: 0.1, "method": method}
+    plain: Any = choose_threshold(labels, scores, **asked)
+    sure: Any = choose_threshold(labels, scores, guarantee=0.95, **asked)
+    assert getattr(sure, side).errors <= allowed_errors(int(known), 0.1, 0.95)
+    assert getattr(sure, side).errors <= getattr(plain, side).errors
+    assert method or getattr(sure, side).errors < getattr(plain, side).errors  # a map's steps may leave both the same
+    assert (sure.guarantee, plain.guarantee) == (0.95, None)
+
+
+def test_the_promise_is_kept_where_the_true_rate_is_known():
+    """Scores of wrong claims are uniform, so that the true rate of false releases at t is 1 - t."""
+    draw = np.random.default_rng(0)
+    kept = {None: 0, 0.9: 0}
+    for _ in range(300):
+        wrong, right = draw.random(80), 0.5 + 0.5 * draw.random(80)
+        labels, scores = [0] * 80 + [1] * 80, [*wrong, *right]
+        for guarantee in kept:
+            kept[guarantee] += 1 - choose_threshold(labels, scores, false_release=0.1, guarantee=guarantee).value <= 0.1
+    assert kept[0.9] / 300 >= 0.9
+    assert kept[None] / 300 < 0.7
 
 
 def test_intervals_hold_the_rate_and_are_exact_at_the_ends():

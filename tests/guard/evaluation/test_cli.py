@@ -197,6 +197,16 @@ def test_calibrate_prints_both_errors_and_writes_a_map(groundrail, data, tmp_pat
     assert f"threshold: {kept.threshold:.6g}" in capsys.readouterr().out
 
 
+def test_calibrate_promises_a_rate_or_says_how_many_labels_that_takes(groundrail, data, capsys):
+    arguments = ("calibrate", data, "--scorer", "overlap", "--confidence")
+    assert groundrail(*arguments, 0.8, "--false-release", 0.4) == 0
+    assert "for new sentences at 0.8 confidence" in capsys.readouterr().out
+    assert groundrail(*arguments, 0.8, "--false-release", 0.4, "--json") == 0
+    assert json.loads(capsys.readouterr().out)["guarantee"] == 0.8
+    with pytest.raises(InputError, match="at least 299 are needed"):
+        groundrail(*arguments, 0.95, "--false-release", 0.01)
+
+
 def test_calibrate_wants_one_target(groundrail, data, capsys):
     with pytest.raises(SystemExit):
         groundrail("calibrate", data, "--scorer", "overlap")

@@ -1,0 +1,268 @@
+"""Whole answers judged as a guard judges them, and measured against people's marks as the papers do.
+
+Three levels, where what is to be found is what the source does not support:
+
+- an answer is unsupported where any passage of it is marked, and found where the guard holds any of its sentences back;
+- a sentence is unsupported where a marked passage shares a character with it, and found where it is held back;
+- by characters ("span" level), the marked passages are to be found, and the sentences held back are what is found. Precision
+  is the number of characters that both share, summed over pairs of a marked and a found passage, over that of all found
+  passages, recall the same over that of all marked ones, both over all answers together, as in LettuceDetect's
+  `evaluate_detector_char_level`.
+
+Reading the files belongs to `groundrail.evaluation.answers`.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from groundrail.errors import InputError
+from groundrail.evaluation.answers import Answer, Range, is_marked, overlap, trimmed
+from groundrail.evaluation.metrics import Interval, bootstrap
+from groundrail.evaluation.run import fingerprint
+from groundrail.guard import Guard
+from groundrail.types import Verdict
+
+Counts: TypeAlias = NDArray[np.int64]
+
+
+class JudgedSentence(BaseModel):
+    """A sentence of an answer, white space at its ends cut off, with the guard's verdict and score."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    start: int
+    end: int
+    verdict: Verdict
+    score: float | None = None
+
+    @property
+    def held(self) -> bool:
+        """Whether a guard would hold it back: its verdict is neither SUPPORTED nor NO_CLAIM."""
+        return self.verdict not in (Verdict.SUPPORTED, Verdict.NO_CLAIM)
+
+
+class JudgedAnswer(BaseModel):
+    """An answer's sentences in order; `key` finds the result again, `seconds` is what judging took."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    key: str
+    sentences: tuple[JudgedSentence, ...]
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Detection:
+    """How well unsupported items are found: measures with unsupported as the positive class, at 95 % confidence.
+
+    `balanced_accuracy` is the mean of the shares found of unsupported and passed of supported items, None without
+    items of both kinds or where only passages are compared.
+    """
+
+    precision: Interval
+    recall: Interval
+    f1: Interval
+    balanced_accuracy: Interval | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerSummary:
+    """A scorer's measures on the answers of one data set; intervals come from resampling whole answers.
+
+    `claimless` counts sentences in which a guard finds nothing to check, which it lets pass, `errors` those for which
+    judging failed, which it holds back. `best_span_f1` is the span F1 of a guard that judges every sentence rightly: sentences
+    are longer than the passages that people mark.
+    """
+
+    dataset: str
+    answers: int
+    unsupported_answers: int
+    sentences: int
+    unsupported_sentences: int
+    claimless: int
+    errors: int
+    threshold: float
+    answer_level: Detection
+    sentence_level: Detection
+    span_level: Detection
+    best_span_f1: float
+    seconds: float
+
+
+def judge_answers(
+    guard: Guard,
+    answers: Sequence[Answer],
+    *,
+    results: str | Path | None = None,
+    settings: Mapping[str, Any] | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[JudgedAnswer]:
+    """Check every answer; `results` is a JSON-lines file to continue, `progress` gets answers done and in all.
+
+    The guard's policy should be `Policy(fallback="flag")`, so that sentences are read after those that were written.
+    Raises: InputError for a file of results that is none.
+    """
+    scorer = fingerprint(guard.scorer, {**(settings or {}), "threshold": guard.policy.threshold})
+    path = None if results is None else Path(results)
+    done = {} if path is None else _read(path)
+    judged = []
+    for number, answer in enumerate(answers, start=1):
+        key = _key(scorer, answer)
+        if key not in done:
+            done[key] = _judge(guard, answer, key)
+            if path is not None:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("a", encoding="utf-8") as file:
+                    file.write(done[key].model_dump_json() + "\n")
+        judged.append(done[key])
+        if progress is not None:
+            progress(number, len(answers))
+    return judged
+
+
+def _key(scorer: str, answer: Answer) -> str:
+    source = [(document.id, document.text) for document in answer.source]
+    return hashlib.sha256(json.dumps([scorer, source, answer.question, answer.text]).encode()).hexdigest()
+
+
+def _read(path: Path) -> dict[str, JudgedAnswer]:
+    if not path.exists():
+        return {}
+    found = {}
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+        try:
+            judged = JudgedAnswer.model_validate_json(line)
+        except ValidationError as error:
+            raise InputError(f"{path}, line {number}: expected an earlier run's answer; name another folder") from error
+        found[judged.key] = judged
+    return found
+
+
+def _judge(guard: Guard, answer: Answer, key: str) -> JudgedAnswer:
+    started = time.perf_counter()
+    checked = guard.check(answer.text, answer.source, answer.question).sentences
+    sentences = []
+    for sentence in checked:
+        start, end = trimmed(answer.text, sentence.start, sentence.end)
+        if start < end:
+            sentences.append(JudgedSentence(start=start, end=end, verdict=sentence.verdict, score=sentence.score))
+    return JudgedAnswer(key=key, sentences=tuple(sentences), seconds=time.perf_counter() - started)
+
+
+_ANSWER, _SENTENCE, _SPAN, _BEST = slice(0, 4), slice(4, 8), slice(8, 11), slice(11, 14)
+"""Where an answer's counts stand in its row: found, false alarms, missed and passed answers (one of them is 1) and
+sentences; shared, found and marked characters, and the same where every sentence is judged rightly."""
+
+
+def _counts(answer: Answer, judged: JudgedAnswer) -> list[int]:
+    sentences = [(s.start, s.end) for s in judged.sentences]
+    held = [(s.start, s.end) for s in judged.sentences if s.held]
+    wrong = [sentence for sentence in sentences if is_marked(sentence, answer.marked)]
+    found = [sentence for sentence in held if sentence in wrong]
+    of_answer = [0, 0, 0, 0]
+    of_answer[(0 if held else 2) if answer.marked else (1 if held else 3)] = 1
+    of_sentences = [len(found), len(held) - len(found), len(wrong) - len(found)]
+    passed = len(sentences) - sum(of_sentences)
+    return [*of_answer, *of_sentences, passed, *_shared(held, answer.marked), *_shared(wrong, answer.marked)]
+
+
+def _shared(found: Sequence[Range], marked: Sequence[Range]) -> list[int]:
+    shared = sum(overlap(one, other) for one in found for other in marked)
+    return [shared, sum(end - start for start, end in found), sum(end - start for start, end in marked)]
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else 0.0
+
+
+def f1(shared: float, found: float, wanted: float) -> float:
+    """The harmonic mean of shared / found and shared / wanted; 0 where nothing is shared.
+
+    >>> f1(2, 4, 4)
+    0.5
+    """
+    return _ratio(2 * shared, found + wanted)
+
+
+def _balanced(counts: Counts) -> float:
+    """The mean over the kinds that occur of the share decided rightly."""
+    found, alarms, missed, passed = map(int, counts)
+    shares = [right / (right + wrong) for right, wrong in ((found, missed), (passed, alarms)) if right + wrong]
+    return sum(shares) / len(shares)
+
+
+def summarise_answers(
+    answers: Sequence[Answer],
+    judged: Sequence[JudgedAnswer],
+    threshold: float,
+    *,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> list[AnswerSummary]:
+    """One summary a data set, in order of appearance, and one of all answers together where there are several sets.
+
+    `judged` is what `judge_answers` returned for `answers`.
+    """
+    pairs = list(zip(answers, judged, strict=True))
+    names = list(dict.fromkeys(answer.dataset for answer in answers))
+    groups = [(name, [pair for pair in pairs if pair[0].dataset == name]) for name in names]
+    if len(groups) > 1:
+        groups.append(("all", pairs))
+    return [_summarise(name, group, threshold, resamples, seed) for name, group in groups]
+
+
+def _summarise(
+    name: str, pairs: Sequence[tuple[Answer, JudgedAnswer]], threshold: float, resamples: int, seed: int
+) -> AnswerSummary:
+    counts = np.array([_counts(answer, judged) for answer, judged in pairs], dtype=np.int64)
+    supported = [float(not answer.marked) for answer, _ in pairs]
+
+    def interval(measure: Callable[[Counts], float]) -> Interval:
+        return bootstrap(
+            lambda _, rows: measure(counts[rows.astype(int)].sum(axis=0)),
+            supported,
+            np.arange(len(pairs)),
+            resamples=resamples,
+            seed=seed,
+        )
+
+    def detection(place: slice) -> Detection:
+        of_place = counts[:, place].sum(axis=0)
+        both = bool((of_place[0] + of_place[2]) * (of_place[1] + of_place[3]))
+        return Detection(
+            interval(lambda c: _ratio(c[place][0], c[place][0] + c[place][1])),
+            interval(lambda c: _ratio(c[place][0], c[place][0] + c[place][2])),
+            interval(lambda c: f1(c[place][0], c[place][0] + c[place][1], c[place][0] + c[place][2])),
+            interval(lambda c: _balanced(c[place])) if both else None,
+        )
+
+    total = counts.sum(axis=0)
+    sentences = [sentence for _, judged in pairs for sentence in judged.sentences]
+    return AnswerSummary(
+        dataset=name,
+        answers=len(pairs),
+        unsupported_answers=supported.count(0.0),
+        sentences=len(sentences),
+        unsupported_sentences=int(total[_SENTENCE][0] + total[_SENTENCE][2]),
+        claimless=sum(sentence.verdict is Verdict.NO_CLAIM for sentence in sentences),
+        errors=sum(sentence.verdict in (Verdict.ERROR, Verdict.TIMEOUT) for sentence in sentences),
+        threshold=threshold,
+        answer_level=detection(_ANSWER),
+        sentence_level=detection(_SENTENCE),
+        span_level=Detection(
+            interval(lambda c: _ratio(c[_SPAN][0], c[_SPAN][1])),
+            interval(lambda c: _ratio(c[_SPAN][0], c[_SPAN][2])),
+            interval(lambda c: f1(*c[_SPAN])),
+        ),
+        best_span_f1=f1(*total[_BEST]),
+        seconds=sum(judged.seconds for _, judged in pairs) / len(pairs),
+    )

@@ -1,0 +1,230 @@
+"""Whole answers in which people marked the unsupported passages: RAGTruth's and FaithBench's files as `Answer`s.
+
+Formats whose rows are single claims are in `groundrail.evaluation.formats`. Judging answers, and measuring the judgements
+against the marks, belongs to `groundrail.evaluation.answer_summary`.
+"""
+
+import json
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from pydantic import BaseModel
+
+from groundrail.errors import InputError
+from groundrail.evaluation.formats import Place
+from groundrail.evaluation.loaders import read_rows
+from groundrail.types import Document
+
+Range: TypeAlias = tuple[int, int]
+"""The first character of a passage and the one after its last."""
+
+MARKS = ("implicit_true", "due_to_null", "questionable")
+"""Kinds of marked passages that count as unsupported in the papers, and can be left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A model's answer with its source, and the passages of its text that people marked as unsupported.
+
+    `question` is what was asked, where the answer is one to a question. Marked passages may overlap.
+    """
+
+    id: str
+    dataset: str
+    source: tuple[Document, ...]
+    text: str
+    marked: tuple[Range, ...] = ()
+    question: str = ""
+
+
+class _RagTruthMark(BaseModel):
+    start: int
+    end: int
+    implicit_true: bool | None = None
+    due_to_null: bool | None = None
+
+
+class _RagTruthResponse(BaseModel):
+    source_id: str | int
+    response: str
+    labels: list[_RagTruthMark]
+    id: str | int | None = None
+    model: str = ""
+    split: str = ""
+
+
+class _RagTruthQuestion(BaseModel):
+    question: str
+    passages: str
+
+
+class _RagTruthSource(BaseModel):
+    source_id: str | int
+    task_type: str
+    source_info: str | dict[str, Any]
+
+
+class _FaithBenchMark(BaseModel):
+    label: list[str]
+    summary_start: int
+    summary_end: int
+
+
+class _FaithBenchSample(BaseModel):
+    sample_id: int
+    source: str
+    summary: str
+    annotations: list[_FaithBenchMark] = []
+
+
+class _FaithBenchBatch(BaseModel):
+    samples: list[_FaithBenchSample]
+
+
+Rows: TypeAlias = list[tuple[int, dict[str, Any]]]
+Reader: TypeAlias = Callable[[Path, Rows, Path, Collection[str]], Iterator[Answer]]
+_SOURCES = frozenset({"source_id", "task_type", "source_info"})
+
+
+def _within(place: Place, field: str, text: str, start: int, end: int) -> Range:
+    if not 0 <= start < end <= len(text):
+        raise place.error(field, f"expected a passage of the text of {len(text)} characters, not {[start, end]}")
+    return start, end
+
+
+def _ragtruth(path: Path, rows: Rows, documents: Path, leave_out: Collection[str]) -> Iterator[Answer]:
+    """Niu et al.'s response.jsonl, with source_info.jsonl in the folder `documents`; each task is a data set.
+
+    Their evaluation and LettuceDetect's count every marked passage, whatever its kind.
+    """
+    sources = _ragtruth_sources(documents / "source_info.jsonl")
+    for line, row in rows:
+        place = Place(path, line)
+        parsed = place.parse(_RagTruthResponse, row)
+        found = sources.get(str(parsed.source_id))
+        if found is None:
+            raise place.error("source_id", f"{parsed.source_id!r} is not in {documents / 'source_info.jsonl'}")
+        task, text, question = found
+        marked = [
+            _within(place, f"labels.{number}", parsed.response, mark.start, mark.end)
+            for number, mark in enumerate(parsed.labels)
+            if not any(getattr(mark, kind, None) for kind in leave_out)
+        ]
+        id = parsed.id if parsed.id is not None else f"{parsed.source_id}/{parsed.model}"
+        dataset = "-".join(filter(None, ("ragtruth", parsed.split, task)))
+        source = (Document(text=text, id=f"source {parsed.source_id}"),)
+        yield Answer(str(id), dataset, source, parsed.response, tuple(marked), question)
+
+
+def _ragtruth_sources(path: Path) -> dict[str, tuple[str, str, str]]:
+    """Task, text and question of each source: passages and articles as they are, a record as its JSON."""
+    sources = {}
+    for line, row in _checked(path, read_rows(path)[1], _SOURCES, "RAGTruth's source_info.jsonl"):
+        place = Place(path, line)
+        parsed = place.parse(_RagTruthSource, row)
+        text, question = parsed.source_info, ""
+        if parsed.task_type == "QA":
+            if isinstance(text, str):
+                raise place.error("source_info", "expected an object with question and passages for task 'QA'")
+            asked = place.parse(_RagTruthQuestion, text)
+            text, question = asked.passages, asked.question
+        if not isinstance(text, str):
+            text = json.dumps(text, ensure_ascii=False)
+        sources[str(parsed.source_id)] = parsed.task_type, text, question
+    return sources
+
+
+def _faithbench(path: Path, rows: Rows, documents: Path, leave_out: Collection[str]) -> Iterator[Answer]:
+    """Bao et al.'s batch_N.json; all batches are one data set.
+
+    A passage counts where any of its labels is Unwanted or Questionable, as in the authors' binarize.py; Benign does not.
+    """
+    counted = ("Unwanted",) if "questionable" in leave_out else ("Unwanted", "Questionable")
+    for line, row in rows:
+        place = Place(path, line)
+        for sample in place.parse(_FaithBenchBatch, row).samples:
+            marked = [
+                _within(place, f"samples.{sample.sample_id}", sample.summary, mark.summary_start, mark.summary_end)
+                for mark in sample.annotations
+                if any(label.startswith(counted) for label in mark.label)
+            ]
+            source = (Document(text=sample.source),)
+            yield Answer(f"{path.stem}/{sample.sample_id}", "faithbench", source, sample.summary, tuple(marked))
+
+
+ANSWER_FORMATS: dict[str, tuple[frozenset[str], Reader]] = {
+    "ragtruth": (frozenset({"source_id", "response", "labels"}), _ragtruth),
+    "faithbench": (frozenset({"samples"}), _faithbench),
+}
+
+
+def answer_format(path: str | Path) -> str | None:
+    """The format of a file of whole answers, by its first row's fields; None for any other file.
+
+    Raises: InputError for RAGTruth's sources, which are read with its responses, and for a file that cannot be read.
+    """
+    fields = read_rows(Path(path))[1][0][1].keys()
+    if fields >= _SOURCES:
+        raise InputError(f"{path}: these are RAGTruth's sources; name response.jsonl, which they are read with")
+    return next((name for name, (wanted, _) in ANSWER_FORMATS.items() if fields >= wanted), None)
+
+
+def load_answers(
+    path: str | Path,
+    format: str | None = None,
+    documents: str | Path | None = None,
+    leave_out: Collection[str] = (),
+) -> list[Answer]:
+    """Read a file of whole answers; `format` is guessed from its first row unless given.
+
+    `documents` is the folder of RAGTruth's source_info.jsonl, that of the responses unless given. `leave_out` names kinds
+    of marked passages (`MARKS`) that count as supported.
+
+    Raises: InputError for a file in no known format, and for a bad row with its line and field.
+
+    >>> load_answers("ragtruth/response.jsonl", leave_out=["implicit_true"])  # doctest: +SKIP
+    """
+    path = Path(path)
+    unknown = sorted(set(leave_out) - set(MARKS))
+    if unknown:
+        raise InputError(f"no kind of marked passage is called {unknown[0]!r}; there are {', '.join(MARKS)}")
+    found = format or answer_format(path)
+    if found not in ANSWER_FORMATS:
+        known = "; ".join(f"{name}: {', '.join(sorted(wanted))}" for name, (wanted, _) in ANSWER_FORMATS.items())
+        has = f"it is called {found!r}" if found else f"line 1 has {', '.join(read_rows(path)[1][0][1])}"
+        raise InputError(f"{path}: in no format of whole answers: {has}. Known: {known}")
+    wanted, read = ANSWER_FORMATS[found]
+    rows = _checked(path, read_rows(path)[1], wanted, f"format {found!r}")
+    return list(read(path, rows, path.parent if documents is None else Path(documents), leave_out))
+
+
+def _checked(path: Path, rows: Rows, wanted: frozenset[str], of: str) -> Rows:
+    """The rows. Raises: InputError for a row without a wanted field, with the fields that it has."""
+    for line, row in rows:
+        missing = sorted(wanted - row.keys())
+        if missing:
+            message = f"missing; {of} has {', '.join(sorted(wanted))}, this row has {', '.join(row)}"
+            raise Place(path, line).error(missing[0], message)
+    return rows
+
+
+def overlap(first: Range, second: Range) -> int:
+    """How many characters two passages share.
+
+    >>> overlap((0, 5), (3, 9))
+    2
+    """
+    return max(0, min(first[1], second[1]) - max(first[0], second[0]))
+
+
+def trimmed(text: str, start: int, end: int) -> Range:
+    """A passage without the white space at its ends."""
+    passage = text[start:end]
+    return start + len(passage) - len(passage.lstrip()), end - len(passage) + len(passage.rstrip())
+
+
+def is_marked(passage: Range, marked: Collection[Range]) -> bool:
+    """Whether a passage shares a character with a marked one."""
+    return any(overlap(passage, one) for one in marked)

@@ -1,0 +1,319 @@
+"""Whole answers with marked passages: reading RAGTruth and FaithBench, judging, and the measures, recomputed here slowly."""
+
+import argparse
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groundrail.errors import InputError
+from groundrail.evaluation.answer_summary import (
+    JudgedAnswer,
+    JudgedSentence,
+    judge_answers,
+    summarise_answers,
+)
+from groundrail.evaluation.answers import Answer, load_answers
+from groundrail.evaluation.cli import add_eval_parser
+from groundrail.evaluation.loaders import load
+from groundrail.evaluation.sampling import sample_answers
+from groundrail.guard import Guard
+from groundrail.papers.overlap import OverlapScorer
+from groundrail.policy import Policy
+from groundrail.types import Document, Verdict
+
+LEASE = "The rent is 900 euros. Pets are not allowed."
+SOURCES: list[dict[str, Any]] = [
+    {"source_id": 7, "task_type": "Summary", "source_info": LEASE},
+    {"source_id": 8, "task_type": "QA", "source_info": {"question": "how high is the rent", "passages": LEASE}},
+    {"source_id": 9, "task_type": "Data2txt", "source_info": {"name": "Café Lind", "attributes": {"WiFi": None}}},
+]
+TEXT = "The rent is 900 euros. Cats are welcome. Thank you!"
+CATS = {"start": 23, "end": 40, "text": "Cats are welcome.", "label_type": "Evident Conflict"}
+RESPONSES: list[dict[str, Any]] = [
+    {"source_id": 7, "model": "m", "response": TEXT, "labels": [{**CATS, "implicit_true": True}], "split": "test"},
+    {"source_id": "8", "id": 3, "response": TEXT, "labels": []},
+    {"source_id": 9, "model": "m", "response": TEXT, "labels": [{**CATS, "due_to_null": True}], "split": "test"},
+]
+
+
+def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def ragtruth(tmp_path: Path) -> Path:
+    lines(tmp_path / "source_info.jsonl", SOURCES)
+    return lines(tmp_path / "response.jsonl", RESPONSES)
+
+
+@pytest.fixture
+def faithbench(tmp_path: Path) -> Path:
+    def mark(start: int, end: int, *labels: str) -> dict[str, Any]:
+        return {"annot_id": 1, "label": labels, "summary_start": start, "summary_end": end, "source_span": None}
+
+    samples = [
+        {"sample_id": 0, "source": LEASE, "summary": TEXT, "annotations": [mark(0, 3, "Benign")]},
+        {"sample_id": 1, "source": LEASE, "summary": TEXT, "annotations": [mark(0, 3, "Questionable")]},
+        {
+            "sample_id": 2,
+            "source": LEASE,
+            "summary": TEXT,
+            "annotations": [mark(23, 27, "Unwanted", "Unwanted.Intrinsic")],
+        },
+        {"sample_id": 3, "source": LEASE, "summary": TEXT},
+    ]
+    path = tmp_path / "batch_5.json"
+    path.write_text(json.dumps({"samples": samples}, indent=2))
+    return path
+
+
+def test_ragtruth_joins_responses_with_sources_by_task(ragtruth: Path) -> None:
+    summary, answer, record = load_answers(ragtruth)
+    assert [a.dataset for a in (summary, answer, record)] == [
+        "ragtruth-test-Summary",
+        "ragtruth-QA",
+        "ragtruth-test-Data2txt",
+    ]
+    assert [a.id for a in (summary, answer, record)] == ["7/m", "3", "9/m"]
+    assert (answer.source[0].text, answer.question) == (LEASE, "how high is the rent")
+    assert json.loads(record.source[0].text) == SOURCES[2]["source_info"]
+    assert "Café" in record.source[0].text
+    assert [a.marked for a in (summary, answer, record)] == [((23, 40),), (), ((23, 40),)]
+    assert [bool(a.marked) for a in load_answers(ragtruth, leave_out=["implicit_true"])] == [False, False, True]
+    assert [bool(a.marked) for a in load_answers(ragtruth, leave_out=["due_to_null"])] == [True, False, False]
+
+
+def test_faithbench_counts_unwanted_and_questionable_passages(faithbench: Path) -> None:
+    assert [a.marked for a in load_answers(faithbench)] == [(), ((0, 3),), ((23, 27),), ()]
+    assert [bool(a.marked) for a in load_answers(faithbench, leave_out=["questionable"])] == [False, False, True, False]
+    assert [a.id for a in load_answers(faithbench)] == [f"batch_5/{n}" for n in range(4)]
+    assert {a.dataset for a in load_answers(faithbench)} == {"faithbench"}
+
+
+def test_attributionbench_and_aggrefact_rows_are_claims(tmp_path: Path) -> None:
+    row = {"claim": "C.", "references": ["A.", "B."], "src_dataset": "ExpertQA", "id": "e1", "question": "q"}
+    labels = ("attributable", "not attributable")
+    path = lines(tmp_path / "dev.jsonl", [{**row, "attribution_label": label} for label in labels])
+    first, second = load(path)
+    assert (first.dataset, first.id, first.claim, first.label, second.label) == ("dev-ExpertQA", "e1", "C.", 1.0, 0.0)
+    assert [document.text for document in first.source] == ["A.", "B."]
+    rows = [
+        {"dataset": "RAGTruth", "doc": "D.", "claim": "C.", "label": n, "contamination_identifier": "x"} for n in (1, 0)
+    ]
+    examples = load(lines(tmp_path / "test.jsonl", rows))
+    assert [(e.dataset, e.source[0].text, e.claim, e.label) for e in examples] == [
+        ("test-RAGTruth", "D.", "C.", 1.0),
+        ("test-RAGTruth", "D.", "C.", 0.0),
+    ]
+    import pyarrow
+    from pyarrow import parquet
+
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "test.parquet")
+    assert load(tmp_path / "test.parquet") == examples
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (
+            {"source_id": 7, "response": "a"},
+            r"line 1, field 'labels': missing; .* has labels, response, source_id, this row has",
+        ),
+        (
+            {"source_id": 5, "response": "a", "labels": []},
+            r"line 1, field 'source_id': 5 is not in .*source_info\.jsonl",
+        ),
+        (
+            {"source_id": 7, "response": "abc", "labels": [{"start": 1, "end": 9}]},
+            r"'labels\.0'.* text of 3 characters",
+        ),
+        ({"source_id": 7, "response": 4, "labels": []}, "field 'response'"),
+    ],
+)
+def test_a_bad_response_is_named_by_line_and_field(ragtruth: Path, row: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        load_answers(lines(ragtruth, [row]), "ragtruth")
+
+
+def test_files_that_are_something_else_name_the_fields_looked_for_and_found(ragtruth: Path, tmp_path: Path) -> None:
+    other = lines(tmp_path / "other.jsonl", [{"premise": "a", "hypothesis": "b"}])
+    with pytest.raises(
+        InputError, match=r"line 1 has premise, hypothesis\. Known: ragtruth: labels, response, source_id"
+    ):
+        load_answers(other)
+    with pytest.raises(InputError, match=r"name response\.jsonl"):
+        load_answers(tmp_path / "source_info.jsonl")
+    with pytest.raises(InputError, match="'magic'; there are implicit_true"):
+        load_answers(ragtruth, leave_out=["magic"])
+    lines(tmp_path / "source_info.jsonl", [{"source_id": 7, "task_type": "QA", "source_info": "text"}])
+    with pytest.raises(InputError, match="question and passages"):
+        load_answers(ragtruth)
+    lines(tmp_path / "source_info.jsonl", [{"source_id": 7, "source_info": "text"}])
+    with pytest.raises(InputError, match=r"source_info\.jsonl, line 1, field 'task_type': missing"):
+        load_answers(ragtruth)
+
+
+def test_answers_are_judged_as_the_guard_judges_them_and_results_are_found_again(
+    ragtruth: Path, tmp_path: Path
+) -> None:
+    answers = load_answers(ragtruth)
+    guard = Guard(scorer=OverlapScorer(), policy=Policy(threshold=0.5, fallback="flag"))
+    results = tmp_path / "out" / "answers.jsonl"
+    judged = judge_answers(guard, answers, results=results)
+    for answer, found in zip(answers, judged, strict=True):
+        checked = guard.check(answer.text, answer.source, answer.question).sentences
+        assert [s.verdict for s in found.sentences] == [s.verdict for s in checked]
+        assert [answer.text[s.start : s.end] for s in found.sentences] == [s.text.strip() for s in checked]
+    assert [s.held for s in judged[0].sentences] == [False, True, False]
+    assert judged[0].sentences[2].verdict is Verdict.NO_CLAIM
+    written = results.read_text()
+    assert judge_answers(guard, answers, results=results) == judged
+    assert results.read_text() == written
+    results.write_text("{}\n")
+    with pytest.raises(InputError, match="line 1: expected an earlier run's answer"):
+        judge_answers(guard, answers, results=results)
+
+
+_PASSAGES = st.lists(
+    st.tuples(st.integers(0, 39), st.integers(1, 10)).map(lambda p: (p[0], min(40, sum(p)))), max_size=3
+)
+_ANSWERS = st.lists(st.tuples(_PASSAGES, st.lists(st.booleans(), min_size=4, max_size=4)), min_size=2, max_size=6)
+
+
+def cases(drawn: list[tuple[list[tuple[int, int]], list[bool]]]) -> tuple[list[Answer], list[JudgedAnswer]]:
+    """Answers of four sentences, ten characters each, with marks and decisions."""
+    answers = [Answer(str(n), "d", (Document(text="x"),), "a" * 40, tuple(m)) for n, (m, _) in enumerate(drawn)]
+    judged = [
+        JudgedAnswer(
+            key="",
+            seconds=1.0,
+            sentences=tuple(
+                JudgedSentence(start=10 * n, end=10 * n + 10, verdict=Verdict.UNSUPPORTED if h else Verdict.SUPPORTED)
+                for n, h in enumerate(held)
+            ),
+        )
+        for _, held in drawn
+    ]
+    return answers, judged
+
+
+def slow(pairs: list[tuple[bool, bool]]) -> tuple[float, float, float, float | None]:
+    """Precision, recall, F1 and balanced accuracy from pairs of truth and decision."""
+    right = sum(truth and decision for truth, decision in pairs)
+    decided, wanted = sum(decision for _, decision in pairs), sum(truth for truth, _ in pairs)
+    precision, recall = right / decided if decided else 0.0, right / wanted if wanted else 0.0
+    f1 = 2 * precision * recall / (precision + recall) if right else 0.0
+    others = [not decision for truth, decision in pairs if not truth]
+    return precision, recall, f1, (recall + sum(others) / len(others)) / 2 if wanted and others else None
+
+
+@settings(deadline=None, max_examples=40)
+@given(_ANSWERS)
+def test_measures_are_those_of_slow_counting(drawn: list[tuple[list[tuple[int, int]], list[bool]]]) -> None:
+    (summary,) = summarise_answers(*cases(drawn), 0.5, resamples=2)
+    sentences = [
+        (any(set(range(10 * n, 10 * n + 10)) & set(range(*mark)) for mark in marks), held)
+        for marks, decisions in drawn
+        for n, held in enumerate(decisions)
+    ]
+    answers = [(bool(marks), any(decisions)) for marks, decisions in drawn]
+    for detection, expected in ((summary.answer_level, slow(answers)), (summary.sentence_level, slow(sentences))):
+        found = (detection.precision.value, detection.recall.value, detection.f1.value)
+        assert found == pytest.approx(expected[:3])
+        balanced = detection.balanced_accuracy
+        assert (None if balanced is None else balanced.value) == pytest.approx(expected[3])
+    shared = found_characters = marked_characters = 0
+    for marks, decisions in drawn:
+        red = np.repeat(decisions, 10)
+        found_characters += int(red.sum())
+        for start, end in marks:  # a character marked twice counts twice, as in the papers' code
+            marked_characters += end - start
+            shared += int(red[start:end].sum())
+    span = summary.span_level
+    precision = shared / found_characters if found_characters else 0.0
+    recall = shared / marked_characters if marked_characters else 0.0
+    assert (span.precision.value, span.recall.value) == pytest.approx((precision, recall))
+    assert span.f1.value == pytest.approx(2 * precision * recall / (precision + recall) if shared else 0.0)
+    assert span.balanced_accuracy is None
+
+
+def test_a_guard_that_judges_every_sentence_rightly_has_the_best_span_f1() -> None:
+    drawn = [([(2, 6)], [True, False, False, False]), ([(15, 32)], [False, True, True, True]), ([], [False] * 4)]
+    (summary,) = summarise_answers(*cases(drawn), 0.5, resamples=20)
+    assert summary.sentence_level.f1.value == summary.answer_level.f1.value == 1
+    assert summary.span_level.f1.value == summary.best_span_f1 == pytest.approx(2 * 21 / (40 + 21))
+    assert (summary.answers, summary.unsupported_answers, summary.sentences, summary.unsupported_sentences) == (
+        3,
+        2,
+        12,
+        4,
+    )
+
+
+def test_several_data_sets_are_also_measured_together(ragtruth: Path) -> None:
+    answers = load_answers(ragtruth)
+    guard = Guard(scorer=OverlapScorer(), policy=Policy(threshold=0.5, fallback="flag"))
+    summaries = summarise_answers(answers, judge_answers(guard, answers), 0.5, resamples=10)
+    assert [s.dataset for s in summaries][-1] == "all"
+    assert summaries[-1].answers == 3
+    assert summaries[-1].sentences == sum(s.sentences for s in summaries[:-1])
+
+
+@pytest.mark.parametrize("limit", [1, 4, 10, 99])
+def test_a_sample_of_answers_keeps_each_sets_share_of_wrong_ones(limit: int) -> None:
+    source = (Document(text="x"),)
+    answers = [
+        Answer(f"{name}{n}", name, source, "abc", ((0, 1),) if n % part == 0 else ())
+        for name, part in (("half", 2), ("fifth", 5))
+        for n in range(20)
+    ]
+    drawn = sample_answers(answers, limit, seed=1)
+    assert drawn == sample_answers(answers, limit, seed=1) == [a for a in answers if a in drawn]
+    for name, part in (("half", 2), ("fifth", 5)):
+        of_set = [a for a in drawn if a.dataset == name]
+        assert len(of_set) == min(limit, 20)
+        assert abs(sum(bool(a.marked) for a in of_set) - len(of_set) / part) <= 0.5
+    with pytest.raises(InputError, match="at least one answer"):
+        sample_answers(answers, 0, seed=1)
+
+
+def evaluate(*arguments: object) -> int:
+    parser = argparse.ArgumentParser()
+    add_eval_parser(parser.add_subparsers(required=True))
+    options = parser.parse_args(["eval", "--scorer", "overlap", *map(str, arguments)])
+    return int(options.run(options))
+
+
+def test_eval_prints_the_papers_measures(
+    ragtruth: Path,
+    faithbench: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    assert evaluate("--data", ragtruth, faithbench, "--out", tmp_path / "out", "--threshold", 0.5) == 0
+    printed = capsys.readouterr().out
+    for row in ("answer: balanced accuracy", "answer: F1", "sentence: recall", "span: precision"):
+        assert row in printed
+    assert evaluate("--data", faithbench, "--leave-out", "questionable", "--json", "--threshold", 0.5) == 0
+    (report,) = json.loads(capsys.readouterr().out)
+    assert (report["answers"], report["unsupported_answers"]) == (4, 1)
+    assert report["sentence_level"]["recall"]["value"] == 1
+    assert len(json.loads((tmp_path / "out" / "summary.json").read_text())) == 5
+
+
+def test_whole_answers_and_single_claims_are_measured_in_two_runs(ragtruth: Path, tmp_path: Path) -> None:
+    claims = lines(tmp_path / "pairs.jsonl", [{"premise": "a", "hypothesis": "a", "label": 1}])
+    with pytest.raises(InputError, match="no format of whole answers"):
+        evaluate("--data", ragtruth, claims)
+    with pytest.raises(InputError, match="--plots is of files of single claims"):
+        evaluate("--data", ragtruth, "--plots", tmp_path)
+    with pytest.raises(InputError, match="--units is of files of single claims"):
+        evaluate("--data", ragtruth, "--units", "whole")
