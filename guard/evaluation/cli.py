@@ -213,7 +213,7 @@ def _eval_answers(args: argparse.Namespace) -> int:
     with _Progress("answers") as progress:
         results = None if args.out is None else args.out / "answers.jsonl"
         judged = judge_answers(guard, answers, results=results, settings=named.settings, progress=progress)
-    threshold = named.scorer.threshold if args.threshold is None else args.threshold
+    threshold = named.scorer.facts.threshold if args.threshold is None else args.threshold
     summaries = summarise_answers(answers, judged, threshold, seed=args.seed)
     if args.out is not None:
         report = json.dumps(_finite([asdict(summary) for summary in summaries]), indent=1)
