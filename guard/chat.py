@@ -10,10 +10,10 @@ from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from pydantic import BaseModel, ConfigDict
 
 from groundrail.errors import InputError, UncheckableError, UnsupportedError
-from groundrail.generation.verdicts import ClaimOf
 from groundrail.guard import Guard
 from groundrail.policy import Attempts
-from groundrail.text.claims import is_refusal
+from groundrail.text.claims import ClaimOf
+from groundrail.text.english.phrases import is_refusal
 from groundrail.types import CheckedSentence, Document, GuardResult, Source, Verdict, as_documents
 
 

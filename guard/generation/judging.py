@@ -1,6 +1,6 @@
 """The scorer's side of one answer: its documents read once, its claims scored in time.
 
-What is claimed and what a score leads to is decided by `groundrail.generation.verdicts`.
+Which claims are scored and which verdict a score leads to is decided by `groundrail.generation.verdicts`.
 """
 
 import threading
@@ -10,18 +10,15 @@ from groundrail.generation.steps import Judge
 from groundrail.generation.writing import in_time
 from groundrail.runtime.deadlines import Calls
 from groundrail.scoring.base import Reader, Score, Scorer
-from groundrail.scoring.language_note import LanguageNote
-from groundrail.text.form import FormCheck
+from groundrail.scoring.language_note import with_language_note
 from groundrail.types import Document
 
 
 class Reading:
-    """A scorer and the documents of one answer, read when the first claim asks for it."""
+    """A scorer and the documents of one answer, read when the first claim needs them."""
 
     def __init__(self, scorer: Scorer, documents: Sequence[Document], calls: Calls) -> None:
         self._scorer, self._documents, self._calls = scorer, documents, calls
-        self._form = FormCheck(scorer, documents)
-        self._language = LanguageNote(scorer, documents)
         self._reader: Reader | None = None
         self._lock = threading.Lock()
 
@@ -36,24 +33,22 @@ class Reading:
         return scores
 
     def _score(self, step: Judge) -> list[Score]:
-        """Exact without a threshold, else good enough to tell which claims reach it."""
-        asked, all_of = self._form.sorted(step.claims)
-        if not asked:
-            return all_of([])
-        reader = self._read()
-        found = reader.score(asked) if step.threshold is None else reader.decide(asked, step.threshold)
-        return all_of(self._language.added(asked, found))
+        """Exact scores without a threshold, else scores that tell which claims reach it."""
+        reader, claims = self._read(), step.claims
+        scores = reader.score(claims) if step.threshold is None else reader.decide(claims, step.threshold)
+        return self._noted(claims, scores)
 
     async def _ascore(self, step: Judge) -> list[Score]:
-        asked, all_of = await self._calls.awithin(None, self._form.sorted, step.claims)
-        if not asked:
-            return all_of([])
         reader = await self._calls.awithin(None, self._read) if self._reader is None else self._reader
-        found = reader.ascore(asked) if step.threshold is None else reader.adecide(asked, step.threshold)
-        return all_of(self._language.added(asked, await found))
+        claims = step.claims
+        scores = reader.ascore(claims) if step.threshold is None else reader.adecide(claims, step.threshold)
+        return self._noted(claims, await scores)
 
     def _read(self) -> Reader:
         with self._lock:
             if self._reader is None:
                 self._reader = self._scorer.read(self._documents)
             return self._reader
+
+    def _noted(self, claims: Sequence[str], scores: Sequence[Score]) -> list[Score]:
+        return with_language_note(scores, claims, self._documents) if self._scorer.english_only else list(scores)

@@ -11,28 +11,22 @@ from collections.abc import Sequence
 
 from groundrail.errors import GenerationError, InputError
 from groundrail.generation.steps import Accept, CanRetry, CutOff, Read, Reject, Release, Start, Steps
-from groundrail.generation.verdicts import Answer, ClaimOf
+from groundrail.generation.verdicts import Answer, ReadClaim
 from groundrail.policy import Attempts, Policy
 from groundrail.runtime.deadlines import OverdueError
-from groundrail.text.claims import claim_of
 from groundrail.text.sentences import Sentence, Stream, is_finished, is_unicode, split
-from groundrail.types import Attempt, CheckedSentence, Document, Verdict
+from groundrail.types import Attempt, CheckedSentence, Verdict
 
 
 def checked_text(
-    text: str,
-    documents: Sequence[Document],
-    policy: Policy,
-    threshold: float,
-    claim_of: ClaimOf = claim_of,
-    prompt: str = "",
+    text: str, read: ReadClaim, has_source: bool, policy: Policy, threshold: float
 ) -> Steps:
     """Check a text that is already written: every claim in one call, no retries.
 
     What claims something else once the sentence before it is kept back, as an answer does whose question is not
     shown, is judged anew.
     """
-    answer = Answer(documents, policy, threshold, claim_of, prompt)
+    answer = Answer(read, has_source, policy, threshold)
     sentences, previous = split(text, policy.longest_sentence), ""
     judged = yield from answer.judged(sentences, time.monotonic())
     for sentence, checked in zip(sentences, judged, strict=True):
@@ -46,18 +40,14 @@ def checked_text(
 
 
 def guarded_generation(
-    documents: Sequence[Document],
-    policy: Policy,
-    threshold: float,
-    claim_of: ClaimOf = claim_of,
-    prompt: str = "",
+    read: ReadClaim, has_source: bool, policy: Policy, threshold: float
 ) -> Steps:
     """Check an answer while it is written: a sentence is judged, then released, retried or replaced.
 
     Raises: InputError for a wrong call; under the fallback "raise" UnsupportedError for a sentence, GenerationError
     where the generator failed; what a fallback or a stop of the policy raises.
     """
-    answer = Answer(documents, policy, threshold, claim_of, prompt)
+    answer = Answer(read, has_source, policy, threshold)
     stream = Stream(policy.longest_sentence)
     ready: deque[Sentence] = deque()
     started, anew, ended, cut_off = False, True, False, ""
@@ -126,11 +116,11 @@ def _interrupted(answer: Answer, text: str, error: Exception, earlier: Sequence[
     """What the generator left unfinished, settled. Raises: GenerationError under the fallback "raise"."""
     rest = Sentence(text, answer.length, answer.length + len(text))
     if isinstance(error, OverdueError):
-        checked = answer.failed(rest, Verdict.TIMEOUT, "the generator did not write on in time")
+        checked = answer.unscored(rest, Verdict.TIMEOUT, "the generator did not write on in time")
     elif isinstance(error, GenerationError):
-        checked = answer.failed(rest, Verdict.ERROR, str(error))
+        checked = answer.unscored(rest, Verdict.ERROR, str(error))
     else:
-        checked = answer.failed(rest, Verdict.ERROR, f"the generator failed: {type(error).__name__}: {error}")
+        checked = answer.unscored(rest, Verdict.ERROR, f"the generator failed: {type(error).__name__}: {error}")
     if answer.policy.fallback == "raise":
         before, kept = answer.result(), answer.policy.keep_refused
         told = checked.reason if kept else f"the generator failed ({type(error).__name__})"
