@@ -1,6 +1,6 @@
 """`Guard`: wraps a generator, and lets a sentence out only when the source supports it.
 
-The rules are in `groundrail.generation.loop` and `groundrail.policy`; `groundrail.generation.drivers` does what the loop asks for.
+`groundrail.policy` and `groundrail.generation.loop` hold the rules; `groundrail.generation.drivers` runs the loop.
 """
 
 import copy
@@ -46,7 +46,7 @@ class Guard:
         the generator, where it is an `HFGenerator`: no second model, and no second opinion either.
     second: whatever `scorer` takes, asked in the first one's place where that is in doubt (`Policy(doubt=...)`): a
         large judge that is asked about few sentences.
-    policy: what counts as supported and what happens to the rest.
+    policy: the score from which a sentence is supported, and the fate of the others.
     claim_of: (sentence, the text shown before it, the prompt) -> the claim to check, None if nothing is claimed. The
         guard still refuses a claim with a link, a mark or a spelling that the source lacks.
     """

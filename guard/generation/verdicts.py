@@ -136,7 +136,8 @@ class Answer:
         """A refused sentence as results keep it: without its words, if the policy asks for that."""
         if self.policy.keep_refused:
             return refused
-        return refused.model_copy(update={"text": "", "reason": "the text and the reason are not kept", "findings": ()})
+        hidden = {"text": "", "reason": "the text and the reason are not kept", "note": None, "findings": ()}
+        return refused.model_copy(update=hidden)
 
     def _fall_back(self, checked: CheckedSentence) -> CheckedSentence:
         if self.policy.fallback == "abstain":
@@ -198,11 +199,11 @@ class Answer:
                 alone += yield from self.judged([sentence], time.monotonic(), text)
             return alone
         seconds = (time.monotonic() - started) / max(1, len(asked))
-        outcomes = [failure or next(scores, None) if isinstance(claim, Claim) else None for claim in claims]
-        return [
-            self._decided(sentence, claim, outcome, seconds)
-            for sentence, claim, outcome in zip(sentences, claims, outcomes, strict=True)
-        ]
+        checked = []
+        for sentence, claim in zip(sentences, claims, strict=True):
+            score = next(scores, None) if isinstance(claim, Claim) else None
+            checked.append(self._decided(sentence, claim, score if failure is None else failure, seconds))
+        return checked
 
     def _read(self, sentence: Sentence, previous: str) -> Claim | NoClaim | Refused | Exception:
         try:

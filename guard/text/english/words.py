@@ -27,7 +27,6 @@ PRONOUNS = (
         "one ones someone something anyone anything everyone everything"
     )
 )
-POSSESSIVES = _set("my your his her its our their")
 DETERMINERS = _set(
     "a an the this that these those some any each every all both several many most few another such "
     "my your his her its our their"
