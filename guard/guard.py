@@ -303,9 +303,7 @@ class _Loaded:
         from groundrail.scoring.second import SecondOpinion
 
         threshold = self.policy.decisive(first.threshold)
-        return SecondOpinion(
-            first, self.second.get(), self.policy.doubt, threshold=threshold, calibration=calibration
-        )
+        return SecondOpinion(first, self.second.get(), self.policy.doubt, threshold=threshold, calibration=calibration)
 
     def asks_model_of(self, generator: Generator) -> bool:
         """Whether a judge among the scorers is the generator's own model, which does one thing at a time."""

@@ -18,9 +18,7 @@ from groundrail.text.sentences import Sentence, Stream, is_finished, is_unicode,
 from groundrail.types import Attempt, CheckedSentence, Verdict
 
 
-def checked_text(
-    text: str, read: ReadClaim, has_source: bool, policy: Policy, threshold: float
-) -> Steps:
+def checked_text(text: str, read: ReadClaim, has_source: bool, policy: Policy, threshold: float) -> Steps:
     """Check a text that is already written: every claim in one call, no retries.
 
     What claims something else once the sentence before it is kept back, as an answer does whose question is not
@@ -39,9 +37,7 @@ def checked_text(
     return answer.result()
 
 
-def guarded_generation(
-    read: ReadClaim, has_source: bool, policy: Policy, threshold: float
-) -> Steps:
+def guarded_generation(read: ReadClaim, has_source: bool, policy: Policy, threshold: float) -> Steps:
     """Check an answer while it is written: a sentence is judged, then released, retried or replaced.
 
     Raises: InputError for a wrong call; under the fallback "raise" UnsupportedError for a sentence, GenerationError

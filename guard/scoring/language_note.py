@@ -10,9 +10,7 @@ from groundrail.types import Document
 NOTE = "the judge reads English only; pass a multilingual model for other languages"
 
 
-def with_language_note(
-    scores: Sequence[Score], claims: Sequence[str], documents: Sequence[Document]
-) -> list[Score]:
+def with_language_note(scores: Sequence[Score], claims: Sequence[str], documents: Sequence[Document]) -> list[Score]:
     """The scores of an English-only judge, with `NOTE` where the claim or a document is in another language.
 
     Anything but one `Score` a claim is handed on as it is, for the guard to refuse.

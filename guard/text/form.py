@@ -99,9 +99,7 @@ def _foreign(claim: str) -> list[str]:
     """Words in two alphabets or in letters that look like others', and words of other scripts in a Latin text."""
     latin = sum(map(len, _LATIN_WORD.findall(claim)))
     mostly_latin = 2 * latin > sum(map(len, _WORD.findall(claim)))
-    words = (
-        "".join(letter for letter in word if not unicodedata.digit(letter, None)) for word in _WORD.findall(claim)
-    )
+    words = ("".join(letter for letter in word if not unicodedata.digit(letter, None)) for word in _WORD.findall(claim))
     found = [word for word in words if not word.isascii()]
     foreign = [word for word in found if len(_alphabets(word)) > 1 or _PHONETIC.search(word)]
     if mostly_latin:

@@ -581,7 +581,9 @@ def test_a_calibration_of_another_scorer_is_refused() -> None:
 
 def test_a_script_has_nothing_to_write_or_to_retry_behind_its_end() -> None:
     two_in_one = ScriptedGenerator(["The rent is due. Pets are allowed. ", "Dogs sing."])
-    result = Guard(two_in_one, scorer=FakeEntailment(lambda premise, claim: float("Dogs" not in claim))).generate("?", "x")
+    result = Guard(two_in_one, scorer=FakeEntailment(lambda premise, claim: float("Dogs" not in claim))).generate(
+        "?", "x"
+    )
     assert [s.verdict for s in result.sentences] == ["supported", "supported", "unsupported"]
     with pytest.raises(InputError, match="sentence 2 of the script has no text"):
         ScriptedGenerator(["The rent is due.", []])

@@ -172,7 +172,9 @@ def test_a_claim_is_read_as_the_guard_reads_it():
     results = evaluate(scorer, [example(number, claim) for number, claim in enumerate(claims)])
     assert [result.value for result in results] == [1.0, 0.0, 1.0, 1.0, None, 0.0]
     for claim, result in zip(claims, results, strict=True):
-        worst = min((s.score or 0.0 for s in guard.check(claim, LEASE).sentences if s.verdict != "no_claim"), default=None)
+        worst = min(
+            (s.score or 0.0 for s in guard.check(claim, LEASE).sentences if s.verdict != "no_claim"), default=None
+        )
         assert worst == result.value
 
 

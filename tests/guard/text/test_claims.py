@@ -9,9 +9,9 @@ from groundrail.errors import InputError, UncheckableError
 from groundrail.testing import FakeEntailment
 from groundrail.text.claims import Claim, NoClaim, Refused, claim_of, read_claim
 from groundrail.text.english.phrases import is_refusal
+from groundrail.text.english.short_answers import question_of
 from groundrail.text.form import SourceText
 from groundrail.types import Document
-from groundrail.text.english.short_answers import question_of
 
 
 def _is_claim(text: str) -> bool:
