@@ -169,7 +169,7 @@ def _ask(options: argparse.Namespace) -> int:
 
             generator = HFGenerator(*smollm2(), steering=steering)
         guard = _guard(options, generator)
-    guard.policy = guard.policy.replacing(stop=stop_after_attempt(options.attempts))
+    guard = guard.with_policy(guard.policy.replacing(stop=stop_after_attempt(options.attempts)))
     stream = guard.stream(options.question, documents)
     console = _console()
     for sentence in stream.sentences():

@@ -5,7 +5,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from groundrail import Guard, Policy
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.papers.decomposed import FullDocumentScorer, SentencePairScorer, SentliScorer, TopKScorer
@@ -196,17 +195,12 @@ def test_a_claim_in_units_keeps_what_its_scorer_says_of_one():
     table = {
         "The rent is due.": Score(0.9),
         "Keys are kept.": Score(0.2, conflict=conflict, exact=False, note="only two chunks were read"),
-        "It is so.": Score(0.0, refusal="it shares no word with the source"),
     }
 
     class Telling(Scorer):
         def read(self, source):
             return Prepared(lambda claims, _: [table[claim] for claim in claims], source)
 
-    plain, both, refused = UnitScorer(Telling()).score(
-        ["The rent is due.", "The rent is due. Keys are kept.", "The rent is due. It is so."], "x"
-    )
-    assert (plain.conflict, plain.exact, plain.note, plain.refusal) == (None, True, None, None)
+    plain, both = UnitScorer(Telling()).score(["The rent is due.", "The rent is due. Keys are kept."], "x")
+    assert (plain.conflict, plain.exact, plain.note) == (None, True, None)
     assert (both.conflict, both.exact, both.note) == (conflict, False, "only two chunks were read")
-    assert refused.refusal == "it shares no word with the source"
-    assert Guard(scorer=UnitScorer(Telling()), policy=Policy(threshold=0.4)).check("It is so.", "x").text == ""
