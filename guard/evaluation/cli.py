@@ -1,7 +1,7 @@
-"""`groundrail eval` and `groundrail calibrate`: arguments in, tables, JSON and pictures out.
+"""`groundrail eval`, `calibrate` and `tune`: arguments in, tables, JSON and pictures out.
 
 Only parsing and printing; the work is done by the neighbours. What the arguments name is built by
-`groundrail.evaluation.arguments`. `groundrail.cli.main` adds these two commands to its own and turns errors into messages.
+`groundrail.evaluation.arguments`. `groundrail.cli.main` adds these commands to its own and turns errors into messages.
 """
 
 import argparse
@@ -78,6 +78,19 @@ def add_calibrate_parser(subparsers: "Subparsers") -> None:
     )
     add_arguments(parser)
     parser.set_defaults(run=run_calibrate)
+
+
+def add_tune_parser(subparsers: "Subparsers") -> None:
+    """Add `tune`, with `run_tune` as its `run` default."""
+    parser = subparsers.add_parser("tune", help="train the built-in judge's head on labelled sentences of your own")
+    parser.add_argument("data", nargs="+", type=Path, metavar="LABELLED")
+    parser.add_argument(
+        "--out", required=True, type=Path, metavar="DIR", help="where the judge is saved if it is better"
+    )
+    parser.add_argument("--limit", type=int, metavar="N", help="use N claims of each file")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample and of the parts")
+    parser.add_argument("--json", action="store_true", help="print JSON, not a table")
+    parser.set_defaults(run=run_tune, format=None, documents=None, context=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,3 +276,27 @@ def run_calibrate(args: argparse.Namespace) -> int:
         return 0
     print_threshold(found, args.map, left_out)
     return 0
+
+
+def run_tune(args: argparse.Namespace) -> int:
+    """`groundrail tune`: 0 where the judge was better and is saved, else 1. Raises: GroundrailError."""
+    from groundrail.evaluation.tuning import lines, tune
+
+    if args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):
+        raise InputError(f"{args.out} exists already: name a new or empty folder, so that no judge is overwritten")
+    with _Progress() as progress:
+        tuned = tune(read_claims(args, args.data), seed=args.seed, progress=progress)
+    if tuned.better:
+        tuned.save(args.out)
+    if args.json:
+        _print_json({"saved": tuned.better, "counts": tuned.counts, "rows": [asdict(row) for row in tuned.rows]})
+        return 0 if tuned.better else 1
+    training, validation, held_out = tuned.counts
+    print(f"trained on {training} claims, stopped by {validation}, measured on {held_out} held out")
+    for line in lines(tuned):
+        print(line)
+    if tuned.better:
+        print(f"Better: saved in {args.out}, for NearestScorer({str(args.out)!r}).")
+    else:
+        print("Not better on the held-out claims, so nothing is saved: label more, or use `groundrail calibrate`.")
+    return 0 if tuned.better else 1
