@@ -8,8 +8,9 @@ import pytest
 from groundrail import Guard
 from groundrail.corpus.folder import results, score_corpus
 from groundrail.corpus.rows import COLUMNS, scored_rows
+from groundrail.entailment.base import JudgeFacts
 from groundrail.errors import InputError, ScoringError
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
 from groundrail.scoring.scale.scale import ScaleScorer
 from groundrail.testing import FakeEntailment
 from groundrail.types import Source
@@ -108,8 +109,10 @@ def test_rows_without_ids_or_with_equal_ones_are_refused_before_any_work(tmp_pat
 
 def test_a_word_that_the_judge_has_no_token_for_is_refused_whatever_its_value() -> None:
     class Sure(Scorer):
-        def unread(self, claim: str) -> list[str]:
-            return [word for word in claim.split() if word.startswith("Zz")]
+        @property
+        def facts(self) -> ScorerFacts:
+            judge = JudgeFacts("sure", 512, unread=lambda text: [w for w in text.split() if w.startswith("Zz")])
+            return ScorerFacts("sure", judges=(judge,))
 
         def read(self, source: Source) -> Reader:
             return Prepared(lambda claims, _: [Score(0.9) for _ in claims], None)

@@ -103,7 +103,7 @@ def test_a_policy_is_validated_again_when_it_is_exchanged() -> None:
     both = Guard(scorer=FakeEntailment(first), second=FakeEntailment(agrees), policy=Policy(doubt=(0.3, 0.7)))
     with pytest.raises(InputError, match="second= and"):
         both.with_policy(Policy())
-    others = Calibration("platt", (0.0, 1.0), (0.0, 1.0), scorer="another scorer")
+    others = Calibration("platt", (1.0,), (0.0,), scorer="another scorer")
     with pytest.raises(InputError, match="fitted on another scorer"):
         guard.with_policy(Policy(calibration=others)).check(ANSWER, SOURCE)
 
