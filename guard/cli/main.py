@@ -75,6 +75,7 @@ def _abandon_output() -> None:
 def _parser() -> argparse.ArgumentParser:
     try:
         from groundrail.evaluation.cli import add_calibrate_parser, add_eval_parser, add_tune_parser
+        from groundrail.reproduce.cli import add_reproduce_parser
     except ModuleNotFoundError as error:
         if error.name != "rich":
             raise
@@ -112,6 +113,7 @@ def _parser() -> argparse.ArgumentParser:
     add_eval_parser(commands)
     add_calibrate_parser(commands)
     add_tune_parser(commands)
+    add_reproduce_parser(commands)
     add_serve_parser(commands)
     return parser
 

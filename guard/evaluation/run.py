@@ -206,8 +206,9 @@ def evaluate(
     *,
     results: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
-    units: str = "sentences",
+    units: str | None = None,
     aggregate: Aggregate = "mean",
+    splitter: str | None = None,
     counter: CountingEntailment | None = None,
     batch: int = 32,
     progress: Callable[[int, int], None] | None = None,
@@ -215,15 +216,17 @@ def evaluate(
     """Score every example whose claim is not blank, in order.
 
     Args:
-        units: the pieces that a claim is cut into before scoring; a scorer with units of its own takes "whole".
+        units: the pieces that a claim is cut into before scoring, by default the pieces that the scorer names
+            (`Scorer.claim_units`).
         aggregate: joins the scores of the pieces (`groundrail.scoring.registry.in_units`).
+        splitter: the model that cuts the pieces.
         results: a JSON-lines file to continue.
         settings: anything else the numbers depend on.
         counter: the counting wrapper inside the scorer, if there is one.
         progress: gets claims done and claims in all.
     """
     claims = [example for example in examples if example.claim.strip()]
-    whole = in_units(scorer, units, aggregate)
+    whole = in_units(scorer, units or scorer.claim_units, aggregate, splitter)
     print_ = fingerprint(whole, settings)
     path = None if results is None else Path(results)
     done = {} if path is None else read_results(path)

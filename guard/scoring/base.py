@@ -113,6 +113,9 @@ class Scorer(Protocol):
     A scorer that asks a judge, or has a threshold of its own, also has `facts`.
     """
 
+    claim_units: str = "sentences"
+    """The units that an evaluation cuts claims into by default: a name in the registry's `UNITS`."""
+
     @property
     def facts(self) -> ScorerFacts:
         """All that is known of the scorer; by default its class's name and the defaults of `ScorerFacts`."""

@@ -47,25 +47,25 @@ class SentenceUnits:
     """Sentences, as SCALE and most NLI metrics take them."""
 
     def split(self, claim: str) -> Sequence[Unit]:
-        """The claim's sentences, in order."""
+        """The claim's sentences, in order; what is scored are their words without the blanks around them."""
         from groundrail.text.sentences import split
 
-        return split(claim)
+        return [_Slice(sentence.text.strip(), sentence.start, sentence.end) for sentence in split(claim)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Whole:
+class _Slice:
     text: str
     start: int
     end: int
 
 
 class WholeClaim:
-    """The claim as it is, however many sentences it has."""
+    """The claim as it is, however many sentences it has, with the blanks that it begins with."""
 
     def split(self, claim: str) -> Sequence[Unit]:
         """The claim, or nothing where it is blank."""
-        return [_Whole(claim, 0, len(claim))] if claim.strip() else []
+        return [_Slice(claim.rstrip(), 0, len(claim))] if claim.strip() else []
 
 
 class UnitScorer(Scorer):

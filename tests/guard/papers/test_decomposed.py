@@ -60,6 +60,18 @@ def test_top_k_joins_the_best_sentences_in_document_order(hashed_yes_no, seed, k
 
 
 @pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("k", [1, 3, 20])
+def test_infuse_k_ranks_by_entailment_both_ways(hashed_yes_no, seed, k):
+    model, text, claim = hashed_yes_no(seed), written(seed, 7), "The rent is due."
+    forward = [ask(model, sentence, claim) for sentence in cut(text)]
+    both = [ask(model, claim, sentence) + alone for sentence, alone in zip(cut(text), forward, strict=True)]
+    chosen = sorted(np.argsort([-value for value in both], kind="stable")[:k])
+    (score,) = TopKScorer(model, k=k, reverse=True).score([claim], text)
+    assert score.value == ask(model, " ".join(cut(text)[i] for i in chosen), claim)
+    assert {(c.text, c.score) for c in score.citations} == {(cut(text)[i], forward[i]) for i in chosen}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_sentli_joins_the_most_entailing_and_most_contradicting(hashed_nli, seed):
     model, text, claim = hashed_nli(seed), written(seed, 9), "The rent is due."
     judged = model.classify([(sentence, claim) for sentence in cut(text)])
