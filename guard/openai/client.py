@@ -215,7 +215,7 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
 
     def _request(self, body: Mapping[str, Any]) -> "httpx.Request":
         key = self._key.get_secret_value()
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        headers = {b"Authorization": f"Bearer {key}".encode()} if key else {}
         return self._client.build_request("POST", self._url, json={"model": self.model, **body}, headers=headers)
 
     def _require_success(self, response: "httpx.Response") -> None:

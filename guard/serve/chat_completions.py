@@ -7,7 +7,7 @@ import asyncio
 import json
 import time
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from typing import Any
 
 from starlette.requests import Request
@@ -18,9 +18,9 @@ from groundrail.guard import Guard
 from groundrail.policy import Policy
 from groundrail.serve import details
 from groundrail.serve.error_forms import ProtocolError, json_response
-from groundrail.serve.guarded import ClientLeftError, GuardedAnswer, unless_disconnected
+from groundrail.serve.guarded import ClientLeftError, GuardedAnswer, in_thread, unless_disconnected
 from groundrail.serve.observe import Observer
-from groundrail.serve.requests import ChatRequest, parsed, read_json, refuse_what_cannot_be_guarded
+from groundrail.serve.requests import ChatRequest, decoded, parsed, refuse_what_cannot_be_guarded
 from groundrail.serve.settings import Settings
 from groundrail.serve.sources import Found, find_source
 from groundrail.serve.writers import Answer, Writer
@@ -64,23 +64,15 @@ class Chat:
         self.guard, self.writer, self.settings, self.observer = guard, writer, settings, observer
 
     async def __call__(self, request: Request) -> Response:
-        body = await read_json(request, self.settings)
-        asked = parsed(ChatRequest, body)
-        refuse_what_cannot_be_guarded(asked)
+        begun, most = time.monotonic(), self.settings.request_timeout
         level = details.level_of(request)
-        chosen = self.settings.markers, self.settings.source_tools
-        found = await asyncio.to_thread(find_source, asked.messages, asked.documents, *chosen)
-        if self.writer is None:
-            raise ProtocolError(
-                501, "this server only checks: start it with --upstream", code="no_upstream", retry=False
-            )
-        answer, most = self.writer.answer(asked, body, found, request.headers), self.settings.request_timeout
-        begun = time.monotonic()
+        asked, found, answer = await in_thread(request, most, self._read, await request.body(), request.headers)
+        most -= time.monotonic() - begun
         if not asked.stream:
             return await unless_disconnected(request, self._whole(answer, found, level), most)
         try:
             await unless_disconnected(request, answer.open(), most)
-            left = most - (time.monotonic() - begun)
+            left = self.settings.request_timeout - (time.monotonic() - begun)
             written = self._written(answer, found, left)
         except BaseException:
             await answer.aclose()
@@ -93,6 +85,17 @@ class Chat:
         usage = asked.stream_options is not None and bool(asked.stream_options.include_usage)
         events = self._events(written, Form(answer, found, level, self.guard.policy, usage))
         return EventStream(events, close, left + self.settings.heartbeat)
+
+    def _read(self, data: bytes, headers: Mapping[str, str]) -> tuple[ChatRequest, Found, Answer]:
+        body = decoded(data)
+        asked = parsed(ChatRequest, body)
+        refuse_what_cannot_be_guarded(asked)
+        found = find_source(asked.messages, asked.documents, self.settings.markers, self.settings.source_tools)
+        if self.writer is None:
+            raise ProtocolError(
+                501, "this server only checks: start it with --upstream", code="no_upstream", retry=False
+            )
+        return asked, found, self.writer.answer(asked, body, found, headers)
 
     def _written(self, answer: Answer, found: Found, time_limit: float) -> GuardedAnswer:
         guard = self.guard.with_generator(answer.generator)
@@ -223,7 +226,7 @@ def _extend(whole: dict[str, Any], delta: dict[str, Any]) -> None:
     for name, value in delta.items():
         if isinstance(value, dict) and isinstance(whole.setdefault(name, {}), dict):
             _extend(whole[name], value)
-        elif name == "arguments":
+        elif name in ("arguments", "input"):  # of functions, of custom tools
             whole[name] = whole.get(name, "") + (value or "")
         elif value is not None:
             whole[name] = value

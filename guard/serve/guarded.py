@@ -117,6 +117,11 @@ async def unless_disconnected(request: Request, work: Coroutine[Any, Any, T], ti
         await asyncio.wait({working, leaving})
 
 
+async def in_thread(request: Request, time_limit: float, work: Callable[..., T], *arguments: Any) -> T:
+    """The outcome of `work(*arguments)`, done beside the event loop, under the conditions of `unless_disconnected`."""
+    return await unless_disconnected(request, asyncio.to_thread(work, *arguments), time_limit)
+
+
 class ClientLeftError(Exception):
     """Nobody waits for the answer any more."""
 

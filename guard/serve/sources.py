@@ -130,13 +130,14 @@ def _between(messages: Sequence[Message], markers: tuple[str, str]) -> Iterator[
     for message in messages:
         if message.role not in ("system", "developer", "user"):
             continue
-        _, opened, rest = text_of(message).partition(markers[0])
-        while opened:
-            inside, closed, rest = rest.partition(markers[1])
-            if not closed:  # a marker without its end holds no source
+        text, place = text_of(message), 0
+        while (opened := text.find(markers[0], place)) >= 0:
+            start = opened + len(markers[0])
+            end = text.find(markers[1], start)
+            if end < 0:  # a marker without its end holds no source
                 break
-            yield None, inside.strip(), {}
-            _, opened, rest = rest.partition(markers[0])
+            yield None, text[start:end].strip(), {}
+            place = end + len(markers[1])
 
 
 def _distinct(found: Iterator[tuple[str | None, str, dict[str, Any]]]) -> tuple[Document, ...]:

@@ -137,7 +137,7 @@ class Upstream:
         if "authorization" in given:
             headers["authorization"] = given["authorization"]
         elif self._key is not None:
-            headers["authorization"] = f"Bearer {self._key.get_secret_value()}"
+            headers["authorization"] = f"Bearer {self._key.get_secret_value()}".encode().decode("latin-1")
         return httpx.Headers(headers, encoding="latin-1")  # byte for byte what came
 
 

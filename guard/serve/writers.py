@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from groundrail.errors import GenerationError, InputError
 from groundrail.generators import Generator
-from groundrail.generators.asked import AskedSession, request_to_continue
+from groundrail.generators.asked import AskedSession, Write, request_to_continue
 from groundrail.openai.generator import _WholeCharacters
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.requests import ChatRequest, Message
@@ -141,7 +141,7 @@ class UpstreamAnswer:
                 self.failure = failure
                 raise GenerationError(failure.message) from failure
 
-        session = AskedSession(write)
+        session = _CallingSession(write, self)
         return session
 
     async def aclose(self) -> None:
@@ -155,7 +155,7 @@ class UpstreamAnswer:
             await self.aclose()
             self._reply = await self._asked_again(accepted, refused)
         reply, self._opened = self._opened or self._reply, None
-        self.finish_reason, self.calls = None, []
+        self.finish_reason = None
         if reply is not None:
             async for event in reply.events():
                 yield event
@@ -196,6 +196,19 @@ class UpstreamAnswer:
                 502, f"the answer is over {self._longest} characters", code="answer_too_long", retry=False
             )
         return text
+
+
+class _CallingSession(AskedSession):
+    """Asks again until the answer calls a tool: another answer would lose the call, or make it twice."""
+
+    def __init__(self, write: Write, answer: UpstreamAnswer) -> None:
+        super().__init__(write)
+        self._answer = answer
+
+    @property
+    def can_retry(self) -> bool:
+        """Whether no tool was called yet."""
+        return not self._answer.calls
 
 
 def _continued(body: Mapping[str, Any], accepted: str, refused: Sequence[str]) -> dict[str, Any]:
