@@ -15,7 +15,7 @@ from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from groundrail.serve.error_forms import ProtocolError
+from groundrail.serve.error_forms import MESSAGES, ProtocolError
 from groundrail.serve.guarded import ClientLeftError
 from groundrail.serve.observe import Observer
 from groundrail.serve.settings import Settings
@@ -27,6 +27,8 @@ _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 ANSWERED = {
     "/v1/chat/completions": "chat",
+    "/v1/responses": "responses",
+    MESSAGES: "messages",
     "/v1/check": "check",
     "/beta/litellm_basic_guardrail_api": "litellm",
 }
@@ -55,14 +57,14 @@ class Admission:
             else:
                 await self._answered(scope, receive, seen.send)
         except ProtocolError as error:
-            await error.response()(scope, receive, seen.send)
+            await error.response(scope["path"])(scope, receive, seen.send)
         except (ClientLeftError, ClientDisconnect):
             seen.status = 499
         except Exception as error:
             self._observer.unexpected(error)
             if seen.status is None:
                 said = ProtocolError(500, "the server failed; its log says where", code="internal_error")
-                await said.response()(scope, receive, seen.send)
+                await said.response(scope["path"])(scope, receive, seen.send)
         finally:
             if endpoint is not None:
                 self._observer.request(endpoint, seen.status or 499, time.monotonic() - started)

@@ -20,13 +20,18 @@ from groundrail import __version__
 from groundrail.entailment.shared import SharedEntailment
 from groundrail.guard import Guard
 from groundrail.serve.admission import Admission
-from groundrail.serve.chat_completions import Chat
+from groundrail.serve.chat_completions import CHAT
 from groundrail.serve.check import Check
-from groundrail.serve.error_forms import ProtocolError, json_response
+from groundrail.serve.endpoint import Endpoint
+from groundrail.serve.error_forms import MESSAGES, ProtocolError, json_response
 from groundrail.serve.litellm import LiteLLMGuardrail
+from groundrail.serve.messages_events import ANTHROPIC_MESSAGES
 from groundrail.serve.observe import Observer
+from groundrail.serve.responses_events import RESPONSES
 from groundrail.serve.settings import Settings
 from groundrail.serve.writers import UpstreamWriter, Writer
+
+_PROTOCOLS = {"/v1/chat/completions": CHAT, "/v1/responses": RESPONSES, MESSAGES: ANTHROPIC_MESSAGES}
 
 _PAGE_ONLY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
 base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -72,7 +77,10 @@ def create_app(
         return json_response(await writer.models(request.headers))
 
     routes = [
-        Route("/v1/chat/completions", Chat(guard, writer, settings, observer).__call__, methods=["POST"]),
+        *(
+            Route(path, Endpoint(protocol, guard, writer, settings, observer).__call__, methods=["POST"])
+            for path, protocol in _PROTOCOLS.items()
+        ),
         Route("/v1/check", Check(guard, settings, observer).__call__, methods=["POST"]),
         Route(
             "/beta/litellm_basic_guardrail_api",
@@ -127,4 +135,6 @@ async def _as_protocol(request: Request, error: Exception) -> Response:
         path = request.url.path
         said = {404: f"there is nothing at {path}", 405: f"{request.method} is not for {path}"}
         error = ProtocolError(error.status_code, said.get(error.status_code, error.detail))
-    return error.response() if isinstance(error, ProtocolError) else ProtocolError(500, "failed").response()
+    if not isinstance(error, ProtocolError):
+        raise error
+    return error.response(request.url.path)

@@ -12,8 +12,10 @@ from tenacity import stop_after_attempt
 from groundrail.errors import GroundrailError, UnsupportedError
 from groundrail.generation.streams import AsyncGuardedStream
 from groundrail.guard import Guard
-from groundrail.serve.chat_completions import DONE, HEARTBEAT, EventStream, event
+from groundrail.serve.chat_completions import DONE
+from groundrail.serve.endpoint import HEARTBEAT, EventStream
 from groundrail.serve.error_forms import ProtocolError, json_response
+from groundrail.serve.forms import event
 from groundrail.serve.guarded import GuardedAnswer, in_thread, unless_disconnected
 from groundrail.serve.observe import Observer
 from groundrail.serve.requests import CheckRequest, decoded, parsed
@@ -53,7 +55,7 @@ class Check:
                     yield event({kind: decided.model_dump(mode="json")})
             yield DONE
         except ProtocolError as error:
-            yield event(error.body)
+            yield event(error.body())
 
 
 def _read(data: bytes) -> tuple[CheckRequest, tuple[Document, ...]]:
