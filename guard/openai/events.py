@@ -20,12 +20,20 @@ class _Read(BaseModel):
 
 
 class _Function(_Read):
+    name: str | None = None
     arguments: _Text | None = None
+
+
+class _Custom(_Read):
+    name: str | None = None
+    input: _Text | None = None
 
 
 class _Call(_Read):
     index: int | None = None
+    id: str | None = None
     function: _Function | None = None
+    custom: _Custom | None = None
 
 
 class _Delta(_Read):

@@ -112,9 +112,7 @@ class EventStream(StreamingResponse):
     `close` runs however the stream ends, begun or not.
     """
 
-    def __init__(
-        self, events: AsyncIterator[bytes], close: Callable[[], Awaitable[None]], time_limit: float
-    ) -> None:
+    def __init__(self, events: AsyncIterator[bytes], close: Callable[[], Awaitable[None]], time_limit: float) -> None:
         headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
         super().__init__(events, headers=headers, media_type="text/event-stream")
         self._close, self._time_limit = close, time_limit

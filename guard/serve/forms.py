@@ -20,6 +20,7 @@ from groundrail.serve.sources import Found
 from groundrail.serve.writers import Answer
 from groundrail.types import CheckedSentence, GuardResult
 
+
 @dataclass(frozen=True, slots=True)
 class Telling:
     """All that a form tells of: the request, its answer and source, and how much detail is asked for."""

@@ -1,6 +1,6 @@
 """One answer written and checked in a task of its own, so that whoever sends it can wait, send signs of life, and leave.
 
-This module connects an answer with a guard; the protocol's forms belong to `groundrail.serve.chat_completions`.
+This module connects an answer with a guard; the forms of the protocols are behind `groundrail.serve.forms`.
 """
 
 import asyncio

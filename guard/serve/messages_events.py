@@ -135,8 +135,10 @@ def _tool_use(call: dict[str, Any], name: str) -> dict[str, Any]:
         given = json.loads(said.get("arguments") or "{}")
     except (ValueError, RecursionError):
         given = None
-    if not isinstance(given, dict):
-        raise ProtocolError(502, "the upstream called a tool with arguments that are no JSON object", code="bad_call")
+    if not isinstance(given, dict) or not said.get("name"):
+        raise ProtocolError(
+            502, "the upstream called a tool without a name, or with arguments that are no JSON object", code="bad_call"
+        )
     return {"type": "tool_use", "id": call.get("id") or name, "name": said.get("name"), "input": given}
 
 

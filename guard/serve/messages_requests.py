@@ -158,7 +158,9 @@ class _Reading:
             case {"type": "content", "content": content}:
                 blocks = [content] if isinstance(content, str) else _texts(content, f"{place}.content")
                 return self._source(block, "document", blocks, None)
-        raise _refusal(place, "only text is read as a source: send the document's text, nothing is fetched or converted")
+        raise _refusal(
+            place, "only text is read as a source: send the document's text, nothing is fetched or converted"
+        )
 
     def _source(
         self,
@@ -220,7 +222,9 @@ def _tool_choice(choice: dict[str, Any]) -> dict[str, Any]:
     kind = choice.get("type")
     if choice and kind != "tool" and kind not in _CHOICES:
         raise _refusal("tool_choice.type", f"a choice of type {kind!r} is not passed on")
-    chosen = {"type": "function", "function": {"name": choice.get("name")}} if kind == "tool" else _CHOICES.get(kind or "")
+    chosen = (
+        {"type": "function", "function": {"name": choice.get("name")}} if kind == "tool" else _CHOICES.get(kind or "")
+    )
     return {"tool_choice": chosen, "parallel_tool_calls": False if choice.get("disable_parallel_tool_use") else None}
 
 

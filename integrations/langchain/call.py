@@ -24,6 +24,16 @@ PASSED_ON = frozenset(
 """What of the wrapped model's `response_metadata` goes out; logprobs, say, spell unreleased text."""
 
 
+def continued(messages: Sequence[BaseMessage], accepted: str, refused: Sequence[str]) -> list[BaseMessage]:
+    """A conversation that asks the model to go on: `accepted` as its turn, then a turn that asks.
+
+    Where nothing was accepted or refused, the conversation as it is.
+    """
+    stands = [AIMessage(accepted)] if accepted else []
+    asks = [HumanMessage(request_to_continue(accepted, refused))] if accepted or refused else []
+    return [*messages, *stands, *asks]
+
+
 class ModelCall:
     """The sources of a call, what the model said beside text, the chunks to show.
 
@@ -47,10 +57,7 @@ class ModelCall:
 
     def request(self, accepted: str, refused: Sequence[str]) -> list[BaseMessage]:
         """The messages, then what stands of the answer and what was refused."""
-        if not (accepted or refused):
-            return self._messages
-        stands = [AIMessage(accepted)] if accepted else []
-        return [*self._messages, *stands, HumanMessage(request_to_continue(accepted, refused))]
+        return continued(self._messages, accepted, refused)
 
     def begin(self) -> None:
         """The model is asked, perhaps not for the first time."""

@@ -21,6 +21,7 @@ from rich.console import Console
 from tests.guard.report.conftest import Told
 
 from groundrail import Citation, Document, Guard, InputError, Policy, Verdict
+from groundrail.report import layout
 from groundrail.report.chart import HEIGHT, Axis, chart
 from groundrail.report.html import save
 from groundrail.report.hidden import in_json, marked_up, plain

@@ -93,16 +93,15 @@ def test_the_clients_stream_helper_reads_it_too(serve: Serve, client: Client, up
     assert final.output_text == TRUE + MORE
     whole = client(serve()).responses.create(**asking())
     assert [item.model_dump(exclude={"id"}) for item in whole.output] == [
-        item.model_dump(exclude={"id"}, exclude_unset=False) | {"content": [part.model_dump(exclude={"parsed"}) for part in item.content]}  # type: ignore[union-attr]
+        item.model_dump(exclude={"id"}, exclude_unset=False)
+        | {"content": [part.model_dump(exclude={"parsed"}) for part in item.content]}  # type: ignore[union-attr]
         for item in final.output
     ]
 
 
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("level", ["on", "off"])
-def test_a_false_sentence_never_crosses_the_socket(
-    serve: Serve, http: httpx.Client, stream: bool, level: str
-) -> None:
+def test_a_false_sentence_never_crosses_the_socket(serve: Serve, http: httpx.Client, stream: bool, level: str) -> None:
     address = serve(policy=ONCE)
     received = http.post(address + PATH, json=asking(stream=stream), headers={"x-groundrail-details": level}).content
     assert b"The rent is 950 euros." in received
@@ -113,9 +112,7 @@ def test_a_false_sentence_never_crosses_the_socket(
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_refused_sentence_is_asked_for_again(
-    serve: Serve, client: Client, upstream: Upstream, stream: bool
-) -> None:
+def test_a_refused_sentence_is_asked_for_again(serve: Serve, client: Client, upstream: Upstream, stream: bool) -> None:
     upstream.replies = [writing(TRUE, FALSE), writing(MORE)]
     asked = client(serve()).responses
     if stream:
@@ -184,7 +181,13 @@ def test_tool_calls_pass_as_they_are(serve: Serve, client: Client, upstream: Ups
 def test_results_of_tools_and_files_are_sources(serve: Serve, client: Client, upstream: Upstream) -> None:
     upstream.usual = writing(TRUE, "Smoking is allowed in the garden.")
     turns: Any = [
-        {"role": "user", "content": [{"type": "input_text", "text": "How much is the rent?"}, file("Smoking is allowed in the garden.")]},
+        {
+            "role": "user",
+            "content": [
+                {"type": "input_text", "text": "How much is the rent?"},
+                file("Smoking is allowed in the garden."),
+            ],
+        },
         {"role": "assistant", "content": [{"type": "output_text", "text": "I look it up.", "annotations": []}]},
         {"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"},
         {"type": "function_call_output", "call_id": "c1", "output": SOURCE},
@@ -211,7 +214,9 @@ def test_documents_with_an_address_are_cited_by_it(serve: Serve, client: Client)
 
 
 def test_grounding_sources_and_queries_of_litellm_count(serve: Serve, client: Client, upstream: Upstream) -> None:
-    turns: Any = [{"role": "user", "content": [{"type": "grounding_source", "text": SOURCE}, {"type": "query", "text": "Rent?"}]}]
+    turns: Any = [
+        {"role": "user", "content": [{"type": "grounding_source", "text": SOURCE}, {"type": "query", "text": "Rent?"}]}
+    ]
     assert client(serve(policy=ONCE)).responses.create(model="m", input=turns).output_text == TRUE
     assert [part["type"] for part in upstream.bodies[0]["messages"][0]["content"]] == ["text", "text"]
 
@@ -231,7 +236,10 @@ def test_grounding_sources_and_queries_of_litellm_count(serve: Serve, client: Cl
         ({"tools": [{"type": "web_search"}]}, "tools.0.type"),
         ({"tool_choice": {"type": "file_search"}}, "tool_choice"),
         ({"input": [{"type": "item_reference", "id": "x"}]}, "input.0.type"),
-        ({"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}]}, "input.0.content.0.file_data"),
+        (
+            {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}]},
+            "input.0.content.0.file_data",
+        ),
         ({"input": [{"role": "user", "content": [file("%PDF-1.7 x")]}]}, "input.0.content.0.file_data"),
         ({"input": [{"role": "user", "content": [{"type": "input_audio"}]}]}, "input.0.content.0.type"),
         ({"input": [{"role": "user", "content": [3]}]}, "input.0.content"),
