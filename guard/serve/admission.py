@@ -87,7 +87,7 @@ class Admission:
                 403, "this server does not answer to this host name; --allowed-hosts adds one", code="unknown_host"
             )
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if origin is not None and origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}"):
             raise ProtocolError(403, "pages of other sites may not ask this server", code="foreign_origin")
         if self._settings.api_key is not None and scope["path"] not in _WITHOUT_KEY:
             self._require_key(scope, headers, self._settings.api_key.get_secret_value().encode())

@@ -22,7 +22,6 @@ from groundrail.text.echoes import Echoes
 from groundrail.text.rendering.visible import is_blank
 from groundrail.types import Document, as_documents
 
-
 _TOOL_ROLES = ("tool", "function")
 
 

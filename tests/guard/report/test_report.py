@@ -23,8 +23,8 @@ from tests.guard.report.conftest import Told
 from groundrail import Citation, Document, Guard, InputError, Policy, Verdict
 from groundrail.report import layout
 from groundrail.report.chart import HEIGHT, Axis, chart
-from groundrail.report.html import save
 from groundrail.report.hidden import in_json, marked_up, plain
+from groundrail.report.html import save
 from groundrail.report.layout import Place, blocks
 from groundrail.report.terminal import print_result, print_sentence
 from groundrail.scoring.scale.scale import ScaleScorer

@@ -64,7 +64,7 @@ def test_keys_are_compared_byte_for_byte(serve: Serve, upstream: Upstream, http:
     for headers in given:
         assert http.post(address + CHAT, json=asking(), headers=headers).status_code == 200
         assert upstream.headers[-1]["authorization"].encode("latin-1") == b"Bearer " + key.encode()
-    wrong: list[Any] = [{b"x-api-key": b"cl\xe9"}, {b"authorization": b"Bearer " + key.encode("utf-16")[2:]}]
+    wrong: list[Any] = [{b"x-api-key": b"cl\xe9"}, {b"authorization": b"Bearer cl\xe9"}]
     for headers in wrong:
         assert http.post(address + CHAT, json=asking(), headers=headers).status_code == 401
 
@@ -111,7 +111,7 @@ def test_finding_the_source_is_inside_the_answers_time_and_beside_the_event_loop
 ) -> None:
     go_on, threads = threading.Event(), set()
 
-    def slow(*arguments: Any) -> None:
+    def slow(*arguments: Any, **named: Any) -> None:
         threads.add(threading.current_thread())
         go_on.wait(20)
 

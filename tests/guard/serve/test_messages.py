@@ -46,7 +46,7 @@ def asking(*blocks: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 def test_anthropics_client_gets_a_whole_answer(serve: Serve, connect: Connect, upstream: Upstream) -> None:
     answer = connect(serve(policy=ONCE)).messages.create(
-        **asking(), system="Be brief.", stop_sequences=["END"], metadata={"user_id": "u"}, temperature=0.5
+        **asking(), system="Be brief.", stop_sequences=["END"], metadata={"user_id": "u"}, extra_body={"temperature": 0.5}
     )
     assert [block.model_dump() for block in answer.content] == [{"type": "text", "text": TRUE, "citations": None}]
     assert (answer.stop_reason, answer.model, answer.role) == ("end_turn", "scripted", "assistant")
