@@ -110,17 +110,15 @@ class Chunks:
 
 
 def chunks_of(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """The chunks of a whole stream. Raises: StreamError."""
+    """The chunks of a whole stream, read to its end so that the connection can be used again. Raises: StreamError."""
     chunks = Chunks()
     for data in pieces:
         yield from chunks.feed(data)
-        if chunks.done:
-            return
     yield from chunks.close()
 
 
 async def achunks_of(pieces: AsyncIterable[bytes]) -> AsyncIterator[dict[str, Any]]:
-    """`chunks_of` for an event loop."""
+    """The chunks of a whole stream, left once the server has said that nothing follows. Raises: StreamError."""
     chunks = Chunks()
     async for data in pieces:
         for chunk in chunks.feed(data):

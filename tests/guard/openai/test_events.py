@@ -1,12 +1,13 @@
 """Chunks out of bytes: whatever way they are cut, and whatever it is that comes instead."""
 
+import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from groundrail.openai.events import LONGEST, Chunks, Completion, StreamError, chunks_of
+from groundrail.openai.events import LONGEST, Chunks, Completion, StreamError, achunks_of, chunks_of
 
 
 def chunk(text: str, **fields: Any) -> dict[str, Any]:
@@ -127,12 +128,15 @@ def test_a_stream_that_is_no_whole_answer_is_an_error_of_its_kind(pieces: list[b
     assert broken.value.kind == kind
 
 
-def test_nothing_is_read_after_the_end() -> None:
-    def pieces() -> Iterator[bytes]:
+def test_an_event_loop_leaves_a_stream_at_its_end() -> None:
+    async def pieces() -> AsyncIterator[bytes]:
         yield b"data: [DONE]\n\n"
         raise RuntimeError("the server goes on")
 
-    assert list(chunks_of(pieces())) == []
+    async def read_all() -> list[dict[str, Any]]:
+        return [chunk async for chunk in achunks_of(pieces())]
+
+    assert asyncio.run(read_all()) == []
 
 
 def test_a_completion_keeps_what_is_no_text() -> None:
