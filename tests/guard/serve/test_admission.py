@@ -41,7 +41,13 @@ def test_loopback_and_named_hosts_are_answered(serve: Serve, http: httpx.Client,
 
 
 def test_every_host_is_answered_where_a_star_says_so(serve: Serve, http: httpx.Client) -> None:
-    assert http.get(serve(allowed_hosts=["*"]) + "/healthz", headers={"host": "any.example"}).status_code == 200
+    assert http.get(serve(allowed_hosts=["*"]) + "/metrics", headers={"host": "any.example"}).status_code == 200
+
+
+def test_probes_may_use_any_name(serve: Serve, http: httpx.Client) -> None:
+    address = serve()
+    assert http.get(address + "/healthz", headers={"host": "10.0.0.7:8080"}).status_code == 200
+    assert http.get(address + "/metrics", headers={"host": "10.0.0.7:8080"}).status_code == 403
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost:1", "", "http://[::1"])
