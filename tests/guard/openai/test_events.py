@@ -142,7 +142,7 @@ def test_an_event_loop_leaves_a_stream_at_its_end() -> None:
 def test_a_completion_keeps_what_is_no_text() -> None:
     completion = Completion()
     call = {"tool_calls": [{"index": 0, "id": "a"}]}
-    told = [
+    told: list[dict[str, Any]] = [
         {"model": "m", "choices": [{"delta": {"content": "a \ud83d"}}, {"delta": {"content": "another choice"}}]},
         {"choices": [{"delta": {"content": "\ude00", "refusal": " no"}}], "usage": {"n": 1, "of": {"x": 1, "y": None}}},
         {"choices": [{"delta": call, "finish_reason": "length"}]},

@@ -17,7 +17,7 @@ ONCE = Policy(stop=stop_after_attempt(1))
 PATH = "/v1/messages"
 MORE = "The lease ends on 28 February 2026. "
 GREETING = "Hello! "
-CITED = {"citations": {"enabled": True}}
+CITED: dict[str, Any] = {"citations": {"enabled": True}}
 
 Connect = Callable[..., anthropic.Anthropic]
 
@@ -46,7 +46,11 @@ def asking(*blocks: dict[str, Any], **fields: Any) -> dict[str, Any]:
 
 def test_anthropics_client_gets_a_whole_answer(serve: Serve, connect: Connect, upstream: Upstream) -> None:
     answer = connect(serve(policy=ONCE)).messages.create(
-        **asking(), system="Be brief.", stop_sequences=["END"], metadata={"user_id": "u"}, extra_body={"temperature": 0.5}
+        **asking(),
+        system="Be brief.",
+        stop_sequences=["END"],
+        metadata={"user_id": "u"},
+        extra_body={"temperature": 0.5},
     )
     assert [block.model_dump() for block in answer.content] == [{"type": "text", "text": TRUE, "citations": None}]
     assert (answer.stop_reason, answer.model, answer.role) == ("end_turn", "scripted", "assistant")
@@ -117,7 +121,7 @@ def test_search_results_are_cited_by_their_blocks(
         asked["messages"] = [*turns, {"role": "user", "content": [result]}]
     (block,) = connect(serve(policy=ONCE)).messages.create(**asked).content
     assert block.type == "text"
-    (citation,) = block.citations or ()
+    (citation,) = block.citations or []
     assert citation.model_dump() == {
         "type": "search_result_location",
         "cited_text": texts[1],
@@ -134,7 +138,7 @@ def test_documents_of_blocks_are_cited_by_them(serve: Serve, connect: Connect, u
     given = {"type": "document", "source": {"type": "content", "content": blocks}, **CITED}
     (block,) = connect(serve(policy=ONCE)).messages.create(**asking(given)).content
     assert block.type == "text"
-    (citation,) = block.citations or ()
+    (citation,) = block.citations or []
     assert citation.type == "content_block_location"
     assert (citation.cited_text, citation.start_block_index, citation.end_block_index) == (SOURCE, 1, 2)
 
