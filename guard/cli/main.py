@@ -51,10 +51,11 @@ def _run(arguments: Sequence[str] | None) -> int:
         return int(options.run(options))
     except (GroundrailError, ValueError) as error:
         return _fail(str(error))
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "rich":
-            raise
-        return _fail(str(MissingExtraError("The command line", "cli")))
+    except ImportError as error:
+        package = (error.name or "").partition(".")[0]
+        if package == "rich":
+            return _fail(str(MissingExtraError("The command line", "cli")))
+        return _fail(f"{package or 'a package'} cannot be imported ({error}): install it, or groundrail again")
     except KeyboardInterrupt:
         _fail("interrupted")
         return 130

@@ -21,6 +21,19 @@ if TYPE_CHECKING:
 
 _KEY, _UPSTREAM_KEY = "GROUNDRAIL_API_KEY", "GROUNDRAIL_UPSTREAM_API_KEY"
 
+_SETTINGS = (
+    "documents",
+    "max_concurrency",
+    "max_bodies",
+    "max_body",
+    "body_timeout",
+    "timeout",
+    "request_timeout",
+    "heartbeat",
+    "log_text",
+)
+"""Options that go into the settings under their own names."""
+
 
 def add_serve_parser(subparsers: "Subparsers") -> None:
     """Add `serve`, with `run_serve` as its `run` default."""
@@ -30,6 +43,13 @@ def add_serve_parser(subparsers: "Subparsers") -> None:
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, default=8080, help="port to listen on, 0 for any free one (8080)")
+    parser.add_argument(
+        "--allowed-hosts",
+        nargs="+",
+        default=(),
+        metavar="NAME",
+        help="host names that clients may call this server by, * for all (loopback names)",
+    )
     parser.add_argument("--scorer", metavar="ID", help="entailment model, a hub id or folder (the built-in judge)")
     parser.add_argument("--second", metavar="ID", help="asked where the first is in the policy's doubt")
     parser.add_argument("--policy", type=Path, metavar="FILE", help="policy in TOML")
@@ -42,6 +62,8 @@ def add_serve_parser(subparsers: "Subparsers") -> None:
     parser.add_argument("--source-tools", nargs="+", metavar="NAME", help="tools whose results are sources (all)")
     parser.add_argument("--max-concurrency", type=int, default=64, metavar="N", help="answers at a time (64)")
     parser.add_argument("--max-body", type=int, default=8 * 1024 * 1024, metavar="BYTES", help="longest request")
+    parser.add_argument("--max-bodies", type=int, default=128, metavar="N", help="requests received at a time (128)")
+    parser.add_argument("--body-timeout", type=float, default=30.0, metavar="SECONDS", help="for receiving a request")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for each piece from upstream")
     parser.add_argument("--request-timeout", type=float, default=600.0, metavar="SECONDS", help="for a whole answer")
     parser.add_argument("--heartbeat", type=float, default=10.0, metavar="SECONDS", help="between signs of life")
@@ -101,7 +123,8 @@ def settings_of(options: argparse.Namespace) -> "Settings":
         given["markers"] = tuple(options.markers)
     if options.source_tools:
         given["source_tools"] = frozenset(options.source_tools)
-    for name in ("documents", "max_concurrency", "max_body", "timeout", "request_timeout", "heartbeat", "log_text"):
+    given["allowed_hosts"] = frozenset(name.lower() for name in options.allowed_hosts)
+    for name in _SETTINGS:
         given[name] = getattr(options, name)
     try:
         return Settings(**given)
