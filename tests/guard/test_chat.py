@@ -317,7 +317,7 @@ def test_many_conversations_share_a_guard() -> None:
             await asyncio.sleep(0)
             yield word + " "
 
-    guard = Guard(write, scorer=FakeEntailment())
+    guard = Guard(write, scorer="scale", judge=FakeEntailment())
 
     async def talk(number: int) -> list[str]:
         subject = ChatGuard(guard, source=f"Flat {number} costs {number} euros.")
@@ -336,7 +336,7 @@ def test_bad_input_is_refused() -> None:
         with pytest.raises(InputError, match="message"):
             subject.ask(message)
     with pytest.raises(InputError, match="generator"):
-        ChatGuard(Guard(scorer=FakeEntailment()))
+        ChatGuard(Guard(scorer="scale", judge=FakeEntailment()))
 
 
 def test_the_prompt_is_replaceable() -> None:

@@ -21,6 +21,8 @@ from groundrail.scoring.passages import Passage, fitted, room
 from groundrail.scoring.scale.best_first import Chunks, carried_alone, winners
 from groundrail.scoring.scale.chunks import Windows
 from groundrail.scoring.scale.tree import Node, Search, descend, widened
+from groundrail.scoring.weighing import RIVALS, Stated, against_rivals, between
+from groundrail.scoring.word_index import WordIndex
 from groundrail.text.sentences import splits
 from groundrail.types import Citation, Document, Source, Span, as_documents
 
@@ -65,6 +67,11 @@ class ScaleScorer(Scorer):
     where none of them carries it. `max_chunks` reads no more than that many chunks for a claim, the ones most like
     it, and says so in `Score.note`. What was asked before, of this source, is not asked again.
 
+    `leaf=True` departs from the paper: the score is the mean, in log-odds, of the best chunk and of the sentence that the
+    tree ends in, weighed against the claim's rivals; at the last level the tree chooses by the words that a sentence
+    shares with the claim, too, and that sentence is cited. The mean is no maximum, so that a decision has no shorter way:
+    `max_chunks` bounds its cost.
+
     `entailment` is a model, a hub id or folder, or None for the built-in judge.
 
     Raises: InputError for a number out of range; what `groundrail.entailment.load` raises.
@@ -80,6 +87,7 @@ class ScaleScorer(Scorer):
         branches: int = 2,
         slack: float | None = 0.25,
         max_chunks: int | None = None,
+        leaf: bool = False,
     ) -> None:
         self.entailment = load(entailment)
         if chunk_tokens is None:
@@ -96,6 +104,9 @@ class ScaleScorer(Scorer):
             raise InputError(f"slack is {slack}; pass 0 or more, or None to cite one sentence always")
         if max_chunks is not None and max_chunks < 1:
             raise InputError(f"max_chunks is {max_chunks}; at least one is read, and None reads all")
+        if leaf and search is None:
+            raise InputError("leaf=True takes the sentence that the search ends in; leave out search=None")
+        self.leaf = leaf
         self.chunk_tokens = chunk_tokens
         self.overlap = overlap
         self.search = search
@@ -108,7 +119,8 @@ class ScaleScorer(Scorer):
         """The chunks that it reads and its judge."""
         judge = self.entailment.facts
         most = "" if self.max_chunks is None else f"the nearest {self.max_chunks} "
-        identity = f"SCALE on {most}chunks of {self.chunk_tokens} tokens, judged by {judge.identity}"
+        leaf = " and the last leaf" if self.leaf else ""
+        identity = f"SCALE on {most}chunks of {self.chunk_tokens} tokens{leaf}, judged by {judge.identity}"
         return ScorerFacts.around(judge, identity)
 
     def read(self, source: Source) -> Reader:
@@ -123,11 +135,36 @@ class ScaleScorer(Scorer):
 
         Raises: InputError for a blank claim, ClaimTooLongError for a claim that leaves no room.
         """
+        if self.leaf:
+            return self._with_leaves(self._winners(claims, source, None), source.model)
         found = self._winners(claims, source, threshold)
         citations = self._citations([one for one in found if not math.isnan(one.score)], source.model, threshold)
         return [
             Score(one.score, () if math.isnan(one.score) else next(citations), exact=one.exact, note=one.note)
             for one in found
+        ]
+
+    def _with_leaves(self, winners: Sequence[_Winner], model: EntailmentModel) -> list[Score]:
+        """The mean of each winning chunk and the sentence that its tree ends in; the chunk alone where the tree has none."""
+        searches = [
+            Search(w.claim, around, w.size, _likeness(w.claim, around)) for w in winners for around in [self._around(w)]
+        ]
+        paths = descend(model, searches, self.branches)
+        ended = [
+            n
+            for n, (path, winner) in enumerate(zip(paths, winners, strict=True))
+            if path and not math.isnan(winner.score)
+        ]
+        stated = [Stated(winners[n].claim, paths[n][-1].passage, paths[n][-1].score) for n in ended]
+        leaves = dict(zip(ended, against_rivals(stated, RIVALS, model, model.entailment), strict=True))
+        return [
+            Score(
+                between(winner.score, leaves[n]) if n in leaves else winner.score,
+                (paths[n][-1].passage.cite(leaves[n]),) if n in leaves else (),
+                exact=winner.exact,
+                note=winner.note,
+            )
+            for n, winner in enumerate(winners)
         ]
 
     def best_chunks(self, claims: Sequence[str], source: Source) -> list[Citation]:
@@ -280,6 +317,12 @@ class _Read:
     def passage(self, start: int, end: int) -> Passage:
         """A slice without white space at its ends."""
         return Passage.trimmed(self.document, start, end, self._entailment)
+
+
+def _likeness(claim: str, sentences: Sequence[Passage]) -> dict[Passage, float]:
+    """How much of the claim's words each sentence has, as a share of the most."""
+    likeness = WordIndex(sentence.text for sentence in sentences).likeness(claim)
+    return dict(zip(sentences, (likeness / (likeness.max() or 1.0)).tolist(), strict=True))
 
 
 def _text(read: _Read, start: int, end: int) -> str:

@@ -77,7 +77,9 @@ def test_known_phrases_claim_nothing(text: str) -> None:
 )
 def test_what_could_carry_a_fact_is_a_claim(text: str) -> None:
     assert _is_claim(text)
-    result = Guard(scorer=FakeEntailment(lambda premise, claim: 0.0)).check(text, "Pets are not allowed.")
+    result = Guard(scorer="scale", judge=FakeEntailment(lambda premise, claim: 0.0)).check(
+        text, "Pets are not allowed."
+    )
     assert [s.verdict for s in result.sentences if s.verdict is not Verdict.NO_CLAIM]
     assert not any(character.isdigit() for character in result.text)
 
@@ -153,7 +155,7 @@ def test_a_bare_answer_is_checked_with_its_question_or_not_at_all(answer: str) -
     bare = answer.strip("*- ")
     assert claim_of(answer, "", f"Read the lease. {_QUESTION}") == f"{_QUESTION} {bare}"
     assert claim_of(answer, "How many are they? ", _QUESTION) == f"How many are they? {bare}"
-    sure = Guard(scorer=FakeEntailment(lambda premise, claim: float(claim == f"{_QUESTION} {bare}")))
+    sure = Guard(scorer="scale", judge=FakeEntailment(lambda premise, claim: float(claim == f"{_QUESTION} {bare}")))
     assert sure.check(answer, "The lease has 12 months.").text == ""
     assert sure.check(answer, "The lease has 12 months.", _QUESTION).text == answer
 
