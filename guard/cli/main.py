@@ -8,6 +8,7 @@ import argparse
 import math
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -44,6 +45,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    if not sys.warnoptions:  # a deprecation is hidden from whoever types a command, unless it is asked for
+        warnings.filterwarnings("default", "(--entailment is now|a model is passed)", DeprecationWarning)
     try:
         parser = _parser()
         options = parser.parse_args(arguments)

@@ -218,7 +218,7 @@ def test_the_question_of_a_prompt(prompt: str, question: str) -> None:
 def test_an_answer_is_judged_after_what_is_shown() -> None:
     question = "Is smoking allowed?"
     judge = FakeEntailment(lambda premise, claim: float(claim == f"{question} No."))
-    result = Guard(scorer=judge).check(f"{question} No.", "Smoking is not allowed.", "May I keep a cat?")
+    result = Guard(scorer="scale", judge=judge).check(f"{question} No.", "Smoking is not allowed.", "May I keep a cat?")
     assert result.text == ""  # "No." alone would answer the prompt
 
 
@@ -242,7 +242,7 @@ def test_a_number_is_a_mark_only_where_it_counts_the_items_of_a_list(sentence: s
 
 def test_a_list_whose_first_item_is_kept_back_is_a_list() -> None:
     judge = FakeEntailment(lambda premise, claim: float(claim in premise))
-    result = Guard(scorer=judge).check("1. Cats may stay.\n2. Guests may stay.\n", "Guests may stay. Cats may not.")
+    result = Guard(scorer="scale", judge=judge).check("1. Cats may stay.\n2. Guests may stay.\n", "Guests may stay. Cats may not.")
     assert result.text == "2. Guests may stay.\n"
 
 
