@@ -40,9 +40,9 @@ def scorers(model: EntailmentModel) -> dict[str, Scorer]:
     return {
         "SCALE and its last leaf, 2 chunks": ScaleScorer(model, chunk_tokens=160, leaf=True, max_chunks=2),
         "SCALE and its last leaf, 4 chunks": ScaleScorer(model, chunk_tokens=160, leaf=True, max_chunks=4),
-        "SCALE and its last leaf, all chunks": ScaleScorer(model, chunk_tokens=160, leaf=True),
-        "SCALE (the paper's maximum)": ScaleScorer(model, chunk_tokens=160),
         "the nearest sentences": NearestScorer(model),
+        "SCALE (the paper's maximum)": ScaleScorer(model, chunk_tokens=160),
+        "SCALE and its last leaf, all chunks": ScaleScorer(model, chunk_tokens=160, leaf=True),
     }
 
 

@@ -35,7 +35,9 @@ class Model:
 
 def chat(model: Any, *, entailment: FakeEntailment | None = None, policy: Any = None, **options: Any) -> ChatGuard:
     options = {"source": SOURCE} | options
-    return ChatGuard(Guard(model, scorer="scale", judge=entailment or FakeEntailment(), policy=Policy(**(policy or {}))), **options)
+    return ChatGuard(
+        Guard(model, scorer="scale", judge=entailment or FakeEntailment(), policy=Policy(**(policy or {}))), **options
+    )
 
 
 def test_only_what_was_released_enters_the_history() -> None:

@@ -242,7 +242,9 @@ def test_a_number_is_a_mark_only_where_it_counts_the_items_of_a_list(sentence: s
 
 def test_a_list_whose_first_item_is_kept_back_is_a_list() -> None:
     judge = FakeEntailment(lambda premise, claim: float(claim in premise))
-    result = Guard(scorer="scale", judge=judge).check("1. Cats may stay.\n2. Guests may stay.\n", "Guests may stay. Cats may not.")
+    result = Guard(scorer="scale", judge=judge).check(
+        "1. Cats may stay.\n2. Guests may stay.\n", "Guests may stay. Cats may not."
+    )
     assert result.text == "2. Guests may stay.\n"
 
 
