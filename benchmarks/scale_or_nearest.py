@@ -36,7 +36,7 @@ WORDS = 6000
 
 
 def scorers(model: EntailmentModel) -> dict[str, Scorer]:
-    """The scorers to compare, by name; SCALE first."""
+    """The scorers to compare, by name; SCALE first, the rows that read most last."""
     return {
         "SCALE and its last leaf, 2 chunks": ScaleScorer(model, chunk_tokens=160, leaf=True, max_chunks=2),
         "SCALE and its last leaf, 4 chunks": ScaleScorer(model, chunk_tokens=160, leaf=True, max_chunks=4),
@@ -65,9 +65,10 @@ def seconds(model: EntailmentModel, repeats: int) -> dict[str, list[float]]:
     ]
     claims = [sentences[number].replace(" rooms", " fine rooms") for number in range(20, 300, 40)]
     claims += ["Dogs are not allowed in any house.", "House 77 has 40 rooms and a garden."]
-    taken: dict[str, list[float]] = {name: [] for name in scorers(model)}
+    timed = dict(list(scorers(model).items())[:3])  # the others read every chunk for a claim that nothing supports
+    taken: dict[str, list[float]] = {name: [] for name in timed}
     for claim in claims[:1] + claims * repeats:
-        for name, scorer in scorers(model).items():
+        for name, scorer in timed.items():
             reader = scorer.read(" ".join(sentences))
             reader.score(["Nothing is known."], scorer.facts.threshold)  # indexes are built once
             started = time.perf_counter()

@@ -48,7 +48,8 @@ def test_every_scorer_runs_on_a_slice_of_a_true_file(groundrail, tmp_path, tiny_
     sentences = ["The rent is 500.", "Cats are not allowed.", "The deposit was lost."]
     rows = [f'"{sentences[n % 3]} {sentences[1]}","{sentences[n % 2]}",{n % 2}\n' for n in range(6)]
     path.write_text("grounding,generated_text,label\n" + "".join(rows))
-    arguments = ("eval", "--scorer", scorer, "--judge", tiny_nli_folder, "--data", path, "--json")
+    judge = () if scorer == "overlap" else ("--judge", tiny_nli_folder)
+    arguments = ("eval", "--scorer", scorer, *judge, "--data", path, "--json")
     assert groundrail(*arguments, "--limit", 5) == 0
     (report,) = json.loads(capsys.readouterr().out)
     assert report["measured"] == 5
