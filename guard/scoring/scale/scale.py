@@ -63,8 +63,8 @@ class ScaleScorer(Scorer):
     it, and says so in `Score.note`. What was asked before, of this source, is not asked again.
 
     `leaf=True` departs from the paper: the score is the mean, in log-odds, of the best chunk and of the sentence that the
-    tree ends in, weighed against the claim's rivals; at the last level the tree chooses by the words that a sentence
-    shares with the claim, too, and that sentence is cited. The mean is no maximum, so that a decision has no shorter way:
+    tree ends in, weighed against the claim's rivals; the tree chooses also by the words that sentences share with the
+    claim, and the last sentence is cited. The mean is no maximum, so that a decision has no shorter way:
     `max_chunks` bounds its cost.
 
     `entailment` is a model, a hub id or folder, or None for the built-in judge.

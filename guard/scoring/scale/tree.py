@@ -25,13 +25,13 @@ class Search:
     sentences: tuple[Passage, ...]
     size: int
     likeness: Mapping[Passage, float] = field(default_factory=dict)
-    """By sentence, a share of the greatest likeness to the claim; the last leaf is chosen by it and its probability."""
+    """By sentence, a share of the greatest likeness to the claim; empty where P(entailment) alone chooses, as in the paper."""
 
     def rank(self, node: "Node") -> float:
-        """The order among children: P(entailment), and at the last level the rank as a citation where likeness is known."""
-        if len(node.sentences) > 1 or not self.likeness or math.isnan(node.score):
+        """The order among children: P(entailment), or with the greatest likeness of its sentences, the rank as a citation."""
+        if not self.likeness or math.isnan(node.score):
             return below_all(node.score)
-        return citable(node.score, self.likeness[node.sentences[0]])
+        return citable(node.score, max(self.likeness[sentence] for sentence in node.sentences))
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,25 @@ def test_the_score_is_the_mean_of_the_chunk_and_the_likest_sentence_that_says_it
     assert found.citations[0].score == pytest.approx(alone[leaf])
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_the_tree_goes_down_by_probability_and_words(seed: int, hashed_yes_no: type) -> None:
+    draw = random.Random(seed)
+    sentences = [" ".join(draw.choices(WORDS, k=5)).capitalize() + "." for _ in range(8)]
+    model = hashed_yes_no(seed)
+    (found,) = ScaleScorer(model, leaf=True).score([CLAIM], " ".join(sentences))
+    likeness = WordIndex(sentences).likeness(CLAIM)
+    start, end = 0, 8
+    while end - start > 1:
+        halves = [(start, (start + end) // 2), ((start + end) // 2, end)]
+        probabilities = model.entailment([(" ".join(sentences[a:b]), CLAIM) for a, b in halves])
+        ranks = [
+            math.log(p / (1 - p)) + 6 * max(likeness[a:b]) / (max(likeness) or 1)
+            for p, (a, b) in zip(probabilities, halves, strict=True)
+        ]
+        start, end = halves[ranks.index(max(ranks))]
+    assert [citation.text for citation in found.citations] == [sentences[start]]
+
+
 def test_a_leaf_loses_to_a_likelier_rival_of_the_claim() -> None:
     judge = FakeEntailment(lambda premise, claim: 0.9 if "1,450" in claim else 0.6)
     source = "The rent is 1,450 euros. The lease ends in May."
