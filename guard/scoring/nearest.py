@@ -20,20 +20,8 @@ from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts, below_all
 from groundrail.scoring.index import SentenceIndex
 from groundrail.scoring.passages import joined, room
-from groundrail.text.english.language import is_english
-from groundrail.text.facts.rivals import exchanged
+from groundrail.scoring.weighing import RIVALS, Stated, against_rivals, between, citable
 from groundrail.types import Citation, Source, as_documents
-
-LIKENESS = 6.0
-"""What being the likest of those read is worth to a citation, in log-odds; chosen on development sets
-(docs/benchmarks.md)."""
-
-RIVALS = 1.0
-"""What a sentence loses for each log-odds that a rival of the claim has more; chosen on development sets
-(docs/benchmarks.md)."""
-
-_MOST_RIVALS = 4
-_EDGE = 1e-6
 
 Places = tuple[int, ...]
 """Sentences by their places in the index, in order: what one premise is made of."""
@@ -120,8 +108,7 @@ class NearestScorer(Scorer):
         begin("judging", len(pairs))
         rows = iter(self._judge(pairs))
         judged = [{places: next(rows) for places in of_claim} for of_claim in asked]
-        if self.rivals:
-            self._weigh_rivals(claims, read, judged, index)
+        self._weigh_rivals(claims, read, judged, index)
         return [_scored(readings, of_claim, index) for readings, of_claim in zip(read, judged, strict=True)]
 
     def _weigh_rivals(
@@ -131,29 +118,20 @@ class NearestScorer(Scorer):
         judged: Sequence[dict[Places, FloatArray]],
         index: SentenceIndex,
     ) -> None:
-        """Lower what the sentence that says a claim best gives it, by what the best rival has more."""
+        """Lower P(entailment) from the sentence that says a claim best by the rivals of the claim that are likelier there."""
         best = [
-            (claim, of_claim, max(reading.alone, key=lambda places: below_all(float(of_claim[places][0]))))
+            (of_claim, places, Stated(claim, index.passages[places[0]], float(of_claim[places][0])))
             for claim, readings, of_claim in zip(claims, read, judged, strict=True)
-            if is_english(claim)
             for reading in readings
+            for places in [max(reading.alone, key=lambda places: below_all(float(of_claim[places][0])))]
         ]
-        asked = [
-            (number, (passage.text, rival))
-            for number, (claim, _, places) in enumerate(best)
-            for passage in [index.passages[places[0]]]
-            for rival in islice(exchanged(claim, passage.text), _MOST_RIVALS)
-            if passage.tokens + len(self.entailment.offsets(rival)) <= self.entailment.max_tokens
-        ]
-        if not asked:
-            return
-        begin("judging", len(asked))
-        likeliest: dict[int, float] = defaultdict(float)
-        for (number, _), row in zip(asked, self._judge([pair for _, pair in asked]), strict=True):
-            likeliest[number] = max(likeliest[number], float(row[0]))
-        for number, rival in likeliest.items():
-            _, of_claim, places = best[number]
-            of_claim[places] = _lowered(of_claim[places], self.rivals, rival)
+        lowered = against_rivals(
+            [one for *_, one in best], self.rivals, self.entailment, lambda pairs: self._judge(pairs)[:, 0]
+        )
+        for (of_claim, places, one), kept in zip(best, lowered, strict=True):
+            if kept < one.probability:
+                _, neutral, contradiction = of_claim[places]
+                of_claim[places] = np.array([kept, neutral, contradiction + one.probability - kept])
 
     def _readings(self, claim: str, index: SentenceIndex) -> list[_Reading]:
         """One for each document of the `k`; of sentences that are equally near, the first."""
@@ -208,32 +186,10 @@ def _of_document(reading: _Reading, known: Mapping[Places, FloatArray], index: S
     if not entailed:
         return None
     value = max(entailed.values())
-    cited = max(entailed, key=lambda places: _log_odds(entailed[places]) + LIKENESS * reading.alone[places])
+    cited = max(entailed, key=lambda places: citable(entailed[places], reading.alone[places]))
     if reading.window and (together := known.get(reading.window)) is not None:
         value = between(value, float(together[0]))
     return Score(value, (index.passages[cited[0]].cite(entailed[cited]),))
-
-
-def _log_odds(probability: float) -> float:
-    kept = min(max(probability, _EDGE), 1 - _EDGE)
-    return math.log(kept / (1 - kept))
-
-
-def _lowered(row: FloatArray, weight: float, rival: float) -> FloatArray:
-    """Classes, (3,): the log-odds of entailment less `weight` for each that the rival has more; contradiction gains it."""
-    entailed = float(row[0])
-    more = _log_odds(rival) - _log_odds(entailed)
-    if not more > 0:
-        return row
-    kept = min(entailed, (1 + math.tanh((_log_odds(entailed) - weight * more) / 2)) / 2)
-    return np.array([kept, row[1], row[2] + entailed - kept])
-
-
-def between(first: float, second: float) -> float:
-    """The mean of two probabilities in log-odds; 0.5 between 0 and 1."""
-    both = math.sqrt(first * second)
-    neither = math.sqrt((1 - first) * (1 - second))
-    return both / (both + neither) if both or neither else 0.5
 
 
 def _conflict(known: Mapping[Places, FloatArray], index: SentenceIndex) -> Citation | None:

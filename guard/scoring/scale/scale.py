@@ -5,24 +5,21 @@ enough belongs to the policy.
 """
 
 import math
-from array import array
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from groundrail.entailment import load
 from groundrail.entailment.base import EntailmentModel
-from groundrail.entailment.remembered import Remembered
 from groundrail.errors import InputError
-from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
 from groundrail.scoring.passages import Passage, fitted, room
-from groundrail.scoring.scale.best_first import Chunks, carried_alone, winners
-from groundrail.scoring.scale.chunks import Windows
+from groundrail.scoring.scale.best_first import carried_alone, winners
+from groundrail.scoring.scale.chunked import ChunkedSource, ReadDocument
 from groundrail.scoring.scale.tree import Node, Search, descend, widened
-from groundrail.text.sentences import splits
-from groundrail.types import Citation, Document, Source, Span, as_documents
+from groundrail.scoring.weighing import RIVALS, Stated, against_rivals, between
+from groundrail.scoring.word_index import WordIndex
+from groundrail.types import Citation, Source
 
 _WIDEST = 4
 """Sentences cited together at most, where no single one carries a claim."""
@@ -37,7 +34,7 @@ class _Winner:
 
     claim: str
     size: int
-    read: "_Read"
+    read: ReadDocument
     start: int
     end: int
     score: float
@@ -65,6 +62,11 @@ class ScaleScorer(Scorer):
     where none of them carries it. `max_chunks` reads no more than that many chunks for a claim, the ones most like
     it, and says so in `Score.note`. What was asked before, of this source, is not asked again.
 
+    `leaf=True` departs from the paper: the score is the mean, in log-odds, of the best chunk and of the sentence that the
+    tree ends in, weighed against the claim's rivals; the tree chooses also by the words that sentences share with the
+    claim, and the last sentence is cited. The mean is no maximum, so that a decision has no shorter way:
+    `max_chunks` bounds its cost.
+
     `entailment` is a model, a hub id or folder, or None for the built-in judge.
 
     Raises: InputError for a number out of range; what `groundrail.entailment.load` raises.
@@ -80,6 +82,7 @@ class ScaleScorer(Scorer):
         branches: int = 2,
         slack: float | None = 0.25,
         max_chunks: int | None = None,
+        leaf: bool = False,
     ) -> None:
         self.entailment = load(entailment)
         if chunk_tokens is None:
@@ -96,6 +99,9 @@ class ScaleScorer(Scorer):
             raise InputError(f"slack is {slack}; pass 0 or more, or None to cite one sentence always")
         if max_chunks is not None and max_chunks < 1:
             raise InputError(f"max_chunks is {max_chunks}; at least one is read, and None reads all")
+        if leaf and search is None:
+            raise InputError("leaf=True takes the sentence that the search ends in; leave out search=None")
+        self.leaf = leaf
         self.chunk_tokens = chunk_tokens
         self.overlap = overlap
         self.search = search
@@ -108,14 +114,15 @@ class ScaleScorer(Scorer):
         """The chunks that it reads and its judge."""
         judge = self.entailment.facts
         most = "" if self.max_chunks is None else f"the nearest {self.max_chunks} "
-        identity = f"SCALE on {most}chunks of {self.chunk_tokens} tokens, judged by {judge.identity}"
+        leaf = " and the last leaf" if self.leaf else ""
+        identity = f"SCALE on {most}chunks of {self.chunk_tokens} tokens{leaf}, judged by {judge.identity}"
         return ScorerFacts.around(judge, identity)
 
     def read(self, source: Source) -> Reader:
         """Tokenize every document once, to be cut into chunks beside the claims. Raises: InputError for a blank source."""
         return _ScaleReader(self, source)
 
-    def judged(self, claims: Sequence[str], source: "_Chunked", threshold: float | None) -> list[Score]:
+    def judged(self, claims: Sequence[str], source: ChunkedSource, threshold: float | None) -> list[Score]:
         """One score a claim, with the citation the search tree finds in the winning chunk; for its readers.
 
         The citation is the best there is, whether the claim is supported or not. NaN from the model for any
@@ -123,11 +130,36 @@ class ScaleScorer(Scorer):
 
         Raises: InputError for a blank claim, ClaimTooLongError for a claim that leaves no room.
         """
+        if self.leaf:
+            return self._with_leaves(self._winners(claims, source, None), source.model)
         found = self._winners(claims, source, threshold)
         citations = self._citations([one for one in found if not math.isnan(one.score)], source.model, threshold)
         return [
             Score(one.score, () if math.isnan(one.score) else next(citations), exact=one.exact, note=one.note)
             for one in found
+        ]
+
+    def _with_leaves(self, winners: Sequence[_Winner], model: EntailmentModel) -> list[Score]:
+        """The mean of each winning chunk and the sentence that its tree ends in; the chunk alone where the tree has none."""
+        searches = [
+            Search(w.claim, around, w.size, _likeness(w.claim, around)) for w in winners for around in [self._around(w)]
+        ]
+        paths = descend(model, searches, self.branches)
+        ended = [
+            n
+            for n, (path, winner) in enumerate(zip(paths, winners, strict=True))
+            if path and not math.isnan(winner.score)
+        ]
+        stated = [Stated(winners[n].claim, paths[n][-1].passage, paths[n][-1].score) for n in ended]
+        leaves = dict(zip(ended, against_rivals(stated, RIVALS, model, model.entailment), strict=True))
+        return [
+            Score(
+                between(winner.score, leaves[n]) if n in leaves else winner.score,
+                (paths[n][-1].passage.cite(leaves[n]),) if n in leaves else (),
+                exact=winner.exact,
+                note=winner.note,
+            )
+            for n, winner in enumerate(winners)
         ]
 
     def best_chunks(self, claims: Sequence[str], source: Source) -> list[Citation]:
@@ -140,10 +172,10 @@ class ScaleScorer(Scorer):
                 text=winner.read.document.text[winner.start : winner.end],
                 score=winner.score,
             )
-            for winner in self._winners(claims, _Chunked(source, self), None)
+            for winner in self._winners(claims, ChunkedSource(source, self.entailment, self.overlap), None)
         ]
 
-    def _winners(self, claims: Sequence[str], source: "_Chunked", threshold: float | None) -> list[_Winner]:
+    def _winners(self, claims: Sequence[str], source: ChunkedSource, threshold: float | None) -> list[_Winner]:
         if isinstance(claims, str):
             raise InputError("claims is one text; pass a list of claims")
         sizes = [self._size(claim) for claim in claims]
@@ -214,73 +246,14 @@ class _ScaleReader(Reader):
     """A source as chunks, with what its claims were scored before."""
 
     def __init__(self, scorer: ScaleScorer, source: Source) -> None:
-        self._scorer, self._source = scorer, _Chunked(source, scorer)
+        self._scorer, self._source = scorer, ChunkedSource(source, scorer.entailment, scorer.overlap)
 
     def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
         """The maximum over all chunks; where it is at least `reach`, perhaps a lower bound that is, too."""
         return self._scorer.judged(claims, self._source, reach)
 
 
-class _Chunked:
-    """The documents of a source, their chunks of each size, and the model with what it was asked before."""
-
-    def __init__(self, source: Source, scorer: ScaleScorer) -> None:
-        documents = [document for document in as_documents(source) if document.text.strip()]
-        if not documents:
-            raise InputError("the source is blank, so there is nothing to score claims against")
-        self.model = Remembered(scorer.entailment)
-        self._characters = sum(len(document.text) for document in documents)
-        begin("reading the source", self._characters)
-        self._documents = [_Read(document, scorer.entailment) for document in documents]
-        self._overlap = scorer.overlap
-        self._cut: dict[int, tuple[list[tuple[_Read, int, int]], Chunks]] = {}
-
-    def chunks(self, size: int) -> "tuple[list[tuple[_Read, int, int]], Chunks]":
-        """Where the chunks of a size are, and what cuts them out."""
-        if size not in self._cut:
-            begin("cutting it into chunks", self._characters)
-            places = [(read, *span) for read in self._documents for span in read.windows.cut(size, self._overlap)]
-            self._cut[size] = places, Chunks(len(places), lambda number: _text(*places[number]))
-        return self._cut[size]
-
-
-class _Read:
-    """A document as its reader keeps it: tokenized once, cut into chunks and sentences when first asked.
-
-    A sentence's own tokens are counted where it is searched.
-    """
-
-    def __init__(self, document: Document, entailment: EntailmentModel) -> None:
-        self.document, self._entailment = document, entailment
-        self.windows = Windows(document.text, entailment.offsets)
-        self._spans: tuple[array[int], array[int]] | None = None
-        self._passages: dict[int, Passage] = {}
-
-    def sentences(self, start: int, end: int) -> list[Passage]:
-        """The sentences that have a part of `text[start:end]`."""
-        if self._spans is None:
-            self._spans = self._split()
-        starts, ends = self._spans
-        found = range(bisect_right(ends, start), bisect_left(starts, end))
-        for number in found:
-            if number not in self._passages:
-                self._passages[number] = self.passage(starts[number], ends[number])
-        return [self._passages[number] for number in found]
-
-    def _split(self) -> "tuple[array[int], array[int]]":
-        """Where the sentences begin and where they end, white space aside."""
-        starts, ends = array("q"), array("q")
-        for part in splits(self.document.text):
-            start, end = Span.trimmed(self.document.text, part.start, part.end)
-            if start < end:
-                starts.append(start)
-                ends.append(end)
-        return starts, ends
-
-    def passage(self, start: int, end: int) -> Passage:
-        """A slice without white space at its ends."""
-        return Passage.trimmed(self.document, start, end, self._entailment)
-
-
-def _text(read: _Read, start: int, end: int) -> str:
-    return read.document.text[start:end]
+def _likeness(claim: str, sentences: Sequence[Passage]) -> dict[Passage, float]:
+    """How much of the claim's words each sentence has, as a share of the most."""
+    likeness = WordIndex(sentence.text for sentence in sentences).likeness(claim)
+    return dict(zip(sentences, (likeness / (likeness.max() or 1.0)).tolist(), strict=True))
