@@ -5,7 +5,8 @@ The rules are in `groundrail.generation.loop` and `groundrail.policy`; `groundra
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from functools import partial
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
@@ -22,6 +23,7 @@ from groundrail.policy import Policy
 from groundrail.runtime.deadlines import Calls
 from groundrail.runtime.locks import LOADING, one_at_a_time
 from groundrail.scoring.base import Scorer, ScorerFacts
+from groundrail.scoring.registry import as_meant, as_scorer, as_second
 from groundrail.text.claims import claim_of
 from groundrail.text.sentences import is_unicode
 from groundrail.types import Document, GuardResult, Source, as_documents
@@ -33,18 +35,21 @@ if TYPE_CHECKING:
     from groundrail.integrations.langchain import GuardedRunnable
 
 
-_Named: TypeAlias = "Scorer | EntailmentModel | str | None"
+T = TypeVar("T")
+_Scorer: TypeAlias = Scorer | str | None
+_Judge: TypeAlias = EntailmentModel | str | None
 
 
 class Guard:
     """Checks what a generator writes against a source, sentence by sentence, before anyone sees it.
 
     generator: a callable `(prompt, documents) -> text or pieces`, a `Generator`, or None to only check.
-    scorer: how claims are scored. An entailment model or a hub id is SCALE around that. None is the built-in
-        judge on the nearest source sentences, one by one and together (`NearestScorer`). "self" asks
-        the generator, where it is an `HFGenerator`: no second model, and no second opinion either.
-    second: whatever `scorer` takes, asked in the first one's place where that is in doubt (`Policy(doubt=...)`): a
-        large judge that is asked about few sentences.
+    scorer: how claims are scored, a `Scorer` or the name of one, such as "scale". None reads the nearest source
+        sentences, one by one and together (`NearestScorer`).
+    judge: the model that the scorer asks, an `EntailmentModel`, a hub id or a folder. None is the built-in judge.
+        "self" asks the generator, where it is an `HFGenerator`: no second model, and no second opinion either.
+    second: asked in the first scorer's place where that is in doubt (`Policy(doubt=...)`), a `Scorer`, or a judge with
+        SCALE around it: a large judge that is asked about few sentences.
     policy: what counts as supported and what happens to the rest.
     claim_of: (sentence, the one before it, the prompt) -> what of it is checked, None where it claims nothing.
     """
@@ -53,15 +58,18 @@ class Guard:
         self,
         generator: Generator | Callable[..., Any] | None = None,
         *,
-        scorer: "_Named" = None,
-        second: "_Named" = None,
+        scorer: _Scorer = None,
+        judge: _Judge = None,
+        second: Scorer | _Judge = None,
         policy: Policy | None = None,
         claim_of: ClaimOf = claim_of,
     ) -> None:
         self.generator = None if generator is None else as_generator(generator)
         self.policy = policy or Policy()
         self.claim_of = claim_of
-        self._scorer = _Loaded(self._named(scorer), self._named(second), self.policy)
+        scorer, judge = as_meant(scorer, judge)
+        own = partial(_own_judge, self.generator)
+        self._scorer = _Loaded(scorer, own(judge), own(second), self.policy)
         self._calls = Calls()
 
     @classmethod
@@ -70,12 +78,14 @@ class Guard:
         cls,
         name_or_path: str,
         *,
-        entailment: "EntailmentModel | str | None" = None,
+        scorer: _Scorer = None,
+        judge: _Judge = None,
         steering: "float | PMI | None" = None,
         policy: Policy | None = None,
+        entailment: _Judge = None,
         **hub: Any,
     ) -> Self:
-        """A guard around a causal language model, by hub id or folder.
+        """A guard around a causal language model, by hub id or folder. `entailment` is the former name of `judge`.
 
         `steering` is PMI-addition's alpha, or a `PMI`; `hub` goes to transformers (`device`, `dtype`, ...).
         """
@@ -83,7 +93,10 @@ class Guard:
         from groundrail.decoding.steering import PMI
 
         pmi = PMI(steering) if isinstance(steering, int | float) else steering
-        return cls(HFGenerator.from_pretrained(name_or_path, steering=pmi, **hub), scorer=entailment, policy=policy)
+        if entailment is not None:
+            scorer, judge = as_meant(entailment, judge, stacklevel=4)
+        generator = HFGenerator.from_pretrained(name_or_path, steering=pmi, **hub)
+        return cls(generator, scorer=scorer, judge=judge, policy=policy)
 
     @property
     def scorer(self) -> Scorer:
@@ -92,7 +105,7 @@ class Guard:
 
     @property
     def takes_context(self) -> bool:
-        """Whether its scorer can judge a claim together with the sentence before it; loads nothing."""
+        """Whether its scorer can judge a claim together with the sentence before it; loads only a scorer that was named."""
         return all(facts.takes_context for facts in self._scorer.known())
 
     def with_generator(self, generator: Generator | Callable[..., Any] | None) -> Self:
@@ -201,32 +214,31 @@ class Guard:
         explains = self.policy.keep_refused
         return Writing(self.generator, prompt, documents, self._calls, ahead=ahead, explains=explains)
 
-    def _named(self, scorer: "_Named") -> "_Named":
-        return _own_judge(self.generator) if scorer == "self" else scorer
-
     def _copy(self, **changes: Any) -> Self:
         twin = copy.copy(self)
         vars(twin).update(changes)
         return twin
 
 
-def _own_judge(generator: Generator | None) -> "EntailmentModel":
-    """The generator's model as judge. Raises: InputError where there is none to ask."""
+def _own_judge(generator: Generator | None, judge: T) -> "T | EntailmentModel":
+    """The generator's model where the judge is "self". Raises: InputError where there is none to ask."""
+    if judge != "self":
+        return judge
     from groundrail.decoding.generator import HFGenerator
     from groundrail.entailment.causal import CausalEntailment
 
     if not isinstance(generator, HFGenerator):
-        raise InputError('scorer="self" asks the model that writes, which takes an HFGenerator; pass a judge instead')
+        raise InputError('judge="self" asks the model that writes, which takes an HFGenerator; pass a judge instead')
     return CausalEntailment(generator.model, generator.tokenizer)
 
 
 class _Loaded:
     """A scorer, made of whatever the guard was given when first asked for; copies of a guard share it."""
 
-    def __init__(self, scorer: "_Named", second: "_Named", policy: Policy) -> None:
+    def __init__(self, scorer: _Scorer, judge: _Judge, second: Scorer | _Judge, policy: Policy) -> None:
         if (second is None) != (policy.doubt is None):
             raise InputError("a second scorer is asked where the first is in doubt: pass second= and Policy(doubt=...)")
-        self._scorer, self._second, self._policy = scorer, second, policy
+        self._scorer, self._judge, self._second, self._policy = scorer, judge, second, policy
         self._made: Scorer | None = None
 
     def get(self) -> Scorer:
@@ -237,22 +249,20 @@ class _Loaded:
         return self._made
 
     def _make(self) -> Scorer:
-        from groundrail.scoring.registry import as_scorer
-
-        first, calibration = as_scorer(self._scorer), self._policy.calibration
+        first, calibration = as_scorer(self._scorer, self._judge), self._policy.calibration
         fitted_on = getattr(calibration, "scorer", "")
         if fitted_on and fitted_on != first.facts.identity:
             raise InputError(
                 f"the calibration was fitted on another scorer: {fitted_on}; this guard's is {first.facts.identity}. Run "
                 f"`groundrail calibrate` with the one that is used"
             )
-        if self._policy.doubt is None:
+        if self._policy.doubt is None or self._second is None:
             return first
         from groundrail.scoring.second import SecondOpinion
 
         threshold = self._policy.decisive(first.facts.threshold)
         return SecondOpinion(
-            first, as_scorer(self._second), self._policy.doubt, threshold=threshold, calibration=calibration
+            first, as_second(self._second), self._policy.doubt, threshold=threshold, calibration=calibration
         )
 
     def asks_model_of(self, generator: Generator) -> bool:
@@ -260,7 +270,7 @@ class _Loaded:
         return isinstance(generator, InProcess) and any(facts.asks(generator.weights) for facts in self.known())
 
     def known(self) -> list[ScorerFacts]:
-        """The facts about each scorer and judge that was given as an object; loads nothing."""
-        given = (self._scorer, self._second)
+        """The facts about the scorers and judges that were given; loads only a scorer that was named."""
+        given = [self.get() if isinstance(self._scorer, str) else self._scorer, self._judge, self._second]
         of_judges = [ScorerFacts.around(each.facts, "") for each in given if isinstance(each, EntailmentModel)]
         return [each.facts for each in given if isinstance(each, Scorer)] + of_judges

@@ -10,6 +10,7 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from groundrail.cli.scorers import ScorerChoice, add_scorer_arguments
 from groundrail.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -30,8 +31,8 @@ def add_serve_parser(subparsers: "Subparsers") -> None:
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, default=8080, help="port to listen on, 0 for any free one (8080)")
-    parser.add_argument("--scorer", metavar="ID", help="entailment model, a hub id or folder (the built-in judge)")
-    parser.add_argument("--second", metavar="ID", help="asked where the first is in the policy's doubt")
+    add_scorer_arguments(parser)
+    parser.add_argument("--second", metavar="ID", help="judge that is asked where the first is in the policy's doubt")
     parser.add_argument("--policy", type=Path, metavar="FILE", help="policy in TOML")
     parser.add_argument("--api-key", metavar="KEY", help=f"what clients must send; better in {_KEY}")
     parser.add_argument(
@@ -123,12 +124,11 @@ def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
     """
     from transformers.utils import logging as loading
 
-    from groundrail.entailment import load
-    from groundrail.entailment.shared import shared
+    from groundrail.entailment.base import EntailmentModel
+    from groundrail.entailment.shared import SharedEntailment, shared
     from groundrail.guard import Guard
     from groundrail.policy import Policy
     from groundrail.scoring.batched import BatchedScorer, batched
-    from groundrail.scoring.registry import as_scorer
     from groundrail.serve.app import create_app
     from groundrail.serve.policy_file import read_policy
     from groundrail.serve.tracing import export_spans
@@ -140,19 +140,23 @@ def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
     if options.otel:
         export_spans()
     loading.disable_progress_bar()  # type: ignore[no-untyped-call]
-    judge = shared(load(options.scorer))
+    judges = list[SharedEntailment]()
+
+    def sharing(judge: EntailmentModel) -> SharedEntailment:
+        judges.append(shared(judge))
+        return judges[0]
+
     most = settings.max_concurrency
-    second = None if options.second is None else batched(options.second, max_concurrency=most)
-    guard = Guard(
-        scorer=BatchedScorer(as_scorer(options.scorer, judge), max_concurrency=most), second=second, policy=policy
-    )
+    second = None if options.second is None else batched("scale", options.second, max_concurrency=most)
+    scorer = BatchedScorer(ScorerChoice.of(options).load(sharing), max_concurrency=most)
+    guard = Guard(scorer=scorer, second=second, policy=policy)
     writer = None
     if options.demo_model:
         from groundrail.decoding import HFGenerator, Sampling
         from groundrail.generators.smollm2 import smollm2
 
         writer = LocalWriter(HFGenerator(*smollm2(), sampling=Sampling(max_new_tokens=64)), "SmolLM2-135M-Instruct")
-    return create_app(guard, settings, writer=writer, judge=judge)
+    return create_app(guard, settings, writer=writer, judge=next(iter(judges), None))
 
 
 def _listen(host: str, port: int) -> socket.socket:

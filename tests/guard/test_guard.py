@@ -524,7 +524,7 @@ def test_half_a_surrogate_pair_is_no_text() -> None:
 
 
 def test_copies_of_a_guard_load_one_scorer() -> None:
-    subject = Guard(scorer=FakeEntailment())
+    subject = Guard(scorer="scale", judge=FakeEntailment())
     assert copy.copy(subject).scorer is subject.scorer
 
 
@@ -576,4 +576,4 @@ def test_a_calibration_of_another_scorer_is_refused() -> None:
     )
     assert result.threshold == 0.7
     with pytest.raises(InputError, match="fitted on another scorer: the 5 nearest"):
-        Guard(scorer=FakeEntailment(), policy=Policy(calibration=fitted)).check("A is B.", "A is B.")
+        Guard(scorer="scale", judge=FakeEntailment(), policy=Policy(calibration=fitted)).check("A is B.", "A is B.")

@@ -19,6 +19,7 @@ from rich.console import Console
 from tests.guard.report.conftest import Told
 
 from groundrail import Citation, Document, Guard, InputError, Policy, Verdict
+from groundrail.report import layout
 from groundrail.report.chart import HEIGHT, Axis, chart
 from groundrail.report.hidden import in_json, marked_up, plain
 from groundrail.report.layout import Place, blocks
@@ -150,7 +151,7 @@ def test_a_page_compares_every_score_with_the_threshold_that_decided() -> None:
     first = FakeEntailment(lambda premise, claim: 0.5 if "perhaps" in claim else 0.9)
     for threshold, verdicts in ((0.2, "ssss"), (0.8, "suus")):
         second = FakeEntailment(lambda premise, claim: 0.3 if "pets" in claim else 0.7, threshold=threshold)
-        guard = Guard(scorer=first, second=second, policy=Policy(doubt=(0.4, 0.6)))
+        guard = Guard(scorer="scale", judge=first, second=second, policy=Policy(doubt=(0.4, 0.6)))
         checked = guard.check("The rent is due. Cats, perhaps. The pets, perhaps. It is paid.", SOURCE)
         assert [sentence.verdict.value[0] for sentence in checked.sentences] == list(verdicts)
         shown = checked.to_html(SOURCE)
