@@ -1,12 +1,12 @@
-"""JSON: one premise for each record, with the names of the records around it; cited are the record's own fields."""
+"""JSON: one premise for each field, with the names of the records around it; cited is the field."""
 
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from groundrail.errors import InputError
-from groundrail.sources.premise import Field, Premise, Region, record, words
+from groundrail.sources.premise import Premise, Region, field, words
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
@@ -36,21 +36,29 @@ def read_json(text: str) -> list[Region]:
 
 @dataclass(slots=True)
 class _Record:
-    """The plain fields of one object or list; `path` holds the names of those around it."""
+    """An object or a list: the key under which it stands, and the first text in it, which names it."""
 
-    path: tuple[str, ...]
-    start: int = -1
-    end: int = -1
-    fields: list[Field] = field(default_factory=list)
-    naming: str = ""
+    key: str
+    name: str = ""
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A plain value with its key, and the records around it, the outermost first."""
+
+    start: int
+    end: int
+    key: str
+    value: str
+    around: tuple[_Record, ...]
+
+
 class _Walk:
-    """Goes through a text and keeps every record with its place; the standard library reads the scalars."""
+    """Goes through a text and keeps every field with its place; the standard library reads keys and plain values."""
 
-    text: str
-    records: list[tuple[_Record, tuple["_Record", ...]]] = field(default_factory=list)
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._fields: list[_Field] = []
 
     def value(self, place: int, around: tuple[_Record, ...], depth: int, key: str = "") -> int:
         """Read the object or list at `place`; return its end."""
@@ -58,8 +66,7 @@ class _Walk:
             raise InputError(f"its JSON is nested more than {_DEEPEST} deep")
         if self.text[place] not in "{[":
             return _DECODER.raw_decode(self.text, place)[1]
-        own = _Record((key,))
-        self.records.append((own, around))
+        around = (*around, _Record(key))
         named = self.text[place] == "{"
         closing = "}" if named else "]"
         seen: set[str] = set()
@@ -71,7 +78,7 @@ class _Walk:
                 if label in seen:
                     raise InputError(f"its JSON has the key {label!r} twice in one object")
                 seen.add(label)
-            place = self._member(start, place, label, own, (*around, own), depth)
+            place = self._member(start, place, label, around, depth)
             place = _skip(self.text, place)
             if self.text[place] == ",":
                 place = _skip(self.text, place + 1)
@@ -88,24 +95,24 @@ class _Walk:
             raise json.JSONDecodeError("a key is missing", self.text, place)
         return label, _skip(self.text, place + 1)
 
-    def _member(self, start: int, place: int, label: str, own: _Record, around: tuple[_Record, ...], depth: int) -> int:
+    def _member(self, start: int, place: int, label: str, around: tuple[_Record, ...], depth: int) -> int:
         if self.text[place] in "{[":
             return self.value(place, around, depth + 1, words(label))
         value, end = _DECODER.raw_decode(self.text, place)
-        own.fields.append((words(label), _scalar(value)))
-        if not own.naming and label and isinstance(value, str):
-            own.naming = value.strip()
-        own.start = start if own.start < 0 else own.start
-        own.end = end
+        self._fields.append(_Field(start, end, words(label), _scalar(value), around))
+        if label and isinstance(value, str) and not around[-1].name:
+            around[-1].name = _scalar(value)
         return end
 
     def premises(self) -> Iterator[Premise]:
-        """One for each record that has plain fields, in the order of the text."""
-        for own, around in sorted(self.records, key=lambda each: each[0].start):
-            names = [part for outer in around for part in (*outer.path, outer.naming)]
-            name = ", ".join(filter(None, [*names, *own.path, own.naming]))
-            for said in record(name, own.fields):
-                yield Premise(own.start, own.end, said)
+        """One for each field that is not blank, in the order of the text; the field that names a record says it alone."""
+        for each in self._fields:
+            if not each.value:
+                continue
+            names = [part for record in each.around for part in (record.key, record.name)]
+            if names[-1] == each.value:
+                names.pop()
+            yield Premise(each.start, each.end, field(", ".join(filter(None, names)), each.key, each.value))
 
 
 def _scalar(value: object) -> str:

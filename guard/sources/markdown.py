@@ -108,15 +108,19 @@ class _Reading:
             if token.type in ("inline", "fence", "code_block") and start >= read:
                 bullet = _BULLET.match(self._text, start, end)
                 start, read = bullet.end() if bullet else start, end
-                if any(part.type == "html_inline" for part in token.children or ()):
-                    yield Premise(start, end, f"{topic}: {seen(token)}")
-                    continue
-                for part in split(self._text[start:end]):
-                    first, last = Span.trimmed(self._text, start + part.start, start + part.end)
-                    if first < last:
-                        yield Premise(first, last, f"{topic}: {self._text[first:last]}")
+                yield from self._behind(topic, token, start, end)
             if depth == 0:
                 return
+
+    def _behind(self, topic: str, token: Token, start: int, end: int) -> Iterator[Premise]:
+        """The sentences of an item; of one with marks in it, the words that a reader sees, and the whole item is cited."""
+        if any(part.type not in ("text", "softbreak") for part in token.children or ()):
+            yield from (Premise(start, end, f"{topic}: {part.text.strip()}") for part in split(seen(token)))
+            return
+        for part in split(self._text[start:end]):
+            first, last = Span.trimmed(self._text, start + part.start, start + part.end)
+            if first < last:
+                yield Premise(first, last, f"{topic}: {self._text[first:last]}")
 
 
 def seen(token: Token) -> str:

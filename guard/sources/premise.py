@@ -3,14 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
-
-Field: TypeAlias = tuple[str, str]
-"""The name of a field and its value, both as a reader sees them."""
 
 _INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
-_MOST_FIELDS = 12
-"""Fields of one premise; a record with more of them becomes several premises, each with the record's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +13,7 @@ class Premise:
 
     said: None where the place says itself, as a sentence of prose does.
 
-    >>> Premise(30, 52, "Gdansk: headcount 2023 is 790; headcount 2024 is 481.").start
+    >>> Premise(30, 52, "Branch Gdansk, Headcount 2023: 790").start
     30
     """
 
@@ -37,26 +31,25 @@ class Region:
     premises: tuple[Premise, ...]
 
 
-def record(name: str, fields: Sequence[Field]) -> Iterator[str]:
-    """Say the fields of a record in as few sentences as hold them, each with the record's name.
+def field(record: str, name: str, value: str) -> str:
+    """Say a field of a record.
 
-    >>> list(record("Gdansk", [("Headcount 2023", "790"), ("Manager", "Oda Reinholt")]))
-    ['Gdansk: Headcount 2023 is 790; Manager is Oda Reinholt.']
+    >>> field("Branch Gdansk", "Headcount 2023", "790")
+    'Branch Gdansk, Headcount 2023: 790'
     """
-    told = [f"{label} is {value}" if label else value for label, value in fields if value]
-    for first in range(0, len(told), _MOST_FIELDS):
-        sentence = "; ".join(told[first : first + _MOST_FIELDS])
-        yield f"{name}: {sentence}." if name else f"{sentence}."
+    return ": ".join(filter(None, [", ".join(filter(None, [record, name])), value]))
 
 
-def row(heading: str, columns: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
-    """Say a row of a table; its first cell names it.
+def row(section: str, columns: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
+    """Say each cell of a row that is not empty, behind the section and the first cell, which names the row.
 
-    >>> list(row("Staff", ["Branch", "Headcount 2023"], ["Gdansk", "790"]))
-    ['Staff, Branch Gdansk: Headcount 2023 is 790.']
+    >>> list(row("Staff", ["Branch", "Headcount 2023", "Manager"], ["Gdansk", "790", ""]))
+    ['Staff, Branch Gdansk, Headcount 2023: 790']
     """
-    name = f"{columns[0]} {cells[0]}".strip()
-    return record(f"{heading}, {name}" if heading else name, list(zip(columns[1:], cells[1:], strict=True)))
+    record = ", ".join(filter(None, [section, f"{columns[0]} {cells[0]}".strip()]))
+    for column, cell in zip(columns[1:], cells[1:], strict=True):
+        if cell:
+            yield field(record, column, cell)
 
 
 def words(key: str) -> str:

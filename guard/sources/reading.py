@@ -43,7 +43,7 @@ def read_by_form(text: str) -> Reading:
 
     >>> reading = read_by_form('{"name": "Hotel Larkspur", "check_in": "from 15:00"}')
     >>> [premise.said for premise in reading.premises()]
-    ['Hotel Larkspur: name is Hotel Larkspur; check in is from 15:00.']
+    ['name: Hotel Larkspur', 'Hotel Larkspur, check in: from 15:00']
     """
     if looks_like_json(text):
         try:
