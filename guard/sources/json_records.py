@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from groundrail.errors import InputError
 from groundrail.sources.premise import Premise, Region, field, words
+from groundrail.text.sentences import is_unicode
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
@@ -28,18 +29,35 @@ def read_json(text: str) -> list[Region]:
     try:
         while (place := _skip(text, place)) < len(text):
             place = walk.value(place, (), 0)
-    except (json.JSONDecodeError, IndexError) as error:
+    except (ValueError, IndexError) as error:
         raise InputError(f"it is no valid JSON ({error})") from error
     premises = tuple(walk.premises())
     return [Region(0, len(text), premises)] if premises else []
 
 
+_NAMING = frozenset({"name", "title"})
+"""Keys whose value names the record that they are in."""
+
+
 @dataclass(slots=True)
 class _Record:
-    """An object or a list: the key under which it stands, and the first text in it, which names it."""
+    """An object or a list: the key under which it stands, and the value that names it.
+
+    A record in a list without a name or title is named by its first field, as a row of a table is.
+    """
 
     key: str
+    listed: bool
     name: str = ""
+    certain: bool = False
+
+    def learn(self, key: str, value: object) -> None:
+        """Take the name from a field if it tells one."""
+        if isinstance(value, bool) or not isinstance(value, str | int) or not key or self.certain:
+            return
+        self.certain = key.lower() in _NAMING
+        if self.certain or (self.listed and not self.name):
+            self.name = _scalar(value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +78,13 @@ class _Walk:
         self.text = text
         self._fields: list[_Field] = []
 
-    def value(self, place: int, around: tuple[_Record, ...], depth: int, key: str = "") -> int:
+    def value(self, place: int, around: tuple[_Record, ...], depth: int, key: str = "", listed: bool = False) -> int:
         """Read the object or list at `place`; return its end."""
         if depth > _DEEPEST:
             raise InputError(f"its JSON is nested more than {_DEEPEST} deep")
         if self.text[place] not in "{[":
             return _DECODER.raw_decode(self.text, place)[1]
-        around = (*around, _Record(key))
+        around = (*around, _Record(key, listed))
         named = self.text[place] == "{"
         closing = "}" if named else "]"
         seen: set[str] = set()
@@ -97,11 +115,10 @@ class _Walk:
 
     def _member(self, start: int, place: int, label: str, around: tuple[_Record, ...], depth: int) -> int:
         if self.text[place] in "{[":
-            return self.value(place, around, depth + 1, words(label))
+            return self.value(place, around, depth + 1, words(label), listed=self.text[start] in "{[")
         value, end = _DECODER.raw_decode(self.text, place)
         self._fields.append(_Field(start, end, words(label), _scalar(value), around))
-        if label and isinstance(value, str) and not around[-1].name:
-            around[-1].name = _scalar(value)
+        around[-1].learn(label, value)
         return end
 
     def premises(self) -> Iterator[Premise]:
@@ -112,7 +129,10 @@ class _Walk:
             names = [part for record in each.around for part in (record.key, record.name)]
             if names[-1] == each.value:
                 names.pop()
-            yield Premise(each.start, each.end, field(", ".join(filter(None, names)), each.key, each.value))
+            for said in field(", ".join(filter(None, names)), each.key, each.value):
+                if not is_unicode(said):
+                    raise InputError("its JSON has an escape that is half a character, such as \\ud800 alone")
+                yield Premise(each.start, each.end, said)
 
 
 def _scalar(value: object) -> str:

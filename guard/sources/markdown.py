@@ -15,14 +15,15 @@ from groundrail.sources.premise import Premise, Region, row
 from groundrail.text.sentences import split
 from groundrail.types import Span
 
-_FORM = re.compile(r"^ {0,3}(?:#{1,6}\s|\|?[ \t]*:?-+:?[ \t]*\|)|:[ \t]*\n\s*(?:[-+*]|\d{1,9}[.)])\s", re.MULTILINE)
+_FORM = re.compile(r"^ {0,3}(?:#{1,6}\s|\|?[ \t]*:?-+:?[ \t]*\|)|:[ \t]*\r?\n\s*(?:[-+*]|\d{1,9}[.)])\s", re.MULTILINE)
 """A sign of a heading, of the line under a table's head, or of a list behind a colon: without one nothing is parsed."""
 
-_HARMLESS = re.compile(r"\s*(?:<!--(?:(?!-->).)*-->\s*)+\s*|<br\s*/?>", re.DOTALL | re.IGNORECASE)
+_HARMLESS = re.compile(r"\s*+(?:<!--(?:(?!-->).)*+-->\s*+)++|<br\s*/?>", re.DOTALL | re.IGNORECASE)
 _BULLET = re.compile(r"\s*(?:[-+*]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
 _WORDS = frozenset({"text", "code_inline", "text_special"})
 _MARKS = frozenset({"em_open", "em_close", "strong_open", "strong_close", "link_open", "link_close"})
 _LONGEST_TOPIC = 120
+_DEEPEST = 18
 
 
 @cache
@@ -32,9 +33,11 @@ def _parser() -> MarkdownIt:
 
 def read_markdown(text: str) -> list[Region]:
     """The tables and lists of a text, in order."""
-    if not _FORM.search(text) or "\r" in text or "\x00" in text:
+    if not _FORM.search(text) or "\r" in text.replace("\r\n", "") or "\x00" in text:
         return []
     tokens = _parser().parse(text)
+    if any(token.level >= _DEEPEST for token in tokens):  # markdown-it leaves out what is nested deeper than 20
+        return []
     if any(_is_html(part) for token in tokens for part in (token, *(token.children or ()))):
         return []
     return list(_Reading(text, tokens).regions())
@@ -64,16 +67,17 @@ class _Reading:
                 words = seen(self._tokens[place + 1])
                 lead = words if words.endswith(":") and len(words) <= _LONGEST_TOPIC else ""
             elif token.level == 0 and token.type == "table_open":
-                yield self._region(token, tuple(self._rows(place, heading)))
+                yield from self._region(token, tuple(self._rows(place, heading)))
                 lead = ""
             elif token.level == 0 and token.type in ("bullet_list_open", "ordered_list_open"):
                 topic = lead or heading
                 if topic and not topic.endswith((".", "!")):
-                    yield self._region(token, tuple(self._items(place, topic)))
+                    yield from self._region(token, tuple(self._items(place, topic)))
                 lead = ""
 
-    def _region(self, token: Token, premises: tuple[Premise, ...]) -> Region:
-        return Region(*self._span(token), premises)
+    def _region(self, token: Token, premises: tuple[Premise, ...]) -> Iterator[Region]:
+        if premises:
+            yield Region(*self._span(token), premises)
 
     def _span(self, token: Token) -> tuple[int, int]:
         first, last = token.map or (0, 0)
@@ -84,7 +88,7 @@ class _Reading:
         columns: list[str] = []
         cells: list[str] = []
         opened: Token | None = None
-        for token in self._tokens[place:]:
+        for token in map(self._tokens.__getitem__, range(place, len(self._tokens))):
             if token.type == "table_close":
                 return
             if token.type == "tr_open":
@@ -102,7 +106,7 @@ class _Reading:
         """The sentences of the items of a list, and of the lists in it, each behind the topic."""
         topic = topic.rstrip(":")
         depth, read = 0, 0
-        for token in self._tokens[place:]:
+        for token in map(self._tokens.__getitem__, range(place, len(self._tokens))):
             depth += token.nesting
             start, end = self._span(token)
             if token.type in ("inline", "fence", "code_block") and start >= read:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from groundrail.text.sentences import split
+
 _INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
 
 
@@ -31,13 +33,15 @@ class Region:
     premises: tuple[Premise, ...]
 
 
-def field(record: str, name: str, value: str) -> str:
-    """Say a field of a record.
+def field(record: str, name: str, value: str) -> Iterator[str]:
+    """Say a field of a record, each sentence of its value alone.
 
-    >>> field("Branch Gdansk", "Headcount 2023", "790")
-    'Branch Gdansk, Headcount 2023: 790'
+    >>> list(field("Branch Gdansk", "Headcount 2023", "790"))
+    ['Branch Gdansk, Headcount 2023: 790']
     """
-    return ": ".join(filter(None, [", ".join(filter(None, [record, name])), value]))
+    label = ", ".join(filter(None, [record, name]))
+    for part in split(value):
+        yield ": ".join(filter(None, [label, part.text.strip()]))
 
 
 def row(section: str, columns: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
@@ -47,9 +51,10 @@ def row(section: str, columns: Sequence[str], cells: Sequence[str]) -> Iterator[
     ['Staff, Branch Gdansk, Headcount 2023: 790']
     """
     record = ", ".join(filter(None, [section, f"{columns[0]} {cells[0]}".strip()]))
+    if cells[0] and not any(cells[1:]):
+        yield record
     for column, cell in zip(columns[1:], cells[1:], strict=True):
-        if cell:
-            yield field(record, column, cell)
+        yield from field(record, column, cell)
 
 
 def words(key: str) -> str:

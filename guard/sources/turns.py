@@ -38,6 +38,8 @@ def _premises(text: str, turns: list[re.Match[str]]) -> Iterator[Premise]:
         label = turn["label"].strip()
         if label.lower() in _QUESTION:
             question = " ".join(text[turn.end() : end].split())
+        if not text[turn.end() : end].strip():
+            yield Premise(turn.start("label"), turn.end())
         asked = question if label.lower() in _ANSWER else ""
         for number, part in enumerate(split(text[turn.end() : end])):
             start, last = Span.trimmed(text, turn.end() + part.start, turn.end() + part.end)

@@ -171,6 +171,28 @@ def test_json_is_read_only_if_it_parses(text: str, data: st.DataObject) -> None:
             start += len(values[start:]) - len(values[start:].lstrip())
 
 
+def test_records_in_a_list_are_named_by_their_first_field_and_others_by_name_or_title() -> None:
+    text = '{"open": "from 9", "closed": "Sunday", "rooms": [{"kind": "double", "price": 129}], "title": "Inn"}'
+    assert [words for words, _ in said(text)] == [
+        "Inn, open: from 9",
+        "Inn, closed: Sunday",
+        "Inn, rooms, kind: double",
+        "Inn, rooms, double, price: 129",
+        "title: Inn",
+    ]
+    assert [words for words, _ in said('{"open": "from 9", "note": "Ring. Wait."}')] == [
+        "open: from 9",
+        "note: Ring.",
+        "note: Wait.",
+    ]
+
+
+def test_nothing_that_is_nested_deep_is_lost() -> None:
+    text = "# Rooms\n" + "".join("  " * depth + f"- item {depth}\n" for depth in range(40))
+    told = " ".join(words for words, _ in said(text))
+    assert all(f"item {depth}" in told for depth in range(40))
+
+
 def test_records_carry_the_names_around_them() -> None:
     text = '{"name": "Hotel Larkspur", "wifi": true, "rooms": [{"type": "double", "priceEur": 129}]}\n{"name": "Inn"}'
     assert said(text) == [
@@ -192,12 +214,12 @@ def test_a_row_of_csv_says_its_cells_where_they_stand(rows: list[tuple[str, str,
     csv.writer(file, delimiter=delimiter, lineterminator="\n").writerows([("Name", "Size", "Colour"), *rows])
     text = file.getvalue()
     premises = [one for one in read_by_form(text).premises() if one.said is not None]
-    kept = [(row, cell) for row in rows for cell in row[1:] if cell]
+    kept = [(row, cell) for row in rows for cell in (row[1:] if any(row[1:]) else row[:1]) if cell]
     assert len(premises) == len(kept)
     for premise, (row, cell) in zip(premises, kept, strict=True):
         (cells,) = csv.reader(io.StringIO(text[premise.start : premise.end]), delimiter=delimiter)
         assert [one.strip() for one in cells] == list(row)
-        assert (premise.said or "").endswith(f": {' '.join(cell.split())}")
+        assert (premise.said or "").endswith(" ".join(cell.split()))
 
 
 @pytest.mark.parametrize(
@@ -232,6 +254,7 @@ def test_json_that_does_not_parse_is_read_as_text_and_every_score_says_so() -> N
     assert "read as plain text" in score.note
     (score,) = NearestScorer(FakeEntailment()).score(["The hotel has stars."], text.replace(",}", "}"))
     assert score.note is None
+    assert read_by_form('["\\ud800"]').note is not None
     assert read_by_form("[" * 5000 + '"a"' + "]" * 5000).note is not None
 
 
