@@ -29,6 +29,8 @@ def read_json(text: str) -> list[Region]:
     try:
         while (place := _skip(text, place)) < len(text):
             place = walk.value(place, (), 0)
+    except InputError:
+        raise
     except (ValueError, IndexError) as error:
         raise InputError(f"it is no valid JSON ({error})") from error
     premises = tuple(walk.premises())
@@ -115,7 +117,7 @@ class _Walk:
 
     def _member(self, start: int, place: int, label: str, around: tuple[_Record, ...], depth: int) -> int:
         if self.text[place] in "{[":
-            return self.value(place, around, depth + 1, words(label), listed=self.text[start] in "{[")
+            return self.value(place, around, depth + 1, words(label), listed=start == place)
         value, end = _DECODER.raw_decode(self.text, place)
         self._fields.append(_Field(start, end, words(label), _scalar(value), around))
         around[-1].learn(label, value)
