@@ -11,7 +11,6 @@ from itertools import pairwise
 from groundrail.errors import InputError
 from groundrail.sources.premise import Premise, Region, row
 from groundrail.text.lines import line_starts
-from groundrail.types import Span
 
 _DELIMITERS = "\t;,"
 
@@ -20,7 +19,7 @@ def read_csv(text: str) -> list[Region]:
     """The rows of a table that is the whole text; none where it is no table."""
     if "\r" in text.replace("\r\n", "") or "\x00" in text:
         return []
-    start, end = Span.trimmed(text)
+    start, end = len(text) - len(text.lstrip("\r\n")), len(text.rstrip("\r\n"))
     header = text[start:end].partition("\n")[0]
     delimiter = next((mark for mark in _DELIMITERS if mark in header), None)
     if delimiter is None:
@@ -51,7 +50,8 @@ def _rows(text: str, start: int, end: int, delimiter: str) -> Iterator[tuple[int
     reader = csv.reader(iter(lines), delimiter=delimiter, strict=True)
     width, line = 0, 0
     for cells in reader:
-        first, last = Span.trimmed(text, starts[line], starts[reader.line_num])
+        first = starts[line]
+        last = first + len(text[first : starts[reader.line_num]].rstrip("\r\n"))
         line = reader.line_num
         if not width:
             width = len(cells)
