@@ -15,13 +15,15 @@ _TURN = re.compile(r"^[ \t]*(?P<label>[^\W\d_](?:[^\n:.!?|]{0,38}[^\s:.!?|])?):(
 _LINE = re.compile(r"^[ \t]*\S.*$", re.MULTILINE)
 _QUESTION = frozenset({"q", "question"})
 _ANSWER = frozenset({"a", "answer"})
+_MAIL = frozenset({"from", "to", "cc", "subject", "date", "sent"})
+"""Labels in the head of an e-mail: none of them speaks the lines below."""
 _FEWEST = 3
 
 
 def read_turns(text: str) -> list[Region]:
     """One region from the first label to the end; none where the text is no sequence of turns."""
     turns = list(_TURN.finditer(text))
-    if len(turns) < _FEWEST:
+    if len(turns) < _FEWEST or any(turn["label"].lower() in _MAIL for turn in turns):
         return []
     start = turns[0].start()
     if len(turns) < sum(1 for _ in _LINE.finditer(text, start)):

@@ -247,6 +247,11 @@ def test_an_answer_keeps_its_question_and_a_turn_its_speaker() -> None:
     ]
 
 
+def test_the_head_of_a_message_does_not_speak_its_sentences() -> None:
+    text = "From: Anna, 2 May. We need chairs.\n\nFrom: Ben, 3 May. I have ten.\n\nFrom: Anna, 4 May. Good. Thanks."
+    assert read_by_form(text).regions == ()
+
+
 def test_json_that_does_not_parse_is_read_as_text_and_every_score_says_so() -> None:
     text = '{"name": "Hotel Larkspur", "stars": 3,}'
     (score,) = NearestScorer(FakeEntailment()).score(["The hotel has stars."], text)
