@@ -14,7 +14,7 @@ from groundrail.text.rendering.visible import is_blank
 from groundrail.types import Document
 
 if TYPE_CHECKING:
-    from bs4 import BeautifulSoup
+    from bs4 import BeautifulSoup, Tag
     from docx.table import Table, _Cell
     from docx.text.paragraph import Paragraph
 
@@ -191,6 +191,9 @@ def _hides(declarations: str) -> bool:
 
 def _laid_out(soup: "BeautifulSoup") -> str:
     """The text in lines: blocks apart, the cells of a row on one line, runs of white space as one space."""
+    for table in soup.find_all("table"):
+        if lines := _grid(table):
+            table.replace_with("\x00\x00" + "\x00".join(lines) + "\x00\x00")
     for element in soup.find_all(["br", "td", "th", *_BLOCKS]):
         if element.name == "br":
             element.replace_with("\x00")
@@ -203,6 +206,24 @@ def _laid_out(soup: "BeautifulSoup") -> str:
             element.append(mark)
     lines = [" ".join(line.split()) for line in soup.get_text().split("\x00")]
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
+
+
+_TABLE_PARTS = frozenset({"thead", "tbody", "tfoot", "tr"})
+
+
+def _grid(table: "Tag") -> list[str]:
+    """A table whose first row names its columns, as lines of Markdown, so that each row can be read by the names.
+
+    Empty for a table without such a row, with rows of different lengths, or with spanning cells or blocks in it.
+    """
+    rows = [row.find_all(["td", "th"]) for row in table.find_all("tr")]
+    uneven = len({len(row) for row in rows}) != 1
+    nested = table.find_all(list(_BLOCKS - _TABLE_PARTS)) or table.select("caption, br, [colspan], [rowspan]")
+    if uneven or nested or len(rows) < 2 or {cell.name for cell in rows[0]} != {"th"}:
+        return []
+    told = [[" ".join(cell.get_text().split()).replace("|", "\\|") for cell in row] for row in rows]
+    told.insert(1, ["---"] * len(rows[0]))
+    return [f"| {' | '.join(row)} |" for row in told]
 
 
 def _existing(path: str | Path) -> Path:

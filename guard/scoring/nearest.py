@@ -109,7 +109,7 @@ class NearestScorer(Scorer):
         rows = iter(self._judge(pairs))
         judged = [{places: next(rows) for places in of_claim} for of_claim in asked]
         scores = [_scored(readings, of_claim, index) for readings, of_claim in zip(read, judged, strict=True)]
-        return self._against_rivals(claims, scores, read, index)
+        return index.noted(self._against_rivals(claims, scores, read, index))
 
     def _against_rivals(
         self, claims: Sequence[str], scores: list[Score], read: Sequence[Sequence[_Reading]], index: SentenceIndex

@@ -5,7 +5,7 @@ Which sentences a claim is scored against, and what their scores mean, belongs t
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 from groundrail.entailment.base import EntailmentModel, FloatArray
@@ -19,17 +19,21 @@ class Passage:
     """`document.text[start:end]`, a sentence or a piece of one, without white space at its ends.
 
     Equal only to itself, so that it can be a key.
+
+    said: the words that the judge reads instead, where the place does not say itself: a row of a table, for instance
+        (`groundrail.sources`). `tokens` counts the words that are read.
     """
 
     document: Document
     start: int
     end: int
     tokens: int
+    said: str | None = None
 
     @property
     def text(self) -> str:
-        """The words themselves."""
-        return self.document.text[self.start : self.end]
+        """The words that the judge reads."""
+        return self.document.text[self.start : self.end] if self.said is None else self.said
 
     def cite(self, score: float) -> Citation:
         """This passage as a citation."""
@@ -78,17 +82,28 @@ def fitted(passages: Iterable[Passage], size: int, model: EntailmentModel) -> li
         if passage.tokens <= size:
             pieces.append(passage)
             continue
-        half = _cut(passage, min(size, passage.tokens - 1), model)
-        pieces_of_it = (
-            Passage.trimmed(passage.document, passage.start, half, model),
-            Passage.trimmed(passage.document, half, passage.end, model),
-        )
-        waiting += [piece for piece in reversed(pieces_of_it) if piece.end > piece.start]
+        place = _cut(passage, min(size, passage.tokens - 1), model)
+        waiting += [piece for piece in reversed(_parted(passage, place, model)) if piece.text]
     return pieces
 
 
+def _parted(passage: Passage, place: int, model: EntailmentModel) -> tuple[Passage, Passage]:
+    """The passage cut before character `place` of its words; both parts of what is said cite the whole place."""
+    if passage.said is None:
+        middle = passage.start + place
+        return (
+            Passage.trimmed(passage.document, passage.start, middle, model),
+            Passage.trimmed(passage.document, middle, passage.end, model),
+        )
+    first, second = (part.strip() for part in (passage.said[:place], passage.said[place:]))
+    return (
+        replace(passage, said=first, tokens=len(model.offsets(first))),
+        replace(passage, said=second, tokens=len(model.offsets(second))),
+    )
+
+
 def _cut(passage: Passage, size: int, model: EntailmentModel) -> int:
-    """Where to cut off the first `size` tokens, moved back to white space unless that would leave nothing."""
+    """The character of its words before which the first `size` tokens end, moved back to white space if there is any."""
     text = passage.text
     ends = [end for _, end in model.offsets(text)[:size]]
     place = max((end for end in ends if end < len(text)), default=0)
@@ -97,7 +112,7 @@ def _cut(passage: Passage, size: int, model: EntailmentModel) -> int:
             f"the claim leaves room for {size} tokens of source, too few for a word of it: {text[:40]!r}"
         )
     spaces = [number for number in range(1, place + 1) if text[number].isspace()]
-    return passage.start + (spaces[-1] if spaces else place)
+    return spaces[-1] if spaces else place
 
 
 def joined(passages: Sequence[Passage]) -> str:

@@ -221,6 +221,18 @@ def test_html_is_laid_out_as_it_is_read(tmp_path: Path) -> None:
     assert citation.link == "https://example.org/terms#:~:text=Pets%20are%20not%20allowed."
 
 
+def test_a_table_with_named_columns_becomes_one_of_markdown() -> None:
+    def table_of(markup: str) -> str:
+        return Document.from_html(markup).text
+
+    head = "<tr><th>Branch<th>Staff</tr>"
+    assert table_of(f"<table>{head}<tr><td>Gdansk | <b>n</b>orth<td>481<tr hidden><td>x<td>1</table>") == (
+        "| Branch | Staff |\n| --- | --- |\n| Gdansk \\| north | 481 |"
+    )
+    assert table_of(f"<table>{head}<tr><td colspan=2>none</table>").split("\n\n") == ["Branch | Staff", "none"]
+    assert table_of(f"<table>{head}<tr><td><p>Gdansk</p><td>481</table>").startswith("Branch | Staff\n")
+
+
 @pytest.mark.parametrize(
     ("page", "message"),
     [

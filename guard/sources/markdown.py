@@ -1,0 +1,133 @@
+"""Markdown: rows of tables with the names of their columns, items of lists with the heading or sentence above them.
+
+Paragraphs stay prose. A text with HTML other than comments and line breaks is not read by its Markdown, because
+HTML can hide what stands between two tags.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from groundrail.sources.premise import Premise, Region, row
+from groundrail.text.sentences import split
+from groundrail.types import Span
+
+_FORM = re.compile(r"^ {0,3}(?:#{1,6}\s|\|?[ \t]*:?-+:?[ \t]*\|)|:[ \t]*\r?\n\s*(?:[-+*]|\d{1,9}[.)])\s", re.MULTILINE)
+"""A sign of a heading, of the line under a table's head, or of a list behind a colon: without one nothing is parsed."""
+
+_HARMLESS = re.compile(r"\s*+(?:<!--(?:(?!-->).)*+-->\s*+)++|<br\s*/?>", re.DOTALL | re.IGNORECASE)
+_BULLET = re.compile(r"\s*(?:[-+*]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
+_WORDS = frozenset({"text", "code_inline", "text_special"})
+_MARKS = frozenset({"em_open", "em_close", "strong_open", "strong_close", "link_open", "link_close"})
+_LONGEST_TOPIC = 120
+_DEEPEST = 18
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark").enable("table")
+
+
+def read_markdown(text: str) -> list[Region]:
+    """The tables and lists of a text, in order."""
+    if not _FORM.search(text) or "\r" in text.replace("\r\n", "") or "\x00" in text:
+        return []
+    tokens = _parser().parse(text)
+    if any(token.level >= _DEEPEST for token in tokens):  # markdown-it leaves out what is nested deeper than 20
+        return []
+    if any(_is_html(part) for token in tokens for part in (token, *(token.children or ()))):
+        return []
+    return list(_Reading(text, tokens).regions())
+
+
+def _is_html(token: Token) -> bool:
+    return token.type in ("html_block", "html_inline") and not _HARMLESS.fullmatch(token.content)
+
+
+class _Reading:
+    """One pass over the blocks, in order: the heading and the sentence that stand above are kept for what follows."""
+
+    def __init__(self, text: str, tokens: Sequence[Token]) -> None:
+        self._text = text
+        self._tokens = tokens
+        self._lines = [0]
+        for line in text.split("\n"):
+            self._lines.append(min(self._lines[-1] + len(line) + 1, len(text)))
+
+    def regions(self) -> Iterator[Region]:
+        """Tables and lists that stand in no quotation or other block."""
+        heading = lead = ""
+        for place, token in enumerate(self._tokens):
+            if token.level == 0 and token.type == "heading_open":
+                heading, lead = seen(self._tokens[place + 1]), ""
+            elif token.level == 0 and token.type == "paragraph_open":
+                words = seen(self._tokens[place + 1])
+                lead = words if words.endswith(":") and len(words) <= _LONGEST_TOPIC else ""
+            elif token.level == 0 and token.type == "table_open":
+                yield from self._region(token, tuple(self._rows(place, heading)))
+                lead = ""
+            elif token.level == 0 and token.type in ("bullet_list_open", "ordered_list_open"):
+                topic = lead or heading
+                if topic and not topic.endswith((".", "!")):
+                    yield from self._region(token, tuple(self._items(place, topic)))
+                lead = ""
+
+    def _region(self, token: Token, premises: tuple[Premise, ...]) -> Iterator[Region]:
+        if premises:
+            yield Region(*self._span(token), premises)
+
+    def _span(self, token: Token) -> tuple[int, int]:
+        first, last = token.map or (0, 0)
+        return self._lines[first], self._lines[last]
+
+    def _rows(self, place: int, heading: str) -> Iterator[Premise]:
+        """The rows of the table whose first token is at `place`."""
+        columns: list[str] = []
+        cells: list[str] = []
+        opened: Token | None = None
+        for token in map(self._tokens.__getitem__, range(place, len(self._tokens))):
+            if token.type == "table_close":
+                return
+            if token.type == "tr_open":
+                cells, opened = [], token
+            elif token.type == "inline":
+                cells.append(seen(token))
+            elif token.type == "tr_close" and not columns:
+                columns = cells
+            elif token.type == "tr_close" and opened is not None:
+                start, end = Span.trimmed(self._text, *self._span(opened))
+                for said in row(heading, columns, cells):
+                    yield Premise(start, end, said)
+
+    def _items(self, place: int, topic: str) -> Iterator[Premise]:
+        """The sentences of the items of a list, and of the lists in it, each behind the topic."""
+        topic = topic.rstrip(":")
+        depth, read = 0, 0
+        for token in map(self._tokens.__getitem__, range(place, len(self._tokens))):
+            depth += token.nesting
+            start, end = self._span(token)
+            if token.type in ("inline", "fence", "code_block") and start >= read:
+                bullet = _BULLET.match(self._text, start, end)
+                start, read = bullet.end() if bullet else start, end
+                yield from self._behind(topic, token, start, end)
+            if depth == 0:
+                return
+
+    def _behind(self, topic: str, token: Token, start: int, end: int) -> Iterator[Premise]:
+        """The sentences of an item; of one with marks in it, the words that a reader sees, and the whole item is cited."""
+        if any(part.type not in ("text", "softbreak") for part in token.children or ()):
+            yield from (Premise(start, end, f"{topic}: {part.text.strip()}") for part in split(seen(token)))
+            return
+        for part in split(self._text[start:end]):
+            first, last = Span.trimmed(self._text, start + part.start, start + part.end)
+            if first < last:
+                yield Premise(first, last, f"{topic}: {self._text[first:last]}")
+
+
+def seen(token: Token) -> str:
+    """The words of a line as a reader sees them: without marks of emphasis and comments."""
+    parts = [part.content if part.type in _WORDS else " " for part in token.children or () if part.type not in _MARKS]
+    return " ".join("".join(parts).split())

@@ -1,0 +1,54 @@
+"""Read a source by its form: JSON, CSV, Markdown with tables and lists, turns with a speaker. Prose has no form.
+
+Whatever has none of the forms, or does not parse, is read as sentences, as it stands.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from groundrail.errors import InputError
+from groundrail.sources.csv_table import read_csv
+from groundrail.sources.json_records import looks_like_json, read_json
+from groundrail.sources.markdown import read_markdown
+from groundrail.sources.premise import Premise, Region
+from groundrail.sources.turns import read_turns
+from groundrail.text.sentences import splits
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The parts of a text that have a form, in order and apart; `note` says why none was read, where one seemed there."""
+
+    text: str
+    regions: tuple[Region, ...] = ()
+    note: str | None = None
+
+    def premises(self) -> Iterator[Premise]:
+        """All premises in order: the sentences of the prose, white space included, and the premises of the regions."""
+        place = 0
+        for region in self.regions:
+            yield from self._prose(place, region.start)
+            yield from region.premises
+            place = region.end
+        yield from self._prose(place, len(self.text))
+
+    def _prose(self, start: int, end: int) -> Iterator[Premise]:
+        text = self.text if (start, end) == (0, len(self.text)) else self.text[start:end]
+        for part in splits(text):
+            yield Premise(start + part.start, start + part.end)
+
+
+def read_by_form(text: str) -> Reading:
+    """Find the form of a text.
+
+    >>> reading = read_by_form('{"name": "Hotel Larkspur", "check_in": "from 15:00"}')
+    >>> [premise.said for premise in reading.premises()]
+    ['name: Hotel Larkspur', 'Hotel Larkspur, check in: from 15:00']
+    """
+    if looks_like_json(text):
+        try:
+            return Reading(text, tuple(read_json(text)))
+        except InputError as error:
+            return Reading(text, note=f"a source looks like JSON and is read as plain text: {error}")
+    regions = read_csv(text) or read_markdown(text) or read_turns(text)
+    return Reading(text, tuple(regions))
