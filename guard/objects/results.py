@@ -11,7 +11,7 @@ from groundrail.errors import UnsupportedObjectError
 from groundrail.objects.leaves import Leaf
 from groundrail.objects.schemas import Schema
 from groundrail.policy import Policy
-from groundrail.types import Citation, CheckedSentence, GuardResult, Verdict
+from groundrail.types import CheckedSentence, Citation, GuardResult, Verdict
 
 _GRAVEST = (
     Verdict.ERROR,
