@@ -7,10 +7,10 @@ import argparse
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from groundrail.decoding import PMI, AdaCAD, Steering
-from groundrail.evaluation.ablation import MARGINS, ablation_table, load_examples
+from groundrail.evaluation.ablation import MARGINS, TooLong, ablation_table, load_examples
 from groundrail.generators.smollm2 import smollm2
 
 WARM_UP = 0.3
@@ -24,6 +24,9 @@ def main() -> None:
     parser.add_argument("--gguf", help="GGUF file inside the folder")
     parser.add_argument("--ungrounded-model", help="id or folder of a model for P(t | c), as in section 4.1")
     parser.add_argument("--alphas", type=float, nargs="+", default=[0.1, 0.3, 0.5, 1.0])
+    parser.add_argument(
+        "--too-long", choices=get_args(TooLong), default="error", help="what is done with long examples"
+    )
     parser.add_argument("--limit", type=int, help="only this many examples")
     parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
@@ -51,13 +54,14 @@ def main() -> None:
     }
     steerings |= {("AdaCAD", "JSD"): AdaCAD(), ("AdaCAD", f"JSD, at least {WARM_UP}"): AdaCAD(least=WARM_UP)}
     started = time.perf_counter()
-    results = ablation_table(model, tokenizer, examples, MARGINS, list(steerings.values()), without)
+    results = ablation_table(model, tokenizer, examples, MARGINS, list(steerings.values()), without, arguments.too_long)
     seconds = time.perf_counter() - started
     print("| steering | alpha | acc | margin-acc, log 100 | margin-acc, log 1000 |")
     print("| --- | --- | --- | --- | --- |")
     for names, result in zip(steerings, results, strict=True):
         print("| " + " | ".join([*names] + [f"{100 * share:.1f}" for share in result.accuracies]) + " |")
-    print(f"{len(examples)} examples, {seconds:.0f} s", file=sys.stderr)
+    counted = f"{len(examples)} examples, {results[0].cut} cut, {results[0].left_out} left out"
+    print(f"{counted}, {seconds:.0f} s", file=sys.stderr)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,10 @@
 """SCALE's table 7: how often the sentence found is a marked one, and the seconds it takes apart from scoring.
 
     python benchmarks/retrieval.py DATA/wice/claim_dev.jsonl --limit 30
-    python benchmarks/retrieval.py screen_eval.json --entailment google/flan-t5-large
+    python benchmarks/retrieval.py screen_eval.json --format screeneval-utterances --leaves lines \\
+        --entailment google/flan-t5-large
 
-One sentence is cited (slack None), as in the paper, from both starts of the search; a slack of 0.25 cites up to four
+Unsupported claims are left out, as by the authors; a supported one without a marked sentence is a miss. One sentence is cited (slack None), as in the paper, from both starts of the search; a slack of 0.25 cites up to four
 where one does not carry the claim, which a hit forgives. Seconds are a claim; retrieval is the time with the search
 less the time without.
 """
@@ -18,6 +19,7 @@ from groundrail.entailment import load as load_entailment
 from groundrail.evaluation import evidence
 from groundrail.evaluation.counting import counted
 from groundrail.evaluation.examples import Example
+from groundrail.evaluation.formats import FORMATS
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.sampling import sample
 from groundrail.scoring.scale import ScaleScorer
@@ -43,17 +45,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path)
     parser.add_argument("--entailment", help="model id or folder; the built-in judge")
+    parser.add_argument("--format", choices=tuple(FORMATS), help="file format (guessed from the content)")
+    parser.add_argument("--leaves", choices=("sentences", "lines"), default="sentences", help="where the tree ends")
     parser.add_argument("--limit", type=int, help="claims at most, drawn by a fixed seed")
     args = parser.parse_args()
     model = counted(load_entailment(args.entailment))
-    examples = [example for example in sample(load(args.data), args.limit, seed=0) if example.evidence]
-    print(f"{len(examples)} claims with marked evidence\n")
+    drawn = sample(load(args.data, args.format), args.limit, seed=0)
+    examples = [example for example in drawn if example.label]
+    if not any(example.evidence for example in examples):
+        raise SystemExit(f"{args.data} marks no evidence of a supported claim; --format names how it is read")
+    marked = sum(example.evidence is not None for example in examples)
+    print(f"{len(examples)} supported claims of {len(drawn)}, {marked} with marked evidence\n")
     print("| search | recall | pairs | seconds | of these, retrieval |")
     print("| --- | --- | --- | --- | --- |")
     alone = 0.0
     for name, settings in ROWS:
         before = model.pairs
-        recall, seconds = measured(ScaleScorer(model, **settings), examples)
+        recall, seconds = measured(ScaleScorer(model, leaves=args.leaves, **settings), examples)
         alone = seconds if settings["search"] is None else alone
         pairs = (model.pairs - before) / len(examples)
         cells = ("", f"{pairs:.1f}", f"{seconds:.2f}", "") if settings["search"] is None else (

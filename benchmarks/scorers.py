@@ -2,7 +2,8 @@
 
     python benchmarks/scorers.py --data ../shared/data/eval/true/*.csv --out runs/scorers
 
-Claims are split into sentences, their scores averaged. With `--out` a second run continues the first.
+Claims are split into sentences, their scores averaged; `--units whole` scores a text as one claim, as SCALE's table 3
+does, and `--bins 15 --stretch` takes the calibration error of its table 4. With `--out` a second run continues the first.
 `gain` reads with SmolLM2 and not with the judge; its numbers are no probabilities, so it has no ECE. `q2-span-head` is
 Q² whose answers are found by the head on the judge's encoder, in place of word overlap.
 """
@@ -21,14 +22,14 @@ from groundrail.evaluation.summary import Summary, summarise
 from groundrail.papers.q2.q2 import Q2Scorer
 from groundrail.papers.q2.span_head import SpanHeadAnswerer
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.registry import SCORERS, load_scorer, needs_entailment
+from groundrail.scoring.registry import SCORERS, UNITS, load_scorer, needs_entailment
 
 SPAN_HEAD = "q2-span-head"
 
 
-def measured(name: str, examples: list[Example], entailment: str | None, out: Path | None) -> list[Summary]:
+def measured(name: str, examples: list[Example], args: argparse.Namespace) -> list[Summary]:
     needed = name == SPAN_HEAD or needs_entailment(name)
-    counter = counted(load_entailment(entailment)) if needed else None
+    counter = counted(load_entailment(args.entailment)) if needed else None
     scorer: Scorer
     if name == "gain":
         from groundrail.generators.smollm2 import smollm2
@@ -42,11 +43,12 @@ def measured(name: str, examples: list[Example], entailment: str | None, out: Pa
     results = evaluate(
         scorer,
         examples,
-        results=None if out is None else out / f"{name}.jsonl",
-        settings={"scorer": name, "entailment": entailment},
+        results=None if args.out is None else args.out / f"{name}.jsonl",
+        settings={"scorer": name, "entailment": args.entailment},
+        units=args.units,
         counter=counter,
     )
-    return summarise(examples, results, threshold=scorer.facts.threshold)
+    return summarise(examples, results, threshold=scorer.facts.threshold, bins=args.bins, stretch=args.stretch)
 
 
 def main() -> None:
@@ -54,6 +56,9 @@ def main() -> None:
     parser.add_argument("--data", type=Path, nargs="+", required=True)
     parser.add_argument("--scorers", nargs="+", choices=(*SCORERS, SPAN_HEAD), default=(*SCORERS, SPAN_HEAD))
     parser.add_argument("--entailment", help="model id or folder; the built-in judge")
+    parser.add_argument("--units", choices=UNITS, default="sentences", help="what a claim is cut into")
+    parser.add_argument("--bins", type=int, default=10, help="bins of the calibration error")
+    parser.add_argument("--stretch", action="store_true", help="stretch scores to go from 0 to 1 before that")
     parser.add_argument("--documents", type=Path, help="folder of a challenge file's documents")
     parser.add_argument("--limit", type=int, help="claims of each set at most, drawn by a fixed seed")
     parser.add_argument("--out", type=Path, help="folder to keep results in")
@@ -68,7 +73,7 @@ def main() -> None:
     print(f"| scorer | {' | '.join(sets)} | mean AUC | ECE | calls | pairs | seconds |")
     print("| --- |" + " --- |" * (len(sets) + 5))
     for name in args.scorers:
-        rows = measured(name, examples, args.entailment, args.out)
+        rows = measured(name, examples, args)
         aucs = [100 * row.auc.value if row.auc else float("nan") for row in rows]
         eces = [row.ece.value for row in rows if row.ece and name != "gain"]
         cells = [

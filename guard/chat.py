@@ -11,11 +11,11 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from groundrail.errors import InputError, UncheckableError, UnsupportedError
-from groundrail.generation.verdicts import ClaimOf
 from groundrail.guard import Guard
 from groundrail.policy import Attempts
 from groundrail.runtime.both_ways import closing, each, iterate, run, value_of
-from groundrail.text.claims import is_refusal
+from groundrail.text.claims import ClaimOf
+from groundrail.text.english.phrases import is_refusal
 from groundrail.types import CheckedSentence, Document, GuardResult, Source, Verdict, as_documents
 
 

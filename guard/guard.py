@@ -1,20 +1,21 @@
 """`Guard`: wraps a generator, and lets a sentence out only when the source supports it.
 
-The rules are in `groundrail.generation.loop` and `groundrail.policy`; `groundrail.generation.drivers` does what the loop asks for.
+`groundrail.policy` and `groundrail.generation.loop` hold the rules; `groundrail.generation.drivers` runs the loop.
 """
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
-from groundrail.generation.drivers import PushedAnswer
+from groundrail.generation.drivers import PushedAnswer, drive_together
 from groundrail.generation.judging import Reading
 from groundrail.generation.loop import checked_text, guarded_generation
 from groundrail.generation.steps import Steps
 from groundrail.generation.streams import AsyncGuardedStream, GuardedStream, read_to_end
-from groundrail.generation.verdicts import ClaimOf
+from groundrail.generation.verdicts import ReadClaim
 from groundrail.generation.writing import Writing
 from groundrail.generators import Generator, as_generator
 from groundrail.generators.base import InProcess
@@ -24,7 +25,8 @@ from groundrail.runtime.deadlines import Calls
 from groundrail.runtime.locks import LOADING, one_at_a_time
 from groundrail.runtime.views import view
 from groundrail.scoring.base import Scorer, ScorerFacts
-from groundrail.text.claims import claim_of
+from groundrail.text.claims import ClaimOf, claim_of, read_claim
+from groundrail.text.form import SourceText
 from groundrail.text.sentences import is_unicode
 from groundrail.types import Document, GuardResult, Source, as_documents
 
@@ -49,8 +51,9 @@ class Guard:
         the generator, where it is an `HFGenerator`: no second model, and no second opinion either.
     second: whatever `scorer` takes, asked in the first one's place where that is in doubt (`Policy(doubt=...)`): a
         large judge that is asked about few sentences.
-    policy: what counts as supported and what happens to the rest.
-    claim_of: (sentence, the one before it, the prompt) -> what of it is checked, None where it claims nothing.
+    policy: the score from which a sentence is supported, and the fate of the others.
+    claim_of: (sentence, the text shown before it, the prompt) -> the claim to check, None if nothing is claimed. The
+        guard still refuses a claim with a link, a mark or a spelling that the source lacks.
     """
 
     def __init__(
@@ -63,9 +66,8 @@ class Guard:
         claim_of: ClaimOf = claim_of,
     ) -> None:
         self.generator = None if generator is None else as_generator(generator)
-        self.policy = policy or Policy()
         self.claim_of = claim_of
-        self._scorer = _Loaded(self._named(scorer), self._named(second), self.policy)
+        self._scorer = _Loaded(_Once(self._named(scorer)), _Once(self._named(second)), policy or Policy())
         self._calls = Calls()
 
     @classmethod
@@ -90,6 +92,11 @@ class Guard:
         return cls(HFGenerator.from_pretrained(name_or_path, steering=chosen, **hub), scorer=entailment, policy=policy)
 
     @property
+    def policy(self) -> Policy:
+        """The rules of release; `with_policy` gives a guard with other rules."""
+        return self._scorer.policy
+
+    @property
     def scorer(self) -> Scorer:
         """The scorer, its model loaded when first asked for."""
         return self._scorer.get()
@@ -103,8 +110,18 @@ class Guard:
         """This guard around another generator: same policy, same scorer, loaded once for both."""
         return self._copy(generator=None if generator is None else as_generator(generator))
 
+    def with_policy(self, policy: Policy) -> Self:
+        """This guard under another policy: same generator, same scorers, loaded once for both.
+
+            strict = guard.with_policy(guard.policy.replacing(threshold=0.9))
+
+        Raises: InputError for a `doubt` without a second scorer, or the reverse. A calibration of another scorer is
+        refused when the scorer is first asked for, as it may have to be loaded.
+        """
+        return self._copy(_scorer=_Loaded(self._scorer.first, self._scorer.second, policy))
+
     def with_claim_of(self, claim_of: ClaimOf) -> Self:
-        """This guard with another idea of what in a sentence is checked."""
+        """This guard with another way to read the claim of a sentence."""
         return self._copy(claim_of=claim_of)
 
     def check(self, answer: str, source: Source, prompt: str = "") -> GuardResult:
@@ -131,21 +148,29 @@ class Guard:
         Raises: InputError for an object or a schema that cannot be read; UnsupportedObjectError if the schema does not
         allow null in the place of a refused field, and under `"raise"`. The caller decides whether to ask again.
         """
-        from groundrail.objects.checking import checked_object, drive_together
+        from groundrail.objects.checking import checked_object
 
-        documents, scorer = as_documents(source), self.scorer
+        documents = as_documents(source)
+        shared = SourceText(documents)
         # a replacement text is no value of a field, so a refused sentence is flagged or left out
         policy = self.policy.replacing(fallback="flag" if self.policy.fallback == "flag" else "drop")
-        threshold = scorer.facts.threshold
+        of_leaves = self._copy(policy=policy)
 
         def check_all(asked: Sequence[tuple[str, str]]) -> list[GuardResult]:
-            steps = [
-                checked_text(text, documents, policy, threshold, self.claim_of, question or prompt)
-                for text, question in asked
-            ]
-            return drive_together(steps, Reading(scorer, documents, self._calls), policy.answer_deadline)
+            steps = [of_leaves._checked(text, shared, question or prompt) for text, question in asked]
+            return drive_together(steps, Reading(self.scorer, documents, self._calls))
 
-        return checked_object(obj, schema, self.policy, policy.decisive(threshold), check_all)
+        return checked_object(obj, schema, self.policy, policy.decisive(self.scorer.facts.threshold), check_all)
+
+    def check_all(self, answers: Sequence[str], source: Source) -> list[GuardResult]:
+        """Check several texts against one source, the claims of all in one call of the scorer where that succeeds.
+
+        Raises: what `check` raises for any of the texts.
+        """
+        documents = as_documents(source)
+        shared = SourceText(documents)
+        steps = [self._checked(answer, shared) for answer in answers]
+        return drive_together(steps, Reading(self.scorer, documents, self._calls))
 
     def generate(self, prompt: str, source: Source) -> GuardResult:
         """Write an answer to `prompt`, releasing, retrying or replacing each sentence under the policy.
@@ -207,18 +232,26 @@ class Guard:
         return guarded
 
     def _check_steps(self, answer: str, source: Source, prompt: str) -> tuple[Steps, Reading]:
+        documents = as_documents(source)
+        return self._checked(answer, SourceText(documents), prompt), Reading(self.scorer, documents, self._calls)
+
+    def _checked(self, answer: str, source: SourceText, prompt: str = "") -> Steps:
         if not isinstance(answer, str):
             raise InputError(f"an answer is text, not {type(answer).__name__}")
         if not is_unicode(answer):
             raise InputError("the answer holds half a surrogate pair, which is no text; decode it as UTF-8 first")
-        documents, scorer = as_documents(source), self.scorer
-        steps = checked_text(answer, documents, self.policy, scorer.facts.threshold, self.claim_of, prompt)
-        return steps, Reading(scorer, documents, self._calls)
+        return checked_text(answer, *self._claims(source, prompt), self.policy, self.scorer.facts.threshold)
 
     def _generation(self, documents: Sequence[Document], prompt: str) -> tuple[Steps, Reading]:
-        scorer = self.scorer
-        steps = guarded_generation(documents, self.policy, scorer.facts.threshold, self.claim_of, prompt)
-        return steps, Reading(scorer, documents, self._calls)
+        claims = self._claims(SourceText(documents), prompt)
+        steps = guarded_generation(*claims, self.policy, self.scorer.facts.threshold)
+        return steps, Reading(self.scorer, documents, self._calls)
+
+    def _claims(self, source: SourceText, prompt: str) -> tuple[ReadClaim, bool]:
+        """How the claims of one answer are read, and whether there is a source to check them against."""
+        unread = self.scorer.facts.unread
+        read = partial(read_claim, prompt=prompt, source=source, claim_of=self.claim_of, unread=unread)
+        return read, not source.is_blank
 
     def _writing(self, prompt: str, documents: Sequence[Document]) -> Writing:
         if self.generator is None:
@@ -246,13 +279,33 @@ def _own_judge(generator: Generator | None) -> "EntailmentModel":
     return CausalEntailment(generator.model, generator.tokenizer)
 
 
-class _Loaded:
-    """A scorer, made of whatever the guard was given when first asked for; copies of a guard share it."""
+class _Once:
+    """A scorer, made of whatever the guard was given when first asked for."""
 
-    def __init__(self, scorer: "_Named", second: "_Named", policy: Policy) -> None:
-        if (second is None) != (policy.doubt is None):
+    def __init__(self, given: "_Named") -> None:
+        self.given = given
+        self._made: Scorer | None = None
+
+    def get(self) -> Scorer:
+        from groundrail.scoring.registry import as_scorer
+
+        if self._made is None:
+            with LOADING:
+                if self._made is None:
+                    self._made = as_scorer(self.given)
+        return self._made
+
+
+class _Loaded:
+    """The scorers of a guard under its policy; guards that differ in their policy share the scorers.
+
+    Raises: InputError unless a second scorer and the policy's `doubt` come together.
+    """
+
+    def __init__(self, first: _Once, second: _Once, policy: Policy) -> None:
+        if (second.given is None) != (policy.doubt is None):
             raise InputError("a second scorer is asked where the first is in doubt: pass second= and Policy(doubt=...)")
-        self._scorer, self._second, self._policy = scorer, second, policy
+        self.first, self.second, self.policy = first, second, policy
         self._made: Scorer | None = None
 
     def get(self) -> Scorer:
@@ -263,23 +316,19 @@ class _Loaded:
         return self._made
 
     def _make(self) -> Scorer:
-        from groundrail.scoring.registry import as_scorer
-
-        first, calibration = as_scorer(self._scorer), self._policy.calibration
+        first, calibration = self.first.get(), self.policy.calibration
         fitted_on = getattr(calibration, "scorer", "")
         if fitted_on and fitted_on != first.facts.identity:
             raise InputError(
                 f"the calibration was fitted on another scorer: {fitted_on}; this guard's is {first.facts.identity}. Run "
                 f"`groundrail calibrate` with the one that is used"
             )
-        if self._policy.doubt is None:
+        if self.policy.doubt is None:
             return first
         from groundrail.scoring.second import SecondOpinion
 
-        threshold = self._policy.decisive(first.facts.threshold)
-        return SecondOpinion(
-            first, as_scorer(self._second), self._policy.doubt, threshold=threshold, calibration=calibration
-        )
+        threshold = self.policy.decisive(first.facts.threshold)
+        return SecondOpinion(first, self.second.get(), self.policy.doubt, threshold=threshold, calibration=calibration)
 
     def asks_model_of(self, generator: Generator) -> bool:
         """Whether a judge answers with the generator's own model, which does one thing at a time."""
@@ -287,6 +336,6 @@ class _Loaded:
 
     def known(self) -> list[ScorerFacts]:
         """The facts about each scorer and judge that was given as an object; loads nothing."""
-        given = (self._scorer, self._second)
+        given = (self.first.given, self.second.given)
         of_judges = [ScorerFacts.around(each.facts, "") for each in given if isinstance(each, EntailmentModel)]
         return [each.facts for each in given if isinstance(each, Scorer)] + of_judges

@@ -1,6 +1,6 @@
 """Fakes for testing code that uses groundrail, public and stable.
 
-`FakeEntailment` judges by rules you give it, `ScriptedGenerator` writes what you script.
+`FakeEntailment` judges by a function, `ScriptedGenerator` writes a script.
 """
 
 import re
@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
+from groundrail.errors import GenerationError, InputError
 from groundrail.generators import Generator, Session
 from groundrail.types import Document
 
@@ -53,14 +54,24 @@ class FakeEntailment(EntailmentModel):
 
 
 class ScriptedGenerator(Generator):
-    """Writes scripted answers: the first sentence by sentence, a retry from the next alternative.
+    """Writes a script, and the next text of a sentence after the guard refused one.
 
-    `script` has one entry a sentence: the text, or the texts of successive attempts at it. `piece` is
-    the number of characters that come at once.
+        ScriptedGenerator(["The rent is due. ", ["Pets are allowed.", "Pets are not allowed."]])
+
+    Behind the last entry the generator has nothing to write and nothing to retry. A sentence whose texts are used up
+    has `Session.can_retry` False, and a caller that asks for another text all the same gets a GenerationError.
+
+    Args:
+        script: one entry a sentence: its text, or the texts of successive attempts at it.
+        piece: the number of characters that come at once.
+
+    Raises: InputError for an entry without a text.
     """
 
     def __init__(self, script: Sequence[str | Sequence[str]], piece: int = 7) -> None:
         self.script = [[entry] if isinstance(entry, str) else list(entry) for entry in script]
+        if not all(self.script):
+            raise InputError(f"sentence {self.script.index([]) + 1} of the script has no text; give it at least one")
         self.piece = piece
 
     def start(self, prompt: str, documents: Sequence[Document]) -> "_ScriptedSession":
@@ -76,11 +87,22 @@ class _ScriptedSession(Session):
 
     @property
     def can_retry(self) -> bool:
-        return self._attempt + 1 < len(self._script[self._sentence])
+        return self._attempt + 1 < len(self._texts)
+
+    @property
+    def _texts(self) -> Sequence[str]:
+        """The texts of the sentence that is written next; none behind the script's end."""
+        return self._script[self._sentence] if self._sentence < len(self._script) else ()
 
     def propose(self) -> Iterator[str]:
-        for number in range(self._sentence, len(self._script)):
-            text = self._script[number][self._attempt if number == self._sentence else 0]
+        texts = self._texts
+        if texts and self._attempt >= len(texts):
+            raise GenerationError(
+                f"sentence {self._sentence + 1} of the script has {len(texts)} texts, and another was asked for; add "
+                f"one, or ask `can_retry` first"
+            )
+        written = [texts[self._attempt]] if texts else []
+        for text in [*written, *(later[0] for later in self._script[self._sentence + 1 :])]:
             for start in range(0, len(text), self._piece):
                 yield text[start : start + self._piece]
 

@@ -190,7 +190,7 @@ class CheckedSentence(_Frozen):
     `score` is a lower bound: the source was not read further once it was decided. `findings` are details of an
     unsupported sentence that the nearest source sentence gives otherwise or not at all. Where a second scorer
     was asked, `first_score` is the first's score and `threshold` what `score` was compared with. `quoted`: the
-    replacement is the text of `conflict`.
+    replacement is the text of `conflict`. `note` is the scorer's remark on its score, as that it reads English only.
     """
 
     text: str
@@ -210,6 +210,7 @@ class CheckedSentence(_Frozen):
     findings: tuple[Finding, ...] = ()
     threshold: float | None = None
     first_score: float | None = None
+    note: str | None = None
 
     @property
     def supporting(self) -> tuple[Citation, ...]:

@@ -180,8 +180,8 @@ def runner() -> Iterator[asyncio.Runner]:
 def test_any_answer_is_written_under_guard(
     runner: asyncio.Runner, script: Any, piece: int, fallback: Any, keep: bool, is_async: bool
 ) -> None:
-    guard = _GUARD.with_generator(ScriptedGenerator(script, piece))
-    guard.policy = Policy(fallback=fallback, keep_refused=keep, longest_sentence=100)
+    policy = Policy(fallback=fallback, keep_refused=keep, longest_sentence=100)
+    guard = _GUARD.with_generator(ScriptedGenerator(script, piece)).with_policy(policy)
     source = "The rent is 950 euros. Both pay until Friday."
     try:
         result = runner.run(guard.agenerate("Who?", source)) if is_async else guard.generate("Who?", source)
@@ -189,8 +189,6 @@ def test_any_answer_is_written_under_guard(
         result = (
             error.result if isinstance(error.result, GuardResult) and fallback == "raise" else pytest.fail(str(error))
         )
-    except IndexError:  # the script's own: it was asked past its end
-        return
     _holds(result)
 
 

@@ -1,4 +1,4 @@
-"""The `groundrail` command: check an answer, ask a model under guard, see a demo, score a corpus, evaluate, calibrate.
+"""The `groundrail` command: check an answer, ask a model under guard, score a corpus, evaluate, calibrate, tune, ...
 
 Exit codes: 0 when everything is supported, 1 when something is not, 2 when the command cannot be carried out, its
 output could not be written or the answer says nothing, 130 when it was interrupted.
@@ -74,7 +74,8 @@ def _abandon_output() -> None:
 
 def _parser() -> argparse.ArgumentParser:
     try:
-        from groundrail.evaluation.cli import add_calibrate_parser, add_eval_parser
+        from groundrail.evaluation.cli import add_calibrate_parser, add_eval_parser, add_tune_parser
+        from groundrail.reproduce.cli import add_reproduce_parser
     except ModuleNotFoundError as error:
         if error.name != "rich":
             raise
@@ -91,6 +92,7 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("answer", metavar="ANSWER", help="file with the answer, - for standard input")
     _add_common(check)
     check.add_argument("--html", type=Path, metavar="OUT", help="also write a report page")
+    check.add_argument("--rows", type=Path, metavar="FILE", help="add the sentences to FILE as rows to label")
     check.set_defaults(run=_check)
 
     ask = commands.add_parser("ask", help="ask a language model about source files, under guard")
@@ -104,9 +106,14 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="see a small model's answers checked against two documents")
     demo.add_argument("--web", action="store_true", help="in a browser, on a page to try your own texts on")
     demo.set_defaults(run=_demo)
+    judges = commands.add_parser("judges", help="list the judges that can be named by one word")
+    judges.add_argument("--json", action="store_true", help="print JSON, not a table")
+    judges.set_defaults(run=_judges)
     _add_score(commands)
     add_eval_parser(commands)
     add_calibrate_parser(commands)
+    add_tune_parser(commands)
+    add_reproduce_parser(commands)
     add_serve_parser(commands)
     return parser
 
@@ -142,6 +149,10 @@ def _check(options: argparse.Namespace) -> int:
         from groundrail.report.html import save
 
         save(result.to_html(documents), options.html)
+    if options.rows is not None:
+        from groundrail.report.labels import append_rows, rows_to_label
+
+        append_rows(rows_to_label(result, documents), options.rows)
     if options.json:
         _print_json(result)
     else:
@@ -169,7 +180,7 @@ def _ask(options: argparse.Namespace) -> int:
 
             generator = HFGenerator(*smollm2(), steering=steering)
         guard = _guard(options, generator)
-    guard.policy = guard.policy.replacing(stop=stop_after_attempt(options.attempts))
+    guard = guard.with_policy(guard.policy.replacing(stop=stop_after_attempt(options.attempts)))
     stream = guard.stream(options.question, documents)
     console = _console()
     for sentence in stream.sentences():
@@ -182,6 +193,16 @@ def _ask(options: argparse.Namespace) -> int:
     elif not stream.result.text.strip():
         console.print("Nothing the model wrote is supported by the source.", style="yellow")
     return SUPPORTED if stream.result.supported else UNSUPPORTED
+
+
+def _judges(options: argparse.Namespace) -> int:
+    from groundrail.report.judges import as_json, print_judges
+
+    if options.json:
+        print(as_json())
+    else:
+        print_judges(_console())
+    return SUPPORTED
 
 
 def _print_json(result: "GuardResult") -> None:

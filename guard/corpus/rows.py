@@ -1,110 +1,66 @@
-"""Rows of a corpus, each a claim with its source, scored into flat rows that any table can hold.
+"""Rows of a corpus, each a claim with its source, checked into flat rows that any table can hold.
 
-A claim is read as the guard reads an answer, so that both give it the same verdict. One bad row is an ERROR row and
-costs the others nothing. Where rows come from, and how many machines share them, belongs to `groundrail.corpus.folder` and
-`groundrail.integrations.ray`.
+`Guard.check_all` gives the verdicts; this module turns results into rows. A bad row is an ERROR row and costs the others
+nothing. `groundrail.corpus.folder` and `groundrail.integrations.ray` decide where rows come from and who shares them.
 """
 
-import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from itertools import groupby
 from typing import Any, TypeAlias
 
-from groundrail.errors import GroundrailError, UncheckableError
-from groundrail.generation.judging import Reading
-from groundrail.generation.steps import Judge
-from groundrail.runtime.deadlines import Calls
-from groundrail.scoring.base import Score, Scorer
-from groundrail.text.claims import claim_of
+from groundrail.guard import Guard
+from groundrail.policy import Policy
+from groundrail.scoring.base import Scorer
 from groundrail.text.rendering.visible import is_blank
-from groundrail.text.sentences import split
-from groundrail.types import Verdict, as_documents
+from groundrail.text.sentences import is_unicode
+from groundrail.types import GuardResult, Verdict
 
 Row: TypeAlias = dict[str, Any]
 
 COLUMNS = ("id", "verdict", "score", "exact", "document_id", "start", "end", "citation", "reason")
-"""What is known of a row: text, but for `score` (a number or None), `exact` and the citation's `start` and `end`."""
+"""Columns of a scored row: text, but for `score` (a number or None), `exact` and the citation's `start` and `end`."""
 
 
 def scored_rows(scorer: Scorer, rows: Sequence[Mapping[str, Any]], threshold: float | None = None) -> list[Row]:
     """One row of `COLUMNS` for each row with `id`, `claim` and `source` (text, or a list of texts), in order.
 
     Neighbours with the same source are scored together, the source read once. A claim of several sentences is as good
-    as the worst of them, one that says nothing to check is NO_CLAIM. Scores are decisions at `threshold` (the scorer's
-    own for None), so that those of supported rows may be lower bounds.
+    as its worst sentence; a claim without anything to check is NO_CLAIM. Scores are decisions at `threshold` (the
+    scorer's own for None): the score of a supported row may be a lower bound. A refused claim has the score 0.
     """
-    limit = scorer.facts.threshold if threshold is None else threshold
+    # every sentence is released, so that each is read after the sentence that stands before it
+    policy = Policy(threshold=threshold, fallback="flag", on_error="open")
+    guard = Guard(scorer=scorer, policy=policy)
     found: list[Row] = []
-    for group in _same_source(rows):
-        found += _scored(scorer, group, limit)
+    for _, neighbours in groupby(rows, key=lambda row: row.get("source")):
+        group = [(row, _fault(row)) for row in neighbours]
+        good = [row for row, fault in group if fault is None]
+        results = iter(guard.check_all([row["claim"] for row in good], good[0]["source"]) if good else ())
+        found += [_row(row, next(results)) if fault is None else _failed(row, fault) for row, fault in group]
     return found
 
 
-def _scored(scorer: Scorer, group: Sequence[Mapping[str, Any]], threshold: float) -> list[Row]:
-    good = [row for row in group if _fault(row) is None]
-    scores: dict[int, Row] = {}
-    if good:
-        reading = Reading(scorer, as_documents(good[0]["source"]), Calls())
-        scores = dict(zip(map(id, good), _decided(reading, good, threshold), strict=True))
-    return [scores.get(id(row)) or _failed(row, str(_fault(row))) for row in group]
-
-
-def _decided(reading: Reading, rows: Sequence[Mapping[str, Any]], threshold: float) -> list[Row]:
-    """All claims in one call; each row alone where that fails, so that only what is wrong is lost."""
-    parts = [_parts(row["claim"]) for row in rows]
-    asked = [part for each in parts for part in each if isinstance(part, str)]
-    try:
-        scores = dict(zip(asked, reading.do(Judge(asked, None, threshold)), strict=True))
-    except Exception as error:  # whatever a scorer throws, these rows were not scored, and others may be
-        if len(rows) == 1:
-            return [_failed(rows[0], _told(error))]
-        return [found for row in rows for found in _decided(reading, [row], threshold)]
-    return [
-        _row(row, [scores[part] if isinstance(part, str) else part for part in each], threshold)
-        for row, each in zip(rows, parts, strict=True)
-    ]
-
-
-def _parts(text: str) -> list[str | Score]:
-    """What the sentences of a claim say: each as it is judged, or the refusal of one that cannot be."""
-    parts: list[str | Score] = []
-    previous = ""
-    for sentence in split(text):
-        try:
-            claim = claim_of(sentence.text, previous)
-        except UncheckableError as error:
-            parts.append(Score(0.0, refusal=str(error)))
-        else:
-            parts += [] if claim is None else [claim]
-        previous = sentence.text
-    return parts
-
-
-def _row(row: Mapping[str, Any], scores: Sequence[Score], threshold: float) -> Row:
-    """The row as the worst of its scores makes it."""
-    if not scores:
+def _row(row: Mapping[str, Any], result: GuardResult) -> Row:
+    """The row as the worst of its sentences makes it."""
+    claims = [sentence for sentence in result.sentences if sentence.verdict is not Verdict.NO_CLAIM]
+    if not claims:
         return {**_empty(row), "verdict": str(Verdict.NO_CLAIM)}
-    unscored = [score.value for score in scores if not math.isfinite(score.value)]
-    if unscored:
-        return _failed(row, f"the model gave no score ({unscored[0]})")
-    score = min(scores, key=lambda score: (_supported(score, threshold), score.refusal is None, score.value))
-    best = score.citations[0] if score.citations else None
-    supported = _supported(score, threshold)
+    for sentence in claims:
+        if sentence.verdict is Verdict.ERROR:
+            return _failed(row, str(sentence.reason))
+    worst = min(claims, key=lambda s: (s.verdict is Verdict.SUPPORTED, s.score is not None, s.score or 0.0))
+    best = worst.citations[0] if worst.citations else None
     return {
         **_empty(row),
-        "verdict": str(Verdict.SUPPORTED if supported else Verdict.UNSUPPORTED),
-        "score": score.value,
-        "exact": score.exact,
+        "verdict": str(worst.verdict),
+        "score": 0.0 if worst.score is None else worst.score,
+        "exact": worst.exact,
         "document_id": best.document_id if best else None,
         "start": best.start if best else None,
         "end": best.end if best else None,
         "citation": best.text if best else None,
-        "reason": score.refusal or score.note,
+        "reason": worst.reason if worst.score is None else worst.note,
     }
-
-
-def _supported(score: Score, threshold: float) -> bool:
-    """By the threshold of whoever judged it, which is a second scorer's where the first was in doubt."""
-    return score.refusal is None and score.value >= (threshold if score.threshold is None else score.threshold)
 
 
 def _failed(row: Mapping[str, Any], reason: str) -> Row:
@@ -116,26 +72,13 @@ def _empty(row: Mapping[str, Any]) -> Row:
 
 
 def _fault(row: Mapping[str, Any]) -> str | None:
-    """Why a row cannot be scored, None where it can."""
+    """Why a row cannot be checked, None if it can."""
     claim, source = row.get("claim"), row.get("source")
     if not isinstance(claim, str) or is_blank(claim):
         return "the row has no claim"
     texts = [source] if isinstance(source, str) else source
     if not isinstance(texts, Sequence) or not all(isinstance(text, str) for text in texts):
         return "the row has no source: it is text, or a list of texts"
+    if not all(map(is_unicode, [claim, *texts])):
+        return "the row holds half of a surrogate pair, which is no text"
     return "the row's source is blank" if all(map(is_blank, texts)) else None
-
-
-def _told(error: Exception) -> str:
-    return str(error) if isinstance(error, GroundrailError) else f"{type(error).__name__}: {error}"
-
-
-def _same_source(rows: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
-    group: list[Mapping[str, Any]] = []
-    for row in rows:
-        if group and row.get("source") != group[0].get("source"):
-            yield group
-            group = []
-        group.append(row)
-    if group:
-        yield group

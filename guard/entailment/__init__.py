@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from groundrail.entailment.loading import load
     from groundrail.entailment.respelled import Respelled
     from groundrail.entailment.seq2seq import Seq2SeqEntailment
+    from groundrail.entailment.token_classifier import TokenEntailment
 
 __all__ = [
     "CausalEntailment",
@@ -21,6 +22,7 @@ __all__ = [
     "NLIModel",
     "Respelled",
     "Seq2SeqEntailment",
+    "TokenEntailment",
     "load",
 ]
 
@@ -31,6 +33,7 @@ _HOMES = {
     "NLIModel": "base",
     "Respelled": "respelled",
     "Seq2SeqEntailment": "seq2seq",
+    "TokenEntailment": "token_classifier",
     "load": "loading",
 }
 

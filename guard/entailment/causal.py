@@ -5,7 +5,6 @@ are kept, and a claim costs its own tokens. Keeping them is `groundrail.entailme
 citations belong to `groundrail.scoring`.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -18,12 +17,10 @@ from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, 
 from groundrail.entailment.batching import by_length
 from groundrail.entailment.prefixes import Prefixes
 from groundrail.entailment.seq2seq import TEMPLATE
+from groundrail.entailment.templates import Template
 from groundrail.errors import InputError, ModelError
 from groundrail.runtime.hub import load_pretrained
 from groundrail.runtime.progress import step
-
-_SEAMS = 8
-"""Tokens kept free because premise and claim may tokenize a little longer inside the prompt than alone."""
 
 
 class CausalEntailment(EntailmentModel):
@@ -32,6 +29,9 @@ class CausalEntailment(EntailmentModel):
     `template` holds `{premise}` and then `{claim}`, once each. The prompt's tokens are those of the part up to the
     premise's end and those of the rest, so that the first part can be kept: at most `cache_bytes` of keys and values,
     those not used for the longest time dropped first. `max_length` is the longest prompt the model reads.
+
+    `answers` are the words for supported and for not supported. All tokens that spell such a word, whatever their
+    blanks and capitals, count together. None takes one token each for Yes and No.
 
     Where the model also writes the answers, it judges its own words: cheap, and no second opinion.
 
@@ -45,6 +45,7 @@ class CausalEntailment(EntailmentModel):
         tokenizer: PreTrainedTokenizerBase,
         *,
         template: str = TEMPLATE,
+        answers: tuple[str, str] | None = None,
         threshold: float = 0.5,
         max_length: int | None = None,
         batch_tokens: int = 16_384,
@@ -52,18 +53,18 @@ class CausalEntailment(EntailmentModel):
     ) -> None:
         self.model = model.eval()  # type: ignore[no-untyped-call]
         self.tokenizer = pretrained.require_fast(tokenizer)
-        parts = re.split(r"\{(premise|claim)\}", template)
-        if parts[1::2] != ["premise", "claim"]:
-            raise InputError(f"a template holds {{premise}} and, after it, {{claim}}, once each, unlike {template!r}")
-        self._before, self._between, self._after = parts[::2]
+        parts = Template(template)
+        if parts.names != ["premise", "claim"]:
+            raise InputError(f"this model's template has {{premise}} before {{claim}}, unlike {template!r}")
+        self._before, self._between, self._after = parts.around
         self.template, self.threshold, self.batch_tokens = template, threshold, batch_tokens
         longest = max_length or pretrained.longest_input(model, tokenizer)
         if longest is None:
             raise ModelError("neither model nor tokenizer says how much it reads; pass max_length")
         self.max_length = longest
-        self._answers = _answers(tokenizer)
+        self._answers = _answers(tokenizer) if answers is None else [_spellings(tokenizer, word) for word in answers]
         self._prefixes = Prefixes(model, cache_bytes)
-        self.max_tokens = self.max_length - len(self._prefix("")) - len(self._suffix("")) - _SEAMS
+        self.max_tokens = self.max_length - len(self._prefix("")) - len(self._suffix("")) - pretrained.SEAMS
 
     @classmethod
     def from_pretrained(
@@ -73,6 +74,7 @@ class CausalEntailment(EntailmentModel):
         device: str | torch.device | None = None,
         dtype: str | torch.dtype | None = None,
         template: str = TEMPLATE,
+        answers: tuple[str, str] | None = None,
         threshold: float = 0.5,
         max_length: int | None = None,
         batch_tokens: int = 16_384,
@@ -88,6 +90,7 @@ class CausalEntailment(EntailmentModel):
             model,
             tokenizer,
             template=template,
+            answers=answers,
             threshold=threshold,
             max_length=max_length,
             batch_tokens=batch_tokens,
@@ -127,7 +130,8 @@ class CausalEntailment(EntailmentModel):
                     )
                 for batch in by_length([len(prefix) + len(suffix) for suffix in suffixes], self.batch_tokens):
                     logits = self._prefixes.last_logits(prefix, [suffixes[place] for place in batch])
-                    yes = torch.softmax(logits[:, self._answers].float(), dim=-1)[:, 0]
+                    each = [logits[:, tokens].float().logsumexp(dim=-1) for tokens in self._answers]
+                    yes = torch.softmax(torch.stack(each, dim=-1), dim=-1)[:, 0]
                     results[[indices[place] for place in batch]] = yes.double().cpu().numpy()
                     step(len(batch))
         return results
@@ -143,10 +147,20 @@ class CausalEntailment(EntailmentModel):
         return tuple(self.tokenizer(text, add_special_tokens=False, verbose=False)["input_ids"])
 
 
-def _answers(tokenizer: PreTrainedTokenizerBase) -> list[int]:
+def _answers(tokenizer: PreTrainedTokenizerBase) -> list[list[int]]:
     """The ids of Yes and No as they follow a question: with the blank before them, where that is one token."""
     for blank in (" ", ""):
         ids = [tokenizer(blank + word, add_special_tokens=False)["input_ids"] for word in ("Yes", "No")]
         if all(len(one) == 1 and one[0] != tokenizer.unk_token_id for one in ids):
-            return [one[0] for one in ids]
+            return ids
     raise ModelError("the tokenizer has no single token for Yes and for No, so their logits cannot be read")
+
+
+def _spellings(tokenizer: PreTrainedTokenizerBase, word: str) -> list[int]:
+    """The ids of all tokens that are `word` but for blanks and capitals. Raises: ModelError where there is none."""
+    wanted = word.lower()
+    near = sorted(token for text, token in tokenizer.get_vocab().items() if wanted in text.lower())
+    found = [token for token in near if str(tokenizer.decode([token])).strip().lower() == wanted]
+    if not found:
+        raise ModelError(f"the tokenizer has no single token for {word!r}, so its logit cannot be read")
+    return found

@@ -14,6 +14,7 @@ from transformers import AutoModelForSequenceClassification, PreTrainedModel, Pr
 from groundrail.entailment import pretrained
 from groundrail.entailment.base import FloatArray, JudgeFacts, NLIModel, Pair
 from groundrail.entailment.batching import Encoding, in_batches
+from groundrail.entailment.templates import Template
 from groundrail.errors import InputError, ModelError
 from groundrail.runtime.hub import load_pretrained
 
@@ -29,10 +30,13 @@ class CrossEncoderEntailment(NLIModel):
     are read by softmax, a single logit by sigmoid. Logits are divided by `temperature` first; it and
     `threshold` come from `entailment_temperature` and `entailment_threshold` of the model's config where they
     are not given, else 1 and 0.5. `labels` names the outputs in order where the config does not.
-    `chunk_tokens`, the premise length the model judges best, is the config's `entailment_chunk_tokens`.
+    `chunk_tokens`, the premise length the model judges best, is the config's `entailment_chunk_tokens`, and
+    `english_only` its `entailment_english_only`.
     `max_length` is the longest input the model reads, where config and tokenizer do not say or say wrong.
+    A model that reads one text instead of a pair has a `template` with `{premise}` and `{claim}` once each.
 
-    Raises: ModelError for labels that cannot be understood, a slow tokenizer, or an unknown longest input.
+    Raises: ModelError for labels that cannot be understood, a slow tokenizer, or an unknown longest input;
+    InputError for a template that cannot be filled.
     """
 
     def __init__(
@@ -40,6 +44,7 @@ class CrossEncoderEntailment(NLIModel):
         model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerBase,
         *,
+        template: str | None = None,
         labels: Sequence[str] | None = None,
         temperature: float | None = None,
         threshold: float | None = None,
@@ -54,8 +59,7 @@ class CrossEncoderEntailment(NLIModel):
         config = model.config
         self.temperature = float(getattr(config, "entailment_temperature", 1.0) if temperature is None else temperature)
         self.threshold = float(getattr(config, "entailment_threshold", 0.5) if threshold is None else threshold)
-        self.chunk_tokens = getattr(config, "entailment_chunk_tokens", None)
-        self.english_only = english_only
+        self._english_only = english_only
         if not self.temperature > 0:
             raise InputError(f"temperature is {self.temperature}; it divides the logits and must be positive")
         self.batch_tokens = batch_tokens
@@ -63,7 +67,11 @@ class CrossEncoderEntailment(NLIModel):
         if longest is None:
             raise ModelError("neither model nor tokenizer says how much it reads; pass max_length")
         self.max_length = longest
-        self.max_tokens = longest - tokenizer.num_special_tokens_to_add(pair=True)
+        self._template = None if template is None else Template(template)
+        if self._template is None:
+            self.max_tokens = longest - tokenizer.num_special_tokens_to_add(pair=True)
+        else:
+            self.max_tokens = longest - len(self._encode([("", "")])[0]["input_ids"]) - pretrained.SEAMS
 
     @classmethod
     def from_pretrained(
@@ -72,6 +80,7 @@ class CrossEncoderEntailment(NLIModel):
         *,
         device: str | torch.device | None = None,
         dtype: str | torch.dtype | None = None,
+        template: str | None = None,
         labels: Sequence[str] | None = None,
         temperature: float | None = None,
         threshold: float | None = None,
@@ -89,6 +98,7 @@ class CrossEncoderEntailment(NLIModel):
         return cls(
             model,
             tokenizer,
+            template=template,
             labels=labels,
             temperature=temperature,
             threshold=threshold,
@@ -103,9 +113,7 @@ class CrossEncoderEntailment(NLIModel):
     @property
     def facts(self) -> JudgeFacts:
         """The name and the limits of the model, and the words that its tokenizer does not know."""
-        return pretrained.facts(
-            self.model, self.tokenizer, self.max_tokens, self.threshold, self.chunk_tokens, self.english_only
-        )
+        return pretrained.facts(self.model, self.tokenizer, self.max_tokens, self.threshold, self._english_only)
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim) for each `(premise, claim)`, shape (n,); NaN where the model gives NaN.
@@ -136,7 +144,9 @@ class CrossEncoderEntailment(NLIModel):
         )
 
     def _encode(self, pairs: Sequence[Pair]) -> list[Encoding]:
-        return pretrained.encode(self.tokenizer, pairs, self.max_length)
+        if self._template is None:
+            return pretrained.encode(self.tokenizer, pairs, self.max_length)
+        return pretrained.encode(self.tokenizer, [self._template.fill(*pair) for pair in pairs], self.max_length)
 
     def _forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
         logits = self.model(**inputs).logits.float() / self.temperature

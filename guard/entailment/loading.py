@@ -1,4 +1,4 @@
-"""From what a caller names to an entailment model: the built-in judge, a hub id or folder, or an object.
+"""From what a caller names to an entailment model: the built-in judge, a known one, a hub id or folder, or an object.
 
 How a model is loaded belongs to its class.
 """
@@ -6,16 +6,19 @@ How a model is loaded belongs to its class.
 from typing import Any
 
 from groundrail.entailment.base import EntailmentModel
+from groundrail.entailment.known import JUDGES, find
 from groundrail.errors import InputError, ModelError
 from groundrail.runtime.locks import one_at_a_time
 
 
 def load(entailment: EntailmentModel | str | None = None, **options: Any) -> EntailmentModel:
-    """The built-in judge for None, a pretrained model for a hub id or folder, an object as it is.
+    """The built-in judge for None, a known judge for its name, a pretrained model for a hub id or folder, an object
+    as it is.
 
-    A sequence-classification model becomes a `CrossEncoderEntailment`, an encoder-decoder a
-    `Seq2SeqEntailment`, a decoder-only model a `CausalEntailment`; `options` go to their `from_pretrained`, or to the built-in judge
-    (`device`, `dtype`).
+    A known judge (`groundrail judges` lists them) is read in its authors' form, also by its hub id; `NAME:FOLDER`
+    takes its weights from a folder. Of the others, a sequence-classification model becomes a `CrossEncoderEntailment`,
+    an encoder-decoder a `Seq2SeqEntailment`, a decoder-only model a `CausalEntailment`. `options` go to their
+    `from_pretrained`, or to the built-in judge (`device`, `dtype`).
 
     Raises: ModelError for a model of another kind, InputError for what is no model, or for options to one
     that exists already.
@@ -37,15 +40,30 @@ def load(entailment: EntailmentModel | str | None = None, **options: Any) -> Ent
 
 @one_at_a_time
 def _load_named(name_or_path: str, options: dict[str, Any]) -> EntailmentModel:
+    known = find(name_or_path)
+    if known is not None:
+        from groundrail.entailment.known_loading import load_known
+
+        return load_known(*known, options)
     from groundrail.entailment.causal import CausalEntailment
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
     from groundrail.entailment.seq2seq import Seq2SeqEntailment
     from groundrail.runtime.hub import load_config
 
-    config = load_config(name_or_path, options)
+    try:
+        config = load_config(name_or_path, options)
+    except ModelError as error:
+        if "/" in name_or_path or "\\" in name_or_path:
+            raise
+        raise ModelError(f"{error}. Known judges: {', '.join(judge.name for judge in JUDGES)}") from error
     architectures = config.architectures or []
     if any(name.endswith("ForSequenceClassification") for name in architectures):
-        return CrossEncoderEntailment.from_pretrained(name_or_path, **options)
+        judge = CrossEncoderEntailment.from_pretrained(name_or_path, **options)
+        if getattr(config, "entailment_respelled", False):  # what `groundrail tune` saves
+            from groundrail.entailment.respelled import Respelled
+
+            return Respelled(judge)
+        return judge
     if config.is_encoder_decoder:
         return Seq2SeqEntailment.from_pretrained(name_or_path, **options)
     if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in architectures):

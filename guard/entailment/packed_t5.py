@@ -21,6 +21,8 @@ _ONEDNN: bool = hasattr(torch.ops.mkldnn, "_linear_pointwise")
 class PackedT5:
     """Logits of `answers` at the first decoder position, from a T5 on the CPU; the weights stay the model's own.
 
+    A single answer is weighed against all tokens.
+
     It keeps the position biases, so it is made anew for weights that may have changed.
     """
 
@@ -41,17 +43,19 @@ class PackedT5:
 
     def probability(self, texts: Sequence[Sequence[int]]) -> Tensor:
         """P(the first answer) against the others, shape (texts,)."""
-        return torch.softmax(self.logits(texts), dim=-1)[:, 0]
+        place = self.answers[0] if len(self.answers) == 1 else 0
+        return torch.softmax(self.logits(texts), dim=-1)[:, place]
 
     def logits(self, texts: Sequence[Sequence[int]]) -> Tensor:
-        """Token ids of some texts -> shape (texts, answers), float32."""
+        """Token ids of some texts -> shape (texts, answers), of a single answer (texts, tokens); float32."""
         lengths = [len(ids) for ids in texts]
         states = self._encoded(torch.tensor([token for ids in texts for token in ids]), lengths)
         decoded = self._decoded(torch.split(states, lengths))
         config = self.model.config
         if getattr(config, "scale_decoder_outputs", config.tie_word_embeddings):
             decoded = decoded * config.d_model**-0.5
-        return functional.linear(decoded, self.model.lm_head.weight[self.answers]).float()
+        words = self.model.lm_head.weight
+        return functional.linear(decoded, words if len(self.answers) == 1 else words[self.answers]).float()
 
     def _encoded(self, tokens: Tensor, lengths: Sequence[int]) -> Tensor:
         """Encoder states, shape (tokens, d_model)."""

@@ -14,6 +14,9 @@ from groundrail.entailment.base import JudgeFacts, Pair
 from groundrail.entailment.batching import Encoding
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 
+SEAMS = 8
+"""Tokens kept free because premise and claim may tokenize a little longer inside a prompt than alone."""
+
 _UNLIMITED = 1_000_000
 """Tokenizers that know no limit say a number far above this."""
 
@@ -33,23 +36,35 @@ def facts(
     tokenizer: PreTrainedTokenizerBase,
     max_tokens: int,
     threshold: float,
-    chunk_tokens: int | None = None,
     english_only: bool = False,
 ) -> JudgeFacts:
-    """The facts about a judge of this model. Its identity is the name in its config (`entailment_identity`), else the name
-    or folder that it was loaded by, else its class."""
+    """The facts about a judge of this model. Its config may give `entailment_identity` (else the identity is the name or
+    folder that it was loaded by, or its class), `entailment_chunk_tokens` and `entailment_english_only`."""
     config = model.config
+    chunk_tokens = getattr(config, "entailment_chunk_tokens", None)
+    english_only = english_only or bool(getattr(config, "entailment_english_only", False))
     name = str(getattr(config, "entailment_identity", None) or config.name_or_path or type(model).__name__)
     return JudgeFacts(name, max_tokens, threshold, chunk_tokens, english_only, partial(_unread, tokenizer), model)
 
 
-def encode(tokenizer: PreTrainedTokenizerBase, texts: Sequence[str] | Sequence[Pair], limit: int) -> list[Encoding]:
+def encode(
+    tokenizer: PreTrainedTokenizerBase,
+    texts: Sequence[str] | Sequence[Pair],
+    limit: int,
+    *,
+    claim_mask: str | None = None,
+) -> list[Encoding]:
     """Token ids and masks of texts or text pairs with special tokens, never cut.
+
+    `claim_mask` names one more mask: 1 at the tokens of a pair's second text.
 
     Raises: InputError for one that has more than `limit` tokens.
     """
     found = tokenizer(list(texts), truncation=False, padding=False, verbose=False)
     encodings: list[Encoding] = [{name: values[index] for name, values in found.items()} for index in range(len(texts))]
+    if claim_mask is not None:
+        masks = [[int(text == 1) for text in found.sequence_ids(index)] for index in range(len(texts))]
+        encodings = [{**encoding, claim_mask: mask} for encoding, mask in zip(encodings, masks, strict=True)]
     longest = max((len(encoding["input_ids"]) for encoding in encodings), default=0)
     if longest > limit:
         raise InputError(

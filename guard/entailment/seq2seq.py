@@ -3,7 +3,6 @@
 Chunking, maxima and citations belong to `groundrail.scoring`.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Any, Self
 
@@ -14,6 +13,7 @@ from groundrail.entailment import pretrained
 from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
 from groundrail.entailment.batching import Encoding, in_batches, in_packed_batches
 from groundrail.entailment.packed_t5 import PackedT5
+from groundrail.entailment.templates import Template
 from groundrail.errors import InputError, ModelError
 from groundrail.runtime.hub import load_pretrained
 
@@ -23,14 +23,13 @@ TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
 _T5_LENGTH = 512
 """What T5 was trained on; its relative positions set no limit of their own."""
 
-_SEAMS = 8
-"""Tokens kept free because premise and claim may tokenize a little longer inside the prompt than alone."""
-
 
 class Seq2SeqEntailment(EntailmentModel):
     """P(premise entails claim) = softmax(logit[Yes], logit[No])[0] at the first decoder position.
 
     `template` holds `{premise}` and `{claim}` once each; the texts are put in as they are, braces included.
+    `answers` are the tokens for supported and for not supported, each a word that is one token, or a token's id.
+    A single answer is that of supported, and its probability is taken among all tokens.
     `max_length` is the longest prompt the model reads; None takes what tokenizer or config say, else 512.
 
     Raises: ModelError for a slow tokenizer, or one in which Yes or No is not a single token; InputError for
@@ -43,6 +42,7 @@ class Seq2SeqEntailment(EntailmentModel):
         tokenizer: PreTrainedTokenizerBase,
         *,
         template: str = TEMPLATE,
+        answers: Sequence[str | int] = ("Yes", "No"),
         threshold: float = 0.5,
         max_length: int | None = None,
         batch_tokens: int = 4096,
@@ -53,16 +53,16 @@ class Seq2SeqEntailment(EntailmentModel):
         self.threshold = threshold
         self.max_length = max_length or pretrained.longest_input(model, tokenizer) or _T5_LENGTH
         self.batch_tokens = batch_tokens
-        self._parts = re.split(r"\{(premise|claim)\}", template)
-        if sorted(self._parts[1::2]) != ["claim", "premise"]:
-            raise InputError(f"a template holds {{premise}} and {{claim}} once each, unlike {template!r}")
-        self._answers = [_single_token(tokenizer, "Yes"), _single_token(tokenizer, "No")]
+        self._prompt = Template(template).fill
+        if len(answers) not in (1, 2):
+            raise InputError(f"answers names {len(answers)} tokens; name that of supported, and that of not supported")
+        self._answers = [_token(tokenizer, answer) for answer in answers]
         start = getattr(model.config, "decoder_start_token_id", None)
         if start is None:
             raise ModelError("the model's config has no decoder_start_token_id, so its decoder cannot start")
         self._decoder_start = int(start)
         prompt = pretrained.encode(tokenizer, [self._prompt("", "")], self.max_length)[0]["input_ids"]
-        self.max_tokens = self.max_length - len(prompt) - _SEAMS
+        self.max_tokens = self.max_length - len(prompt) - pretrained.SEAMS
 
     @classmethod
     def from_pretrained(
@@ -72,6 +72,7 @@ class Seq2SeqEntailment(EntailmentModel):
         device: str | torch.device | None = None,
         dtype: str | torch.dtype | None = None,
         template: str = TEMPLATE,
+        answers: Sequence[str | int] = ("Yes", "No"),
         threshold: float = 0.5,
         max_length: int | None = None,
         batch_tokens: int = 4096,
@@ -86,6 +87,7 @@ class Seq2SeqEntailment(EntailmentModel):
             model,
             tokenizer,
             template=template,
+            answers=answers,
             threshold=threshold,
             max_length=max_length,
             batch_tokens=batch_tokens,
@@ -119,10 +121,6 @@ class Seq2SeqEntailment(EntailmentModel):
             device=self.model.device,
         )[:, 0]
 
-    def _prompt(self, premise: str, claim: str) -> str:
-        filling = {"premise": premise, "claim": claim}
-        return "".join(filling[part] if index % 2 else part for index, part in enumerate(self._parts))
-
     def _encode(self, pairs: Sequence[Pair]) -> list[Encoding]:
         return pretrained.encode(self.tokenizer, [self._prompt(*pair) for pair in pairs], self.max_length)
 
@@ -131,12 +129,18 @@ class Seq2SeqEntailment(EntailmentModel):
         logits = self.model(
             input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"], decoder_input_ids=start
         ).logits[:, 0]
+        if len(self._answers) == 1:
+            return torch.softmax(logits.float(), dim=-1)[:, self._answers]
         return torch.softmax(logits[:, self._answers].float(), dim=-1)[:, :1]
 
 
-def _single_token(tokenizer: PreTrainedTokenizerBase, word: str) -> int:
-    """The id of `word`. Raises: ModelError where the tokenizer has no single token for it."""
-    ids: list[int] = tokenizer(word, add_special_tokens=False)["input_ids"]
+def _token(tokenizer: PreTrainedTokenizerBase, answer: str | int) -> int:
+    """The id of an answer. Raises: ModelError where the tokenizer has no single token for a word, or no such id."""
+    if isinstance(answer, int):
+        if not 0 <= answer < len(tokenizer):
+            raise ModelError(f"the tokenizer has {len(tokenizer)} tokens and none with the id {answer}")
+        return answer
+    ids: list[int] = tokenizer(answer, add_special_tokens=False)["input_ids"]
     if len(ids) != 1 or ids[0] == tokenizer.unk_token_id:
-        raise ModelError(f"the tokenizer has no single token for {word!r}, so its logit cannot be read")
+        raise ModelError(f"the tokenizer has no single token for {answer!r}, so its logit cannot be read")
     return ids[0]

@@ -2,6 +2,9 @@
 
 Each example has one context, one target and two sources; the target is true of one. Targets are scored,
 nothing is generated. With steering, the target's tokens are scored by the steered distribution.
+
+The paper says that the synthetic set has 162 examples. The authors' file has 85 records, which make 170, and every share
+that table 2 prints of a language model on it is one of 168.
 """
 
 from __future__ import annotations
@@ -12,10 +15,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from groundrail.decoding.steering import Steering, combine
-from groundrail.errors import InputError
+from groundrail.errors import InputError, SourceTooLongError
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -25,6 +28,9 @@ MARGINS = (0.0, math.log(100), math.log(1000))
 
 SEPARATOR = "\n\n"
 """Between a source and the context."""
+
+TooLong: TypeAlias = Literal["error", "cut", "leave out"]
+"""What is done with an example that does not fit the model: an error, its sources lose their ends, or it is left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +47,14 @@ class AblationExample:
 class AblationResult:
     """`log_ratios`: log P(target | source) - log P(target | other source) in nats, one an example.
 
-    NaN where both are impossible, as below a steering's floor: that is above no margin.
+    NaN where both are impossible, as below a steering's floor: that is above no margin. `cut` of these examples lost the
+    end of a source, and `left_out` others were not measured, because they did not fit the model.
     """
 
     log_ratios: tuple[float, ...]
     margins: tuple[float, ...]
+    cut: int = 0
+    left_out: int = 0
 
     @property
     def accuracies(self) -> tuple[float, ...]:
@@ -97,19 +106,21 @@ def factual_ablation(
     margins: Sequence[float] = MARGINS,
     steering: Steering | None = None,
     ungrounded_model: PreTrainedModel | None = None,
+    too_long: TooLong = "error",
 ) -> AblationResult:
     """acc and margin-acc of a decoder-only model, steered or not; `margins` in nats.
 
     `ungrounded_model` estimates log P(t | context) for the steering, as in section 4.1, where it is tuned without
-    the sources; by default `model` does.
+    the sources; by default `model` does. `too_long` is what is done with an example of more tokens than `model` reads:
+    "cut" takes the end off its sources, which may take the fact that tells them apart (a tie, so a miss).
 
         factual_ablation(tuned, tokenizer, load_examples(path), steering=PMI(0.5), ungrounded_model=tuned_without)
 
     Raises `InputError` without examples, or for an `ungrounded_model` without steering, `ModelError` if it has
-    another vocabulary, and `SourceTooLongError` for a source that does not fit the model with its context and
-    target.
+    another vocabulary, and `SourceTooLongError` before anything is scored where an example does not fit the model, or
+    where nothing of its source would.
     """
-    return ablation_table(model, tokenizer, examples, margins, [steering], ungrounded_model)[0]
+    return ablation_table(model, tokenizer, examples, margins, [steering], ungrounded_model, too_long)[0]
 
 
 def ablation_table(
@@ -119,6 +130,7 @@ def ablation_table(
     margins: Sequence[float],
     steerings: Sequence[Steering | None],
     ungrounded_model: PreTrainedModel | None = None,
+    too_long: TooLong = "error",
 ) -> list[AblationResult]:
     """`factual_ablation` for several steerings, from one reading of the texts. Raises: what that raises."""
     if not examples:
@@ -129,37 +141,94 @@ def ablation_table(
         if all(steering is None for steering in steerings):
             raise InputError("ungrounded_model is only asked when steering: pass steering=PMI(alpha) too")
         require_same_vocabulary(model, ungrounded_model)
+    texts = _Texts(model, tokenizer)
+    kept, cut = _fitting(examples, texts, too_long)
     ratios: list[list[float]] = [[] for _ in steerings]
-    for _, group in groupby(examples, key=lambda example: example.context):
+    for _, group in groupby(kept, key=lambda example: example.context):
         estimator = model if ungrounded_model is None else ungrounded_model
-        for found, more in zip(ratios, _log_ratios(model, estimator, tokenizer, list(group), steerings), strict=True):
+        for found, more in zip(ratios, _log_ratios(model, estimator, texts, list(group), steerings), strict=True):
             found += more
-    return [AblationResult(tuple(found), tuple(margins)) for found in ratios]
+    left_out = len(examples) - len(kept)
+    return [AblationResult(tuple(found), tuple(margins), cut, left_out) for found in ratios]
+
+
+class _Texts:
+    """A model's token ids of texts, and how many of them it reads."""
+
+    def __init__(self, model: PreTrainedModel, tokenizer: Any) -> None:
+        from groundrail.decoding.prompts import context_limit
+
+        marks = (tokenizer.bos_token_id, tokenizer.eos_token_id)
+        self.start = [mark for mark in marks if mark is not None][:1]
+        self.limit = context_limit(model)
+        self._tokenizer = tokenizer
+
+    def ids(self, text: str) -> list[int]:
+        return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
+
+    def prompt(self, source: str, context: str, longest_target: int) -> list[int]:
+        """Source and context, the end of the source cut off where the target would not fit behind them."""
+        before, behind = self.ids(source + SEPARATOR), self.ids(context)
+        if self.limit is not None and len(self.start) + len(before) + len(behind) + longest_target > self.limit:
+            behind = [*self.ids(SEPARATOR), *behind]
+            room = self.limit - len(self.start) - len(behind) - longest_target
+            if room < 1:
+                raise SourceTooLongError(
+                    f"context and target have {len(behind) + longest_target} tokens, which leaves no room for a source in "
+                    f"a model of {self.limit}: too_long='leave out' leaves such examples out"
+                )
+            before = self.ids(source)[:room]
+        return [*self.start, *before, *behind]
+
+    def tokens(self, example: AblationExample) -> int:
+        """Tokens of the example with the longer of its sources."""
+        sources = (len(self.ids(source + SEPARATOR)) for source in (example.source, example.other_source))
+        return len(self.start) + max(sources) + len(self.ids(example.context)) + len(self.ids(example.target))
+
+
+def _fitting(
+    examples: Sequence[AblationExample], texts: _Texts, too_long: TooLong
+) -> tuple[Sequence[AblationExample], int]:
+    """The examples to be measured, and how many of them will be cut. Raises: InputError, SourceTooLongError."""
+    if too_long not in get_args(TooLong):
+        raise InputError(f"too_long is one of {', '.join(map(repr, get_args(TooLong)))}, not {too_long!r}")
+    limit = texts.limit
+    if limit is None:
+        return examples, 0
+    lengths = [texts.tokens(example) for example in examples]
+    over = sum(length > limit for length in lengths)
+    if over and too_long == "error":
+        raise SourceTooLongError(
+            f"{over} of {len(examples)} examples do not fit a model of {limit} tokens, the longest has {max(lengths)} tokens: "
+            "too_long='cut' cuts the end of their sources, too_long='leave out' leaves them out and counts them"
+        )
+    if too_long == "cut":
+        return examples, over
+    kept = [example for example, length in zip(examples, lengths, strict=True) if length <= limit]
+    if not kept:
+        raise SourceTooLongError(f"none of {len(examples)} examples fits a model of {limit} tokens")
+    return kept, 0
 
 
 def _log_ratios(
     model: PreTrainedModel,
     ungrounded_model: PreTrainedModel,
-    tokenizer: Any,
+    texts: _Texts,
     examples: Sequence[AblationExample],
     steerings: Sequence[Steering | None],
 ) -> list[list[float]]:
     """Log-ratios of examples with one context, a list for every steering; each source is read once."""
     from groundrail.decoding.likelihood import continuation_log_probs
 
-    def ids(text: str) -> list[int]:
-        return list(tokenizer(text, add_special_tokens=False)["input_ids"])
-
-    marks = (tokenizer.bos_token_id, tokenizer.eos_token_id)
-    start = [mark for mark in marks if mark is not None][:1]
-    context = ids(examples[0].context)
-    targets = {text: ids(text) for text in dict.fromkeys(example.target for example in examples)}
+    context = examples[0].context
+    targets = {text: texts.ids(text) for text in dict.fromkeys(example.target for example in examples)}
+    longest = max(map(len, targets.values()))
     sources = dict.fromkeys(source for e in examples for source in (e.source, e.other_source))
-    alone = continuation_log_probs(ungrounded_model, [*start, *context], list(targets.values()))
+    alone = continuation_log_probs(ungrounded_model, [*texts.start, *texts.ids(context)], list(targets.values()))
     ungrounded = [log_p.to(model.device) for log_p in alone]
     found: dict[tuple[str, str], list[float]] = {}
     for source in sources:
-        grounded = continuation_log_probs(model, [*start, *ids(source + SEPARATOR), *context], list(targets.values()))
+        grounded = continuation_log_probs(model, texts.prompt(source, context, longest), list(targets.values()))
         for (text, tokens), with_source, without in zip(targets.items(), grounded, ungrounded, strict=True):
             found[source, text] = [
                 float(

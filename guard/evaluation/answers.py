@@ -13,8 +13,8 @@ from typing import Any, TypeAlias
 from pydantic import BaseModel
 
 from groundrail.errors import InputError
-from groundrail.evaluation.formats import Place
 from groundrail.evaluation.loaders import read_rows
+from groundrail.evaluation.places import Place
 from groundrail.types import Document
 
 Range: TypeAlias = tuple[int, int]

@@ -6,7 +6,7 @@ What they do with both is `groundrail.evaluation.cli`.
 import argparse
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +49,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help=f"a setting of the scorer, such as k=3, or of the model ({', '.join(_OF_MODELS)}); may be repeated",
     )
-    parser.add_argument("--units", choices=tuple(UNITS), default="sentences", help="what a claim is cut into")
+    parser.add_argument(
+        "--units", choices=UNITS, help="what a claim is cut into (the scorer's own: whole for q2, else sentences)"
+    )
+    parser.add_argument(
+        "--splitter", metavar="ID", help="of --units parsed a spaCy pipeline (en_core_web_sm), of seq2seq a model"
+    )
     parser.add_argument(
         "--aggregate",
         choices=("mean", "minimum"),
@@ -66,6 +71,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="folder of a challenge file's documents, or of RAGTruth's source_info.jsonl",
     )
+    parser.add_argument("--pool", metavar="NAME", help="measure all files as one data set of this name")
     parser.add_argument(
         "--limit", type=int, metavar="N", help="measure on N claims, or whole answers, of each data set"
     )
@@ -74,7 +80,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, not a table")
 
 
-def _settings(pairs: Sequence[str]) -> dict[str, Any]:
+def parsed_settings(pairs: Sequence[str]) -> dict[str, Any]:
+    """Read NAME=VALUE pairs, each value as JSON or as the text that it is. Raises: InputError."""
     settings: dict[str, Any] = {}
     for pair in pairs:
         name, equals, value = pair.partition("=")
@@ -89,8 +96,13 @@ def _settings(pairs: Sequence[str]) -> dict[str, Any]:
 
 def named_scorer(args: argparse.Namespace) -> Named:
     """Build the scorer that the arguments name. Raises: InputError, ModelError."""
-    settings = _settings(args.set)
-    named: Mapping[str, Any] = {"scorer": args.scorer, "entailment": args.entailment, **settings}
+    settings = parsed_settings(args.set)
+    named: Mapping[str, Any] = {
+        "scorer": args.scorer,
+        "entailment": args.entailment,
+        "splitter": args.splitter,
+        **settings,
+    }
     if not needs_entailment(args.scorer):
         return Named(load_scorer(args.scorer, **settings), None, named)
     of_model = {name: settings.pop(name) for name in set(_OF_MODELS) & settings.keys() - settings_of(args.scorer)}
@@ -101,7 +113,7 @@ def named_scorer(args: argparse.Namespace) -> Named:
 
 
 def read_claims(args: argparse.Namespace, paths: Sequence[Path]) -> list[Example]:
-    """The claims of these files, sampled. Raises: InputError."""
+    """The claims of these files, sampled, as one data set where they are pooled. Raises: InputError."""
     examples: list[Example] = []
     for path in paths:
         loaded = load(path, args.format, args.documents)
@@ -113,6 +125,8 @@ def read_claims(args: argparse.Namespace, paths: Sequence[Path]) -> list[Example
             examples += sample(of_set, args.limit, args.seed)
     if not examples:
         raise InputError(f"there are no claims in {', '.join(map(str, paths))}")
+    if args.pool is not None:
+        examples = [replace(each, dataset=args.pool, id=f"{each.dataset}/{each.id}") for each in examples]
     return [example.in_context() for example in examples] if args.context else examples
 
 

@@ -1,16 +1,15 @@
-"""`groundrail eval` and `groundrail calibrate`: arguments in, tables, JSON and pictures out.
+"""`groundrail eval`, `calibrate` and `tune`: arguments in, tables, JSON and pictures out.
 
 Only parsing and printing; the work is done by the neighbours. What the arguments name is built by
-`groundrail.evaluation.arguments`. `groundrail.cli.main` adds these two commands to its own and turns errors into messages.
+`groundrail.evaluation.arguments`. `groundrail.cli.main` adds these commands to its own and turns errors into messages.
 """
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from groundrail.errors import InputError
 from groundrail.evaluation.answer_summary import judge_answers, summarise_answers
@@ -22,7 +21,14 @@ from groundrail.evaluation.loaders import load
 from groundrail.evaluation.metrics import best_balanced_accuracy
 from groundrail.evaluation.run import Result, evaluate, read_results
 from groundrail.evaluation.summary import Summary, labelled, match, summarise
-from groundrail.evaluation.tables import console, print_answer_summaries, print_summaries, print_threshold
+from groundrail.evaluation.tables import (
+    Progress,
+    finite,
+    print_answer_summaries,
+    print_json,
+    print_summaries,
+    print_threshold,
+)
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
@@ -35,6 +41,9 @@ def add_eval_parser(subparsers: "Subparsers") -> None:
     add_arguments(parser)
     parser.add_argument("--threshold", type=float, help="where F1 and accuracy are taken (the scorer's own)")
     parser.add_argument("--bins", type=int, default=10, help="bins of the calibration error")
+    parser.add_argument(
+        "--stretch", action="store_true", help="stretch scores to go from 0 to 1 before the calibration error"
+    )
     parser.add_argument("--plots", type=Path, metavar="DIR", help="calibration, ROC and precision-recall as PNG")
     parser.add_argument(
         "--validation",
@@ -80,6 +89,19 @@ def add_calibrate_parser(subparsers: "Subparsers") -> None:
     parser.set_defaults(run=run_calibrate)
 
 
+def add_tune_parser(subparsers: "Subparsers") -> None:
+    """Add `tune`, with `run_tune` as its `run` default."""
+    parser = subparsers.add_parser("tune", help="train the built-in judge's head on labelled sentences of your own")
+    parser.add_argument("data", nargs="+", type=Path, metavar="LABELLED")
+    parser.add_argument(
+        "--out", required=True, type=Path, metavar="DIR", help="where the judge is saved if it is better"
+    )
+    parser.add_argument("--limit", type=int, metavar="N", help="use N claims of each file")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the sample and of the parts")
+    parser.add_argument("--json", action="store_true", help="print JSON, not a table")
+    parser.set_defaults(run=run_tune, format=None, documents=None, context=False)
+
+
 @dataclass(frozen=True, slots=True)
 class _Run:
     examples: list[Example]
@@ -99,7 +121,7 @@ class _Run:
 
 
 def _score(args: argparse.Namespace, named: Named, examples: list[Example], name: str = "results.jsonl") -> _Run:
-    with _Progress() as progress:
+    with Progress() as progress:
         results = evaluate(
             named.scorer,
             examples,
@@ -107,6 +129,7 @@ def _score(args: argparse.Namespace, named: Named, examples: list[Example], name
             settings=named.settings,
             units=args.units,
             aggregate=args.aggregate,
+            splitter=args.splitter,
             counter=named.counter,
             progress=progress,
         )
@@ -130,46 +153,6 @@ def _tuned(args: argparse.Namespace, named: Named) -> dict[str, float]:
     return thresholds
 
 
-class _Progress:
-    """A bar on standard error where a person watches, nothing elsewhere."""
-
-    def __init__(self, of: str = "claims") -> None:
-        self._of = of
-
-    def __enter__(self) -> "_Progress":
-        screen = console(stderr=True)
-        from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
-
-        columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
-        self._bar = Progress(*columns, console=screen)
-        if screen.is_terminal:
-            self._bar.start()
-        self._task = self._bar.add_task(self._of, total=None)
-        return self
-
-    def __call__(self, done: int, total: int) -> None:
-        self._bar.update(self._task, completed=done, total=total)
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar.live.is_started:
-            self._bar.stop()
-
-
-def _print_json(value: Any) -> None:
-    print(json.dumps(_finite(value), indent=1))
-
-
-def _finite(value: Any) -> Any:
-    """NaN and infinity are no JSON; they become null."""
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: _finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return value
-
-
 def run_eval(args: argparse.Namespace) -> int:
     """`groundrail eval`. Raises: GroundrailError for what the caller can mend."""
     if any((args.format or answer_format(path)) in ANSWER_FORMATS for path in args.data):
@@ -186,14 +169,15 @@ def run_eval(args: argparse.Namespace) -> int:
         seed=args.seed,
         tuned=_tuned(args, named),
         against=list(read_results(args.against).values()) if args.against else (),
+        stretch=args.stretch,
     )
     if args.out is not None:
-        report = json.dumps(_finite([asdict(summary) for summary in summaries]), indent=1)
+        report = json.dumps(finite([asdict(summary) for summary in summaries]), indent=1)
         (args.out / "summary.json").write_text(report + "\n", encoding="utf-8")
     if args.plots is not None:
         _plot(run, summaries, args.plots, args.scorer)
     if args.json:
-        _print_json([asdict(summary) for summary in summaries])
+        print_json([asdict(summary) for summary in summaries])
     else:
         print_summaries(summaries, args.scorer)
     return 0
@@ -210,16 +194,16 @@ def _eval_answers(args: argparse.Namespace) -> int:
         raise InputError(f"--{given[0]} is of files of single claims; whole answers are judged as a guard judges them")
     named, answers = named_scorer(args), read_answers(args, args.data)
     guard = Guard(scorer=named.scorer, policy=Policy(threshold=args.threshold, fallback="flag"))
-    with _Progress("answers") as progress:
+    with Progress("answers") as progress:
         results = None if args.out is None else args.out / "answers.jsonl"
         judged = judge_answers(guard, answers, results=results, settings=named.settings, progress=progress)
     threshold = named.scorer.facts.threshold if args.threshold is None else args.threshold
     summaries = summarise_answers(answers, judged, threshold, seed=args.seed)
     if args.out is not None:
-        report = json.dumps(_finite([asdict(summary) for summary in summaries]), indent=1)
+        report = json.dumps(finite([asdict(summary) for summary in summaries]), indent=1)
         (args.out / "summary.json").write_text(report + "\n", encoding="utf-8")
     if args.json:
-        _print_json([asdict(summary) for summary in summaries])
+        print_json([asdict(summary) for summary in summaries])
     else:
         print_answer_summaries(summaries, args.scorer)
     return 0
@@ -259,7 +243,31 @@ def run_calibrate(args: argparse.Namespace) -> int:
     left_out = len(run.examples) - len(labels)
     if args.json:
         report = {"left_out": left_out, "map": asdict(calibration)}
-        _print_json({**asdict(found), **report})
+        print_json({**asdict(found), **report})
         return 0
     print_threshold(found, args.map, left_out)
     return 0
+
+
+def run_tune(args: argparse.Namespace) -> int:
+    """`groundrail tune`: 0 where the judge was better and is saved, else 1. Raises: GroundrailError."""
+    from groundrail.evaluation.tuning import lines, tune
+
+    if args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):
+        raise InputError(f"{args.out} exists already: name a new or empty folder, so that no judge is overwritten")
+    with Progress() as progress:
+        tuned = tune(read_claims(args, args.data), seed=args.seed, progress=progress)
+    if tuned.better:
+        tuned.save(args.out)
+    if args.json:
+        print_json({"saved": tuned.better, "counts": tuned.counts, "rows": [asdict(row) for row in tuned.rows]})
+        return 0 if tuned.better else 1
+    training, validation, held_out = tuned.counts
+    print(f"trained on {training} claims, stopped by {validation}, measured on {held_out} held out")
+    for line in lines(tuned):
+        print(line)
+    if tuned.better:
+        print(f"Better: saved in {args.out}, for NearestScorer({str(args.out)!r}).")
+    else:
+        print("Not better on the held-out claims, so nothing is saved: label more, or use `groundrail calibrate`.")
+    return 0 if tuned.better else 1

@@ -1,21 +1,18 @@
 """The rows of each benchmark format, and how each becomes `Example`s.
 
-A pydantic model a row says what is expected; a complaint names the file, line and field. Opening files and
-guessing their format belongs to `groundrail.evaluation.loaders`.
+Benchmarks of summaries are in `groundrail.evaluation.summaries`. Opening files and guessing their format belongs to
+`groundrail.evaluation.loaders`.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, Field, ValidationError
+from pydantic import BaseModel, Field
 
-from groundrail.errors import InputError
+from groundrail.evaluation import summaries
 from groundrail.evaluation.examples import Example, parse_label
+from groundrail.evaluation.places import Label, Place, lines, one, read_text
 from groundrail.types import Document, Span
-
-Label = Annotated[float | None, BeforeValidator(parse_label)]
-Row = TypeVar("Row", bound=BaseModel)
 
 
 class _TrueRow(BaseModel):
@@ -89,10 +86,18 @@ class _QmsumRow(BaseModel):
 
 
 class _ScreenColumns(BaseModel):
-    original_convo: dict[str, str]
     inferred_summary: dict[str, str]
     agg_label: dict[str, Label]
+    convo: dict[str, list[str]] = Field(default_factory=dict)
+    original_convo: dict[str, str] = Field(default_factory=dict)
     rel_utt: dict[str, list[int] | None] = Field(default_factory=dict)
+
+    def check(self, place: Place, ids: Iterable[str]) -> None:
+        """Every row has a summary sentence and a label. Raises: InputError."""
+        for id in ids:
+            for column in ("inferred_summary", "agg_label"):
+                if id not in getattr(self, column):
+                    raise place.error(column, f"expected a value for row {id!r}")
 
 
 class _AttributionRow(BaseModel):
@@ -110,59 +115,10 @@ class _AggreFactRow(BaseModel):
     label: Label
 
 
-class Place:
-    """Where a row stands, so that every complaint can say so."""
-
-    def __init__(self, path: Path, line: int, documents: Path | None = None) -> None:
-        self.path = path
-        self.line = line
-        self.documents = path.parent if documents is None else documents
-
-    def error(self, field: str, message: str) -> InputError:
-        """A complaint about a field of this row, to be raised."""
-        return InputError(f"{self.path}, line {self.line}, field {field!r}: {message}")
-
-    def parse(self, model: type[Row], row: Mapping[str, Any]) -> Row:
-        """The row as a model. Raises: InputError that names file, line and field."""
-        try:
-            return model.model_validate(row)
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(str(part) for part in first["loc"])
-            message = first["msg"]
-            if first["type"] != "missing":
-                message += f", not {str(first['input'])[:80]!r}"
-            raise self.error(field, message) from error
-
-
-def read_text(path: Path) -> str:
-    """A file's text in UTF-8. Raises: InputError where it cannot be read or is something else."""
-    try:
-        return path.read_bytes().decode("utf-8-sig")
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path}: expected UTF-8, byte {error.start} is not") from error
-
-
-def _one(text: str, id: str = "source") -> tuple[Document, ...]:
-    return (Document(text=text, id=id),)
-
-
-def _lines(parts: Sequence[str]) -> tuple[Document, list[Span]]:
-    """A document of one part a line, and the span of each part in it."""
-    spans: list[Span] = []
-    position = 0
-    for part in parts:
-        spans.append(Span(document_id="source", start=position, end=position + len(part)))
-        position += len(part) + 1
-    return Document(text="\n".join(parts)), spans
-
-
 def _true(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
     parsed = place.parse(_TrueRow, row)
     number = row.get("") or str(place.line)
-    yield Example(str(number), name, _one(parsed.grounding), parsed.generated_text, parsed.label)
+    yield Example(str(number), name, one(parsed.grounding), parsed.generated_text, parsed.label)
 
 
 def _q2(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
@@ -170,7 +126,7 @@ def _q2(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
 
     The latter's 1 marks a response that is not consistent with the knowledge, as comparing the authors' files shows.
     """
-    source = _one(str(row["knowledge"] or ""))
+    source = one(str(row["knowledge"] or ""))
     number = row.get("") or str(place.line)
     if "response" in row:
         label = 0.0 if "inconsistent" in name else 1.0 if "consistent" in name else None
@@ -197,7 +153,7 @@ def _pairs(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]
     yield Example(
         str(number),
         name,
-        _one(parsed.premise),
+        one(parsed.premise),
         parsed.hypothesis,
         parsed.label,
         kind=parsed.kind,
@@ -207,7 +163,7 @@ def _pairs(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]
 
 def _wice(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
     parsed = place.parse(_WiceRow, row)
-    document, spans = _lines(parsed.evidence)
+    document, spans = lines(parsed.evidence)
     for number in {number for chosen in parsed.supporting_sentences for number in chosen}:
         if not 0 <= number < len(spans):
             raise place.error("supporting_sentences", f"expected numbers from 0 to {len(spans) - 1}, not {number}")
@@ -218,7 +174,7 @@ def _wice(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
 
 def _long(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
     parsed = place.parse(_LongRow, row)
-    source = _one(parsed.text, parsed.id)
+    source = one(parsed.text, parsed.id)
     for number, claim in enumerate(parsed.claims):
         for start, end in claim.evidence:
             if not 0 <= start <= end <= len(parsed.text):
@@ -234,7 +190,7 @@ def _long(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
 def _qmsum(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
     """Every reference answer is a claim that the meeting supports, with its turns as evidence."""
     parsed = place.parse(_QmsumRow, row)
-    document, spans = _lines([f"{turn.speaker}: {turn.content}" for turn in parsed.meeting_transcripts])
+    document, spans = lines([f"{turn.speaker}: {turn.content}" for turn in parsed.meeting_transcripts])
     for number, query in enumerate(parsed.specific_query_list + parsed.general_query_list):
         for first, last in query.relevant_text_span:
             if not 0 <= first <= last < len(spans):
@@ -261,7 +217,7 @@ def _challenge(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Exam
     yield Example(
         str(place.line if parsed.id is None else parsed.id),
         f"{name}-{parsed.split}" if parsed.split else name,
-        _one(text, parsed.document),
+        one(text, parsed.document),
         parsed.claim,
         parsed.label,
         (tuple(spans),) if spans else None,
@@ -271,13 +227,22 @@ def _challenge(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Exam
 
 
 def _screeneval(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """Lattimer et al.'s pandas dump: one object a column, each from row number to value."""
+    """Lattimer et al.'s pandas dump, one object a column, each from row number to value.
+
+    The conversation is `convo`, a list of utterances, which their scripts for tables 5 and 6 read.
+    """
     columns = place.parse(_ScreenColumns, row)
+    columns.check(place, columns.convo)
+    for id, utterances in columns.convo.items():
+        yield Example(id, name, one("\n".join(utterances)), columns.inferred_summary[id], columns.agg_label[id])
+
+
+def _utterances(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    """The same file as their scripts for table 7 read it: `original_convo`, whose lines `rel_utt` counts."""
+    columns = place.parse(_ScreenColumns, row)
+    columns.check(place, columns.original_convo)
     for id, convo in columns.original_convo.items():
-        for column in ("inferred_summary", "agg_label"):
-            if id not in getattr(columns, column):
-                raise place.error(column, f"expected a value for row {id!r}")
-        document, spans = _lines(convo.split("\n"))
+        document, spans = lines(convo.split("\n"))
         chosen = columns.rel_utt.get(id) or []
         for number in chosen:
             if not 0 <= number < len(spans):
@@ -297,7 +262,7 @@ def _ablation(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Examp
         group = f"{place.line}/{number}"
         for role, source, label in (("own", found.source, 1.0), ("other", found.other_source, 0.0)):
             id = f"{group}/{role}"
-            yield Example(id, name, _one(source), found.target, label, group=group, context=found.context)
+            yield Example(id, name, one(source), found.target, label, group=group, context=found.context)
 
 
 def _attributionbench(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
@@ -314,7 +279,7 @@ def _attributionbench(place: Place, row: Mapping[str, Any], name: str) -> Iterat
 def _aggrefact(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
     """A row of LLM-AggreFact (Tang et al., MiniCheck); each of the sets that it joins is one here."""
     parsed = place.parse(_AggreFactRow, row)
-    yield Example(str(place.line), f"{name}-{parsed.dataset}", _one(parsed.doc), parsed.claim, parsed.label)
+    yield Example(str(place.line), f"{name}-{parsed.dataset}", one(parsed.doc), parsed.claim, parsed.label)
 
 
 Reader = Callable[[Place, Mapping[str, Any], str], Iterator[Example]]
@@ -325,10 +290,14 @@ FORMATS: dict[str, tuple[frozenset[str], Reader]] = {
     "wice": (frozenset({"claim", "evidence", "supporting_sentences"}), _wice),
     "long": (frozenset({"text", "claims"}), _long),
     "qmsum": (frozenset({"meeting_transcripts"}), _qmsum),
+    "frank": (frozenset({"hash", "model_name", "article", "summary"}), summaries.frank),
+    "summac": (frozenset({"document", "claim", "label", "dataset"}), summaries.summac),
+    "aggrefact": (frozenset({"doc", "summary", "label", "origin"}), summaries.aggrefact),
     "challenge": (frozenset({"document", "claim"}), _challenge),
     "attributionbench": (frozenset({"claim", "references", "attribution_label"}), _attributionbench),
-    "aggrefact": (frozenset({"dataset", "doc", "claim", "label"}), _aggrefact),
-    "screeneval": (frozenset({"original_convo", "inferred_summary"}), _screeneval),
+    "llm-aggrefact": (frozenset({"dataset", "doc", "claim", "label"}), _aggrefact),
+    "screeneval": (frozenset({"convo", "inferred_summary", "agg_label"}), _screeneval),
+    "screeneval-utterances": (frozenset({"original_convo", "inferred_summary", "agg_label"}), _utterances),
     "ablation": (frozenset({"target", "new_target", "new_source"}), _ablation),
     "pairs": (frozenset({"premise", "hypothesis"}), _pairs),
 }

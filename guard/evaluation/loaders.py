@@ -14,9 +14,10 @@ from typing import Any, Literal
 
 from groundrail.errors import InputError, MissingExtraError
 from groundrail.evaluation.examples import Example
-from groundrail.evaluation.formats import FORMATS, Place, read_text
+from groundrail.evaluation.formats import FORMATS
+from groundrail.evaluation.places import Place, read_text
 
-_CSV = ("true", "q2")
+_CSV = ("true", "q2", "aggrefact")
 
 
 def _guess(path: Path, fields: Sequence[str]) -> str:
@@ -36,7 +37,11 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
         yield from enumerate(_records(whole), start=1)
         return
     if isinstance(whole, list):
-        raise InputError(f"{path}: expected one JSON object a line, not one JSON list")
+        for number, row in enumerate(whole, start=1):
+            if not isinstance(row, dict):
+                raise InputError(f"{path}, item {number}: expected a JSON object, not {type(row).__name__}")
+            yield number, row
+        return
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue

@@ -1,8 +1,8 @@
 """Score a benchmark's claims, writing every result as it comes, so that a second run continues.
 
-A result is found again by a hash of everything it depends on: the scorer with its settings, the code that scores,
-how it answers two fixed probes (so that other weights under the same name are noticed), the claim and its source. What the
-results amount to is worked out in `groundrail.evaluation.summary`.
+Claims are read as the guard reads them (`groundrail.text.claims`). A result is found again by a hash of everything it
+depends on: the scorer with its settings, the code of the package, the scorer's answers to two fixed probes (which tell
+other weights under the same name), the claim and its source. `groundrail.evaluation.summary` computes the measures.
 """
 
 import hashlib
@@ -20,9 +20,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from groundrail.errors import InputError, ScoringError
 from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
-from groundrail.papers.units.base import Aggregate
+from groundrail.papers.units.base import Aggregate, UnitScorer
 from groundrail.scoring.base import Score, Scorer
 from groundrail.scoring.registry import in_units
+from groundrail.text.claims import Claim, NoClaim, Refused, read_claims
+from groundrail.text.form import SourceText
 from groundrail.types import Document, Span
 
 _PROBE_SOURCE = "The museum opens at nine on weekdays. Children under twelve enter free of charge."
@@ -30,10 +32,11 @@ _PROBE_CLAIMS = ("Children under twelve pay nothing.", "The museum opens at seve
 
 
 class Result(BaseModel):
-    """What the scorer said of one example.
+    """The score of one example.
 
-    `value` is None where the scorer gave no number, `citations` come best first. `seconds`, `calls` (of the
-    entailment model) and `pairs` (premise and claim) are this claim's share of the batch it was scored in.
+    `value` is None where nothing is claimed or the scorer gave no number, 0 where the guard refuses the claim without
+    asking a scorer; `citations` come best first. `seconds`, `calls` (of the entailment model) and `pairs` (premise and
+    claim) are this claim's share of the batch it was scored in.
     `error` is the message of a scorer that failed; such a claim is tried again by the next run.
     """
 
@@ -131,11 +134,11 @@ def read_results(path: str | Path) -> dict[str, Result]:
 class _Meter:
     counter: CountingEntailment | None
 
-    def score(self, scorer: Scorer, claims: Sequence[str], source: Sequence[Document]) -> list[Result]:
+    def score(self, scorer: UnitScorer, claims: Sequence[str], source: Sequence[Document]) -> list[Result]:
         """Results without key, dataset and id."""
         calls, pairs = self._counts()
         started = time.perf_counter()
-        scores = scorer.score(claims, source)
+        scores = _scores(scorer, claims, source)
         seconds = time.perf_counter() - started
         calls, pairs = (after - before for after, before in zip(self._counts(), (calls, pairs), strict=True))
         share = len(claims)
@@ -143,6 +146,31 @@ class _Meter:
 
     def _counts(self) -> tuple[int, int]:
         return (self.counter.calls, self.counter.pairs) if self.counter else (0, 0)
+
+
+def _scores(scorer: UnitScorer, texts: Sequence[str], source: Sequence[Document]) -> list[Score]:
+    """One score a text: its sentences are read as the guard reads them, and their claims scored in the scorer's units.
+
+    A text with a refused sentence has the value 0, a text that claims nothing has NaN; the scorer is asked for neither.
+    """
+    compared = SourceText(source)
+    read = [read_claims(text, compared, unread=scorer.facts.unread) for text in texts]
+    known = [_unasked(claims) for claims in read]
+    units = [
+        scorer.units_of([claim.text for claim in claims if isinstance(claim, Claim)])
+        for claims, score in zip(read, known, strict=True)
+        if score is None
+    ]
+    asked = iter(scorer.score_units(units, scorer.scorer.read(source)) if units else ())
+    return [next(asked) if score is None else score for score in known]
+
+
+def _unasked(claims: Sequence[Claim | NoClaim | Refused]) -> Score | None:
+    """The score of a text that no scorer is asked about, None for others."""
+    refused = next((claim for claim in claims if isinstance(claim, Refused)), None)
+    if refused is not None:
+        return Score(0.0, note=refused.reason)
+    return None if any(isinstance(claim, Claim) for claim in claims) else Score(math.nan)
 
 
 def _result(score: Score, seconds: float, calls: float, pairs: float) -> Result:
@@ -178,21 +206,27 @@ def evaluate(
     *,
     results: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
-    units: str = "sentences",
+    units: str | None = None,
     aggregate: Aggregate = "mean",
+    splitter: str | None = None,
     counter: CountingEntailment | None = None,
     batch: int = 32,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Result]:
-    """Score every example that has a claim, in order.
+    """Score every example whose claim is not blank, in order.
 
-    `units` names what claims are cut into before scoring, `aggregate` joins the scores of what it gives
-    (`groundrail.scoring.registry.in_units`; a scorer with units of its own takes "whole"). `results`
-    is a JSON-lines file to continue. `settings` is anything else the numbers depend on. `counter` is the
-    counting wrapper inside the scorer, if there is one. `progress` gets claims done and claims in all.
+    Args:
+        units: the pieces that a claim is cut into before scoring, by default the pieces that the scorer names
+            (`Scorer.claim_units`).
+        aggregate: joins the scores of the pieces (`groundrail.scoring.registry.in_units`).
+        splitter: the model that cuts the pieces.
+        results: a JSON-lines file to continue.
+        settings: anything else the numbers depend on.
+        counter: the counting wrapper inside the scorer, if there is one.
+        progress: gets claims done and claims in all.
     """
     claims = [example for example in examples if example.claim.strip()]
-    whole = in_units(scorer, units, aggregate)
+    whole = in_units(scorer, units or scorer.claim_units, aggregate, splitter)
     print_ = fingerprint(whole, settings)
     path = None if results is None else Path(results)
     done = {} if path is None else read_results(path)
@@ -217,7 +251,7 @@ def evaluate(
     return [found[key] for key in keys]
 
 
-def _score_group(meter: _Meter, scorer: Scorer, group: Sequence[Example]) -> list[Result]:
+def _score_group(meter: _Meter, scorer: UnitScorer, group: Sequence[Example]) -> list[Result]:
     """Score a batch; where one claim fails, score each alone so that only that one is lost."""
     try:
         return meter.score(scorer, [example.claim for example in group], group[0].source)

@@ -15,7 +15,7 @@ import numpy as np
 
 from groundrail.errors import InputError
 from groundrail.evaluation import evidence, metrics
-from groundrail.evaluation.comparison import Difference, paired_bootstrap
+from groundrail.evaluation.comparison import Difference, paired_bootstrap, paired_t_test
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.metrics import Bin, Floats, Interval
 from groundrail.evaluation.run import Result
@@ -52,7 +52,7 @@ class Summary:
     the evidence; recall and precision are by characters over all citations. `best_of_group` and `margins` (pairs of a
     margin and the share above it) are of claims in groups, the latter where scores are no probabilities.
     `tuned_balanced_accuracy` is taken at a threshold chosen on other claims (SummaC), `auc_difference` against another
-    scorer on the same claims.
+    scorer on the same claims, by a bootstrap, and `auc_t_test` the same as InFusE tests it.
     """
 
     dataset: str
@@ -67,6 +67,7 @@ class Summary:
     auc: Interval | None
     average_precision: float | None
     auc_difference: Difference | None
+    auc_t_test: Difference | None
     pearson: float | None
     spearman: float | None
     kendall: float | None
@@ -124,10 +125,12 @@ def summarise(
     seed: int = 0,
     tuned: Mapping[str, float] | None = None,
     against: Sequence[Result] = (),
+    stretch: bool = False,
 ) -> list[Summary]:
     """One summary a data set, in order of appearance. `results` are those of `evaluate` for `examples`.
 
     `tuned` has a data set's threshold that was chosen on other claims; `against` another scorer's results.
+    `stretch` takes the calibration error of scores that are stretched to go from 0 to 1 (SCALE, table 4).
     """
     others = _values(against)
     rows = match(examples, results)
@@ -142,6 +145,7 @@ def summarise(
             seed,
             (tuned or {}).get(name),
             others,
+            stretch,
         )
         for name in dict.fromkeys(example.dataset for example in examples)
     ]
@@ -157,6 +161,7 @@ def _summarise(
     seed: int,
     tuned: float | None,
     others: Mapping[tuple[str, str], float | None],
+    stretch: bool,
 ) -> Summary:
     notes: list[str] = []
 
@@ -168,15 +173,22 @@ def _summarise(
                 notes.append(str(error))
             return None
 
-    def interval(measure: Callable[[Floats, Floats], float], biased: bool = False) -> Interval | None:
-        return attempt(lambda: metrics.bootstrap(measure, y, s, resamples=resamples, seed=seed, biased=biased))
+    def interval(measure: Callable[[Floats, Floats], float]) -> Interval | None:
+        return attempt(lambda: metrics.bootstrap(measure, y, s, resamples=resamples, seed=seed))
 
-    def difference() -> Difference:
+    def calibration_error() -> Interval:
+        measure = partial(metrics.ece, bins=bins)
+        return metrics.bootstrap(measure, y, probabilities(), resamples=resamples, seed=seed, biased=True)
+
+    def probabilities() -> Sequence[float]:
+        return metrics.min_max(s).tolist() if stretch else s
+
+    def difference(test: Callable[..., Difference]) -> Difference:
         both = [(e.label, r.value, others.get((e.dataset, e.id))) for e, r in rows if e.label is not None]
         shared = [row for row in both if row[1] is not None and row[2] is not None]
         if not shared or len(shared) < len(y):
             raise InputError(f"the other scorer has a score for {len(shared)} of the {len(y)} claims measured here")
-        return paired_bootstrap(metrics.roc_auc, *zip(*shared, strict=True), resamples=resamples, seed=seed)
+        return test(metrics.roc_auc, *zip(*shared, strict=True), seed=seed)
 
     y, s, groups = labelled(rows)
     best = attempt(lambda: metrics.best_macro_f1(y, s))
@@ -197,7 +209,8 @@ def _summarise(
         threshold=threshold,
         auc=interval(metrics.roc_auc),
         average_precision=attempt(lambda: metrics.average_precision(y, s)),
-        auc_difference=attempt(difference) if others else None,
+        auc_difference=attempt(lambda: difference(partial(paired_bootstrap, resamples=resamples))) if others else None,
+        auc_t_test=attempt(lambda: difference(paired_t_test)) if others else None,
         pearson=attempt(lambda: metrics.pearson(y, s)),
         spearman=attempt(lambda: metrics.spearman(y, s)),
         kendall=attempt(lambda: metrics.kendall(y, s)),
@@ -210,8 +223,8 @@ def _summarise(
         tuned_balanced_accuracy=None
         if tuned is None
         else interval(partial(metrics.balanced_accuracy, threshold=tuned)),
-        ece=interval(lambda a, b: metrics.ece(a, b, bins), biased=True),
-        bins=tuple(attempt(lambda: metrics.reliability(y, s, bins)) or ()),
+        ece=attempt(calibration_error),
+        bins=tuple(attempt(lambda: metrics.reliability(y, probabilities(), bins)) or ()),
         best_of_group=attempt(lambda: metrics.best_of_group(y, s, groups)) if grouped else None,
         margins=attempt(lambda: tuple((m, metrics.best_of_group(y, s, groups, m)) for m in MARGINS)) or ()
         if unbounded

@@ -1,10 +1,12 @@
-"""Summaries and thresholds as text for a terminal, drawn by rich (extra `cli`).
+"""Summaries and thresholds as text for a terminal, drawn by rich (extra `cli`), or as JSON; a bar while they are worked out.
 
 What the numbers mean is said where they are worked out: `groundrail.evaluation.summary` and `.calibration`.
 """
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import json
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
 from groundrail.errors import MissingExtraError
 from groundrail.evaluation.answer_summary import AnswerSummary
@@ -24,6 +26,47 @@ def console(stderr: bool = False) -> "Console":
     except ImportError as error:
         raise MissingExtraError("the command line's tables", "cli") from error
     return Console(stderr=stderr, highlight=False)
+
+
+class Progress:
+    """A bar on standard error where a person watches, nothing elsewhere. `of`: the noun for the things that are counted."""
+
+    def __init__(self, of: str = "claims") -> None:
+        self._of = of
+
+    def __enter__(self) -> "Progress":
+        screen = console(stderr=True)
+        from rich import progress as bars
+
+        columns = (*bars.Progress.get_default_columns()[:2], bars.MofNCompleteColumn(), bars.TimeRemainingColumn())
+        self._bar = bars.Progress(*columns, console=screen)
+        if screen.is_terminal:
+            self._bar.start()
+        self._task = self._bar.add_task(self._of, total=None)
+        return self
+
+    def __call__(self, done: int, total: int) -> None:
+        self._bar.update(self._task, completed=done, total=total)
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar.live.is_started:
+            self._bar.stop()
+
+
+def print_json(value: Any) -> None:
+    """Print a report as JSON."""
+    print(json.dumps(finite(value), indent=1))
+
+
+def finite(value: Any) -> Any:
+    """NaN and infinity are no JSON; they become null."""
+    if isinstance(value, float):
+        return value if isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [finite(item) for item in value]
+    return value
 
 
 def _interval(value: Interval | None, scale: float = 1.0, digits: int = 3) -> str:
@@ -62,6 +105,8 @@ def print_summaries(summaries: Sequence[Summary], scorer: str) -> None:
     row("average precision", [_number(s.average_precision) for s in summaries])
     if any(s.auc_difference for s in summaries):
         row("ROC-AUC x 100, less the other's", [_difference(s.auc_difference) for s in summaries])
+    if any(s.auc_t_test for s in summaries):
+        row("the same by InFusE's t-test", [_difference(s.auc_t_test) for s in summaries])
     row("Pearson r", [_number(s.pearson) for s in summaries])
     row("Spearman rho", [_number(s.spearman) for s in summaries])
     row("Kendall tau", [_number(s.kendall) for s in summaries])

@@ -7,7 +7,8 @@ The rules are in `groundrail.generation.loop` and `groundrail.policy`. `groundra
 import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncGenerator, Generator
+from collections.abc import AsyncGenerator, Generator, Sequence
+from dataclasses import replace
 from typing import Any, TypeAlias
 
 from groundrail.errors import GenerationError, InputError, UnsupportedError
@@ -73,6 +74,40 @@ async def _driven(
                 await writing.aclose()
             else:
                 writing.close()
+
+
+def drive_together(answers: Sequence[Steps], judged: Reading) -> list[GuardResult]:
+    """Drive the checks of several answers to one source: claims that wait at the same time are scored in one call.
+
+    If that call fails, the claims of each answer are scored alone: an answer that fails costs the others nothing.
+    Timeouts add up, as the call is made for all answers. Raises: what the steps raise.
+    """
+    steps = [_to_judge(answer) for answer in answers]
+    while waiting := [(number, step) for number, step in enumerate(steps) if isinstance(step, Judge)]:
+        claims = [claim for _, step in waiting for claim in step.claims]
+        timeouts = [step.timeout for _, step in waiting if step.timeout is not None]
+        try:
+            scores = judged.do(replace(waiting[0][1], claims=claims, timeout=sum(timeouts) if timeouts else None))
+        except Exception:  # every answer meets its own failure below
+            scores = []
+        shared = iter(scores if len(scores) == len(claims) else ())
+        for number, step in waiting:
+            outcome, error = [score for _, score in zip(step.claims, shared, strict=False)], None
+            if not outcome:
+                try:
+                    outcome = judged.do(step)
+                except Exception as raised:  # handed to the loop, which gives it a verdict
+                    error = raised
+            steps[number] = _to_judge(answers[number], outcome, error)
+    return [step for step in steps if isinstance(step, GuardResult)]
+
+
+def _to_judge(steps: Steps, outcome: Any = None, error: Exception | None = None) -> Step | GuardResult:
+    """The loop's next step that is no release, in a check that asks no generator."""
+    step = _next(steps, outcome, error)
+    while isinstance(step, Release):
+        step = _next(steps)
+    return step
 
 
 def _next(steps: Steps, outcome: Any = None, error: Exception | None = None) -> Step | GuardResult:

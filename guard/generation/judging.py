@@ -1,6 +1,6 @@
 """The scorer's side of one answer: its documents read once, its claims scored in time.
 
-What is claimed and what a score leads to is decided by `groundrail.generation.verdicts`.
+Which claims are scored and which verdict a score leads to is decided by `groundrail.generation.verdicts`.
 """
 
 import threading
@@ -9,18 +9,15 @@ from collections.abc import Sequence
 from groundrail.generation.steps import Judge
 from groundrail.runtime.deadlines import Calls, in_time
 from groundrail.scoring.base import Reader, Score, Scorer
-from groundrail.scoring.language_note import LanguageNote
-from groundrail.text.form import FormCheck
+from groundrail.scoring.language_note import with_language_note
 from groundrail.types import Document
 
 
 class Reading:
-    """A scorer and the documents of one answer, read when the first claim asks for it."""
+    """A scorer and the documents of one answer, read when the first claim needs them."""
 
     def __init__(self, scorer: Scorer, documents: Sequence[Document], calls: Calls) -> None:
         self._scorer, self._documents, self._calls = scorer, documents, calls
-        self._form = FormCheck(scorer, documents)
-        self._language = LanguageNote(scorer, documents)
         self._reader: Reader | None = None
         self._lock = threading.Lock()
 
@@ -35,22 +32,19 @@ class Reading:
         return scores
 
     def _score(self, step: Judge) -> list[Score]:
-        """Exact without a threshold, else good enough to tell which claims reach it."""
-        asked, all_of = self._form.sorted(step.claims)
-        if not asked:
-            return all_of([])
-        reader = self._read()
-        return all_of(self._language.added(asked, reader.score(asked, step.threshold)))
+        """Exact scores without a threshold, else scores that tell which claims reach it."""
+        reader, claims = self._read(), step.claims
+        return self._noted(claims, reader.score(claims, step.threshold))
 
     async def _ascore(self, step: Judge) -> list[Score]:
-        asked, all_of = await self._calls.awithin(None, self._form.sorted, step.claims)
-        if not asked:
-            return all_of([])
         reader = await self._calls.awithin(None, self._read) if self._reader is None else self._reader
-        return all_of(self._language.added(asked, await reader.ascore(asked, step.threshold)))
+        return self._noted(step.claims, await reader.ascore(step.claims, step.threshold))
 
     def _read(self) -> Reader:
         with self._lock:
             if self._reader is None:
                 self._reader = self._scorer.read(self._documents)
             return self._reader
+
+    def _noted(self, claims: Sequence[str], scores: Sequence[Score]) -> list[Score]:
+        return with_language_note(scores, claims, self._documents) if self._scorer.facts.english_only else list(scores)

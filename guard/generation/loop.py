@@ -12,30 +12,22 @@ from typing import Any, TypeVar
 from groundrail.errors import GenerationError, InputError
 from groundrail.generation.draft import Asks, Draft, Tries
 from groundrail.generation.steps import Release, Step, Steps
-from groundrail.generation.verdicts import Answer, ClaimOf
+from groundrail.generation.verdicts import Answer, ReadClaim
 from groundrail.policy import Policy
 from groundrail.runtime.deadlines import OverdueError
-from groundrail.text.claims import claim_of
 from groundrail.text.sentences import Sentence, split
-from groundrail.types import Attempt, CheckedSentence, Document, Verdict
+from groundrail.types import Attempt, CheckedSentence, Verdict
 
 T = TypeVar("T")
 
 
-def checked_text(
-    text: str,
-    documents: Sequence[Document],
-    policy: Policy,
-    threshold: float,
-    claim_of: ClaimOf = claim_of,
-    prompt: str = "",
-) -> Steps:
+def checked_text(text: str, read: ReadClaim, has_source: bool, policy: Policy, threshold: float) -> Steps:
     """Check a text that is already written: every claim in one call, no retries.
 
     A sentence whose claim changes when the sentence before it is kept back is judged again, alone. An answer whose
     question is not shown is an example.
     """
-    answer = Answer(documents, policy, threshold, claim_of, prompt)
+    answer = Answer(read, has_source, policy, threshold)
     sentences, previous = split(text, policy.longest_sentence), ""
     judged = yield from answer.judged(sentences, time.monotonic())
     for sentence, checked in zip(sentences, judged, strict=True):
@@ -48,19 +40,13 @@ def checked_text(
     return answer.result()
 
 
-def guarded_generation(
-    documents: Sequence[Document],
-    policy: Policy,
-    threshold: float,
-    claim_of: ClaimOf = claim_of,
-    prompt: str = "",
-) -> Steps:
+def guarded_generation(read: ReadClaim, has_source: bool, policy: Policy, threshold: float) -> Steps:
     """Check an answer while it is written: a sentence is judged, then released, written again or replaced.
 
     Raises: InputError for a wrong call; under the fallback "raise" UnsupportedError for a sentence, GenerationError
     where the generator failed; what a fallback or a stop of the policy raises.
     """
-    answer = Answer(documents, policy, threshold, claim_of, prompt)
+    answer = Answer(read, has_source, policy, threshold)
     draft, tries = Draft(policy.longest_sentence, answer.time_left), Tries(policy)
     failure: Exception | None = None
     while not answer.over and failure is None:
@@ -102,11 +88,11 @@ def _interrupted(answer: Answer, rest: str, error: Exception, earlier: Sequence[
     """Settle the text that a failed generator left undecided. Raises: GenerationError under the fallback "raise"."""
     sentence = Sentence(rest, answer.length, answer.length + len(rest))
     if isinstance(error, OverdueError):
-        checked = answer.failed(sentence, Verdict.TIMEOUT, "the generator did not write on in time")
+        checked = answer.unscored(sentence, Verdict.TIMEOUT, "the generator did not write on in time")
     elif isinstance(error, GenerationError):
-        checked = answer.failed(sentence, Verdict.ERROR, str(error))
+        checked = answer.unscored(sentence, Verdict.ERROR, str(error))
     else:
-        checked = answer.failed(sentence, Verdict.ERROR, f"the generator failed: {type(error).__name__}: {error}")
+        checked = answer.unscored(sentence, Verdict.ERROR, f"the generator failed: {type(error).__name__}: {error}")
     if answer.policy.fallback == "raise":
         before, kept = answer.result(), answer.policy.keep_refused
         told = checked.reason if kept else f"the generator failed ({type(error).__name__})"

@@ -1,44 +1,43 @@
-"""One answer under a policy: what its sentences claim, which verdict a score leads to, what is released instead.
+"""One answer under a policy: the verdict of each sentence, and the text that is released for it.
 
-The order of things, sentence after sentence, is `groundrail.generation.loop`; scoring belongs to scorers.
+`groundrail.generation.loop` decides on the order of sentences, `groundrail.text.claims` reads their claims.
 """
 
 import math
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from textwrap import shorten
 from typing import Any, TypeAlias
 
-from groundrail.errors import GroundrailError, InputError, ScoringError, UncheckableError, UnsupportedError
+from groundrail.errors import GroundrailError, InputError, ScoringError, UnsupportedError
 from groundrail.generation.steps import Judge, Step
 from groundrail.policy import Policy
 from groundrail.runtime.deadlines import OverdueError
 from groundrail.scoring.base import Score
 from groundrail.scoring.findings import findings
-from groundrail.text.rendering.visible import is_blank
+from groundrail.text.claims import Claim, NoClaim, Refused
 from groundrail.text.sentences import Sentence
-from groundrail.types import Attempt, CheckedSentence, Document, Finding, GuardResult, Verdict
+from groundrail.types import Attempt, CheckedSentence, Finding, GuardResult, Verdict
 
-ClaimOf: TypeAlias = Callable[[str, str, str], str | None]
-"""(sentence, the one before it, the prompt) -> the claim to check, None where there is none.
-
-Raises: UncheckableError for a sentence that cannot be checked, and is not supported therefore.
-"""
+ReadClaim: TypeAlias = Callable[[str, str], Claim | NoClaim | Refused]
+"""(sentence, the text shown before it) -> its claim: `groundrail.text.claims.read_claim` for one answer."""
 
 
 class Answer:
-    """What is known of one answer, and the rules that need no I/O."""
+    """The sentences of one answer so far, and the rules that need no I/O.
 
-    def __init__(
-        self, documents: Sequence[Document], policy: Policy, threshold: float, claim_of: ClaimOf, prompt: str
-    ) -> None:
-        self.policy, self.claim_of, self.prompt = policy, claim_of, prompt
+    read: reads the claim of a sentence.
+    has_source: whether there is any source text to check a claim against.
+    threshold: the scorer's own, which counts unless the policy names another.
+    """
+
+    def __init__(self, read: ReadClaim, has_source: bool, policy: Policy, threshold: float) -> None:
+        self.policy, self._read_claim, self.has_source = policy, read, has_source
         self.threshold = policy.decisive(threshold)
-        self.asked_threshold = None if policy.calibration else self.threshold  # a calibrated value is asked exactly
-        self.has_source = not all(is_blank(document.text) for document in documents)
+        self.asked_threshold = None if policy.calibration else self.threshold  # a calibration needs exact values
         self.sentences: list[CheckedSentence] = []
         self.length = 0
-        self.shown = ""  # what a reader saw last
+        self.shown = ""  # the text that a reader saw last
         self.started = time.monotonic()
         self.over = False
 
@@ -52,18 +51,15 @@ class Answer:
             left.append(since + sentences * self.policy.deadline - now)
         return max(0.0, min(left)) if left else None
 
-    def verdict(self, sentence: Sentence, score: Score | None, seconds: float) -> CheckedSentence:
-        """The sentence with the verdict that its score deserves; None stands for no claim or no source."""
+    def verdict(self, sentence: Sentence, score: Score, seconds: float) -> CheckedSentence:
+        """The sentence with the verdict that its score leads to."""
         fields: dict[str, Any] = {
             "text": sentence.text,
             "start": sentence.start,
             "end": sentence.end,
             "seconds": seconds,
+            "note": score.note,
         }
-        if score is None:
-            return CheckedSentence(**fields, verdict=Verdict.NO_CLAIM)
-        if score.refusal is not None:
-            return CheckedSentence(**fields, verdict=Verdict.UNSUPPORTED, reason=score.refusal)
         value = score.value
         if self.policy.calibration and score.threshold is None and math.isfinite(value):
             value = self.policy.calibration(value)
@@ -87,8 +83,10 @@ class Answer:
             reason=_why(score, found),
         )
 
-    def failed(self, sentence: Sentence, verdict: Verdict, reason: str, seconds: float = 0.0) -> CheckedSentence:
-        """The sentence with a verdict that no score led to, and why."""
+    def unscored(
+        self, sentence: Sentence, verdict: Verdict, reason: str | None, seconds: float = 0.0
+    ) -> CheckedSentence:
+        """The sentence with a verdict that no score led to, and the reason."""
         return CheckedSentence(
             text=sentence.text,
             start=sentence.start,
@@ -109,10 +107,10 @@ class Answer:
         )
 
     def settle(self, checked: CheckedSentence, earlier: Sequence[Attempt] = ()) -> CheckedSentence:
-        """Decide on release under the policy and write it down.
+        """Decide on release under the policy, and add the sentence to the answer.
 
-        Raises: UnsupportedError under the fallback "raise"; what a callable fallback raises, and InputError where it
-        returns no text.
+        Raises: UnsupportedError under the fallback "raise"; InputError for a callable fallback that returns no text,
+        and the errors of the fallback itself.
         """
         released = self.policy.releases(checked.verdict)
         attempts = (*earlier, self.attempt(checked if released else self.kept(checked)))
@@ -135,10 +133,11 @@ class Answer:
         return checked
 
     def kept(self, refused: CheckedSentence) -> CheckedSentence:
-        """A refused sentence as results keep it: without what it says, where the policy asks for that."""
+        """A refused sentence as results keep it: without its words, if the policy asks for that."""
         if self.policy.keep_refused:
             return refused
-        return refused.model_copy(update={"text": "", "reason": "the text and the reason are not kept", "findings": ()})
+        hidden = {"text": "", "reason": "the text and the reason are not kept", "note": None, "findings": ()}
+        return refused.model_copy(update=hidden)
 
     def _fall_back(self, checked: CheckedSentence) -> CheckedSentence:
         if self.policy.fallback == "abstain":
@@ -158,7 +157,7 @@ class Answer:
         return checked
 
     def result(self) -> GuardResult:
-        """What is known so far."""
+        """The result so far."""
         return GuardResult(
             text="".join(sentence.released_text for sentence in self.sentences),
             answer="".join(sentence.text for sentence in self.sentences),
@@ -168,73 +167,78 @@ class Answer:
         )
 
     def claims_otherwise(self, sentence: Sentence, previous: str) -> bool:
-        """Whether a sentence claims something else after what was released than after `previous`."""
-        return repr(self._claim(sentence, previous)) != repr(self._claim(sentence, self.shown))
+        """Whether a sentence has another claim after the text that was released than after `previous`."""
+        return repr(self._read(sentence, previous)) != repr(self._read(sentence, self.shown))
 
     def judged(
         self, sentences: Sequence[Sentence], since: float, previous: str | None = None
     ) -> Generator[Step, Any, list[CheckedSentence]]:
-        """Verdicts for sentences, their claims scored in one call. `previous`: the text before them, else what was
-        released last.
+        """Verdicts for sentences, their claims scored in one call.
 
-        If the call fails and there are several claims, each is scored alone, so that one bad claim
-        costs only itself.
+        If the call fails and there are several sentences, each is judged alone: a bad claim costs only itself.
+
+        Args:
+            since: when the deadlines of the sentences began to run, by `time.monotonic`.
+            previous: the text before the first sentence; None for the text that was released last.
         """
         before = [self.shown if previous is None else previous, *(s.text for s in sentences[:-1])]
-        claims = [self._claim(sentence, text) for sentence, text in zip(sentences, before, strict=False)]
-        asked = [claim for claim in claims if isinstance(claim, str)] if self.has_source else []
+        claims = [self._read(sentence, text) for sentence, text in zip(sentences, before, strict=False)]
+        asked = [claim.text for claim in claims if isinstance(claim, Claim)] if self.has_source else []
+        scores: Iterator[Score] = iter(())
+        failure: Exception | None = None
         started = time.monotonic()
-        try:
-            judge = Judge(asked, self.time_left(since, max(1, len(asked))), self.asked_threshold)
-            scores = iter(_one_each(asked, (yield judge)) if asked else ())
-        except OverdueError as overdue:
-            late = f"no verdict: {overdue}"
-            return [
-                self.failed(s, Verdict.TIMEOUT, late) if isinstance(claim, str) else self._unasked(s, claim)
-                for s, claim in zip(sentences, claims, strict=True)
-            ]
-        except Exception as error:  # whatever a scorer throws, its claims were not checked
-            if len(sentences) > 1:
-                alone = []
-                for sentence, text in zip(sentences, before, strict=True):
-                    alone += yield from self.judged([sentence], time.monotonic(), text)
-                return alone
-            return [self.failed(sentences[0], Verdict.ERROR, _told(error))]
+        if asked:
+            try:
+                judge = Judge(asked, self.time_left(since, len(asked)), self.asked_threshold)
+                scores = iter(_one_each(asked, (yield judge)))
+            except Exception as error:  # whatever a scorer throws, its claims were not checked
+                failure = error
+        if failure is not None and len(sentences) > 1 and not isinstance(failure, OverdueError):
+            alone = []
+            for sentence, text in zip(sentences, before, strict=True):
+                alone += yield from self.judged([sentence], time.monotonic(), text)
+            return alone
         seconds = (time.monotonic() - started) / max(1, len(asked))
         checked = []
         for sentence, claim in zip(sentences, claims, strict=True):
-            if not isinstance(claim, str):
-                checked.append(self._unasked(sentence, claim))
-            elif not self.has_source:
-                checked.append(self.failed(sentence, Verdict.NO_SOURCE, "there is no source text to check against"))
-            else:
-                checked.append(self._decided(sentence, next(scores), seconds))
+            score = next(scores, None) if isinstance(claim, Claim) else None
+            checked.append(self._decided(sentence, claim, score if failure is None else failure, seconds))
         return checked
 
-    def _claim(self, sentence: Sentence, previous: str) -> str | Exception | None:
+    def _read(self, sentence: Sentence, previous: str) -> Claim | NoClaim | Refused | Exception:
         try:
-            return self.claim_of(sentence.text, previous, self.prompt)
-        except Exception as error:  # what a caller's own function throws is no verdict either
+            return self._read_claim(sentence.text, previous)
+        except Exception as error:  # the caller's own function failed, so there is no verdict
             return error
 
-    def _unasked(self, sentence: Sentence, claim: Exception | None) -> CheckedSentence:
-        """A sentence that no scorer is asked about."""
-        if claim is None:
-            return self.verdict(sentence, None, 0.0)
-        if isinstance(claim, UncheckableError):
-            return self.failed(sentence, Verdict.UNSUPPORTED, str(claim))
-        return self.failed(sentence, Verdict.ERROR, _told(claim))
-
-    def _decided(self, sentence: Sentence, score: Score, seconds: float) -> CheckedSentence:
-        """The verdict, ERROR where a calibration raises or a scorer's citations are none."""
+    def _decided(
+        self,
+        sentence: Sentence,
+        claim: Claim | NoClaim | Refused | Exception,
+        score: Score | Exception | None,
+        seconds: float,
+    ) -> CheckedSentence:
+        """The verdict on a sentence. `score`: of its claim, or the error in its place; None without a source."""
+        if isinstance(claim, NoClaim):
+            return self.unscored(sentence, Verdict.NO_CLAIM, None)
+        if isinstance(claim, Refused):
+            return self.unscored(sentence, Verdict.UNSUPPORTED, claim.reason)
+        if isinstance(claim, Exception):
+            return self.unscored(sentence, Verdict.ERROR, _told(claim))
+        if score is None:
+            return self.unscored(sentence, Verdict.NO_SOURCE, "there is no source text to check against")
+        if isinstance(score, OverdueError):
+            return self.unscored(sentence, Verdict.TIMEOUT, f"no verdict: {score}")
+        if isinstance(score, Exception):
+            return self.unscored(sentence, Verdict.ERROR, _told(score))
         try:
             return self.verdict(sentence, score, seconds)
-        except Exception as error:
-            return self.failed(sentence, Verdict.ERROR, _told(error), seconds)
+        except Exception as error:  # a calibration raised, or the scorer's citations are no citations
+            return self.unscored(sentence, Verdict.ERROR, _told(error), seconds)
 
 
 def _why(score: Score, found: Sequence[Finding]) -> str:
-    """What a reader is told of a sentence that is not supported, in none of its own words: they may be kept back."""
+    """The reason for a reader, without words of the unsupported sentence: the policy may keep them back."""
     details = [f"there it is “{detail.given.text}”" for detail in found if detail.given]
     told = [*details, *([] if score.note is None else [score.note])]
     aside = f" ({'; '.join(told)})" if told else ""

@@ -2,14 +2,11 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
 from groundrail.errors import InputError
-from groundrail.generation.judging import Reading
-from groundrail.generation.steps import Judge, Step, Steps
 from groundrail.objects.json_values import parsed, refuse_unfit
 from groundrail.objects.leaves import leaves
 from groundrail.objects.results import ObjectResult, checked_field, released_object
@@ -53,48 +50,3 @@ def checked_object(
         threshold=threshold,
         seconds=time.monotonic() - started,
     )
-
-
-def drive_together(answers: Sequence[Steps], judged: Reading, longest: float | None) -> list[GuardResult]:
-    """Drive the checks of several answers: claims that wait at the same time are scored in one call.
-
-    If that call fails, the claims of each answer are scored alone, so that a bad claim costs only its answer.
-    `longest`: the seconds that one call may take; the timeouts of the answers add up to no more.
-    """
-    steps: list[Step | GuardResult] = [_to_judge(answer, None) for answer in answers]
-    while waiting := [(number, step) for number, step in enumerate(steps) if isinstance(step, Judge)]:
-        claims = [claim for _, step in waiting for claim in step.claims]
-        limits = [step.timeout for _, step in waiting if step.timeout is not None]
-        limit = min(sum(limits), longest or sum(limits)) if limits else None
-        try:
-            scores = judged.do(replace(waiting[0][1], claims=claims, timeout=limit))
-        except Exception:  # each answer meets its own failure below
-            scores = []
-        shared = iter(scores if len(scores) == len(claims) else ())
-        for number, step in waiting:
-            own = [score for _, score in zip(step.claims, shared, strict=False)]
-            steps[number] = _to_judge(answers[number], own) if own else _alone(answers[number], step, judged)
-    return [step for step in steps if isinstance(step, GuardResult)]
-
-
-def _alone(answer: Steps, step: Judge, judged: Reading) -> Step | GuardResult:
-    """The next step of an answer whose claims are scored without those of others."""
-    try:
-        scores = judged.do(step)
-    except Exception as error:  # the answer makes a verdict of it
-        failure = error
-    else:
-        return _to_judge(answer, scores)
-    return _to_judge(answer, None, failure)
-
-
-def _to_judge(answer: Steps, outcome: Any, error: Exception | None = None) -> Step | GuardResult:
-    """The next claims that an answer asks to judge, or its result."""
-    try:
-        step = answer.send(outcome) if error is None else answer.throw(error)
-        while not isinstance(step, Judge):  # a check releases sentences and asks no generator
-            step = answer.send(None)
-    except StopIteration as stop:
-        result: GuardResult = stop.value
-        return result
-    return step

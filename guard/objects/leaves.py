@@ -94,14 +94,14 @@ def _is_text(value: str) -> bool:
 
 def _statement(label: str, value: Any, *, in_list: bool) -> str:
     """One sentence that says what the field says."""
-    subject = f"The {label}"
     if isinstance(value, bool):
         if clause := _WHETHER.match(label):
             said = label[clause.end() :]
             return f"{said[:1].upper()}{said[1:]}." if value else f"It is not true that {said}."
         return f"{label[:1].upper()}{label[1:]}: {'yes' if value else 'no'}."
     written = _written(value)
-    return f"{subject} {'include' if in_list else 'is'} {written}{'' if _ENDS_LIKE_SENTENCE.search(written) else '.'}"
+    verb = "is" if not in_list else "include" if label.endswith("s") else "includes"
+    return f"The {label} {verb} {written}{'' if _ENDS_LIKE_SENTENCE.search(written) else '.'}"
 
 
 def _written(value: Any) -> str:

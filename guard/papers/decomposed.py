@@ -157,17 +157,28 @@ class _Rescored(_Decomposed):
 class TopKScorer(_Rescored):
     """The `k` most entailing sentences, joined in document order, as one premise (Glover et al. 2022).
 
-    The authors' summary says only that they are concatenated; the order is ours.
+    The authors' summary says only that they are concatenated; the order is ours. `reverse=True` ranks by P(claim | sentence)
+    plus P(sentence | claim): InFusE-k (Zhang et al. 2024, appendix E).
     Sentences that no longer fit beside the claim are left out from the least entailing; the citations are
     exactly the sentences that were read.
     """
 
-    def __init__(self, entailment: EntailmentModel | str | None = None, *, k: int = 5) -> None:
+    def __init__(self, entailment: EntailmentModel | str | None = None, *, k: int = 5, reverse: bool = False) -> None:
         super().__init__(entailment)
         self.k = _checked(k)
+        self.reverse = reverse
+
+    def _judge(self, pairs: Sequence[Pair]) -> FloatArray:
+        """One row a pair: P(claim | sentence), and P(sentence | claim) behind it where that is asked for."""
+        backward = [(claim, premise) for premise, claim in pairs] if self.reverse else []
+        judged = super()._judge([*pairs, *backward])
+        return judged.reshape(1 + self.reverse, len(pairs)).T
+
+    def _entailed(self, task: _Task) -> list[float]:
+        return [float(value) for value in task.judged[:, 0]]
 
     def _choice(self, task: _Task) -> list[int]:
-        return ranked(task.judged)[: self.k]
+        return ranked(task.judged.sum(axis=1))[: self.k]
 
 
 class SentliScorer(_Rescored):

@@ -38,7 +38,8 @@ class GainScorer(Scorer):
     most tokens of source read at once; by default all that fits beside the longest claim. A longer document
     is read in chunks and the best one counts; nothing is cut off. `separator` stands between source and
     claim, and before the claim alone. The citation is the chunk. `threshold` is the gain from which a claim
-    counts as supported: it depends on the model, calibrate it.
+    counts as supported: it depends on the model, calibrate it. A claim is read with the blanks that it has: a target of
+    factual ablation begins with one, so its separator is empty.
 
     `reduce`: "mean" is nats a token, so that long and short claims compare; "sum" is the whole claim's log-ratio, of
     which the difference between two sources is factual ablation's (West et al., section 3.2).
@@ -110,7 +111,7 @@ class GainScorer(Scorer):
 
         Raises `ClaimTooLongError` if a claim leaves no room for a source in the model's context.
         """
-        tokens = [self._encode(claim.strip()) for claim in claims]
+        tokens = [self._encode(claim) if claim.strip() else [] for claim in claims]
         scored = [index for index, row in enumerate(tokens) if row]
         best = [Score(math.nan) for _ in claims]
         if not scored:

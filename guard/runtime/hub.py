@@ -11,9 +11,10 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
+from safetensors.torch import load_file
 from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.utils import SAFE_WEIGHTS_INDEX_NAME, SAFE_WEIGHTS_NAME, WEIGHTS_INDEX_NAME, WEIGHTS_NAME
-from transformers.utils.hub import has_file
+from transformers.utils.hub import cached_file, has_file
 
 from groundrail.errors import InputError, ModelError
 from groundrail.runtime.locks import one_at_a_time
@@ -68,6 +69,56 @@ def load_pretrained(
     if device is None and getattr(model, "hf_device_map", None):
         return model, tokenizer
     return model.to(device or _default_device()), tokenizer
+
+
+@one_at_a_time
+def load_renamed(
+    model_class: type[PreTrainedModel],
+    name_or_path: str,
+    *,
+    base: str,
+    names: Mapping[str, str],
+    labels: int,
+    device: str | torch.device | None,
+    dtype: str | torch.dtype | None,
+    hub: Mapping[str, Any],
+) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
+    """Load weights that were saved under names of their own, because the code that saved them is not run.
+
+    `names` maps beginnings of the saved names to beginnings of the model's, the first that fits counts; a weight that
+    none fits is left out. Configuration and tokenizer are those of `base`, a hub id; of a folder, those in its
+    subfolder `base`. `device`, `dtype` and `hub` as in `load_pretrained`.
+
+    Raises: as `load_pretrained`.
+    """
+    _refuse_foreign_code(hub)
+    name_or_path, hub = _pinned(name_or_path, hub)
+    where = {name: value for name, value in _where(hub).items() if name != "revision"}
+    if Path(name_or_path).is_dir():
+        base = str(Path(name_or_path) / "base")
+    with _as_model_error(base):
+        config = AutoConfig.from_pretrained(base, num_labels=labels, **where, **_NO_CODE)
+        tokenizer = AutoTokenizer.from_pretrained(base, config=config, **where, **_NO_CODE)
+    with _as_model_error(name_or_path, hub):
+        stored = load_file(str(cached_file(name_or_path, SAFE_WEIGHTS_NAME, **_where(hub))))
+        model = model_class(config)
+        weights = {new: weight for old, weight in stored.items() if (new := _renamed(old, names)) is not None}
+        missing, _ = model.load_state_dict(weights, strict=False)
+        places = dict(model.named_parameters(remove_duplicate=False))
+        filled = {id(places[name]) for name in weights.keys() & places.keys()}
+        lacking = sorted(name for name in missing if name in places and id(places[name]) not in filled)
+    if lacking:
+        raise ModelError(f"{name_or_path!r} was not trained for this: it has no weights for {', '.join(lacking[:4])}")
+    config.name_or_path = name_or_path
+    chosen = getattr(torch, dtype) if isinstance(dtype, str) and dtype != "auto" else dtype
+    model.to(torch.float32 if chosen in (None, "auto") else chosen)  # type: ignore[arg-type]
+    return model.to(device or _default_device()), tokenizer  # type: ignore[arg-type]
+
+
+def _renamed(name: str, names: Mapping[str, str]) -> str | None:
+    """The model's name of a saved weight, None for one that it does not have."""
+    found = next((old for old in names if name.startswith(old)), None)
+    return None if found is None else names[found] + name.removeprefix(found)
 
 
 @one_at_a_time

@@ -23,7 +23,6 @@ class Score:
     conflict: the place that says otherwise, where the model tells contradiction from silence.
     exact: False where the source was not read to its end, so that `value` is a lower bound.
     note: what whoever reads the verdict should know of how it came about.
-    refusal: why the claim is not supported whatever its value, where no model had to be asked.
     threshold: what the value is compared with, where another scorer than the guard's own gave it.
     first: the value of the guard's own scorer, where it was in doubt and another was asked.
     """
@@ -33,7 +32,6 @@ class Score:
     conflict: Citation | None = None
     exact: bool = True
     note: str | None = None
-    refusal: str | None = None
     threshold: float | None = None
     first: float | None = None
 
@@ -114,6 +112,9 @@ class Scorer(Protocol):
 
     A scorer that asks a judge, or has a threshold of its own, also has `facts`.
     """
+
+    claim_units: str = "sentences"
+    """The units that an evaluation cuts claims into by default: a name in the registry's `UNITS`."""
 
     @property
     def facts(self) -> ScorerFacts:

@@ -1,32 +1,26 @@
-"""A word of caution where a judge made for English reads another language.
-
-What is scored, and how, stays as it is.
-"""
+"""A remark on scores of a judge made for English that reads another language. The scores stay as they are."""
 
 from collections.abc import Sequence
 from dataclasses import replace
 
-from groundrail.scoring.base import Score, Scorer
+from groundrail.scoring.base import Score
 from groundrail.text.english.language import is_english
 from groundrail.types import Document
 
 NOTE = "the judge reads English only; pass a multilingual model for other languages"
 
 
-class LanguageNote:
-    """Adds `NOTE` to scores where the documents or the claim are not English."""
+def with_language_note(scores: Sequence[Score], claims: Sequence[str], documents: Sequence[Document]) -> list[Score]:
+    """The scores of an English-only judge, with `NOTE` where the claim or a document is in another language.
 
-    def __init__(self, scorer: Scorer, documents: Sequence[Document]) -> None:
-        self._on = scorer.facts.english_only
-        self._strange = self._on and any(not is_english(document.text) for document in documents)
-
-    def added(self, claims: Sequence[str], scores: Sequence[Score]) -> list[Score]:
-        """The scores, some with the note."""
-        if not self._on or len(claims) != len(scores):
-            return list(scores)
-        return [
-            replace(score, note="; ".join(filter(None, [score.note, NOTE])))
-            if isinstance(score, Score) and (self._strange or not is_english(claim))
-            else score
-            for claim, score in zip(claims, scores, strict=True)
-        ]
+    Anything but one `Score` a claim is handed on as it is, for the guard to refuse.
+    """
+    if len(claims) != len(scores):
+        return list(scores)
+    foreign_source = any(not is_english(document.text) for document in documents)
+    return [
+        replace(score, note="; ".join(filter(None, [score.note, NOTE])))
+        if isinstance(score, Score) and (foreign_source or not is_english(claim))
+        else score
+        for claim, score in zip(claims, scores, strict=True)
+    ]

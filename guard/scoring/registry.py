@@ -6,11 +6,12 @@ is written in its own module.
 
 import importlib
 import inspect
+from operator import attrgetter
 from typing import Any
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
-from groundrail.papers.units.base import Aggregate, Units, UnitScorer
+from groundrail.papers.units.base import Aggregate, SentenceUnits, Units, UnitScorer, WholeClaim
 from groundrail.scoring.base import Scorer
 
 SCORERS: dict[str, str] = {
@@ -26,16 +27,20 @@ SCORERS: dict[str, str] = {
     "overlap": "groundrail.papers.overlap:OverlapScorer",
 }
 
-UNITS: dict[str, str] = {
-    "sentences": "groundrail.papers.units.base:SentenceUnits",
-    "subsentences": "groundrail.papers.units.subsentences:SubSentenceUnits",
-    "whole": "groundrail.papers.units.base:WholeClaim",
+SPLITTERS: dict[str, str] = {
+    "subsentences": "groundrail.papers.units.clauses:ClauseSplitter",
+    "parsed": "groundrail.papers.units.parsed:ParsedSplitter",
+    "seq2seq": "groundrail.papers.units.subsentences:Seq2SeqSplitter.from_pretrained",
 }
+"""How a sentence is cut into sub-sentences: by rule, by a spaCy pipeline, or by an encoder-decoder that was tuned to."""
+
+UNITS: tuple[str, ...] = ("sentences", *SPLITTERS, "whole")
+"""What a claim is cut into."""
 
 
 def _find(path: str) -> Any:
     module, _, attribute = path.partition(":")
-    return getattr(importlib.import_module(module), attribute)
+    return attrgetter(attribute)(importlib.import_module(module))
 
 
 def _factory(name: str) -> Any:
@@ -78,23 +83,34 @@ def load_scorer(name: str, entailment: EntailmentModel | str | None = None, **se
     return scorer
 
 
-def load_units(name: str) -> Units:
-    """Build the claim splitter called `name`. Raises: InputError for an unknown name."""
+def load_units(name: str, splitter: str | None = None) -> Units:
+    """Build the units called `name`; `splitter` is the model that cuts them, for "parsed" and "seq2seq".
+
+    Raises: InputError for an unknown name, for a splitter that is missing or not asked for; what loading it raises.
+    """
     if name not in UNITS:
         raise InputError(f"no units are called {name!r}; there are {', '.join(UNITS)}")
-    units: Units = _find(UNITS[name])()
-    return units
+    if name == "seq2seq" and splitter is None:
+        raise InputError("the units 'seq2seq' are written by a model: name one with --splitter")
+    if splitter is not None and name not in ("parsed", "seq2seq"):
+        raise InputError(f"the units {name!r} take no splitter, only 'parsed' and 'seq2seq' do, not {splitter!r}")
+    if name in SPLITTERS:
+        from groundrail.papers.units.subsentences import SubSentenceUnits
+
+        return SubSentenceUnits(_find(SPLITTERS[name])(*filter(None, [splitter])))
+    return WholeClaim() if name == "whole" else SentenceUnits()
 
 
-def in_units(scorer: Scorer, name: str, aggregate: Aggregate = "mean") -> UnitScorer:
+def in_units(scorer: Scorer, name: str, aggregate: Aggregate = "mean", splitter: str | None = None) -> UnitScorer:
     """`scorer` on claims cut into the units called `name`, their scores joined by `aggregate`.
 
     Sub-sentences are nested: the minimum over those of a sentence, then `aggregate` over sentences (InFusE,
-    sections 3 and 4). Raises: InputError for an unknown name.
+    sections 3 and 4). Raises: as `load_units`.
     """
-    if name == "subsentences":
-        scorer, name = UnitScorer(scorer, load_units(name), "minimum"), "sentences"
-    return UnitScorer(scorer, load_units(name), aggregate)
+    units = load_units(name, splitter)
+    if name in SPLITTERS:
+        scorer, units = UnitScorer(scorer, units, "minimum"), SentenceUnits()
+    return UnitScorer(scorer, units, aggregate)
 
 
 DEFAULT = "nearest"

@@ -48,7 +48,7 @@ class SecondOpinion(Scorer):
 
     def doubted(self, scores: Sequence[Score]) -> list[int]:
         """The numbers of the claims that the second scorer is asked about."""
-        return [number for number, score in enumerate(scores) if score.refusal is None and self._in_doubt(score.value)]
+        return [number for number, score in enumerate(scores) if self._in_doubt(score.value)]
 
     def _in_doubt(self, value: float) -> bool:
         low, high = self.doubt

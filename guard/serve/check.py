@@ -74,7 +74,6 @@ async def checked(
 
 
 async def _read_aloud(guard: Guard, answer: str, documents: tuple[Document, ...], question: str) -> AsyncGuardedStream:
-    """The answer as if it were being written, so that every sentence is told of as soon as it is judged."""
-    reading = guard.with_generator(lambda prompt: answer)
-    reading.policy = guard.policy.replacing(stop=stop_after_attempt(1))
-    return await reading.astream(question, documents)
+    """Check an answer as if it were being written, so that the client gets each sentence as soon as it is judged."""
+    once = guard.policy.replacing(stop=stop_after_attempt(1))
+    return await guard.with_generator(lambda prompt: answer).with_policy(once).astream(question, documents)

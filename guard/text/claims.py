@@ -1,27 +1,55 @@
-"""What in a sentence is worth checking: its claim, or nothing.
+"""From a sentence to its claim: `read_claim`, the only reading of guard, corpus and evaluation.
 
-Plain rules, closed by design: a sentence counts as claimless only when it is made of known polite
-phrases from end to end. A phrase with room for a fact in it is a claim, question mark or not, and
-so is a bare "Yes", which is checked together with what it answers.
+A sentence claims nothing only if it is made of known polite phrases from end to end. Any other phrase is a claim,
+question mark or not; a bare "Yes" is judged together with its question.
 """
 
 import re
 import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
 
-from groundrail.errors import UncheckableError
+from groundrail.errors import InputError, UncheckableError
 from groundrail.text.english import words
+from groundrail.text.english.phrases import is_claimless, may_answer, takes_footnotes
 from groundrail.text.english.short_answers import is_fragment, leans_on_question, opens_with_answer, question_of
 from groundrail.text.facts.quantities import MONTHS
+from groundrail.text.form import SourceText, refuse_unreadable
 from groundrail.text.rendering.cells import refuse_unseen_cells
 from groundrail.text.rendering.pointers import without_footnotes
 from groundrail.text.rendering.visible import visible
+from groundrail.text.sentences import split
 
-_LONGEST_PHRASE = 200
-"""Characters; a longer text is a claim without a look."""
+ClaimOf: TypeAlias = Callable[[str, str, str], str | None]
+"""(sentence, the text shown before it, the prompt) -> the claim as text, or None if the sentence claims nothing.
+
+Raises: UncheckableError for a sentence that cannot be checked; the guard refuses the sentence.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A claim that a scorer can judge. `text`: what the scorer is given."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoClaim:
+    """A sentence without anything to check."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A sentence that is unsupported whatever a scorer says. `reason`: why, for a reader."""
+
+    reason: str
+
 
 _BULLETS = re.compile(r"\s*(?:(?:[-+–>](?!\s*\d)|[*•‣◦▪·●■◆►▶➤]|#{1,6})\s+)*")
 _ENUMERATOR = re.compile(r"(?:\(\d{1,2}\)(?!\s+[a-z])|\d{1,2}[.)]|\(?[a-zA-Z]\))\s+")
-"""A number in brackets before a small letter counts what follows: "(3) bedrooms"."""
+"""Number or letter of a list item. "(3) bedrooms" has none: a number in brackets before a small letter counts things."""
 
 _MONTH = re.compile(rf"(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
@@ -31,93 +59,38 @@ _GLAD = (
     "\U0001f64f\U0001f680\U0001f4a1\U0001f4cc\U0001f44b"
 )
 _DECORATION = re.compile(rf"^[\s{_GLAD}]*[{_GLAD}]|[{_GLAD}][\s{_GLAD}]*(?=[.!?…]*$)")
-"""Glad faces and the like at an end of a sentence, which say nothing. Within one they stand for words; a thumb up, a
-check mark, a prohibition sign, a row of stars, a sad face do anywhere."""
+"""Glad faces at an end of a sentence, which say nothing. Inside a sentence they stand for words; a thumb up, a check
+mark, a prohibition sign, a row of stars or a sad face says something anywhere."""
 
 _PICTURE = re.compile(
     "[\u2139\u23f0\u23f3\u260e\u2696\u2699\u26a0\u2709\u270f\U0001f3e0-\U0001f3ed\U0001f400-\U0001f43f\U0001f449\U0001f4b0-\U0001f4b7"
     "\U0001f4bb-\U0001f4c7\U0001f4ca-\U0001f4df\U0001f4e2-\U0001f4e8\U0001f50d-\U0001f512\U0001f517\U0001f527\U0001f528\U0001f550-\U0001f567"
     "\U0001f6e0]\ufe0f?\\s+(?=[^\\W\\d_])(?![a-z])"
 )
-"""A picture of a thing, set before a sentence in a bullet's place."""
+"""A picture of a thing in the place of a bullet."""
 
 _RULES = frozenset("|=~^`<>+")
-"""Symbols, beside punctuation, that rules and table borders are made of."""
+"""Symbols of rules and table borders, beside punctuation."""
 
 _SIGNS = re.compile(r"[-–—+=~<>^\s]*")
-"""Signs that can answer a question, or none where there is nothing but a glad face."""
+"""Signs that can answer a question; empty if only a glad face was there."""
 
 _RULE = re.compile(r"([-–—=~])\s*\1\s*\1")
 
 _SAYING_CELL = re.compile(r"\|[^|]*(?<![-=+])\+(?![-=+])")
-"""A plus alone in a table's cell, which says yes."""
-
-_SOURCES = re.compile(r"(?:the )?sources?\W*", re.IGNORECASE)
-
-_YOU_NEED = r"(?: you)?(?: (?:need|want|like|have))?"
-_TOPIC = r"(?: (?:with|about|on|for) (?:that|this|it|anything else|something else|your question))?"
-_GREETING = (
-    r"(?:hi|hello|hey|welcome|good (?:morning|afternoon|evening|day))(?: there| again| everyone)?",
-    r"(?:many )?thanks?(?: you)?(?: (?:so|very) much)?(?: for (?:asking|your question|reaching out|waiting))?",
-    r"you(?:'re| are) (?:very |most )?welcome",
-    r"(?:great|good question|got it|i see|understood)",
-    r"(?:that's|that is|what) a (?:great|good|fair) question",
-    r"(?:i'?d|i would|i will|i'?ll)(?: be)? (?:happy|glad)? ?(?:to )?help(?: you)?" + _TOPIC,
-    r"(?:i hope|hope) (?:this|that|it) helps",
-    r"(?:please )?(?:feel free to|let me know if|do not hesitate to|don't hesitate to)"
-    r"(?: you)?(?: (?:ask|contact me|have|need|want|reach out))?(?: (?:any|more|further|other))*"
-    r"(?: (?:questions?|help|anything else|information|assistance|details))?",
-    r"(?:goodbye|bye|take care|have a (?:nice|great|good) (?:day|evening|weekend))",
-)
-_REFUSAL = (
-    r"(?:i'?m |i am )?(?:very )?sorry",
-    r"(?:unfortunately |i'?m afraid )?(?:i )?(?:don't|do not) (?:know|have (?:that|this|enough) information)"
-    r"(?: to answer(?: (?:that|this|your question|that question|this question))?)?",
-    r"(?:unfortunately |i'?m afraid )?(?:i )?(?:can't|cannot|can not|could not|couldn't|am unable to|am not able to)"
-    r" (?:answer|say|tell|help|find)(?: you)?"
-    r"(?: (?:that|this|it|an answer|the answer|that question|this question))?"
-    r"(?: (?:from|in|with|using) (?:that|this|it|(?:the|your) (?:source|document|documents|text|context|information)))?",
-)
-_QUESTION = (
-    r"(?:what|which|how|who|where|when|why) (?:do|did|would|can|could|should|shall|will) (?:you|i|we)"
-    r"(?: (?:mean|like|want|need|prefer|help|have in mind|refer to|do|say|know))+(?: (?:to know|by that|you with|with))*",
-    r"(?:would|do|did|could|can|may|shall|will) (?:you|i|we)(?: please)?"
-    r"(?: (?:like|want|need|mean|help|clarify|rephrase|repeat|explain|say more|tell me more|be more specific))+"
-    r"(?: (?:me|you|that|this|it|your question|more|more details|help|to know more|to continue|anything else|with that))*",
-    r"(?:is there )?anything else(?: (?:i can (?:help|do)|you(?:'d| would) like|you need))?"
-    r"(?: (?:you )?(?:with|for you|to know))*(?: today)?",
-    r"how (?:can|may) i (?:help|assist)(?: you)?(?: today| further)?",
-    r"which (?:one|document|section|part)(?: do you mean| are you asking about)?",
-)
-_HEADING = r"(?:the )?(?:answer|summary|key points|note|sources?)|(?:in )?(?:summary|conclusion)"
-_ANSWERING = r"(?:in )?(?:short|brief)|great|welcome"
-_LEAD_IN = (
-    r"(?:here (?:is|are)|this is|these are) (?:the|a|an|your|my)?(?: (?:short|quick|brief|main|key|following|full))*"
-    r" (?:answer|answers|points|summary|list|details|overview|steps|facts)",
-    _HEADING,
-    _ANSWERING,
-)
-_SEPARATED = r"(?:[\s,;:.!?…]|\b(?:and|but|so)\b)*"
-_CLAIMLESS = re.compile(
-    rf"(?:(?:{'|'.join((*_GREETING, *_REFUSAL, *_LEAD_IN, *_QUESTION))}){_SEPARATED})+", re.IGNORECASE
-)
-_MAY_ANSWER = re.compile(rf"(?:{_HEADING}|{_ANSWERING})[.…]*", re.IGNORECASE)
-"""What may be the whole answer to a question, unless a colon, a comma, or an exclamation mark follows."""
-
-_REFUSED = re.compile(rf"(?:(?:{'|'.join(_REFUSAL)}){_SEPARATED})+", re.IGNORECASE)
+"""A plus alone in a table cell, which says yes."""
 
 
 def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
-    """The text to check as a reader sees it, list marks removed; None where nothing is claimed.
+    """Return the claim of a sentence as a reader sees it, without list marks, or None if nothing is claimed.
 
-    None for white space, rules and bare list marks, and for greetings, thanks, refusals, lead-ins and
-    questions back to the reader that consist of known phrases alone. A number counts as a list mark where
-    `previous`, the text shown before, ended its line. What says something only as an answer, a sign such as "+"
-    among it, is put after its question: `previous` where that asks one, else the one that `prompt` ends with.
-    Footnote marks stay: whether they point to a document is asked in `groundrail.text.form`.
+    White space, rules, bare list marks and known polite phrases claim nothing. A number is a list mark if `previous`,
+    the text shown before, ended its line. A text that says something only as an answer, such as "Until Friday." or
+    "+", stands behind its question: the one in `previous`, else the one that `prompt` ends with. Footnote marks stay:
+    `read_claim` compares them with the documents.
 
-    Raises: UncheckableError for a sentence that readers would read differently, for an answer without question, and
-    for a number in brackets behind a phrase that claims nothing.
+    Raises: UncheckableError for a sentence that two readers would read differently, for an answer without a question,
+    and for a number in brackets behind a phrase that claims nothing.
     """
     refuse_unseen_cells(sentence, previous)
     text = visible(sentence).text.strip()
@@ -133,11 +106,11 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     if is_rule and not _SAYING_CELL.search(bare):
         question = _question(previous, prompt) if text and _SIGNS.fullmatch(bare) and not _RULE.search(text) else ""
         return f"{question} {text}" if question else text if mark else None
-    if _fully(_CLAIMLESS, bare):
+    if is_claimless(bare):
         question = _question(previous, prompt)
-        if question and _may_answer(bare, alone=sentence.rstrip(" ").endswith("\n")):
+        if question and may_answer(bare, alone=sentence.rstrip(" ").endswith("\n")):
             return f"{question} {bare}"
-        if bare != marked.strip() and not _SOURCES.fullmatch(bare) and not _fully(_REFUSED, bare):
+        if bare != marked.strip() and not takes_footnotes(bare):
             raise UncheckableError("a number in brackets is no footnote where nothing is said before it")
         return None if not mark else text
     leans = leans_on_question(bare)
@@ -149,14 +122,62 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     return f"{question} {marked.strip()}".strip()
 
 
+def read_claim(
+    sentence: str,
+    previous: str,
+    prompt: str,
+    source: SourceText,
+    *,
+    claim_of: ClaimOf = claim_of,
+    unread: Callable[[str], Sequence[str]] = lambda claim: (),
+) -> Claim | NoClaim | Refused:
+    """Read the claim of a sentence, an answer to `prompt` with `previous` shown before it.
+
+        read_claim("- The rent is **900** euros [1].", "", "", SourceText(as_documents(lease)))  # Claim("The rent ...")
+
+    Args:
+        source: the documents of the answer; links, footnote marks and strange spellings must stand there. A blank
+            source holds none of them and refuses none: who uses the claim decides what a missing source means.
+        claim_of: replaces the function `claim_of` of this module. Its claims are compared with the source all the same.
+        unread: `ScorerFacts.unread`, the words of a claim that the judge has no token for.
+
+    Raises: InputError for a `claim_of` that returns anything but text or None; other errors of the two functions.
+    """
+    try:
+        said = claim_of(sentence, previous, prompt)
+        if said is None:
+            return NoClaim()
+        if not isinstance(said, str):
+            raise InputError(f"claim_of returns the text of a claim or None, not {type(said).__name__}")
+        text = without_footnotes(said, len(source.documents))
+        if not source.is_blank:
+            refuse_unreadable(text, source, unread)
+    except UncheckableError as error:
+        return Refused(str(error))
+    return Claim(text)
+
+
+def read_claims(
+    text: str, source: SourceText, *, unread: Callable[[str], Sequence[str]]
+) -> list[Claim | NoClaim | Refused]:
+    """Read the claim of every sentence of a text, each after the sentence before it, as an answer to no prompt."""
+    sentences = [sentence.text for sentence in split(text)]
+    return [
+        read_claim(sentence, previous, "", source, unread=unread)
+        for previous, sentence in zip(["", *sentences], sentences, strict=False)
+    ]
+
+
 def _question(previous: str, prompt: str) -> str:
-    """The question that a sentence answers, if it answers one."""
+    """The question that a sentence answers, or an empty text."""
     return question_of(previous) or question_of(prompt)
 
 
 def _counts_items(mark: str, text: str, previous: str) -> bool:
-    """Whether a number before `text` counts the items of a list, and is not part of what is said, as in "12. March" or,
-    where an answer begins, in "4. Guests may stay". Behind other lines it counts: items before it may be kept back.
+    """Whether the number or letter `mark` before `text` counts the items of a list.
+
+    It does not in "12. March", nor in "4. Guests may stay" as the first sentence of an answer. Behind another line any
+    number counts, since the items before may be kept back.
     """
     number = re.search(r"\d+", mark)
     if number is None:
@@ -165,20 +186,3 @@ def _counts_items(mark: str, text: str, previous: str) -> bool:
     if first is None or _MONTH.match(text):
         return False
     return bool(previous) or int(number[0]) == 1 or first[0].lower() in words.DETERMINERS | words.PRONOUNS
-
-
-def _may_answer(phrase: str, *, alone: bool) -> bool:
-    """Whether a known phrase answers the question before it. `alone`: on a line of its own, as a heading is."""
-    if not _MAY_ANSWER.fullmatch(phrase.strip("\"'“”‘’()*_ ")):
-        return False
-    return not (alone and phrase[-1].isalnum() and re.fullmatch(_HEADING, phrase, re.IGNORECASE))
-
-
-def is_refusal(text: str) -> bool:
-    """Whether a text says that it does not know, and nothing else."""
-    return _fully(_REFUSED, text)
-
-
-def _fully(pattern: re.Pattern[str], text: str) -> bool:
-    plain = " ".join(text.replace("’", "'").split()).strip("\"'“”‘’()*_ ")
-    return len(plain) <= _LONGEST_PHRASE and pattern.fullmatch(plain) is not None

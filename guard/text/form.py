@@ -1,17 +1,18 @@
-"""Whether a claim can be read at all, and whether the source holds what it points to: links, addresses, footnotes.
+"""Whether a claim can be read in one way only, and whether the source holds its links and footnote marks.
 
-No model judges this: a claim that fails here is not supported, whatever a scorer would make of it. What a claim
-is of its sentence belongs to `groundrail.text.claims`.
+No model decides this: a claim that fails here is refused before a scorer is asked.
 """
 
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
-from groundrail.scoring.base import Score, Scorer
+from groundrail.errors import UncheckableError
 from groundrail.text.rendering.disguises import disguises
-from groundrail.text.rendering.pointers import footnotes, links, without_footnotes
+from groundrail.text.rendering.pointers import footnotes, links
+from groundrail.text.rendering.visible import is_blank
 from groundrail.types import Document
 
 _WORD = re.compile(r"[^\W\d_]+")
@@ -21,82 +22,90 @@ _HARMLESS = frozenset("°©®™℃℉№|~+<=>±×÷−≈≤≥→←↔⁄∞
 _SIGNS = re.compile(
     r"!=|<>|=/=|(?<![\w!])!(?=[A-Za-z])|×(?!\s?[\w(])|√(?![\d(]|\w\b)|(?<![\w)\]])(?<![\w)\]]\s)×(?!\d)"
 )
-"""Signs for "not" that are made of plain characters, and those of reckoning in the place of a cross or a check mark."""
+"""Signs for "not" made of plain characters, and arithmetic signs in the place of a cross or a check mark."""
 _LOOKALIKE = frozenset("LATIN CYRILLIC GREEK ARMENIAN CHEROKEE COPTIC LISU DESERET GEORGIAN".split())
 _MEASURES = frozenset("µμΩªº")
 _PHONETIC = re.compile("[\u01c0-\u01c3\u0250-\u02af\u1d00-\u1dbf\ua720-\ua7ff]")
 _QUOTED = 3
-"""Words from which a claim that the source holds letter by letter is a quotation."""
+"""Minimum words of a quotation: a claim that the source holds letter by letter."""
 
 
-class FormCheck:
-    """Checks claims against the documents of one answer before they are scored."""
+@dataclass(frozen=True)
+class SourceText:
+    """The documents of one answer, as claims are compared with them letter by letter."""
 
-    def __init__(self, scorer: Scorer, documents: Sequence[Document]) -> None:
-        self._scorer, self._documents = scorer, documents
-
-    def sorted(self, claims: Sequence[str]) -> tuple[list[str], Callable[[Sequence[Score]], list[Score]]]:
-        """The claims that can be scored, and how their scores become those of all claims."""
-        plain = [without_footnotes(claim, len(self._documents)) for claim in claims]
-        refusals = [self.refusal(claim) for claim in plain]
-        scored = [claim for claim, refusal in zip(plain, refusals, strict=True) if refusal is None]
-
-        def all_of(scores: Sequence[Score]) -> list[Score]:
-            if len(scores) != len(scored):
-                return list(scores)  # for the loop to refuse
-            rest = iter(scores)
-            return [next(rest) if refusal is None else Score(0.0, refusal=refusal) for refusal in refusals]
-
-        return scored, all_of
-
-    def refusal(self, claim: str) -> str | None:
-        """Why a claim is not supported whatever it means; None where it can be judged."""
-        for link in links(claim):
-            if link not in self._links:
-                return f"the source does not hold the link “{link:.80}”"
-        for mark in footnotes(claim):
-            if not any(mark in document.text for document in self._documents):
-                return f"the source does not hold the footnote mark {mark}"
-        if self._is_quotation(claim):
-            return None
-        symbols = [c for c in claim if _is_symbol(c)] + _BOX.findall(claim) + _SIGNS.findall(claim)
-        if symbols:
-            return f"the symbol {symbols[0]} cannot be read as words"
-        for part in disguises(claim):
-            if part.lower() not in self._text:
-                return f"“{part:.40}” can be read in two ways, and is not in the source"
-        for word in self._foreign(claim):
-            if word.lower() not in self._text:
-                return f"“{word}” mixes or imitates letters, and is not in the source"
-        for word in self._scorer.facts.unread(claim):
-            if word.lower() not in self._text:
-                return f"“{word:.40}” cannot be read by the judge"
-        return None
+    documents: Sequence[Document]
 
     @cached_property
-    def _text(self) -> str:
-        return "\n".join(document.text for document in self._documents).lower()
+    def is_blank(self) -> bool:
+        """Whether no document has any text that a reader can see."""
+        return all(is_blank(document.text) for document in self.documents)
 
     @cached_property
-    def _links(self) -> frozenset[str]:
-        return frozenset(link for document in self._documents for link in links(document.text))
+    def lower(self) -> str:
+        """The texts of all documents in lower case, a line break between two."""
+        return "\n".join(document.text for document in self.documents).lower()
 
-    def _is_quotation(self, claim: str) -> bool:
-        return len(_WORD.findall(claim)) >= _QUOTED and claim.strip().lower() in self._text
+    def holds(self, part: str) -> bool:
+        """Whether a document has this text, upper or lower case."""
+        return part.lower() in self.lower
 
-    def _foreign(self, claim: str) -> list[str]:
-        """Words in two alphabets or in letters that look like others', and in a Latin text words of other scripts."""
-        latin = sum(map(len, _LATIN_WORD.findall(claim)))
-        mostly_latin = 2 * latin > sum(map(len, _WORD.findall(claim)))
-        words = (
-            "".join(letter for letter in word if not unicodedata.digit(letter, None)) for word in _WORD.findall(claim)
+    def holds_mark(self, mark: str) -> bool:
+        """Whether a document has this footnote mark."""
+        return any(mark in document.text for document in self.documents)
+
+    def holds_link(self, link: str) -> bool:
+        """Whether a document has this link, in the form that `links` gives, and not only a longer one around it."""
+        return self.holds(link) and any(
+            link in links(word)
+            for document in self.documents
+            for word in document.text.split()  # a link holds no white space
+            if link in word.lower()
         )
-        found = [word for word in words if not word.isascii()]
-        foreign = [word for word in found if len(_alphabets(word)) > 1 or _PHONETIC.search(word)]
-        if mostly_latin:
-            foreign += [word for word in found if not _MEASURES.issuperset(_LATIN_WORD.sub("", word))]
-            foreign += [letter for letter in claim if letter.isdecimal() and not letter.isascii()]
-        return foreign
+
+
+def refuse_unreadable(claim: str, source: SourceText, unread: Callable[[str], Sequence[str]]) -> None:
+    """Refuse a claim that a judge would read otherwise than a reader, unless the source has the same letters.
+
+    Args:
+        claim: the text to judge, without marks of footnotes that there are.
+        unread: the words of a text that the judge has no token for.
+
+    Raises: UncheckableError with the reason.
+    """
+    for link in links(claim):
+        if not source.holds_link(link):
+            raise UncheckableError(f"the source does not hold the link “{link:.80}”")
+    for mark in footnotes(claim):
+        if not source.holds_mark(mark):
+            raise UncheckableError(f"the source does not hold the footnote mark {mark}")
+    if len(_WORD.findall(claim)) >= _QUOTED and source.holds(claim.strip()):
+        return
+    symbols = [c for c in claim if _is_symbol(c)] + _BOX.findall(claim) + _SIGNS.findall(claim)
+    if symbols:
+        raise UncheckableError(f"the symbol {symbols[0]} cannot be read as words")
+    for part in disguises(claim):
+        if not source.holds(part):
+            raise UncheckableError(f"“{part:.40}” can be read in two ways, and is not in the source")
+    for word in _foreign(claim):
+        if not source.holds(word):
+            raise UncheckableError(f"“{word}” mixes or imitates letters, and is not in the source")
+    for word in unread(claim):
+        if not source.holds(word):
+            raise UncheckableError(f"“{word:.40}” cannot be read by the judge")
+
+
+def _foreign(claim: str) -> list[str]:
+    """Words in two alphabets or in letters that look like others', and words of other scripts in a Latin text."""
+    latin = sum(map(len, _LATIN_WORD.findall(claim)))
+    mostly_latin = 2 * latin > sum(map(len, _WORD.findall(claim)))
+    words = ("".join(letter for letter in word if not unicodedata.digit(letter, None)) for word in _WORD.findall(claim))
+    found = [word for word in words if not word.isascii()]
+    foreign = [word for word in found if len(_alphabets(word)) > 1 or _PHONETIC.search(word)]
+    if mostly_latin:
+        foreign += [word for word in found if not _MEASURES.issuperset(_LATIN_WORD.sub("", word))]
+        foreign += [letter for letter in claim if letter.isdecimal() and not letter.isascii()]
+    return foreign
 
 
 def _alphabets(word: str) -> frozenset[str]:
@@ -105,7 +114,7 @@ def _alphabets(word: str) -> frozenset[str]:
 
 
 def _is_symbol(letter: str) -> bool:
-    """Pictures and signs that can stand for words, strange numerals, private characters, those that no standard names."""
+    """Whether a character is a picture or sign that can stand for words, a strange numeral, private, or unassigned."""
     kind = unicodedata.category(letter)
     if kind == "No":
         return not unicodedata.decomposition(letter)

@@ -134,7 +134,7 @@ def test_a_judge_that_fails_at_one_field_costs_only_that_field():
         ({"pets_allowed": False}, "Pets allowed: no."),
         ({"notice": "Until Friday."}, "The notice is Until Friday."),
         ({"summary": "The rent is due."}, "The rent is due."),
-        (["Anna"], "The value include Anna."),
+        (["Anna"], "The value includes Anna."),
         ({"gap": None}, ""),
         ({"gap": " \n"}, ""),
     ],

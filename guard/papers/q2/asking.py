@@ -179,6 +179,8 @@ class Seq2SeqQuestions:
                 do_sample=False,
                 num_beams=self.beams,
                 num_return_sequences=self.beams,
+                no_repeat_ngram_size=3 if self.beams > 1 else 0,
+                early_stopping=self.beams > 1,
                 max_new_tokens=self.max_new_tokens,
             ).tolist()
         written = [self._question(row) for row in rows]

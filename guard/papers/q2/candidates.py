@@ -11,6 +11,7 @@ from enum import StrEnum
 
 from groundrail.text.english import words
 from groundrail.text.facts.mentions import mentions
+from groundrail.text.facts.quantities import DAYS, MONTHS
 
 
 class Kind(StrEnum):
@@ -35,7 +36,7 @@ class Candidate:
     kind: Kind
 
 
-_MONTH_BEFORE = re.compile(rf"\b(?:{'|'.join(month.capitalize() for month in sorted(words.MONTHS))}),? $")
+_MONTH_BEFORE = re.compile(rf"\b(?:{'|'.join(month.capitalize() for month in MONTHS)}),? $")
 _YEAR = re.compile(r"(?:1\d|20)\d\d")
 _TOKEN = re.compile(r"\w+(?:(?:['’.\-/]|,(?=\d))\w+)*|\S")
 _LINKS = frozenset({"of", "the", "de", "la", "von", "van", "del", "and"})
@@ -89,7 +90,7 @@ def _names(text: str) -> Iterator[Candidate]:
 
 
 def _is_common(word: str) -> bool:
-    return word in words.FUNCTION or word in words.MONTHS | words.WEEKDAYS or words.is_adverb(word)
+    return word in words.FUNCTION or word in MONTHS or word in DAYS or words.is_adverb(word)
 
 
 def _phrases(text: str) -> Iterator[Candidate]:

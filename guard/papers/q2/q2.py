@@ -48,7 +48,10 @@ class Q2Scorer(Scorer):
     questions: a generator, a hub id or folder of an encoder-decoder, or None for templates.
     answerer: an answerer, a hub id or folder of an extractive model, or None for word overlap; better than that, and
         a baseline too, is `groundrail.papers.q2.span_head.SpanHeadAnswerer.builtin()`.
-    spans: what of a claim is asked for, by rule as it comes; the paper takes spaCy's entities and noun phrases.
+    spans: what of a claim is asked for, by rule as it comes; the paper's, spaCy's entities and noun phrases, is
+        `groundrail.papers.q2.parsed.ParsedText().spans`.
+    personal: which questions the filter leaves out, by word order as it comes; by the parser's subjects and owners
+        with `groundrail.papers.q2.parsed.ParsedText().is_personal`.
     fallback: scores claims about which no valid question could be asked. By default the claim's entailment
         from its best source sentence, as a probability; the authors' program takes 1, 0.5 or 0 by the label, the
         paper leaves such claims out (section 6.5), which `exchanges` shows.
@@ -59,9 +62,13 @@ class Q2Scorer(Scorer):
     nli: False scores differing answers by token F1 alone, the paper's plain Q².
     discard: leave out unanswered questions where another has an answer (section 6.4's Q²*).
 
+    A response is scored whole: the mean is over all its questions, not over the means of its sentences.
+
     A question is valid when its answer from the claim is, normalised, the span it was asked for. One that was written
     for two spans, such as a name with its article and without, counts once, where the paper counts it for each.
     """
+
+    claim_units = "whole"
 
     def __init__(
         self,
@@ -70,6 +77,7 @@ class Q2Scorer(Scorer):
         questions: QuestionGenerator | str | None = None,
         answerer: Answerer | str | None = None,
         spans: Callable[[str], Sequence[Candidate]] = candidates,
+        personal: Callable[[str], bool] = is_personal,
         fallback: Scorer | None = None,
         variant: Variant = "base",
         one_each: bool = True,
@@ -82,6 +90,7 @@ class Q2Scorer(Scorer):
         self.questions = _generator(questions, _TOP if variant == "top-k" else 1)
         self.answerer = _answerer(answerer)
         self.spans = spans
+        self.personal = personal
         self.fallback: Scorer = SentencePairScorer(self.entailment) if fallback is None else fallback
         self.variant = variant
         self.one_each = one_each
@@ -125,7 +134,7 @@ class Q2Scorer(Scorer):
         top = _TOP if self.variant == "top-k" else 1
         asked = [questions[:top] for questions in self.questions.questions(claim, spans)] if spans else []
         if self.variant != "base":
-            asked = [[question for question in questions if not is_personal(question)] for questions in asked]
+            asked = [[question for question in questions if not self.personal(question)] for questions in asked]
         found = iter(self.answerer.answer([(q, claim) for questions in asked for q in questions]))
         valid: dict[str, _Question] = {}
         for span, questions in zip(spans, asked, strict=True):

@@ -47,25 +47,25 @@ class SentenceUnits:
     """Sentences, as SCALE and most NLI metrics take them."""
 
     def split(self, claim: str) -> Sequence[Unit]:
-        """The claim's sentences, in order."""
+        """The claim's sentences, in order; what is scored are their words without the blanks around them."""
         from groundrail.text.sentences import split
 
-        return split(claim)
+        return [_Slice(sentence.text.strip(), sentence.start, sentence.end) for sentence in split(claim)]
 
 
 @dataclass(frozen=True, slots=True)
-class _Whole:
+class _Slice:
     text: str
     start: int
     end: int
 
 
 class WholeClaim:
-    """The claim as it is, however many sentences it has."""
+    """The claim as it is, however many sentences it has, with the blanks that it begins with."""
 
     def split(self, claim: str) -> Sequence[Unit]:
         """The claim, or nothing where it is blank."""
-        return [_Whole(claim, 0, len(claim))] if claim.strip() else []
+        return [_Slice(claim.rstrip(), 0, len(claim))] if claim.strip() else []
 
 
 class UnitScorer(Scorer):
@@ -73,8 +73,8 @@ class UnitScorer(Scorer):
 
     The mean over sentences is Falke et al.'s aggregation; the minimum over the sub-sentences of a sentence is
     InFusE's: nest one in the other for both, as `groundrail.scoring.registry.in_units` does.
-    A claim without units, or with a unit the scorer has no value for, has the value NaN; one with a unit that the
-    scorer refuses is refused. The conflict is the weakest unit's.
+    A claim without units, or with a unit the scorer has no value for, has the value NaN. The conflict is the weakest
+    unit's.
     """
 
     def __init__(self, scorer: Scorer, units: Units | None = None, aggregate: Aggregate = "mean") -> None:
@@ -96,9 +96,20 @@ class UnitScorer(Scorer):
         return Prepared(self._score, self.scorer.read(source))
 
     def _score(self, claims: Sequence[str], reader: Reader) -> list[Score]:
-        """One score a claim; all units of all claims go to the scorer in one call."""
-        units = [[unit.text.strip() for unit in self.units.split(claim)] for claim in claims]
-        units = [[text for text in texts if text] for texts in units]
+        """One score a claim, from its units."""
+        return self.score_units([self._cut(claim) for claim in claims], reader)
+
+    def units_of(self, sentences: Sequence[str]) -> list[str]:
+        """The units of a text whose sentences are known: they are not cut apart again."""
+        if isinstance(self.units, SentenceUnits):
+            return list(sentences)
+        return self._cut(" ".join(sentences))
+
+    def _cut(self, claim: str) -> list[str]:
+        return [text for unit in self.units.split(claim) if (text := unit.text.strip())]
+
+    def score_units(self, units: Sequence[Sequence[str]], reader: Reader) -> list[Score]:
+        """One score for each list of units; `reader`, the scorer's, scores all units in one call."""
         scores = iter(reader.score([text for texts in units for text in texts]))
         return [self._join([next(scores) for _ in texts]) for texts in units]
 
@@ -117,5 +128,4 @@ class UnitScorer(Scorer):
             weakest.conflict,
             exact=all(score.exact for score in scores),
             note=next((score.note for score in scores if score.note), None),
-            refusal=next((score.refusal for score in scores if score.refusal), None),
         )

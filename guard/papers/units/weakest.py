@@ -50,5 +50,5 @@ class WeakestPartScorer(Scorer):
 
 def _weakest(scores: Sequence[Score]) -> Score:
     """`scores`: the whole claim's, then its parts'."""
-    weakest = min(scores, key=lambda score: -math.inf if math.isnan(score.value) or score.refusal else score.value)
+    weakest = min(scores, key=lambda score: -math.inf if math.isnan(score.value) else score.value)
     return replace(weakest, citations=scores[0].citations)

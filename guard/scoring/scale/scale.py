@@ -52,6 +52,9 @@ class ScaleScorer(Scorer):
     part longer than a chunk being scored by the best of its runs of sentences that fit one; "chunk" begins with the
     sentences of the best chunk, which reads less. None leaves the search out, and the citation with it.
 
+    `leaves` is what the tree ends in: "sentences", or "lines" where the source is a dialogue with one utterance a line,
+    as in table 7, so that "Bob: Sure. Cats are not allowed." is one leaf.
+
     `chunk_tokens` is the premise's length, None for the model's own choice (its `chunk_tokens`, else 512), and
     less where the model has no room for it beside the claim;
     `overlap` the share of a chunk that the next one repeats; `branches` the children of a node in the search
@@ -64,6 +67,12 @@ class ScaleScorer(Scorer):
     never read aside); of a supported claim the sentences most like it are tried first, and the tree is searched
     where none of them carries it. `max_chunks` reads no more than that many chunks for a claim, the ones most like
     it, and says so in `Score.note`. What was asked before, of this source, is not asked again.
+
+    `exact=True` is the paper's maximum and tree whatever is asked: `decide` too reads every chunk, the search begins
+    with the whole document and ends in one leaf (as with `search="document"` and `slack=None`, which it sets), and a
+    chunk is as long as the model has room for beside its claim, to the token. A decision then costs what a score does.
+
+        Guard(scorer=ScaleScorer(exact=True))
 
     `entailment` is a model, a hub id or folder, or None for the built-in judge.
 
@@ -80,6 +89,8 @@ class ScaleScorer(Scorer):
         branches: int = 2,
         slack: float | None = 0.25,
         max_chunks: int | None = None,
+        leaves: Literal["sentences", "lines"] = "sentences",
+        exact: bool = False,
     ) -> None:
         self.entailment = load(entailment)
         if chunk_tokens is None:
@@ -96,12 +107,20 @@ class ScaleScorer(Scorer):
             raise InputError(f"slack is {slack}; pass 0 or more, or None to cite one sentence always")
         if max_chunks is not None and max_chunks < 1:
             raise InputError(f"max_chunks is {max_chunks}; at least one is read, and None reads all")
+        if leaves not in ("sentences", "lines"):
+            raise InputError(f"the tree ends in 'sentences' or in 'lines', not {leaves!r}")
+        if exact and max_chunks is not None:
+            raise InputError(f"exact reads every chunk, max_chunks={max_chunks} only some; leave one of them out")
+        if exact:
+            search, slack = None if search is None else "document", None
         self.chunk_tokens = chunk_tokens
         self.overlap = overlap
         self.search = search
         self.branches = branches
         self.slack = slack
         self.max_chunks = max_chunks
+        self.leaves = leaves
+        self.exact = exact
 
     @property
     def facts(self) -> ScorerFacts:
@@ -160,8 +179,8 @@ class ScaleScorer(Scorer):
         if not claim.strip():
             raise InputError("a claim is blank; leave out sentences that claim nothing")
         free = room(claim, self.entailment)
-        if free >= self.chunk_tokens:
-            return self.chunk_tokens
+        if self.exact or free >= self.chunk_tokens:
+            return min(free, self.chunk_tokens)
         return free - free % _STEP if free > 4 * _STEP else free
 
     def _citations(
@@ -211,8 +230,8 @@ class _ScaleReader(Reader):
         self._scorer, self._source = scorer, _Chunked(source, scorer)
 
     def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-        """The maximum over all chunks; where it is at least `reach`, perhaps a lower bound that is, too."""
-        return self._scorer.judged(claims, self._source, reach)
+        """The maximum over all chunks. Where it is at least `reach` it may be a lower bound, unless the scorer is exact."""
+        return self._scorer.judged(claims, self._source, None if self._scorer.exact else reach)
 
 
 class _Chunked:
@@ -225,7 +244,7 @@ class _Chunked:
         self.model = Remembered(scorer.entailment)
         self._characters = sum(len(document.text) for document in documents)
         begin("reading the source", self._characters)
-        self._documents = [_Read(document, scorer.entailment) for document in documents]
+        self._documents = [_Read(document, scorer.entailment, scorer.leaves) for document in documents]
         self._overlap = scorer.overlap
         self._cut: dict[int, tuple[list[tuple[_Read, int, int]], Chunks]] = {}
 
@@ -244,8 +263,8 @@ class _Read:
     A sentence's own tokens are counted where it is searched.
     """
 
-    def __init__(self, document: Document, entailment: EntailmentModel) -> None:
-        self.document, self._entailment = document, entailment
+    def __init__(self, document: Document, entailment: EntailmentModel, leaves: str) -> None:
+        self.document, self._entailment, self._leaves = document, entailment, leaves
         self.windows = Windows(document.text, entailment.offsets)
         self._spans: tuple[array[int], array[int]] | None = None
         self._passages: dict[int, Passage] = {}
@@ -262,10 +281,11 @@ class _Read:
         return [self._passages[number] for number in found]
 
     def _split(self) -> "tuple[array[int], array[int]]":
-        """Where the sentences begin and where they end, white space aside."""
+        """Where the sentences, or lines, begin and where they end, white space aside."""
+        text = self.document.text
         starts, ends = array("q"), array("q")
-        for part in splits(self.document.text):
-            start, end = Span.trimmed(self.document.text, part.start, part.end)
+        for first, last in lines(text) if self._leaves == "lines" else ((s.start, s.end) for s in splits(text)):
+            start, end = Span.trimmed(text, first, last)
             if start < end:
                 starts.append(start)
                 ends.append(end)
@@ -274,6 +294,14 @@ class _Read:
     def passage(self, start: int, end: int) -> Passage:
         """A slice without white space at its ends."""
         return Passage.trimmed(self.document, start, end, self._entailment)
+
+
+def lines(text: str) -> Iterator[tuple[int, int]]:
+    """Where each line begins and ends, without its line break."""
+    start = 0
+    for line in text.split("\n"):
+        yield start, start + len(line)
+        start += len(line) + 1
 
 
 def _text(read: _Read, start: int, end: int) -> str:

@@ -27,7 +27,6 @@ PRONOUNS = (
         "one ones someone something anyone anything everyone everything"
     )
 )
-POSSESSIVES = _set("my your his her its our their")
 DETERMINERS = _set(
     "a an the this that these those some any each every all both several many most few another such "
     "my your his her its our their"
@@ -42,16 +41,9 @@ PREPOSITIONS = _set(
 CONJUNCTIONS = _set("and but or nor so yet")
 FUNCTION = AUXILIARIES | PRONOUNS | DETERMINERS | PREPOSITIONS | CONJUNCTIONS
 
-MONTHS = _set("january february march april may june july august september october november december")
 ORGANISATION = _set(
     "university college school inc ltd company corporation bank city river lake museum party church street "
     "union association institute committee council agency department group league club united"
-)
-WEEKDAYS = _set("monday tuesday wednesday thursday friday saturday sunday")
-NUMBER_WORDS = _set(
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
-    "seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand "
-    "million billion trillion dozen half"
 )
 
 ADVERBS = _set(

@@ -1,7 +1,7 @@
 """Parts of a text that some readers read otherwise: other markups, stray marks, letters and digits in disguise.
 
-Whether a source writes the same, which excuses them, is asked in `groundrail.text.form`; Markdown and HTML, which
-have one reading, are `groundrail.text.rendering.visible`'s.
+`groundrail.text.form` accepts a part that the source writes in the same way. Markdown and HTML have one reading and belong
+to `groundrail.text.rendering.visible`.
 """
 
 import re

@@ -1,6 +1,6 @@
-"""What in a text points elsewhere: links, e-mail addresses, footnote marks. A reader follows them, so they are facts.
+"""Parts of a text that point elsewhere: links, e-mail addresses, footnote marks. A reader follows them, so they are facts.
 
-Whether a source holds them is asked in `groundrail.text.form`.
+`groundrail.text.form` compares them with the source.
 """
 
 import re

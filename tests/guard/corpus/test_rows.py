@@ -8,8 +8,9 @@ import pytest
 from groundrail import Guard
 from groundrail.corpus.folder import results, score_corpus
 from groundrail.corpus.rows import COLUMNS, scored_rows
+from groundrail.entailment.base import JudgeFacts
 from groundrail.errors import InputError, ScoringError
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
 from groundrail.scoring.scale.scale import ScaleScorer
 from groundrail.testing import FakeEntailment
 from groundrail.types import Source
@@ -106,13 +107,26 @@ def test_rows_without_ids_or_with_equal_ones_are_refused_before_any_work(tmp_pat
         score_corpus(tmp_path / "missing.jsonl", tmp_path / "out", scorer)
 
 
-def test_a_claim_that_is_refused_is_not_supported_whatever_its_value() -> None:
-    class Refusing(Scorer):
-        def read(self, source: Source) -> Reader:
-            return Prepared(lambda claims, _: [Score(0.9, refusal="it shares no word") for _ in claims], None)
+def test_a_word_that_the_judge_has_no_token_for_is_refused_whatever_its_value() -> None:
+    class Sure(Scorer):
+        @property
+        def facts(self) -> ScorerFacts:
+            judge = JudgeFacts("sure", 512, unread=lambda text: [w for w in text.split() if w.startswith("Zz")])
+            return ScorerFacts("sure", judges=(judge,))
 
-    (row,) = scored_rows(Refusing(), ROWS[:1])
-    assert (row["verdict"], row["reason"]) == ("unsupported", "it shares no word")
+        def read(self, source: Source) -> Reader:
+            return Prepared(lambda claims, _: [Score(0.9) for _ in claims], None)
+
+    rows = [{**ROWS[0], "claim": "Keys were lost. Zzyx paid."}, ROWS[0]]
+    refused, sure = scored_rows(Sure(), rows)
+    assert (refused["verdict"], refused["score"]) == ("unsupported", 0.0)
+    assert refused["reason"] == "“Zzyx” cannot be read by the judge"
+    assert (sure["verdict"], sure["score"]) == ("supported", 0.9)
+
+
+def test_a_row_with_half_a_character_costs_the_others_nothing() -> None:
+    rows = [{**ROWS[0], "claim": "Keys \ud800"}, {**ROWS[0], "source": ["\udfff", SOURCE]}, ROWS[0]]
+    assert [row["verdict"] for row in scored_rows(scorer(), rows)] == ["error", "error", "supported"]
 
 
 def test_a_score_counts_by_the_threshold_of_whoever_gave_it() -> None:

@@ -3,6 +3,7 @@
 import json
 import math
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.decoding.conftest import full_pass, letters, llama, steered
@@ -137,3 +138,39 @@ def test_a_file_in_the_wrong_format_is_named_with_its_line(tmp_path: Path, text:
         load_examples(path)
     with pytest.raises(InputError, match="cannot be read"):
         load_examples(tmp_path / "none.jsonl")
+
+
+LONG = [
+    AblationExample("He won", " seven", "a seven b", "a two b"),
+    AblationExample("He won", " two", "a two b" + "s" * 100, "a seven b"),
+    AblationExample("in", " 1990.", "it was 1990", "it was 1891" + "t" * 100),
+]
+
+
+def test_what_does_not_fit_is_counted_before_anything_is_scored(decoder: PreTrainedModel) -> None:
+    with pytest.raises(
+        SourceTooLongError, match=r"2 of 3 examples .* 96 tokens, the longest has 122 tokens: too_long='cut'"
+    ):
+        factual_ablation(decoder, letters(), LONG)
+    with pytest.raises(SourceTooLongError, match="none of 1 examples"):
+        factual_ablation(decoder, letters(), LONG[1:2], too_long="leave out")
+    with pytest.raises(SourceTooLongError, match="leaves no room for a source"):
+        factual_ablation(decoder, letters(), [AblationExample("c" * 93, "t", "s", "r")], too_long="cut")
+    unknown: Any = "shorten"
+    with pytest.raises(InputError, match="'error', 'cut', 'leave out', not 'shorten'"):
+        factual_ablation(decoder, letters(), LONG, too_long=unknown)
+
+
+def test_what_is_left_out_leaves_the_rest_as_it_is(decoder: PreTrainedModel) -> None:
+    found = factual_ablation(decoder, letters(), LONG, too_long="leave out")
+    alone = factual_ablation(decoder, letters(), LONG[:1])
+    assert (found.log_ratios, found.left_out, found.cut) == (alone.log_ratios, 2, 0)
+
+
+def test_a_cut_source_keeps_as_many_tokens_as_fit(decoder: PreTrainedModel) -> None:
+    found = factual_ablation(decoder, letters(), LONG, too_long="cut")
+    assert (found.left_out, found.cut, len(found.log_ratios)) == (0, 2, 3)
+    room = 96 - 1 - len("\n\n") - len("in") - len(" 1990.")
+    by_hand = AblationExample("in", " 1990.", "it was 1990", ("it was 1891" + "t" * 100)[:room])
+    (expected,) = factual_ablation(decoder, letters(), [by_hand]).log_ratios
+    assert found.log_ratios[2] == pytest.approx(expected, abs=1e-4)

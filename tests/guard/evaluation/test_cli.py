@@ -1,4 +1,5 @@
 import argparse
+import copy
 import json
 import random
 import subprocess
@@ -6,7 +7,7 @@ import sys
 
 import pytest
 
-from groundrail.errors import InputError, MissingExtraError
+from groundrail.errors import InputError, MissingExtraError, ModelError
 from groundrail.evaluation.calibration import Calibration
 from groundrail.evaluation.cli import add_calibrate_parser, add_eval_parser
 from groundrail.scoring.registry import SCORERS, load_scorer, load_units
@@ -218,6 +219,12 @@ def test_unknown_names_are_refused_with_the_known_ones():
         load_scorer("magic")
     with pytest.raises(InputError, match="sentences"):
         load_units("magic")
+    with pytest.raises(InputError, match="name one with --splitter"):
+        load_units("seq2seq")
+    with pytest.raises(InputError, match="'whole' take no splitter"):
+        load_units("whole", "t5-base")
+    with pytest.raises(ModelError, match="python -m spacy download en_core_web_none"):
+        load_units("parsed", "en_core_web_none")
     assert {"scale", "nearest", "pairs", "topk", "full", "sentli", "infuse", "q2", "overlap"} <= set(SCORERS)
 
 
@@ -254,3 +261,61 @@ def test_importing_the_evaluation_loads_no_optional_library():
 def test_a_scorer_that_needs_a_model_says_so(groundrail, data):
     with pytest.raises(InputError, match="--set model="):
         groundrail("eval", "--scorer", "gain", "--data", data)
+
+
+def test_eval_measures_the_calibration_error_of_stretched_scores(groundrail, tmp_path, capsys):
+    claims = ["rent door", "rent keys door", "rent keys deposit door"]  # a half, two thirds and three quarters shared
+    rows = [{"premise": "rent keys deposit", "hypothesis": claims[n % 3], "label": n % 2} for n in range(12)]
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    arguments = ("eval", "--scorer", "overlap", "--data", path, "--bins", 15, "--json")
+    groundrail(*arguments)
+    (plain,) = json.loads(capsys.readouterr().out)
+    groundrail(*arguments, "--stretch")
+    (stretched,) = json.loads(capsys.readouterr().out)
+    assert plain["auc"] == stretched["auc"]
+    assert plain["ece"]["value"] == pytest.approx((0 + 1 / 6 + 1 / 4) / 3)
+    counts = [found["count"] for found in stretched["bins"]]
+    assert (counts[0], counts[-1], sum(counts[1:-1])) == (4, 4, 4)
+    assert stretched["ece"]["value"] == pytest.approx((1 / 2 + 1 / 6 + 1 / 2) / 3)
+
+
+def test_files_of_one_class_each_are_pooled_into_a_curve(groundrail, tmp_path, capsys):
+    """Q²'s figure 3: consistent and inconsistent responses come in files of their own."""
+    files = []
+    for name in ("consistent", "inconsistent"):
+        path = tmp_path / f"dodeca_{name}.csv"
+        rows = [f"{n},ada pays {n} euros,{'ada pays' if name == 'consistent' else 'bob'} {n},gold\n" for n in range(5)]
+        path.write_text(",knowledge,response,gold\n" + "".join(rows))
+        files.append(path)
+    arguments = ("eval", "--scorer", "overlap", "--data", *files, "--json")
+    assert groundrail(*arguments) == 0
+    assert [report["auc"] for report in json.loads(capsys.readouterr().out)] == [None, None]
+    assert groundrail(*arguments, "--pool", "both", "--plots", tmp_path / "plots") == 0
+    (report,) = json.loads(capsys.readouterr().out)
+    assert (report["dataset"], report["measured"], report["auc"]["value"]) == ("both", 10, 1.0)
+    assert (tmp_path / "plots" / "overlap-both-precision-recall.png").stat().st_size > 1000
+
+
+def test_eval_names_a_splitter_that_is_a_model(groundrail, data, tmp_path, tiny_t5, tiny_tokenizer, capsys):
+    """A random encoder-decoder ends none of its texts, so every claim stays whole and scores as whole sentences do."""
+    tokenizer = copy.deepcopy(tiny_tokenizer)
+    tokenizer.model_input_names = ["input_ids", "attention_mask"]
+    for part in (tiny_t5, tokenizer):
+        part.save_pretrained(tmp_path / "splitter")
+    arguments = ("eval", "--scorer", "overlap", "--data", data, "--limit", 10, "--json")
+    groundrail(*arguments, "--units", "seq2seq", "--splitter", tmp_path / "splitter")
+    (written,) = json.loads(capsys.readouterr().out)
+    assert written["measured"] == 10
+    with pytest.raises(InputError, match="--splitter"):
+        groundrail(*arguments, "--units", "seq2seq")
+
+
+def test_eval_tests_a_difference_in_both_ways(groundrail, data, tmp_path, capsys):
+    groundrail("eval", "--scorer", "overlap", "--set", "measure=f1", "--data", data, "--out", tmp_path, "--json")
+    capsys.readouterr()
+    against = ("--against", tmp_path / "results.jsonl")
+    assert groundrail("eval", "--scorer", "overlap", "--data", data, *against) == 0
+    printed = capsys.readouterr().out
+    assert "less the other's" in printed
+    assert "the same by InFusE's t-test" in printed

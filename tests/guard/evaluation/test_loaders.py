@@ -138,6 +138,83 @@ def test_screeneval(tmp_path):
     assert (second.label, second.evidence) == (0.0, None)
 
 
+def test_screeneval_is_read_as_the_authors_read_it_for_each_table(tmp_path):
+    path = tmp_path / "screen_eval.json"
+    columns = {
+        "original_convo": {"0": "A: x\nB: y"},
+        "convo": {"0": ["x", "y", "z"]},
+        "inferred_summary": {"0": "Y."},
+        "agg_label": {"0": True},
+        "rel_utt": {"0": [1]},
+    }
+    path.write_text(json.dumps(columns))
+    (scored,) = load(path)
+    (searched,) = load(path, "screeneval-utterances")
+    assert (scored.source[0].text, scored.evidence) == ("x\ny\nz", None)
+    assert (searched.source[0].text, cited(searched)) == ("A: x\nB: y", [["B: y"]])
+
+
+FRANK = {"hash": "h1", "model_name": "bart", "article": "A.", "summary": "S.", "reference": "R.", "split": "test"}
+
+
+def test_frank_is_its_summaries_with_the_graded_judgements_beside_them(tmp_path):
+    path = tmp_path / "benchmark_data.json"
+    path.write_text(json.dumps([FRANK, {**FRANK, "model_name": "pgn"}]))
+    with pytest.raises(InputError, match=r"put FRANK's human_annotations.json beside"):
+        load(path)
+    judged = [{"hash": "h1", "model_name": name, "Factuality": 0.5 if name == "pgn" else 1} for name in ("pgn", "bart")]
+    labels = tmp_path / "human_annotations.json"
+    labels.write_text(json.dumps(judged))
+    first, second = load(path)
+    assert (first.dataset, first.label, first.system, first.claim) == ("frank-test", 1.0, "bart", "S.")
+    assert (second.label, second.system) == (0.5, "pgn")
+
+
+@pytest.mark.parametrize("rows", ["[{}]", '[{"hash": "h1", "model_name": "bart"}]', '{"hash": 1}', '["h1"]'])
+def test_frank_says_which_fields_of_its_judgements_were_looked_for(tmp_path, rows):
+    path = tmp_path / "benchmark_data.json"
+    path.write_text(json.dumps([FRANK]))
+    (tmp_path / "human_annotations.json").write_text(rows)
+    with pytest.raises(InputError, match="hash, model_name, Factuality; found"):
+        load(path)
+
+
+def test_frank_without_a_summarys_judgement(tmp_path):
+    path = tmp_path / "benchmark_data.json"
+    path.write_text(json.dumps([FRANK]))
+    (tmp_path / "human_annotations.json").write_text("[]")
+    with pytest.raises(InputError, match="no judgement of 'h1' by 'bart'"):
+        load(path)
+
+
+def test_summac_names_its_sets(tmp_path):
+    path = tmp_path / "summac.json"
+    row = {"document": "D.", "claim": "C.", "label": 0, "dataset": "polytope", "cut": "val", "annotations": [0]}
+    path.write_text(json.dumps([row, {**row, "label": 1, "dataset": "factcc", "cut": "test"}]))
+    assert [(e.dataset, e.label, e.source[0].text) for e in load(path)] == [
+        ("polytope-val", 0.0, "D."),
+        ("factcc-test", 1.0, "D."),
+    ]
+
+
+def test_aggrefact_and_diversumm_are_told_apart_by_their_columns(tmp_path):
+    path = tmp_path / "aggre_fact_final.csv"
+    path.write_text("dataset,origin,id,doc,summary,model_name,label,cut\nCLIFF,xsum,7,D.,S.,BART,1,test\n")
+    (example,) = load(path)
+    assert (example.dataset, example.label, example.system) == ("xsum-CLIFF-test", 1.0, "BART")
+    path = tmp_path / "DiverSumm.csv"
+    path.write_text("origin,id,doc,summary,model_name,label\narXiv,7,D.,S.,BART,0\n")
+    (example,) = load(path)
+    assert (example.dataset, example.label, example.claim) == ("arXiv", 0.0, "S.")
+
+
+def test_a_list_holds_objects(tmp_path):
+    path = tmp_path / "list.json"
+    path.write_text("[1]")
+    with pytest.raises(InputError, match="item 1: expected a JSON object, not int"):
+        load(path)
+
+
 @pytest.mark.parametrize("by_id", [False, True])
 def test_factual_ablation_gives_every_target_both_sources(tmp_path, by_id):
     record = {"context": "On", "target": "T.", "new_target": "U.", "source": "S", "new_source": "V"}
@@ -224,7 +301,7 @@ def test_a_bad_csv_row_is_named_by_line(table):
         (b"a,b\n1,2\n", "fit no known format"),
         (b'{"premise": "P", "hypothesis": "H"}\n{"premise": \n', "line 2: expected a JSON object"),
         (b'{"premise": "P", "hypothesis": "H"}\n[1]\n', "line 2: expected a JSON object, not list"),
-        (b'[{"premise": "P"}]', "one JSON object a line"),
+        (b'[{"premise": "P"}]', "fields premise fit no known format. Known: .*pairs: hypothesis, premise"),
         (b"grounding\xff", "expected UTF-8, byte 9"),
     ],
 )

@@ -3,12 +3,13 @@ import math
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundrail.errors import InputError
 from groundrail.evaluation import evidence, metrics
-from groundrail.evaluation.comparison import paired_bootstrap
+from groundrail.evaluation.comparison import paired_bootstrap, paired_t_test
 from groundrail.evaluation.systems import by_system, robustness, simulated_correlation
 from groundrail.types import Span
 
@@ -230,3 +231,63 @@ def test_the_interval_of_a_calibration_error_holds_it():
         assert 0 <= found.low <= found.value <= found.high
         plain = metrics.bootstrap(lambda a, b: metrics.ece(a, b, 10), labels, scores, resamples=200)
         assert found.low < plain.low
+
+
+def authors_calibration_error(scores, labels, bins=15):
+    """SCALE's table 4 in plain loops: scores stretched from 0 to 1, bins closed on the left, the highest one to the end."""
+    low, high = min(scores), max(scores)
+    stretched = [(score - low) / (high - low) for score in scores]
+    total = 0.0
+    for place in range(bins):
+        inside = [
+            (score, label)
+            for score, label in zip(stretched, labels, strict=True)
+            if min(int(np.digitize(score, np.linspace(0, 1, bins + 1))) - 1, bins - 1) == place
+        ]
+        if inside:
+            total += abs(sum(score for score, _ in inside) - sum(label for _, label in inside))
+    return total / len(scores)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.tuples(st.floats(0.3, 0.6), st.sampled_from([0.0, 1.0])), min_size=5).filter(
+        lambda rows: max(row[0] for row in rows) - min(row[0] for row in rows) > 0.01
+    )
+)
+def test_ece_in_15_bins_of_stretched_scores_is_table_4s(rows):
+    scores, labels = [row[0] for row in rows], [row[1] for row in rows]
+    found = metrics.ece(labels, metrics.min_max(scores), 15)
+    assert found == pytest.approx(authors_calibration_error(scores, labels))
+
+
+def test_stretching_needs_two_scores():
+    assert metrics.min_max([2.0, 3.0, 4.0]).tolist() == [0.0, 0.5, 1.0]
+    with pytest.raises(InputError, match="two of them differ"):
+        metrics.min_max([0.5, 0.5])
+
+
+def test_the_paired_t_test_is_that_of_the_textbook():
+    """Of the same draws: the mean difference over its standard error, 99 degrees of freedom."""
+    draw = np.random.default_rng(3)
+    labels = draw.integers(0, 2, 60)
+    scores, others = labels + draw.normal(size=60), labels + draw.normal(size=60) * 1.3
+    found = paired_t_test(metrics.roc_auc, labels, scores, others, seed=5)
+    again = np.random.default_rng(5)
+    apart = []
+    for _ in range(100):
+        index = again.permutation(60)[:42]
+        apart.append(metrics.roc_auc(labels[index], scores[index]) - metrics.roc_auc(labels[index], others[index]))
+    t = np.mean(apart) / (np.std(apart, ddof=1) / math.sqrt(100))
+    assert found.value == pytest.approx(np.mean(apart))
+    assert found.p == pytest.approx(2 * scipy.stats.t.sf(abs(t), 99))
+    assert found.low <= found.value <= found.high
+
+
+def test_the_t_test_of_a_scorer_against_itself_and_of_too_little():
+    labels, scores = [0, 1] * 10, list(range(20))
+    assert paired_t_test(metrics.roc_auc, labels, scores, scores).p == 1.0
+    with pytest.raises(InputError, match="two draws"):
+        paired_t_test(metrics.roc_auc, labels, scores, scores, draws=1)
+    with pytest.raises(InputError, match="both classes"):
+        paired_t_test(metrics.roc_auc, [1, 1, 1], [1, 2, 3], [1, 2, 3])

@@ -9,6 +9,7 @@ import pytest
 from tests.guard.conftest import HashedYesNo
 
 import groundrail
+from groundrail import Guard
 from groundrail.errors import InputError, ScoringError
 from groundrail.evaluation import metrics
 from groundrail.evaluation.counting import CountingEntailment, counted
@@ -18,6 +19,8 @@ from groundrail.evaluation.summary import match, summarise
 from groundrail.papers.decomposed import SentencePairScorer, SentliScorer, TopKScorer
 from groundrail.papers.overlap import OverlapScorer
 from groundrail.scoring.base import Prepared, Score, Scorer
+from groundrail.scoring.scale.scale import ScaleScorer
+from groundrail.testing import FakeEntailment
 from groundrail.types import Document, Span
 
 LEASE = Document(text="The rent is 900 euros. Pets are not allowed. The keys are returned in June.")
@@ -152,6 +155,35 @@ def test_a_claim_that_fails_is_reported_alone_and_tried_again(lines):
     again = Refusing()
     again.failing = False
     assert [result.error for result in evaluate(again, EXAMPLES, results=path)] == [None] * 5
+
+
+def test_a_claim_is_read_as_the_guard_reads_it():
+    claims = [
+        "Pets are not allowed.",
+        "Pets are not allowed, see http://evil.example/pets.",
+        "- **Pets** are not allowed [1].",
+        "Thank you! Pets are not allowed.",
+        "Thank you!",
+        "Keys are returned. Pets are ~~not~~ allowed.",
+    ]
+    judge = FakeEntailment(lambda premise, claim: 1.0 if "Pets are not allowed" in claim else 0.5)
+    scorer = ScaleScorer(judge)
+    guard = Guard(scorer=scorer)
+    results = evaluate(scorer, [example(number, claim) for number, claim in enumerate(claims)])
+    assert [result.value for result in results] == [1.0, 0.0, 1.0, 1.0, None, 0.0]
+    for claim, result in zip(claims, results, strict=True):
+        worst = min(
+            (s.score or 0.0 for s in guard.check(claim, LEASE).sentences if s.verdict != "no_claim"), default=None
+        )
+        assert worst == result.value
+
+
+@pytest.mark.parametrize("units", ["sentences", "subsentences", "whole"])
+def test_no_unit_is_scored_of_a_claim_that_is_refused(units):
+    judge = FakeEntailment()
+    (result,) = evaluate(ScaleScorer(judge), [example(1, "Pets are ⊘ allowed.")], units=units, counter=None)
+    assert result.value == 0.0
+    assert not [claim for call in judge.calls for _, claim in call if "Pets" in claim]
 
 
 def test_a_results_file_that_is_something_else_is_refused(tmp_path):

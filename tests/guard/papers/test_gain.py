@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,8 +10,10 @@ from tests.decoding.conftest import CONTEXT, full_pass, letters
 from transformers import PreTrainedModel
 
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
+from groundrail.evaluation.ablation import SEPARATOR, AblationExample, factual_ablation
 from groundrail.papers.gain import GainScorer, _chunks
 from groundrail.scoring.base import Scorer
+from groundrail.scoring.registry import in_units
 from groundrail.types import Document, Source
 
 SOURCE = "Ada left in 1843. Bob came."
@@ -112,3 +115,23 @@ def test_bad_input_is_an_error(models: dict[str, PreTrainedModel]) -> None:
         GainScorer(models["llama"], letters(), chunk_tokens=0)
     with pytest.raises(ClaimTooLongError, match=f"{CONTEXT} tokens .* {CONTEXT}"):
         GainScorer(models["llama"], letters()).score(["a" * CONTEXT], SOURCE)
+
+
+def test_a_claim_keeps_the_blank_that_it_begins_with(decoder: PreTrainedModel) -> None:
+    """So that the difference between two sources is factual ablation's (West et al., equation 2)."""
+    example = AblationExample("He won", " seven", "a seven b", "a two b")
+    scorer = in_units(GainScorer(decoder, letters(), reduce="sum", separator=""), "whole")
+    own, other = (
+        scorer.score([example.target], f"{source}{SEPARATOR}{example.context}")[0].value
+        for source in (example.source, example.other_source)
+    )
+    (expected,) = factual_ablation(decoder, letters(), [example]).log_ratios
+    assert own - other == pytest.approx(expected, abs=1e-3)
+    (stripped,) = factual_ablation(decoder, letters(), [replace(example, target="seven")]).log_ratios
+    assert abs(stripped - expected) > 0.01
+
+
+def test_sentences_lose_the_blanks_around_them(decoder: PreTrainedModel) -> None:
+    scorer = in_units(GainScorer(decoder, letters()), "sentences")
+    spaced, plain = scorer.score(["  Bob came.  ", "Bob came."], SOURCE)
+    assert spaced == plain

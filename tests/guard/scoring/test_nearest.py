@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
+from tests.guard.conftest import drawn
 
 from groundrail import Document, InputError
 from groundrail.scoring.nearest import NearestScorer, between
@@ -33,7 +34,7 @@ def logit(p: float) -> float:
 @pytest.mark.parametrize("seed", range(10))
 def test_without_a_window_the_score_is_the_maximum_over_sentences(seed: int) -> None:
     text = written(seed, 6)
-    judge = FakeEntailment(lambda premise, claim: (1 + hash((premise, claim, seed)) % 9971) / 9973)
+    judge = FakeEntailment(lambda premise, claim: drawn(premise, claim, seed))
     alone = {part: judge.judge(part, CLAIM) for part in cut(text)}
     (score,) = NearestScorer(judge, k=6, window=0).score([CLAIM], text)
     assert score.value == max(alone.values())
@@ -42,7 +43,7 @@ def test_without_a_window_the_score_is_the_maximum_over_sentences(seed: int) -> 
 @pytest.mark.parametrize("seed", range(10))
 def test_the_citation_has_the_highest_log_odds_and_likeness_together(seed: int) -> None:
     text = written(seed, 6)
-    judge = FakeEntailment(lambda premise, claim: (1 + hash((premise, claim, seed)) % 9971) / 9973)
+    judge = FakeEntailment(lambda premise, claim: drawn(premise, claim, seed))
     parts = cut(text)
     likeness = WordIndex(parts).likeness(CLAIM)
     both = [
@@ -64,7 +65,7 @@ def test_where_the_judge_is_sure_of_one_sentence_alone_it_is_cited() -> None:
 @pytest.mark.parametrize("seed", range(10))
 def test_with_a_window_the_score_is_the_mean_in_log_odds_of_the_best_sentence_and_of_all_together(seed: int) -> None:
     text = written(seed, 6)
-    judge = FakeEntailment(lambda premise, claim: (1 + hash((premise, claim, seed)) % 9971) / 9973)
+    judge = FakeEntailment(lambda premise, claim: drawn(premise, claim, seed))
     (apart,) = NearestScorer(judge, k=6, window=0).score([CLAIM], text)
     (score,) = NearestScorer(judge, k=6, window=100).score([CLAIM], text)
     assert logit(score.value) == pytest.approx((logit(apart.value) + logit(judge.judge(text, CLAIM))) / 2)
@@ -141,7 +142,7 @@ def test_the_window_holds_the_nearest_sentence_however_long_it_is() -> None:
 def test_a_claim_that_shares_no_word_is_the_models_to_judge() -> None:
     judge = FakeEntailment(lambda premise, claim: 0.25)
     (score,) = NearestScorer(judge, k=2, window=0).score(["Xyzzy!"], "Cats sleep. Dogs run. Pets are fine.")
-    assert (score.value, score.refusal) == (0.25, None)
+    assert score.value == 0.25
     assert [premise.strip() for premise, _ in judge.calls[0]] == ["Cats sleep.", "Dogs run."]
 
 

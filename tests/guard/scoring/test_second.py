@@ -92,3 +92,27 @@ def test_a_second_scorer_that_fails_releases_nothing() -> None:
     assert not unsure.released
     assert unsure.verdict is Verdict.ERROR
     assert "the server is gone" in (unsure.reason or "")
+
+
+def test_a_policy_is_validated_again_when_it_is_exchanged() -> None:
+    guard = Guard(scorer=FakeEntailment(first))
+    with pytest.raises(AttributeError):
+        guard.policy = Policy(doubt=(0.1, 0.9))  # type: ignore[misc]
+    with pytest.raises(InputError, match="second= and"):
+        guard.with_policy(Policy(doubt=(0.1, 0.9)))
+    both = Guard(scorer=FakeEntailment(first), second=FakeEntailment(agrees), policy=Policy(doubt=(0.3, 0.7)))
+    with pytest.raises(InputError, match="second= and"):
+        both.with_policy(Policy())
+    others = Calibration("platt", (1.0,), (0.0,), scorer="another scorer")
+    with pytest.raises(InputError, match="fitted on another scorer"):
+        guard.with_policy(Policy(calibration=others)).check(ANSWER, SOURCE)
+
+
+def test_guards_of_other_policies_share_the_scorers_and_keep_their_own_rules() -> None:
+    second = FakeEntailment(agrees)
+    narrow = Guard(scorer=FakeEntailment(first), second=second, policy=Policy(doubt=(0.49, 0.51), threshold=0.5))
+    strict = narrow.with_policy(Policy(doubt=(0.4, 0.96), threshold=0.95))
+    assert (narrow.policy.threshold, strict.policy.threshold) == (0.5, 0.95)
+    assert strict.scorer.first is narrow.scorer.first  # type: ignore[attr-defined]
+    assert strict.check(ANSWER, SOURCE).threshold == 0.95
+    assert narrow.check(ANSWER, SOURCE).threshold == 0.5

@@ -5,10 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundrail import Guard, Verdict
-from groundrail.errors import UncheckableError
+from groundrail.errors import InputError, UncheckableError
 from groundrail.testing import FakeEntailment
-from groundrail.text.claims import claim_of, is_refusal
+from groundrail.text.claims import Claim, NoClaim, Refused, claim_of, read_claim
+from groundrail.text.english.phrases import is_refusal
 from groundrail.text.english.short_answers import question_of
+from groundrail.text.form import SourceText
+from groundrail.types import Document
 
 
 def _is_claim(text: str) -> bool:
@@ -275,3 +278,39 @@ def test_a_footnote_mark_makes_no_answer_a_statement() -> None:
 @pytest.mark.parametrize("rule", ["---", "- - -", "===", "| - | :-: |", "+---+---+", "", " \n", "]", "\u2022", "**"])
 def test_rules_and_brackets_claim_nothing_after_a_question(rule: str) -> None:
     assert claim_of(rule, "", "Is the result positive or negative?") is None
+
+
+_LEASE = SourceText([Document(text="Pets are allowed, see lease.example/pets. The caf\u00e9 is open.")])
+
+
+@pytest.mark.parametrize(
+    ("sentence", "previous", "read"),
+    [
+        ("- **Pets** are allowed [1].", "", Claim("Pets are allowed.")),
+        ("Yes.", "Are pets allowed? ", Claim("Are pets allowed? Yes.")),
+        ("See lease.example/pets.", "", Claim("See lease.example/pets.")),
+        ("Thank you!", "", NoClaim()),
+        ("See lease.example.", "", Refused("the source does not hold the link “lease.example”")),
+        ("Pets are allowed [2].", "", Refused("the source does not hold the footnote mark [2]")),
+        ("Pets are ⊘ allowed.", "", Refused("the symbol ⊘ cannot be read as words")),
+        ("Yes.", "", Refused("it says something only as an answer, and there is no question to it")),
+    ],
+)
+def test_a_sentence_is_a_claim_or_no_claim_or_refused_with_a_reason(sentence: str, previous: str, read: object) -> None:
+    assert read_claim(sentence, previous, "", _LEASE) == read
+
+
+def test_a_claim_function_of_your_own_replaces_the_reading_and_not_the_comparison_with_the_source() -> None:
+    def second_half(sentence: str, previous: str, prompt: str) -> str | None:
+        return sentence.partition(": ")[2] or None
+
+    assert read_claim("No: Pets are allowed.", "", "", _LEASE, claim_of=second_half) == Claim("Pets are allowed.")
+    assert read_claim("Pets are allowed.", "", "", _LEASE, claim_of=second_half) == NoClaim()
+    refused = read_claim("Link: evil.example", "", "", _LEASE, claim_of=second_half)
+    assert refused == Refused("the source does not hold the link “evil.example”")
+    with pytest.raises(InputError, match="None, not int"):
+        read_claim("Pets.", "", "", _LEASE, claim_of=lambda *_: 5)  # type: ignore[arg-type]
+
+
+def test_a_blank_source_refuses_no_link() -> None:
+    assert read_claim("See evil.example.", "", "", SourceText([Document(text=" ")])) == Claim("See evil.example.")

@@ -158,6 +158,10 @@ def test_an_answer_longer_than_the_overlap_is_refused(reader):
 @pytest.fixture(scope="module")
 def asker():
     """A T5 that has learned one question."""
+    return taught(["w5", "Who", "left", "?", "</s>"])
+
+
+def taught(question):
     torch.manual_seed(0)
     model = T5ForConditionalGeneration(
         T5Config(  # type: ignore[call-arg]
@@ -175,7 +179,7 @@ def asker():
     )
     reading = tokenizer(False, 40)
     inputs = reading("answer: Anna context: Anna left", return_tensors="pt")
-    labels = torch.tensor([[IDS["w5"], IDS["Who"], IDS["left"], IDS["?"], IDS["</s>"]]])
+    labels = torch.tensor([[IDS[word] for word in question]])
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(60):
         model(**inputs, labels=labels).loss.backward()
@@ -185,11 +189,12 @@ def asker():
 
 
 def test_a_model_asks_and_its_prefix_is_cut(asker):
+    spans = candidates("Anna left")
+    greedy = Seq2SeqQuestions(*asker, prefix="w5", beams=1, max_new_tokens=8)
+    assert greedy.questions("Anna left", spans) == [["Who left ?"]]
     generator = Seq2SeqQuestions(*asker, prefix="w5", beams=3, max_new_tokens=8)
     assert isinstance(generator, QuestionGenerator)
-    spans = candidates("Anna left")
     (questions,) = generator.questions("Anna left", spans)
-    assert questions[0] == "Who left ?"
     assert 1 <= len(questions) == len(set(questions)) <= 3
     assert generator.questions("Anna left", spans * 3) == [questions] * 3
     assert generator.questions("Anna left", []) == []
@@ -206,3 +211,16 @@ def test_a_claim_beyond_the_generator_and_a_wrong_template_are_errors(asker):
         Seq2SeqQuestions(*asker).questions(long, candidates(long)[:1])
     with pytest.raises(InputError, match="once each"):
         Seq2SeqQuestions(*asker, template="{answer}")
+
+
+def test_beams_repeat_no_three_words_as_in_the_authors_program():
+    model, reading = taught(["w1", "w2", "w3", "w1", "w2", "w3", "</s>"])
+    spans = candidates("Anna left")[:1]
+    (greedy,) = Seq2SeqQuestions(model, reading, beams=1, max_new_tokens=10).questions("Anna left", spans)
+    assert greedy == ["w1 w2 w3 w1 w2 w3"]
+    (found,) = Seq2SeqQuestions(model, reading, beams=5, max_new_tokens=10).questions("Anna left", spans)
+    for question in found:
+        words = question.split()
+        threes = list(zip(words, words[1:], words[2:], strict=False))
+        assert len(threes) == len(set(threes))
+    assert greedy[0] not in found

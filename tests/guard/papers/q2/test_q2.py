@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from tests.guard.conftest import HashedNLI
 
 from groundrail.errors import InputError, ModelError
+from groundrail.evaluation.examples import Example
+from groundrail.evaluation.run import evaluate
 from groundrail.papers.decomposed import SentencePairScorer
 from groundrail.papers.q2.answering import Answer, Answerer, LexicalAnswerer
 from groundrail.papers.q2.asking import QuestionGenerator, TemplateQuestions
@@ -460,3 +462,59 @@ def test_a_wrong_figure_shows_in_the_exchange():
     assert wrong.citation is not None
     assert wrong.citation.text == "The deposit is 2,900 euros."
     assert isinstance(wrong, Exchange)
+
+
+TWO_SENTENCES = "Anna lives here. She pays 2,900 euros in March."
+TWO_ASKED = {
+    "Anna": [("Who?", "Anna", "Anna")],
+    "2,900 euros": [("How much?", "2,900 euros", "2,900 euros")],
+    "March": [("When?", "March", None)],
+}
+
+
+def test_an_evaluation_scores_whole_responses_as_the_paper_does(hashed_nli):
+    """Two of three questions are answered alike: 2/3, not the mean of 1 and 1/2 over two sentences."""
+    script = Scripted(TWO_ASKED)
+    scorer = Q2Scorer(hashed_nli(1), questions=script, answerer=script, spans=spans_of(TWO_ASKED))
+    source = Document(text="Anna lives here. She pays 2,900 euros.")
+    examples = [Example("0", "wow", (source,), TWO_SENTENCES, 1.0)]
+    (found,) = evaluate(scorer, examples)
+    assert found.value == pytest.approx(2 / 3)
+    (cut,) = evaluate(scorer, examples, units="sentences")
+    assert cut.value == pytest.approx((1 + 1 / 2) / 2)
+
+
+def test_a_sentence_without_a_question_does_not_count_beside_others(hashed_nli):
+    script = Scripted({"Anna": TWO_ASKED["Anna"]})
+    scorer = Q2Scorer(hashed_nli(1), questions=script, answerer=script, spans=spans_of(script.table))
+    response = "Oh yes, quite so! Anna lives here."
+    examples = [Example("0", "wow", (Document(text=response),), response, 1.0)]
+    (found,) = evaluate(scorer, examples)
+    assert found.value == 1.0
+    (cut,) = evaluate(scorer, examples, units="sentences")
+    assert cut.value is not None
+    assert cut.value < 1.0
+
+
+def spans_of(table):
+    """The spans that a table asks about, wherever a claim has them."""
+
+    def spans(claim):
+        return [
+            Candidate(text, claim.index(text), claim.index(text) + len(text), Kind.NAME)
+            for text in table
+            if text in claim
+        ]
+
+    return spans
+
+
+def test_other_filters_of_personal_questions_can_be_given(hashed_nli):
+    script = Scripted(TABLE)
+
+    def asked(**settings):
+        scorer = Q2Scorer(hashed_nli(1), questions=script, answerer=script, **settings)
+        return [exchange.question for exchange in scorer.explain(CLAIM, LONG)]
+
+    assert asked(variant="filter", personal=lambda question: question == "When?") == asked()[:2]
+    assert asked(variant="base", personal=lambda question: True) == asked()

@@ -156,3 +156,44 @@ def test_claims_decided_together_are_decided_as_alone(hashed_yes_no) -> None:
     alone = [scorer.read(source).score([claim], 0.95)[0] for claim in claims]
     assert together == alone
     assert 0 < np.mean([score.exact for score in together]) <= 1
+
+
+@given(st.integers(0, 10_000), st.integers(1, 60), st.floats(0, 1))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_an_exact_decision_is_the_papers_maximum_and_tree(hashed_yes_no, seed, sentences, threshold) -> None:
+    source = some_source(seed, sentences)
+    claims = [f"The {word} is due." for word in random.Random(seed).sample(WORDS, 3)]
+    paper = ScaleScorer(hashed_yes_no(seed), chunk_tokens=17, search="document", slack=None)
+    scorer = ScaleScorer(hashed_yes_no(seed), chunk_tokens=17, exact=True)
+    assert scorer.read(source).score(claims, threshold) == paper.score(claims, source) == scorer.score(claims, source)
+
+
+def test_a_guard_with_an_exact_scorer_reports_the_maximum() -> None:
+    source = some_source(3, 600)
+    claims = re.findall(r"The [^.]*\.", source)[400:403]
+    graded = FakeEntailment(  # each chunk a little better than the one before, so that the first to do is not the best
+        lambda premise, claim: 0.6 + source.index(premise) / len(source) / 4, max_tokens=10_000
+    )
+    quick = Guard(scorer=ScaleScorer(graded, chunk_tokens=50)).check(" ".join(claims), source)
+    exact = Guard(scorer=ScaleScorer(graded, chunk_tokens=50, exact=True)).check(" ".join(claims), source)
+    maximum = [score.value for score in ScaleScorer(graded, chunk_tokens=50).score(claims, source)]
+    assert [sentence.score for sentence in exact.sentences] == maximum
+    assert all(sentence.exact for sentence in exact.sentences)
+    assert not any(sentence.exact for sentence in quick.sentences)
+    pairs = zip(quick.sentences, exact.sentences, strict=True)
+    assert all((a.score or 0) < (b.score or 0) for a, b in pairs)
+
+
+def test_an_exact_chunk_is_as_long_as_there_is_room(hashed_yes_no) -> None:
+    model = hashed_yes_no(0, max_tokens=300)
+    claim = "The rent is due."
+    source = " ".join(f"w{number}" for number in range(1000))
+    for exact, longest in ((False, 288), (True, 296)):  # a claim of four tokens; sizes in steps of 32 unless exact
+        (chunk,) = ScaleScorer(model, chunk_tokens=400, exact=exact).best_chunks([claim], source)
+        assert len(model.asked[-1][0][0].split()) == longest
+        assert len(chunk.text.split()) <= longest
+
+
+def test_exact_reads_all_chunks_or_refuses() -> None:
+    with pytest.raises(InputError, match="exact reads every chunk, max_chunks=3 only some"):
+        ScaleScorer(told(""), exact=True, max_chunks=3)

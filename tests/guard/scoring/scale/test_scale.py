@@ -1,5 +1,6 @@
 """SCALE: the maximum over chunks and the search tree, against slow computations that follow the paper's text."""
 
+import itertools
 import math
 import random
 import re
@@ -308,3 +309,31 @@ def test_real_architectures_give_exact_offsets(kind, tiny_nli_folder, tiny_t5_fo
         assert text[citation.start : citation.end] == citation.text
         assert re.fullmatch(r"The [^.]*\.", citation.text)
         assert citation.score == pytest.approx(scorer.entailment.entailment([(citation.text, claim)])[0], abs=1e-6)
+
+
+def test_a_leaf_of_a_dialogue_is_an_utterance() -> None:
+    dialogue = "Anna: May I keep pets? I have two.\n\nBob: Sure. Cats are not allowed.\nAnna: I see. Thank you."
+    claim = "Bob says that cats are not allowed."
+    (found,) = ScaleScorer(Overlap(), slack=None, leaves="lines").score([claim], dialogue)
+    assert [citation.text for citation in found.citations] == ["Bob: Sure. Cats are not allowed."]
+    (found,) = ScaleScorer(Overlap(), slack=None).score([claim], dialogue)
+    assert [citation.text for citation in found.citations] == ["Cats are not allowed."]
+    with pytest.raises(InputError, match="'sentences' or in 'lines', not 'words'"):
+        ScaleScorer(Overlap(), leaves="words")  # type: ignore[arg-type]
+
+
+@given(st.integers(1, 30), st.integers(2, 4), st.integers(0, 99))
+@repeated
+def test_the_tree_over_utterances_is_the_one_over_their_list(hashed_yes_no, count, branches, seed) -> None:
+    model = hashed_yes_no(seed)
+    utterances = [f"Bob: {first} {second}" for first, second in itertools.pairwise(numbered(count + 1, words=3))]
+    here, score = utterances, None
+    while len(here) > 1 or score is None:
+        width = max(1, len(here) // branches)
+        runs = [here[start : start + width] for start in range(0, len(here), width)]
+        score, here = max(
+            ((model.entailment([("\n".join(run), CLAIM)])[0], run) for run in runs), key=lambda found: found[0]
+        )
+    scorer = ScaleScorer(model, branches=branches, search="document", slack=None, leaves="lines")
+    (found,) = scorer.score([CLAIM], "\n".join(utterances))
+    assert [(citation.text, citation.score) for citation in found.citations] == [(here[0], score)]

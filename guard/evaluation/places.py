@@ -1,0 +1,68 @@
+"""Where a row of a benchmark file stands, and what the readers of all formats share.
+
+A pydantic model a row says what is expected; a complaint names the file, line and field. The rows themselves are in
+`groundrail.evaluation.formats` and `.summaries`.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ValidationError
+
+from groundrail.errors import InputError
+from groundrail.evaluation.examples import parse_label
+from groundrail.types import Document, Span
+
+Label = Annotated[float | None, BeforeValidator(parse_label)]
+Row = TypeVar("Row", bound=BaseModel)
+
+
+class Place:
+    """Where a row stands, so that every complaint can say so."""
+
+    def __init__(self, path: Path, line: int, documents: Path | None = None) -> None:
+        self.path = path
+        self.line = line
+        self.documents = path.parent if documents is None else documents
+
+    def error(self, field: str, message: str) -> InputError:
+        """A complaint about a field of this row, to be raised."""
+        return InputError(f"{self.path}, line {self.line}, field {field!r}: {message}")
+
+    def parse(self, model: type[Row], row: Mapping[str, Any]) -> Row:
+        """The row as a model. Raises: InputError that names file, line and field."""
+        try:
+            return model.model_validate(row)
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(str(part) for part in first["loc"])
+            message = first["msg"]
+            if first["type"] != "missing":
+                message += f", not {str(first['input'])[:80]!r}"
+            raise self.error(field, message) from error
+
+
+def read_text(path: Path) -> str:
+    """A file's text in UTF-8. Raises: InputError where it cannot be read or is something else."""
+    try:
+        return path.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path}: expected UTF-8, byte {error.start} is not") from error
+
+
+def one(text: str, id: str = "source") -> tuple[Document, ...]:
+    """A source of one document."""
+    return (Document(text=text, id=id),)
+
+
+def lines(parts: Sequence[str]) -> tuple[Document, list[Span]]:
+    """A document of one part a line, and the span of each part in it."""
+    spans: list[Span] = []
+    position = 0
+    for part in parts:
+        spans.append(Span(document_id="source", start=position, end=position + len(part)))
+        position += len(part) + 1
+    return Document(text="\n".join(parts)), spans

@@ -1,0 +1,338 @@
+"""The built-in judge's head, trained on a few hundred labelled claims of a user's own.
+
+The encoder stays as it is, so that every premise and claim is read by it once. The head (the two layers that make three
+classes of the first token's state) is trained on the score that the guard decides by, and measured on claims that
+training has not seen. Which labels there are is read by `groundrail.evaluation.loaders`; the command is in
+`groundrail.evaluation.cli`.
+"""
+
+import copy
+import hashlib
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from groundrail.entailment.base import FloatArray, JudgeFacts, NLIModel, Pair
+from groundrail.entailment.batching import in_batches
+from groundrail.entailment.builtin import load_builtin
+from groundrail.entailment.cross_encoder import CrossEncoderEntailment
+from groundrail.entailment.respelled import Respelled
+from groundrail.errors import InputError
+from groundrail.evaluation.examples import Example
+from groundrail.evaluation.metrics import best_balanced_accuracy, roc_auc
+from groundrail.scoring.nearest import NearestScorer
+from groundrail.text.english.language import is_english
+
+FEWEST = 100
+"""Labelled claims below which a held-out part says nothing."""
+FEWEST_OF_EACH = 30
+"""Supported claims, and unsupported ones, below which it says nothing of them."""
+
+_HELD_OUT, _VALIDATION = 0.3, 0.2
+_STEPS, _PATIENCE, _RATE, _DECAY = 300, 40, 1e-4, 0.01
+_EDGE = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A judge on the held-out claims: ROC-AUC, and the shares of wrong claims caught and true ones passed."""
+
+    name: str
+    threshold: float
+    auc: float
+    caught: float
+    passed: float
+
+    @property
+    def balanced(self) -> float:
+        """Balanced accuracy: the mean of both shares."""
+        return (self.caught + self.passed) / 2
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """A trained judge, and the held-out claims before and after.
+
+    `rows` are the judge as shipped at its own threshold, the same at a threshold fitted to the labels, and the trained
+    one at its own. `counts` are the claims trained on, those that ended the training, and those held out.
+    """
+
+    judge: CrossEncoderEntailment
+    rows: tuple[Measured, Measured, Measured]
+    counts: tuple[int, int, int]
+
+    @property
+    def better(self) -> bool:
+        """Whether the trained judge orders the held-out claims better and decides them no worse than both others."""
+        *before, after = self.rows
+        return after.auc > before[0].auc and after.balanced >= max(row.balanced for row in before)
+
+    def save(self, folder: str | Path) -> None:
+        """Write a folder for `groundrail.entailment.load`. Raises: InputError for a judge that is not better."""
+        if not self.better:
+            raise InputError(
+                "the trained judge is not better on the held-out claims, so it is not saved: label more claims, or fit "
+                "the threshold alone with `groundrail calibrate`"
+            )
+        self.judge.model.half().save_pretrained(folder)
+        self.judge.tokenizer.save_pretrained(folder)
+        self.judge.model.float()
+
+
+def tune(
+    examples: Sequence[Example],
+    *,
+    judge: Respelled | None = None,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Tuned:
+    """Train the head of the built-in judge, or of `judge`, on labelled claims.
+
+    Three tenths of the claims are held out, and a fifth ends the training; claims of one source stay together. Claims
+    without a label, or with one between 0 and 1, are left out. `progress` gets claims read and claims in all.
+
+    Raises: InputError for too few labels, labels that are all alike, or claims in another language than the judge's.
+    """
+    claims = _usable(examples)
+    given = judge or load_builtin("cpu", "float32")
+    if not isinstance(given.model, CrossEncoderEntailment):
+        raise InputError("only a classifier's head can be trained")
+    if given.facts.english_only:
+        _refuse_other_languages(claims)
+    parts = _parts(claims, seed)
+    read = _Read(given.model)
+    scorer = NearestScorer(Respelled(read))
+    scores, asked = {}, {}
+    for number, example in enumerate(claims):
+        with read.recorded() as pairs:
+            scores[id(example)] = _score(scorer, example)
+        asked[id(example)] = pairs
+        if progress is not None:
+            progress(number + 1, len(claims))
+    training, validation, held_out = parts
+    fitting = [*training, *validation]
+    shipped = _threshold(fitting, scores)
+    before = [
+        _measured("as shipped", given.facts.threshold, held_out, scores),
+        _measured("as shipped, threshold fitted", shipped, held_out, scores),
+    ]
+    read.head = _trained(read, training, validation, asked, seed)
+    after = {id(example): _score(scorer, example) for example in claims}
+    threshold = _threshold(fitting, after)
+    tuned = _judge(given.model, read.head, threshold, claims)
+    rows = (*before, _measured("trained", threshold, held_out, after))
+    return Tuned(tuned, rows, (len(training), len(validation), len(held_out)))  # type: ignore[arg-type]
+
+
+def _usable(examples: Sequence[Example]) -> list[Example]:
+    claims = [
+        example
+        for example in examples
+        if example.label in (0.0, 1.0) and example.claim.strip() and any(one.text.strip() for one in example.source)
+    ]
+    supported = sum(example.label == 1.0 for example in claims)
+    wrong = len(claims) - supported
+    if claims and not (supported and wrong):
+        which = "supported" if supported else "unsupported"
+        raise InputError(f"all {len(claims)} labels are {which}; label claims of both kinds, {FEWEST_OF_EACH} at least")
+    if len(claims) < FEWEST or min(supported, wrong) < FEWEST_OF_EACH:
+        raise InputError(
+            f"there are {supported} supported and {wrong} unsupported claims with a label of 0 or 1; tuning needs "
+            f"{FEWEST} in all and {FEWEST_OF_EACH} of each kind"
+        )
+    return claims
+
+
+def _refuse_other_languages(claims: Sequence[Example]) -> None:
+    other = sum(not is_english(f"{example.claim} {example.source[0].text}") for example in claims)
+    if other > len(claims) // 10:
+        raise InputError(
+            f"{other} of {len(claims)} claims seem to be in another language than English, which alone the built-in "
+            "judge reads; calibrate a judge of their language instead: groundrail calibrate --entailment ID"
+        )
+
+
+def _parts(claims: Sequence[Example], seed: int) -> tuple[list[Example], list[Example], list[Example]]:
+    """Training, validation and held-out claims. Raises: InputError where a part lacks one kind."""
+    of_source: dict[str, list[Example]] = {}
+    for example in claims:
+        of_source.setdefault("\0".join(document.text for document in example.source), []).append(example)
+    groups = [of_source[text] for text in sorted(of_source)]
+    if len(groups) < 6:  # too few to hold sources apart
+        groups = [[example] for example in claims]
+    random.Random(seed).shuffle(groups)
+    held_out: list[Example] = []
+    validation: list[Example] = []
+    training: list[Example] = []
+    for group in groups:
+        if len(held_out) < _HELD_OUT * len(claims):
+            held_out += group
+        elif len(validation) < _VALIDATION * len(claims):
+            validation += group
+        else:
+            training += group
+    for part in (training, validation, held_out):
+        if len({example.label for example in part}) < 2:
+            raise InputError("labels of both kinds must come from several sources; label claims of more sources")
+    return training, validation, held_out
+
+
+class _Read(NLIModel):
+    """A classifier whose encoder reads each pair once, its state kept; the head can be exchanged."""
+
+    def __init__(self, judge: CrossEncoderEntailment) -> None:
+        self.judge = judge
+        self.head: Any = judge.model.classifier
+        self.max_tokens = judge.max_tokens
+        self._states: dict[Pair, torch.Tensor] = {}
+        self._asked: list[Pair] | None = None
+
+    @property
+    def facts(self) -> JudgeFacts:
+        return self.judge.facts
+
+    def recorded(self) -> "_Recorded":
+        """Within it, the pairs of the first call, those that a claim is decided by, are noted."""
+        return _Recorded(self)
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        return self.judge.offsets(text)
+
+    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
+        return self.classify(pairs)[:, 0]
+
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+        if self._asked is not None and not self._asked:
+            self._asked += pairs
+        with torch.inference_mode():
+            rows: FloatArray = torch.softmax(self.logits(pairs), dim=-1).double().numpy()
+        return rows
+
+    def logits(self, pairs: Sequence[Pair]) -> torch.Tensor:
+        """Entailment, neutral, contradiction, shape (pairs, 3)."""
+        if not pairs:
+            return torch.empty(0, 3)
+        self._read(pairs)
+        states = torch.stack([self._states[pair] for pair in pairs])
+        found: torch.Tensor = self.head(states[:, None])[:, self.judge._order]
+        return found / self.judge.temperature
+
+    def _read(self, pairs: Sequence[Pair]) -> None:
+        judge = self.judge
+        new = [pair for pair in dict.fromkeys(pairs) if pair not in self._states]
+        states = in_batches(
+            new,
+            judge._encode,
+            lambda inputs: judge.model.base_model(**inputs).last_hidden_state[:, 0].float(),
+            columns=int(judge.model.config.hidden_size),
+            batch_tokens=judge.batch_tokens,
+            padding={"input_ids": judge.tokenizer.pad_token_id or 0},
+            device=judge.model.device,
+        )
+        self._states |= zip(new, torch.from_numpy(states).float(), strict=True)
+
+
+class _Recorded:
+    def __init__(self, read: _Read) -> None:
+        self._read = read
+
+    def __enter__(self) -> list[Pair]:
+        self._read._asked = []
+        return self._read._asked
+
+    def __exit__(self, *error: object) -> None:
+        self._read._asked = None
+
+
+def _score(scorer: NearestScorer, example: Example) -> float:
+    (score,) = scorer.score([example.claim], example.source)
+    return score.value
+
+
+def _trained(
+    read: _Read,
+    training: Sequence[Example],
+    validation: Sequence[Example],
+    asked: dict[int, list[Pair]],
+    seed: int,
+) -> Any:
+    """The head with the least loss on the validation claims."""
+    torch.manual_seed(seed)
+    head = copy.deepcopy(read.head).float()
+    optimizer = torch.optim.AdamW(head.parameters(), lr=_RATE, weight_decay=_DECAY)
+    shipped, read.head = read.head, head
+    best, kept, waited = float("inf"), copy.deepcopy(head), 0
+    for _ in range(_STEPS):
+        with torch.no_grad():
+            loss = float(_loss(read, validation, asked))
+        if loss < best - 1e-5:
+            best, kept, waited = loss, copy.deepcopy(head), 0
+        elif (waited := waited + 1) > _PATIENCE:
+            break
+        optimizer.zero_grad()
+        _loss(read, training, asked).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+    read.head = shipped
+    return kept.eval()
+
+
+def _loss(read: _Read, claims: Sequence[Example], asked: dict[int, list[Pair]]) -> torch.Tensor:
+    """Binary cross-entropy of the default score without its rivals: the mean of two log-odds, those of the likeliest
+    premise and of the last, which is the window. Both kinds of claims weigh the same."""
+    logits = read.logits([pair for example in claims for pair in asked[id(example)]])
+    odds = logits[:, 0] - torch.logsumexp(logits[:, 1:], dim=-1)
+    of_claim = torch.split(odds, [len(asked[id(example)]) for example in claims])
+    scores = torch.stack([(each.max() + each[-1]) / 2 for each in of_claim])
+    labels = torch.tensor([example.label for example in claims])
+    weights = torch.where(labels > 0.5, 1 / labels.mean(), 1 / (1 - labels).mean()) / 2
+    return torch.nn.functional.binary_cross_entropy_with_logits(scores, labels, weight=weights)
+
+
+def _threshold(claims: Sequence[Example], scores: dict[int, float]) -> float:
+    """Halfway between the claims that balanced accuracy parts best."""
+    values = [scores[id(example)] for example in claims]
+    _, lowest = best_balanced_accuracy([float(example.label == 1.0) for example in claims], values)
+    below = [value for value in values if value < lowest]
+    return float(np.clip((lowest + max(below)) / 2 if below else lowest, _EDGE, 1 - _EDGE))
+
+
+def _measured(name: str, threshold: float, claims: Sequence[Example], scores: dict[int, float]) -> Measured:
+    labels = np.array([example.label == 1.0 for example in claims])
+    values = np.array([scores[id(example)] for example in claims])
+    released = values >= threshold
+    return Measured(
+        name, threshold, roc_auc(labels, values), float((~released)[~labels].mean()), float(released[labels].mean())
+    )
+
+
+def _judge(
+    given: CrossEncoderEntailment, head: Any, threshold: float, claims: Sequence[Example]
+) -> CrossEncoderEntailment:
+    """A judge of its own with the head; what `load` must know stands in its configuration."""
+    model = copy.deepcopy(given.model)
+    model.classifier = head
+    labels = hashlib.blake2b(digest_size=4)
+    for example in claims:
+        labels.update(f"{example.source[0].text}\0{example.claim}\0{example.label}\0".encode("utf-8", "surrogatepass"))
+    config = model.config
+    config.entailment_identity = f"{given.facts.identity}, tuned on {len(claims)} claims ({labels.hexdigest()})"
+    config.entailment_threshold, config.entailment_temperature = threshold, given.temperature
+    config.entailment_english_only, config.entailment_respelled = given.facts.english_only, True
+    tokenizer = copy.deepcopy(given.tokenizer)
+    tokenizer.model_max_length = given.max_length
+    return CrossEncoderEntailment(model, tokenizer, batch_tokens=given.batch_tokens)
+
+
+def lines(tuned: Tuned) -> Iterator[str]:
+    """The table of before and after, one line a row, without a terminal's colours."""
+    yield f"{'on the held-out claims':30} threshold  ROC-AUC  caught  passed"
+    for row in tuned.rows:
+        yield f"{row.name:30} {row.threshold:9.3f} {100 * row.auc:8.1f} {row.caught:7.0%} {row.passed:7.0%}"
+
+
+__all__ = ["FEWEST", "FEWEST_OF_EACH", "Measured", "Tuned", "lines", "tune"]

@@ -1,0 +1,54 @@
+"""West et al.'s table 2 (ACL 2022): factual ablation of a language model, plain and steered."""
+
+import math
+from typing import Any
+
+from groundrail.decoding.steering import PMI
+from groundrail.evaluation.ablation import AblationExample, ablation_table, load_examples
+from groundrail.reproduce.table import Figures, Job
+
+MARGINS = {"synthetic": 100, "natural": 1000}
+"""The likelihood ratio of each set's margin-accuracy."""
+
+STEERINGS: tuple[PMI | None, ...] = (
+    None,
+    *(PMI(alpha, method) for method in ("interpolation", "addition") for alpha in (0.1, 0.3, 0.5)),
+)
+
+
+def factual_ablation(job: Job) -> Figures:
+    """Table 2: accuracy and margin-accuracy in per cent on each set, zero-shot and with PMI steering.
+
+    The paper steers the model that was tuned with the sources, and asks one tuned without them for P(y | c).
+    """
+    model, tokenizer = _loaded(job.settings["model"])
+    without = job.settings["ungrounded_model"]
+    ungrounded = None if without is None else _loaded(without)[0]
+    rows: dict[str, dict[str, float]] = {}
+    for path in job.found:
+        examples: list[AblationExample] = load_examples(path)[: job.limit]
+        ratio = next((ratio for name, ratio in MARGINS.items() if name in path.stem), 100)
+        results = ablation_table(
+            model, tokenizer, examples, (0.0, math.log(ratio)), STEERINGS, ungrounded, job.settings["too_long"]
+        )
+        for steering, found in zip(STEERINGS, results, strict=True):
+            name = "no steering" if steering is None else f"PMI {steering.method}, alpha {steering.alpha}"
+            accuracy, margin = (100 * share for share in found.accuracies)
+            rows[f"{path.stem}, {name}"] = {"acc": accuracy, f"acc at log {ratio}": margin}
+        job.notes.append(
+            f"{path.name}: {len(examples)} examples, {results[0].cut} of them with a cut source, {results[0].left_out} left out."
+        )
+    return rows
+
+
+def _loaded(name: str | None) -> tuple[Any, Any]:
+    """A decoder-only model with its tokenizer; for None a tiny one of random weights, for the bundled rows."""
+    if name is None:
+        from groundrail.reproduce.random_model import random_model
+
+        return random_model()
+    from transformers import AutoModelForCausalLM
+
+    from groundrail.runtime.hub import load_pretrained
+
+    return load_pretrained(AutoModelForCausalLM, name, device=None, dtype=None, hub={})

@@ -1,0 +1,138 @@
+"""SCALE's tables 3 to 7 and figures 4 and 5 (Lattimer et al., EMNLP 2023), by the protocol of the authors' programs.
+
+Their chunk holds question and claim too, so a judge is loaded with that length and the source gets the rest. Their
+wording when they measured was "Yes or no?", as the paper prints it; their package has "Yes or No?" since.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from groundrail.errors import InputError, ScoringError
+from groundrail.evaluation import metrics
+from groundrail.evaluation.examples import Example
+from groundrail.reproduce.table import Figures, Job, scored
+from groundrail.scoring.passages import Passage
+from groundrail.scoring.scale.scale import ScaleScorer, lines
+from groundrail.scoring.scale.tree import Search, descend
+
+TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or no?'
+"""The wording of the authors' committed results."""
+
+TRUE_SETS = ("frank", "summeval", "mnbm", "qags_cnndm", "qags_xsum", "begin", "q2", "dialfact", "paws", "fever", "vitc")
+"""TRUE's sets in the order of tables 3 and 4, by the names of the authors' files."""
+
+BINS = 15
+"""Bins of the calibration error; the paper does not say, the authors' notebook does."""
+
+
+def true_auc(job: Job) -> Figures:
+    """Table 3: ROC-AUC x 100 on TRUE, each text scored as one claim."""
+    return _true(job, "ROC-AUC x 100", lambda labels, scores: 100 * metrics.roc_auc(labels, scores))
+
+
+def true_ece(job: Job) -> Figures:
+    """Table 4: the calibration error of the same scores."""
+    return _true(job, "ECE", calibration_error)
+
+
+def calibration_error(labels: Sequence[float], scores: Sequence[float]) -> float:
+    """Table 4's: scores stretched to go from 0 to 1, in 15 bins.
+
+    The authors' program drops the claim that becomes 1 from its last bin; here it counts.
+    """
+    return metrics.ece(labels, metrics.min_max(scores), BINS)
+
+
+def _true(job: Job, measure: str, of: Callable[[Sequence[float], Sequence[float]], float]) -> Figures:
+    examples = job.examples(format="true")
+    found = {}
+    for name, (labels, scores) in _scores(job, examples, job.settings["chunk_tokens"]).items():
+        found[name] = {measure: of(labels, scores)}
+    averaged = [name for name in TRUE_SETS if measure == "ECE" or name not in ("fever", "vitc")]
+    if set(averaged) <= found.keys():
+        found["average"] = {measure: float(np.mean([found[name][measure] for name in averaged]))}
+    else:
+        job.notes.append(f"No average: of TRUE's sets only {', '.join(found)} were there.")
+    return found
+
+
+def _scores(
+    job: Job, examples: Sequence[Example], chunk_tokens: int, name: str = "scores"
+) -> dict[str, tuple[list[float], list[float]]]:
+    """Labels and scores by data set: the best chunk's probability, each text whole."""
+    judge = job.judge(chunk_tokens)
+    scorer = ScaleScorer(judge, chunk_tokens=min(chunk_tokens, judge.max_tokens), search=None, exact=True)
+    results = job.evaluate(scorer, examples, f"{name}-{chunk_tokens}", units="whole")
+    sets = dict.fromkeys(example.dataset for example in examples)
+    return {
+        each: scored([e for e in examples if e.dataset == each], [r for r in results if r.dataset == each])
+        for each in sets
+    }
+
+
+def _screen_eval(job: Job, chunk_tokens: int) -> tuple[list[float], list[float]]:
+    return next(iter(_scores(job, job.examples(format="screeneval"), chunk_tokens).values()))
+
+
+def screen_correlations(job: Job) -> Figures:
+    """Table 5: correlations and ROC-AUC on ScreenEval."""
+    labels, scores = _screen_eval(job, job.settings["chunk_tokens"])
+    return {
+        "ScreenEval": {
+            "Pearson": metrics.pearson(labels, scores),
+            "Kendall tau": metrics.kendall(labels, scores),
+            "ROC-AUC x 100": 100 * metrics.roc_auc(labels, scores),
+        }
+    }
+
+
+def screen_f1(job: Job) -> Figures:
+    """Table 6: the best macro F1 over thresholds in hundredths of the stretched scores, as the authors choose theirs."""
+    labels, scores = _screen_eval(job, job.settings["chunk_tokens"])
+    stretched = metrics.min_max(scores)
+    above = [float(np.nextafter(hundredth / 100, 2)) for hundredth in range(100)]
+    best = max(metrics.macro_f1(labels, stretched, threshold) for threshold in above)
+    return {"ScreenEval": {"macro F1 x 100": 100 * best}}
+
+
+def chunk_calibration(job: Job) -> Figures:
+    """Figure 4: the calibration error by chunk size."""
+    return _by_chunk(job, "ECE", calibration_error)
+
+
+def chunk_auc(job: Job) -> Figures:
+    """Figure 5: ROC-AUC x 100 by chunk size."""
+    return _by_chunk(job, "ROC-AUC x 100", lambda labels, scores: 100 * metrics.roc_auc(labels, scores))
+
+
+def _by_chunk(job: Job, measure: str, of: Callable[[Sequence[float], Sequence[float]], float]) -> Figures:
+    return {f"{size} tokens": {measure: of(*_screen_eval(job, size))} for size in job.settings["chunk_tokens"]}
+
+
+def retrieval(job: Job) -> Figures:
+    """Table 7: the share of supported claims whose tree ends in a marked utterance, and seconds a search.
+
+    As in the authors' program unsupported claims are left out, a supported one without a marked utterance is a miss, the
+    halves are read whole, and of utterances with the same words the first one counts.
+    """
+    drawn = job.examples(format="screeneval-utterances")
+    examples = [example for example in drawn if example.label]
+    if not examples:
+        raise InputError(f"none of the {len(drawn)} claims is labelled as supported, so there is nothing to retrieve")
+    judge = job.judge(job.settings["tokens"])
+    hits, started = 0, time.perf_counter()
+    for example in examples:
+        (document,) = example.source
+        size = judge.max_tokens - len(judge.offsets(example.claim))
+        leaves = [Passage.trimmed(document, start, end, judge) for start, end in lines(document.text)]
+        leaves = [leaf for leaf in leaves if leaf.start < leaf.end]
+        (path,) = descend(judge, [Search(example.claim, tuple(leaves), size)], branches=2)
+        if not path:
+            raise ScoringError(f"the model gives no number for any utterance beside {example.claim[:80]!r}")
+        found = next(leaf for leaf in leaves if leaf.text == path[-1].passage.text)
+        hits += any(span.start == found.start for (span,) in example.evidence or ())
+    seconds = (time.perf_counter() - started) / len(examples)
+    job.notes.append(f"{len(examples)} supported claims of {len(drawn)}.")
+    return {"ScreenEval": {"recall": hits / len(examples), "seconds": seconds}}

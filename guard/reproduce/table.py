@@ -1,0 +1,184 @@
+"""One table of a paper, and what its function is given to work it out.
+
+    figures = TABLES["scale-table5"].run(Job(TABLES["scale-table5"], Path("DIR")))
+
+The tables are in `groundrail.reproduce.tables`; the smoke rows in `smoke/` are hand-written, in the published formats.
+"""
+
+import fnmatch
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from groundrail.entailment import load as load_entailment
+from groundrail.entailment.base import EntailmentModel
+from groundrail.errors import InputError
+from groundrail.evaluation.counting import CountingEntailment, counted
+from groundrail.evaluation.examples import Example
+from groundrail.evaluation.loaders import load
+from groundrail.evaluation.run import Result, evaluate
+from groundrail.evaluation.sampling import sample
+from groundrail.scoring.base import Scorer
+
+Figures: TypeAlias = Mapping[str, Mapping[str, float]]
+"""The measures of each row of a table."""
+
+SMOKE = Path(__file__).parent / "smoke"
+"""The folder of the bundled rows."""
+
+BUILTIN = "built-in"
+"""The name of the built-in judge where a model is named."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table or figure of a paper.
+
+    `files` are patterns of the file names that are looked for. `settings` are the paper's, its model under "model", and
+    `smoke` replaces some of them for the bundled rows. `figures` are the paper's own by the model that they are of; the
+    paper prints none where a model has none.
+    """
+
+    name: str
+    title: str
+    protocol: str
+    files: Sequence[str]
+    settings: Mapping[str, Any]
+    run: Callable[["Job"], Figures]
+    smoke: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, Figures] = field(default_factory=dict)
+
+
+class Job:
+    """A table to be worked out: its data and settings, the judge that counts its calls, and notes for the reader.
+
+    Raises: InputError for a setting that the table does not have, or for a folder without the table's files.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        data: Path | None = None,
+        *,
+        settings: Mapping[str, Any] | None = None,
+        limit: int | None = None,
+        out: Path | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        """Without `data`, the bundled rows and the built-in judge."""
+        self.table, self.smoke = table, data is None
+        self.data = SMOKE if data is None else data
+        unknown = sorted((settings or {}).keys() - table.settings.keys())
+        if unknown:
+            known = ", ".join(table.settings)
+            raise InputError(f"{table.name} has no setting {unknown[0]!r}; it has {known}")
+        self.settings = {**table.settings, **(table.smoke if self.smoke else {}), **(settings or {})}
+        self.limit, self.out, self.progress = limit, out, progress
+        self.notes: list[str] = []
+        self.judges: list[CountingEntailment] = []
+        self.found = self._find()
+
+    @property
+    def calls(self) -> int:
+        """Calls of the entailment model so far."""
+        return sum(judge.calls for judge in self.judges)
+
+    @property
+    def pairs(self) -> int:
+        """Pairs of premise and claim that it was asked about."""
+        return sum(judge.pairs for judge in self.judges)
+
+    def _find(self) -> list[Path]:
+        if not self.data.is_dir():
+            raise InputError(f"{self.data}: there is no such folder; --data names the one with {self._wanted()}")
+        names = sorted(path for path in self.data.rglob("*") if path.is_file())
+        found = [path for path in names if any(fnmatch.fnmatch(path.name.lower(), p.lower()) for p in self.table.files)]
+        if not found:
+            seen = ", ".join(path.name for path in names[:8]) or "nothing"
+            raise InputError(f"{self.table.name} looks for {self._wanted()} in {self.data}, and found {seen}")
+        return found
+
+    def _wanted(self) -> str:
+        return ", ".join(self.table.files)
+
+    def examples(self, pattern: str = "*", format: str | None = None) -> list[Example]:
+        """The claims of the table's files of this name, at most `limit` of each data set."""
+        paths = [path for path in self.found if fnmatch.fnmatch(path.name.lower(), pattern.lower())]
+        loaded = [example for path in paths for example in load(path, format)]
+        sets = dict.fromkeys(example.dataset for example in loaded)
+        return [e for name in sets for e in sample([e for e in loaded if e.dataset == name], self.limit, seed=0)]
+
+    def judge(self, tokens: int | None = None) -> CountingEntailment:
+        """The model that the settings name, with room for `tokens` of premise, claim and question.
+
+        Raises: InputError, before any weights are read, where a model reads less.
+        """
+        name = self.settings["model"]
+        options: dict[str, Any] = {}
+        if name != BUILTIN and tokens is not None:
+            options["max_length"] = tokens
+            options |= self._checked(name, tokens)
+        model = load_entailment(None if name == BUILTIN else name, **options)
+        if tokens is not None and name == BUILTIN:
+            self._refuse_short(model, tokens)
+        judge = counted(model)
+        self.judges.append(judge)
+        return judge
+
+    def _checked(self, name: str, tokens: int) -> dict[str, Any]:
+        """The template, where the model takes one. Raises: InputError for a model that is too short."""
+        from groundrail.runtime.hub import load_config
+
+        config = load_config(name, {})
+        longest = getattr(config, "max_position_embeddings", None)  # T5, whose positions are relative, has none
+        if isinstance(longest, int) and 0 < longest < tokens:
+            raise InputError(self._too_short(name, longest, tokens))
+        template = self.settings.get("template")
+        return {"template": template} if template and config.is_encoder_decoder else {}
+
+    def _refuse_short(self, model: EntailmentModel, tokens: int) -> None:
+        if model.max_tokens >= tokens:
+            return
+        if not self.smoke:
+            raise InputError(self._too_short("the built-in judge", model.max_tokens, tokens))
+        self.notes.append(f"The built-in judge reads {model.max_tokens} tokens at once, the protocol {tokens}.")
+
+    def _too_short(self, name: str, longest: int, tokens: int) -> str:
+        return (
+            f"{self.table.name} reads {tokens} tokens at once and {name} at most {longest}: name a model that reads more with "
+            f"--model (the paper's is {self.table.settings['model']}), or ask for less with --set"
+        )
+
+    def evaluate(
+        self,
+        scorer: Scorer,
+        examples: Sequence[Example],
+        name: str,
+        units: str | None = None,
+        splitter: str | None = None,
+    ) -> list[Result]:
+        """Score claims; with a folder to write to, a second run continues in its file of this name."""
+        return evaluate(
+            scorer,
+            examples,
+            results=None if self.out is None else self.out / f"{self.table.name}-{name}.jsonl",
+            settings={key: str(value) for key, value in self.settings.items()},
+            units=units,
+            splitter=splitter,
+            counter=self.judges[-1] if self.judges else None,
+            progress=self.progress,
+        )
+
+    def theirs(self) -> Figures:
+        """The paper's figures for the model that is used, else for the first that it has figures of."""
+        figures = self.table.figures
+        return figures.get(self.settings["model"]) or next(iter(figures.values()), {})
+
+
+def scored(examples: Sequence[Example], results: Sequence[Result]) -> tuple[list[float], list[float]]:
+    """Labels and scores of the claims that have both. Raises: InputError where `results` are of others."""
+    from groundrail.evaluation.summary import labelled, match
+
+    labels, scores, _ = labelled(match(examples, results))
+    return labels, scores

@@ -1,0 +1,360 @@
+"""Known judges: each one's number against its authors' formula, written anew over plain tokens and torch.
+
+The weights are random and the models tiny, of the architecture that the real ones have. What holds for them holds for
+the real weights, since nothing but the numbers in them differs.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import save_file
+from tests.conftest import WORDS
+from transformers import (
+    DebertaV2Config,
+    DebertaV2ForSequenceClassification,
+    GraniteConfig,
+    GraniteForCausalLM,
+    ModernBertConfig,
+    ModernBertForTokenClassification,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+    RobertaConfig,
+    RobertaForSequenceClassification,
+    RobertaModel,
+    T5Config,
+    T5ForConditionalGeneration,
+    T5ForTokenClassification,
+)
+
+from groundrail import Guard
+from groundrail.entailment import load
+from groundrail.entailment.known import JUDGES, find
+from groundrail.errors import InputError, ModelError
+from groundrail.scoring.scale.scale import ScaleScorer
+
+CHAT = (
+    "{% for message in messages %}<role>{{ message['role'] }}<end>{{ message['content'] }}</s>\n{% endfor %}"
+    "<role>user<end>Is it {{ guardian_config['risk_name'] }}?</s>\n"
+    "{% if add_generation_prompt %}<role>assistant<end>{% endif %}"
+)
+
+
+def tokenizer(kind: str) -> PreTrainedTokenizerFast:
+    """Words and punctuation, with special tokens placed as the architecture's own tokenizer places them."""
+    from tokenizers import Tokenizer
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import Punctuation, Sequence, WhitespaceSplit
+    from tokenizers.processors import TemplateProcessing
+
+    special = {
+        "t5": ["<pad>", "</s>", "<unk>"],
+        "roberta": ["<s>", "<pad>", "</s>", "<unk>"],
+        "deberta": ["[PAD]", "[CLS]", "[SEP]", "<unk>"],
+        "granite": ["</s>", "<pad>", "<unk>", "<role>", "<end>"],
+    }[kind]
+    said = (
+        "predict premise hypothesis Choose your answer based above can we conclude OPTIONS I think is Determine if true"
+    )
+    said += (
+        " Premise Hypothesis given Summarize following text passage output context assistant user groundedness yes NO"
+    )
+    words = [*special, *dict.fromkeys((WORDS + " " + said).split()), *".,?!:\"'()-"]
+    words += [f"filler{number}" for number in range(len(words), 240)]
+    shaped = Tokenizer(WordLevel({word: index for index, word in enumerate(words)}, unk_token="<unk>"))
+    shaped.pre_tokenizer = Sequence([WhitespaceSplit(), Punctuation()])
+    single, pair = {
+        "t5": ("$A </s>", "$A </s> $B:1 </s>:1"),
+        "roberta": ("<s> $A </s>", "<s> $A </s> </s> $B </s>"),
+        "deberta": ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B [SEP]"),
+        "granite": ("$A", "$A $B"),
+    }[kind]
+    used = [(word, words.index(word)) for word in special if word in single.split()]
+    shaped.post_processor = TemplateProcessing(single=single, pair=pair, special_tokens=used)
+    end = "[SEP]" if kind == "deberta" else "</s>"
+    built = PreTrainedTokenizerFast(
+        tokenizer_object=shaped,
+        pad_token="[PAD]" if kind == "deberta" else "<pad>",
+        eos_token=end,
+        unk_token="<unk>",
+        model_max_length=512,
+        additional_special_tokens=[word for word in special if word not in ("<unk>", "<pad>", "[PAD]", end)],
+        model_input_names=["input_ids", "attention_mask"],
+    )
+    if kind == "granite":
+        built.chat_template = CHAT
+    return built
+
+
+SMALL: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+T5: dict[str, Any] = {
+    "vocab_size": 240,
+    "d_model": 32,
+    "d_kv": 8,
+    "d_ff": 48,
+    "num_layers": 2,
+    "num_heads": 4,
+    "feed_forward_proj": "gated-gelu",
+    "initializer_factor": 1.5,
+    "pad_token_id": 0,
+    "eos_token_id": 1,
+    "decoder_start_token_id": 0,
+    "tie_word_embeddings": False,
+}
+ROBERTA: dict[str, Any] = {
+    **SMALL,
+    "vocab_size": 240,
+    "max_position_embeddings": 514,
+    "type_vocab_size": 1,
+    "pad_token_id": 1,
+    "initializer_range": 0.3,
+}
+
+
+def build(kind: str) -> PreTrainedModel:
+    """A model of random weights, large enough that answers vary."""
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(23)
+        if kind == "t5":
+            model: Any = T5ForConditionalGeneration(T5Config(**T5))
+            with torch.no_grad():
+                model.lm_head.weight.mul_(0.3)
+        elif kind == "t5 tokens":
+            model = T5ForTokenClassification(T5Config(**{**T5, "num_labels": 2}))
+            with torch.no_grad():
+                model.classifier.weight.normal_()
+        elif kind == "roberta":
+            model = RobertaForSequenceClassification(RobertaConfig(**{**ROBERTA, "num_labels": 2}))
+        elif kind == "deberta":
+            relative: dict[str, Any] = {
+                "relative_attention": True,
+                "position_biased_input": False,
+                "pos_att_type": ["p2c", "c2p"],
+            }
+            sizes: dict[str, Any] = {"num_labels": 2, "position_buckets": 16, "type_vocab_size": 0}
+            config: Any = DebertaV2Config(
+                vocab_size=240, initializer_range=0.3, pad_token_id=0, **SMALL, **relative, **sizes
+            )
+            model = DebertaV2ForSequenceClassification(config)
+        elif kind == "modernbert":
+            places: dict[str, Any] = {
+                "num_labels": 2,
+                "pad_token_id": 0,
+                "cls_token_id": 1,
+                "sep_token_id": 2,
+                "bos_token_id": 1,
+                "eos_token_id": 2,
+            }
+            config = ModernBertConfig(vocab_size=240, initializer_range=0.3, **SMALL, **places)
+            model = ModernBertForTokenClassification(config)
+        else:
+            config = GraniteConfig(
+                vocab_size=240, num_key_value_heads=2, max_position_embeddings=512, initializer_range=0.3, **SMALL
+            )
+            model = GraniteForCausalLM(config)
+    return model.eval()
+
+
+def saved(folder: Path, kind: str, words: str) -> tuple[Any, PreTrainedTokenizerFast]:
+    """Model and tokenizer, also as files."""
+    model, tokens = build(kind), tokenizer(words)
+    model.save_pretrained(folder)
+    tokens.save_pretrained(folder)
+    return model, tokens
+
+
+def ids(tokens: PreTrainedTokenizerFast, text: Any) -> torch.Tensor:
+    return torch.tensor([tokens(text)["input_ids"]])
+
+
+def compare(judge: str, expected: list[float], pairs: list[tuple[str, str]], spread: float = 0.03) -> None:
+    """The judge says what was expected, in batches as for single pairs, and it has something to say."""
+    assert np.std(expected) > spread
+    model = load(judge, device="cpu")
+    np.testing.assert_allclose(model.entailment(pairs), expected, atol=2e-5)
+    np.testing.assert_allclose([model.entailment([pair])[0] for pair in pairs[:5]], expected[:5], atol=2e-5)
+
+
+@torch.no_grad()
+def test_minicheck_flan_t5_weighs_the_token_of_one_against_that_of_a_blank(tmp_path, pairs) -> None:
+    model, tokens = saved(tmp_path, "t5", "t5")
+    expected = []
+    for premise, claim in pairs:
+        text = "predict: " + tokens.eos_token.join([premise, claim])
+        logits = model(input_ids=ids(tokens, text), decoder_input_ids=torch.zeros(1, 1, dtype=torch.long)).logits
+        expected.append(torch.softmax(logits[0, 0, [3, 209]], dim=0)[1].item())
+    compare(f"minicheck-flan-t5-large:{tmp_path}", expected, pairs)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("kind", ["roberta", "deberta"])
+def test_minicheck_classifiers_read_one_text_with_the_end_token_between(kind, tmp_path, pairs) -> None:
+    model, tokens = saved(tmp_path, kind, kind)
+    name = {"roberta": "minicheck-roberta-large", "deberta": "minicheck-deberta-v3-large"}[kind]
+    expected = []
+    for premise, claim in pairs:
+        logits = model(ids(tokens, tokens.eos_token.join([premise, claim]))).logits
+        expected.append(torch.softmax(logits, dim=1)[0, 1].item())
+    compare(f"{name}:{tmp_path}", expected, pairs)
+
+
+@torch.no_grad()
+def test_factcg_reads_its_question_after_the_paragraph(tmp_path, pairs) -> None:
+    model, tokens = saved(tmp_path, "deberta", "deberta")
+    expected = []
+    for premise, claim in pairs:
+        text = premise + "\n\nChoose your answer: based on the paragraph above can we conclude that "
+        text += '"' + claim + '"?\n\nOPTIONS:\n- Yes\n- No\nI think the answer is '
+        expected.append(torch.softmax(model(ids(tokens, text)).logits, dim=-1)[0, 1].item())
+    compare(f"factcg-deberta-v3-large:{tmp_path}", expected, pairs)
+
+
+@torch.no_grad()
+def test_true_takes_the_probability_of_the_token_of_one_among_all(tmp_path, pairs) -> None:
+    model, tokens = saved(tmp_path, "t5", "t5")
+    model.lm_head.weight[209] *= 4  # one of 240 tokens would have next to nothing
+    model.save_pretrained(tmp_path)
+    expected = []
+    for premise, claim in pairs:
+        text = f"premise: {premise} hypothesis: {claim}"
+        start = torch.tensor([[tokens.pad_token_id]])
+        logits = model(input_ids=ids(tokens, text), decoder_input_ids=start).logits
+        expected.append(torch.softmax(logits[0, 0], dim=0)[209].item())
+    compare(f"true-t5-xxl:{tmp_path}", expected, pairs)
+
+
+@torch.no_grad()
+def test_hhem_classifies_the_first_token_of_a_t5_encoder(tmp_path, pairs) -> None:
+    model, tokens = build("t5 tokens"), tokenizer("t5")
+    stored = {f"t5.{name}": weight.clone() for name, weight in model.state_dict().items()}
+    stored.pop("t5.transformer.encoder.embed_tokens.weight")  # tied to shared.weight, and not in the authors' file
+    save_file(stored, tmp_path / "model.safetensors")
+    T5Config(**T5).save_pretrained(tmp_path / "base")
+    tokens.save_pretrained(tmp_path / "base")
+    expected = []
+    for premise, claim in pairs:
+        text = "<pad> Determine if the hypothesis is true given the premise?\n\n"
+        text += f"Premise: {premise}\n\nHypothesis: {claim}"
+        found = ids(tokens, text)
+        assert found[0, 0] == tokens.pad_token_id
+        expected.append(torch.softmax(model(found).logits[:, 0, :], dim=-1)[0, 1].item())
+    compare(f"hhem-2.1-open:{tmp_path}", expected, pairs)
+    del stored["t5.classifier.bias"]
+    save_file(stored, tmp_path / "model.safetensors")
+    with pytest.raises(ModelError, match=r"no weights for classifier\.bias"):
+        load(f"hhem-2.1-open:{tmp_path}")
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", ["alignscore-large", "alignscore-base"])
+def test_alignscore_is_the_first_class_of_its_three_way_head(name, tmp_path, pairs) -> None:
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(7)
+        base, head = RobertaModel(RobertaConfig(**ROBERTA)).eval(), torch.nn.Linear(32, 3)
+    tokens = tokenizer("roberta")
+    stored = {f"base_model.{place}": weight.clone() for place, weight in base.state_dict().items()}
+    stored |= {"tri_layer.weight": head.weight.clone(), "tri_layer.bias": head.bias.clone()}
+    stored |= {"bin_layer.weight": torch.zeros(2, 32), "mlm_head.bias": torch.zeros(240)}
+    stored["base_model.embeddings.position_ids"] = torch.arange(514)[None]
+    save_file(stored, tmp_path / "model.safetensors")
+    base.config.save_pretrained(tmp_path / "base")
+    tokens.save_pretrained(tmp_path / "base")
+    expected = []
+    for premise, claim in pairs:
+        inputs = tokens(premise, claim, return_tensors="pt")
+        pooled = base(**inputs).pooler_output
+        expected.append(torch.softmax(head(pooled), dim=-1)[0, 0].item())
+    compare(f"{name}:{tmp_path}", expected, pairs)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", ["granite-guardian-3.0-2b", "granite-guardian-3.1-8b"])
+def test_granite_guardian_weighs_every_spelling_of_no_against_every_one_of_yes(name, tmp_path, pairs) -> None:
+    model, tokens = saved(tmp_path, "granite", "granite")
+    spelled = {
+        word: [place for text, place in tokens.get_vocab().items() if text.strip().lower() == word]
+        for word in ("no", "yes")
+    }
+    assert [len(places) for places in spelled.values()] == [2, 2]
+    expected = []
+    for premise, claim in pairs:
+        messages = [{"role": "context", "content": premise}, {"role": "assistant", "content": claim}]
+        text = tokens.apply_chat_template(
+            messages, guardian_config={"risk_name": "groundedness"}, tokenize=False, add_generation_prompt=True
+        )
+        chances = torch.softmax(model(ids(tokens, text)).logits[0, -1], dim=0)
+        safe, risky = (chances[places].sum() for places in spelled.values())
+        expected.append((safe / (safe + risky)).item())
+    compare(f"{name}:{tmp_path}", expected, pairs)
+
+
+@torch.no_grad()
+@pytest.mark.parametrize("name", ["lettucedetect-base", "lettucedetect-large", "tinylettuce-17m"])
+def test_lettucedetect_is_as_sure_as_of_the_claims_weakest_word(name, tmp_path, pairs) -> None:
+    model, tokens = saved(tmp_path, "modernbert", "deberta")
+    expected = []
+    for premise, claim in pairs:
+        prompt = f"Summarize the following text:\npassage 1: {premise}\noutput:"
+        inputs = tokens(prompt, claim, return_tensors="pt")
+        count = len(tokens(claim, add_special_tokens=False)["input_ids"])
+        of_claim = slice(inputs.input_ids.shape[1] - count - 1, -1)  # all but the last end token
+        wrong = torch.softmax(model(**inputs).logits, dim=-1)[0, of_claim, 1]
+        expected.append(1 - wrong.max().item())
+    compare(f"{name}:{tmp_path}", expected, pairs)
+
+
+def test_the_form_travels_into_the_scorer_and_options_replace_it(tmp_path) -> None:
+    saved(tmp_path, "roberta", "roberta")
+    scorer = Guard(scorer=f"minicheck-roberta-large:{tmp_path}").scorer
+    assert isinstance(scorer, ScaleScorer)
+    assert (scorer.chunk_tokens, scorer.facts.threshold) == (400, 0.5)
+    judge = scorer.entailment
+    assert judge.facts.english_only
+    assert judge.facts.identity == "lytang/MiniCheck-RoBERTa-Large"
+    assert load(f"minicheck-roberta-large:{tmp_path}", threshold=0.8).facts.threshold == 0.8
+    fitting = " ".join(["rent"] * (judge.max_tokens - 1))
+    assert np.isfinite(judge.entailment([(fitting, "rent")])).all()
+    with pytest.raises(InputError, match="the model reads 512"):
+        judge.entailment([(fitting + " rent" * 20, "rent")])
+
+
+def test_names_and_hub_ids_are_found_and_no_other() -> None:
+    assert len({judge.name for judge in JUDGES}) == len(JUDGES)
+    for judge in JUDGES:
+        assert find(judge.name) == (judge, judge.hub_id)
+        assert find(f"{judge.name}@v1") == (judge, f"{judge.hub_id}@v1")
+        assert find(f"{judge.name}:C:\\judges") == (judge, "C:\\judges")
+        found = find(judge.hub_id)
+        assert found is not None
+        assert found[0].hub_id == judge.hub_id
+        assert re.fullmatch(r"[a-z0-9.\-]+", judge.name)
+        assert judge.code
+        assert judge.licence
+    for other in ("google/flan-t5-large", "lytang", "", ".", "/models/minicheck-flan-t5-large"):
+        assert find(other) is None
+
+
+@pytest.mark.parametrize("judge", JUDGES, ids=lambda judge: judge.name)
+def test_weights_that_cannot_be_had_are_an_error_that_says_what_to_use(judge, tmp_path) -> None:
+    with pytest.raises(ModelError) as error:
+        load(judge.name, cache_dir=str(tmp_path), local_files_only=True)
+    for part in (judge.name, judge.hub_id, f"{judge.name}:FOLDER", "built-in", judge.hint):
+        assert part in str(error.value)
+    with pytest.raises(ModelError, match="FOLDER"):
+        load(f"{judge.name}:{tmp_path / 'nothing'}")
+
+
+def test_a_chat_judge_without_its_template_and_an_unknown_word_are_errors(tmp_path) -> None:
+    model, tokens = build("granite"), tokenizer("granite")
+    tokens.chat_template = None
+    model.save_pretrained(tmp_path)
+    tokens.save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match="chat template"):
+        load(f"granite-guardian-3.1-2b:{tmp_path}")
+    with pytest.raises(ModelError, match="Known judges: minicheck-flan-t5-large"):
+        load("minichek", local_files_only=True)
+    with pytest.raises(InputError, match="no code from the hub"):
+        load("hhem-2.1-open", trust_remote_code=True)
