@@ -117,6 +117,8 @@ def _label(path: Sequence[Step], schema: Schema | None) -> str:
     """
     keys = [end for end in range(1, len(path) + 1) if isinstance(path[end - 1], str)]
     names = [_name(path[:end], schema) for end in keys]
+    if names and _WHETHER.match(names[-1]):
+        return names[-1]
     told = [
         name
         for name, following in zip(names, [*names[1:], ""], strict=True)

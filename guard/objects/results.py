@@ -1,7 +1,7 @@
 """A checked object: a verdict for each leaf by JSON pointer, and the object that is released."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from jsonpointer import set_pointer
@@ -98,11 +98,16 @@ class ObjectResult(_Frozen):
         }
 
 
+def gravest(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict that counts for a whole whose parts have these."""
+    return min(verdicts, key=_GRAVEST.index, default=Verdict.NO_CLAIM)
+
+
 def checked_field(leaf: Leaf, result: GuardResult | None, policy: Policy) -> CheckedField:
     """The leaf with the verdict on its statement; `result` is None for a leaf that claims nothing."""
     if result is None:
         return CheckedField(pointer=leaf.pointer, value=leaf.value)
-    verdict = min((s.verdict for s in result.sentences), key=_GRAVEST.index, default=Verdict.NO_CLAIM)
+    verdict = gravest(sentence.verdict for sentence in result.sentences)
     released = all(sentence.released for sentence in result.sentences)
     rest = result.text.strip() if leaf.is_text else ""
     return CheckedField(
