@@ -19,6 +19,7 @@ from groundrail.policy import Policy
 from groundrail.serve import details
 from groundrail.serve.error_forms import ProtocolError, json_response
 from groundrail.serve.guarded import ClientLeftError, GuardedAnswer, unless_disconnected
+from groundrail.serve.objects import guarded_stream
 from groundrail.serve.observe import Observer
 from groundrail.serve.requests import ChatRequest, parsed, read_json, refuse_what_cannot_be_guarded
 from groundrail.serve.settings import Settings
@@ -77,11 +78,11 @@ class Chat:
         answer, most = self.writer.answer(asked, body, found, request.headers), self.settings.request_timeout
         begun = time.monotonic()
         if not asked.stream:
-            return await unless_disconnected(request, self._whole(answer, found, level), most)
+            return await unless_disconnected(request, self._whole(asked, answer, found, level), most)
         try:
             await unless_disconnected(request, answer.open(), most)
             left = most - (time.monotonic() - begun)
-            written = self._written(answer, found, left)
+            written = self._written(asked, answer, found, left)
         except BaseException:
             await answer.aclose()
             raise
@@ -94,20 +95,20 @@ class Chat:
         events = self._events(written, Form(answer, found, level, self.guard.policy, usage))
         return EventStream(events, close, left + self.settings.heartbeat)
 
-    def _written(self, answer: Answer, found: Found, time_limit: float) -> GuardedAnswer:
+    def _written(self, asked: ChatRequest, answer: Answer, found: Found, time_limit: float) -> GuardedAnswer:
         guard = self.guard.with_generator(answer.generator)
         return GuardedAnswer(
-            lambda: guard.astream(answer.prompt, found.documents),
+            lambda: guarded_stream(guard, answer.prompt, found.documents, asked.response_format),
             self.observer,
             endpoint="chat",
             time_limit=time_limit,
             failure=lambda: answer.failure,
         )
 
-    async def _whole(self, answer: Answer, found: Found, level: details.Level) -> Response:
+    async def _whole(self, asked: ChatRequest, answer: Answer, found: Found, level: details.Level) -> Response:
         try:
             await answer.open()
-            written = self._written(answer, found, self.settings.request_timeout)
+            written = self._written(asked, answer, found, self.settings.request_timeout)
             try:
                 result = await written.result()
             finally:
