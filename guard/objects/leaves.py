@@ -121,7 +121,7 @@ def _label(path: Sequence[Step], schema: Schema | None) -> str:
         return names[-1]
     told = [
         name
-        for name, following in zip(names, [*names[1:], ""], strict=True)
+        for name, following in zip(names, [*names[1:], ""], strict=False)
         if name and not set(name.lower().split()) <= set(following.lower().split())
     ]
     return "'s ".join(told) or "value"

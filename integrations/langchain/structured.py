@@ -77,7 +77,8 @@ class GuardedStructuredOutput(Runnable[LanguageModelInput, Any]):
             result = await value_of(check(plain, call.sources.documents, self._schema, call.question))
             yield self._told(said["raw"], parsed, result)
 
-        return [told async for told in quietly(config, checked(), traced=traced)][0]
+        (told,) = [each async for each in quietly(config, checked(), traced=traced)]
+        return told
 
     def _parsed(self, said: dict[str, Any], *, explained: bool) -> Any:
         """The model's object. Raises: GenerationError if there is none."""
