@@ -42,9 +42,15 @@ class Schema:
         except SchemaError as error:
             raise InputError(f"the schema cannot be read at {error.json_path}: {error.message}") from None
         self._validator = chosen(self._root, registry=Registry())  # an empty registry loads nothing from a network
-        for reference in _references(self._root):
-            if not reference.startswith("#"):
+        for found in _dicts(self._root):
+            reference = found.get("$ref")
+            if isinstance(reference, str) and not reference.startswith("#"):
                 raise InputError(f"the schema refers to {reference!r} outside of it; put that schema into its $defs")
+
+    @property
+    def has_patterns(self) -> bool:
+        """Whether it holds regular expressions, which can take for ever on a text made for that."""
+        return any(isinstance(d.get("pattern"), str) or "patternProperties" in d for d in _dicts(self._root))
 
     def misfits(self, value: Any) -> list[str]:
         """Where a value does not fit: places in JSON path notation and the keyword, without the value.
@@ -106,14 +112,13 @@ class Schema:
         return found if isinstance(found, Mapping) else {}
 
 
-def _references(schema: Any) -> Iterator[str]:
-    """Every `$ref` in a schema."""
+def _dicts(schema: Any) -> Iterator[dict[str, Any]]:
+    """Every JSON object in a schema, itself included."""
     waiting = [schema]
     while waiting:
         match waiting.pop():
             case dict() as found:
-                if isinstance(found.get("$ref"), str):
-                    yield found["$ref"]
+                yield found
                 waiting += found.values()
             case list() as items:
                 waiting += items

@@ -10,6 +10,7 @@ from groundrail.generation.streams import AsyncGuardedStream
 from groundrail.generation.writing import Writing
 from groundrail.guard import Guard
 from groundrail.objects.answers import ObjectFormat, as_answer, object_format
+from groundrail.objects.schemas import Schema
 from groundrail.runtime.deadlines import Calls
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.text.rendering.visible import is_blank
@@ -20,6 +21,8 @@ def refuse_unreadable_format(response_format: Any, *, tools: bool) -> None:
     """Raises: ProtocolError for a format, or a schema in it, that cannot be read, and for JSON beside tools."""
     try:
         wanted = object_format(response_format)
+        if wanted is not None and wanted.schema is not None and Schema(wanted.schema).has_patterns:
+            raise InputError("the server runs no regular expressions: leave pattern and patternProperties out")
     except MissingExtraError as error:
         raise ProtocolError(501, str(error), code="no_schemas", retry=False) from error
     except InputError as error:

@@ -92,8 +92,8 @@ class GroundrailMiddleware(AgentMiddleware[Any, Any]):
         """The model to call, and a config around it in which no other model's tokens reach a listener."""
         if request.response_format is not None:
             raise InputError(
-                "a guarded agent has no response_format: structured output is not checked against any source; "
-                "check its texts with guard.check(text, source) and leave this middleware out"
+                "a guarded agent has no response_format: ask GuardedChatModel.with_structured_output for the object, "
+                "or check it with guard.check_object and leave this middleware out"
             )
         config, listeners = silenced(ensure_config())
         options: dict[str, Any] = self._options

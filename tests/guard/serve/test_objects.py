@@ -17,6 +17,12 @@ def json_schema(*kinds: str) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "lease", "schema": schema}}
 
 
+def with_pattern() -> dict[str, Any]:
+    wanted = json_schema("string")
+    wanted["json_schema"]["schema"]["properties"]["rent"]["pattern"] = "(a+)+$"
+    return wanted
+
+
 def request(response_format: Any, **fields: Any) -> dict[str, Any]:
     asked = asking(response_format=response_format, **fields)
     documents = asked.pop("documents")
@@ -83,6 +89,7 @@ def test_half_an_object_is_an_error(serve: Serve, client: Client, upstream: Upst
     [
         ({"response_format": json_schema("lease")}, "schema cannot be read"),
         ({"response_format": {"type": "json_schema"}}, "response_format is"),
+        ({"response_format": with_pattern()}, "regular expressions"),
         (
             {"response_format": {"type": "json_object"}, "tools": [{"type": "function", "function": {"name": "a"}}]},
             "without tools",
