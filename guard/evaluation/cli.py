@@ -189,7 +189,7 @@ def _eval_answers(args: argparse.Namespace) -> int:
     from groundrail.policy import Policy
 
     of_claims = ("plots", "validation", "against", "context")
-    given = [name for name in of_claims if getattr(args, name)] + (["units"] if args.units != "sentences" else [])
+    given = [name for name in of_claims if getattr(args, name)] + (["units"] if args.units else [])
     if given:
         raise InputError(f"--{given[0]} is of files of single claims; whole answers are judged as a guard judges them")
     named, answers = named_scorer(args), read_answers(args, args.data)

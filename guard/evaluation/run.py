@@ -157,12 +157,18 @@ def _scores(scorer: UnitScorer, texts: Sequence[str], source: Sequence[Document]
     read = [read_claims(text, compared, unread=scorer.facts.unread) for text in texts]
     known = [_unasked(claims) for claims in read]
     units = [
-        scorer.units_of([claim.text for claim in claims if isinstance(claim, Claim)])
-        for claims, score in zip(read, known, strict=True)
+        scorer.units_of(_claimed(text, claims))
+        for text, claims, score in zip(texts, read, known, strict=True)
         if score is None
     ]
     asked = iter(scorer.score_units(units, scorer.scorer.read(source)) if units else ())
     return [next(asked) if score is None else score for score in known]
+
+
+def _claimed(text: str, claims: Sequence[Claim | NoClaim | Refused]) -> list[str]:
+    """The claims of a text; the first keeps the blanks that the text begins with, which a language model reads."""
+    found = [claim.text for claim in claims if isinstance(claim, Claim)]
+    return [text[: len(text) - len(text.lstrip())] + found[0], *found[1:]]
 
 
 def _unasked(claims: Sequence[Claim | NoClaim | Refused]) -> Score | None:

@@ -102,11 +102,11 @@ class UnitScorer(Scorer):
     def units_of(self, sentences: Sequence[str]) -> list[str]:
         """The units of a text whose sentences are known: they are not cut apart again."""
         if isinstance(self.units, SentenceUnits):
-            return list(sentences)
+            return [sentence.strip() for sentence in sentences]
         return self._cut(" ".join(sentences))
 
     def _cut(self, claim: str) -> list[str]:
-        return [text for unit in self.units.split(claim) if (text := unit.text.strip())]
+        return [unit.text for unit in self.units.split(claim) if unit.text.strip()]
 
     def score_units(self, units: Sequence[Sequence[str]], reader: Reader) -> list[Score]:
         """One score for each list of units; `reader`, the scorer's, scores all units in one call."""
