@@ -154,7 +154,7 @@ class Guard:
         shared = SourceText(documents)
         # a replacement text is no value of a field, so a refused sentence is flagged or left out
         policy = self.policy.replacing(fallback="flag" if self.policy.fallback == "flag" else "drop")
-        of_leaves = self._copy(policy=policy)
+        of_leaves = self.with_policy(policy)
 
         def check_all(asked: Sequence[tuple[str, str]]) -> list[GuardResult]:
             steps = [of_leaves._checked(text, shared, question or prompt) for text, question in asked]

@@ -19,7 +19,7 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 """The words of a key: "depositAmount", "deposit_amount" and "deposit-amount" have the same."""
 
 _ENDS_LIKE_SENTENCE = re.compile(r"""[.!?…]["'”’)]*$""")
-_ARTICLE = re.compile(r"(?:the|an?)\s+", re.IGNORECASE)
+_ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _WHETHER = re.compile(r"(?:whether|if)\s+", re.IGNORECASE)
 _GROUPED_FROM = 10_000
 """Numbers from here on get commas; below may be a year."""
@@ -31,7 +31,7 @@ class Leaf:
 
     pointer: its place, as RFC 6901 writes it.
     statement: the text to judge; empty if the leaf claims nothing.
-    question: asks for the field, for sentences that say something only as an answer.
+    question: asks for the field; a sentence that says something only as an answer is judged behind it.
     is_text: whether the statement is the value itself, made of sentences.
     """
 
@@ -79,9 +79,9 @@ def _leaf(path: tuple[Step, ...], value: Any, schema: Schema | None, fields: Seq
     if value is None or (isinstance(value, str) and is_blank(value)) or not is_claim(path, fields):
         return Leaf(pointer, path, value)
     label = _label(path, schema)
-    if isinstance(value, str) and _is_text(value):
-        return Leaf(pointer, path, value, value, f"What is the {label}?", is_text=True)
-    return Leaf(pointer, path, value, _statement(label, value, in_list=isinstance(path[-1], int)))
+    is_text = isinstance(value, str) and _is_text(value)
+    statement = value if is_text else _statement(label, value, in_list=isinstance(path[-1], int))
+    return Leaf(pointer, path, value, statement, f"What is the {label}?", is_text)
 
 
 def _is_text(value: str) -> bool:
