@@ -157,7 +157,7 @@ class Guard:
         of_leaves = self.with_policy(policy)
 
         def check_all(asked: Sequence[tuple[str, str]]) -> list[GuardResult]:
-            steps = [of_leaves._checked(text, shared, question or prompt) for text, question in asked]
+            steps = [of_leaves._checked(text, shared, f"{prompt}\n{question}") for text, question in asked]
             return drive_together(steps, Reading(self.scorer, documents, self._calls))
 
         return checked_object(obj, schema, self.policy, policy.decisive(self.scorer.facts.threshold), check_all)

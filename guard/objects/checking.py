@@ -15,7 +15,7 @@ from groundrail.policy import Policy
 from groundrail.types import GuardResult
 
 CheckAll: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[GuardResult]]
-"""(text, the question that it answers or "") of several answers -> the result of each."""
+"""(text, the question that it answers) of several answers -> the result of each."""
 
 
 def checked_object(

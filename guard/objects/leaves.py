@@ -21,8 +21,11 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 _ENDS_LIKE_SENTENCE = re.compile(r"""[.!?…]["'”’)]*$""")
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _WHETHER = re.compile(r"(?:whether|if)\s+", re.IGNORECASE)
-_GROUPED_FROM = 10_000
-"""Numbers from here on get commas; below may be a year."""
+_UNIT = re.compile(r"(?P<name>.+) in (?P<unit>.+)")
+"""A name with its unit: "amount in euros"."""
+
+_YEARS = range(1900, 2101)
+"""Numbers that may be years, which have no commas."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +103,17 @@ def _statement(label: str, value: Any, *, in_list: bool) -> str:
             return f"{said[:1].upper()}{said[1:]}." if value else f"It is not true that {said}."
         return f"{label[:1].upper()}{label[1:]}: {'yes' if value else 'no'}."
     written = _written(value)
+    if not isinstance(value, str) and (measured := _UNIT.fullmatch(label)):
+        label, written = measured["name"], f"{written} {measured['unit']}"
     verb = "is" if not in_list else "include" if label.endswith("s") else "includes"
     return f"The {label} {verb} {written}{'' if _ENDS_LIKE_SENTENCE.search(written) else '.'}"
 
 
-def _written(value: Any) -> str:
+def _written(value: str | int | float) -> str:
     if isinstance(value, str):
         return " ".join(value.split())
-    return f"{value:,}" if isinstance(value, int) and abs(value) >= _GROUPED_FROM else str(value)
+    number = int(value) if value == int(value) else value
+    return str(number) if number in _YEARS else f"{number:,}"
 
 
 def _label(path: Sequence[Step], schema: Schema | None) -> str:

@@ -129,6 +129,8 @@ def test_a_judge_that_fails_at_one_field_costs_only_that_field():
         ({"deposit": {"depositAmount": 29000}}, "The deposit amount is 29,000."),
         ({"lease": [{"end-date": "2026-02-28"}]}, "The lease's end date is 2026-02-28."),
         ({"year": 2026}, "The year is 2026."),
+        ({"rent": 1450}, "The rent is 1,450."),
+        ({"areaInSquareMetres": 84.5}, "The area is 84.5 square metres."),
         ({"pets": ["dogs"]}, "The pets include dogs."),
         ({"pets_allowed": True}, "Pets allowed: yes."),
         ({"pets_allowed": False}, "Pets allowed: no."),
@@ -155,7 +157,7 @@ def test_statements_from_a_schema():
 
     value = {"deposit": {"amount": 2900.0, "refundable": False, "held_by": "Berg Ltd"}}
     amount, refundable, holder = leaves(value, Schema(Lease))
-    assert amount.statement == "The deposit's amount in euros is 2900.0."
+    assert amount.statement == "The deposit's amount is 2,900 euros."
     assert refundable.statement == "It is not true that the deposit is paid back."
     assert holder.statement == "The deposit's holder is Berg Ltd."
 
