@@ -6,7 +6,7 @@
 import copy
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
@@ -25,6 +25,7 @@ from groundrail.runtime.deadlines import Calls
 from groundrail.runtime.locks import LOADING, one_at_a_time
 from groundrail.runtime.views import view
 from groundrail.scoring.base import Scorer, ScorerFacts
+from groundrail.scoring.registry import as_meant, as_scorer, as_second
 from groundrail.text.claims import ClaimOf, claim_of, read_claim
 from groundrail.text.form import SourceText
 from groundrail.text.sentences import is_unicode
@@ -39,18 +40,21 @@ if TYPE_CHECKING:
     from groundrail.objects.results import ObjectResult
 
 
-_Named: TypeAlias = "Scorer | EntailmentModel | str | None"
+T = TypeVar("T")
+_Scorer: TypeAlias = Scorer | str | None
+_Judge: TypeAlias = EntailmentModel | str | None
 
 
 class Guard:
     """Checks what a generator writes against a source, sentence by sentence, before anyone sees it.
 
     generator: a callable `(prompt, documents) -> text or pieces`, a `Generator`, or None to only check.
-    scorer: how claims are scored. An entailment model or a hub id is SCALE around that. None is the built-in
-        judge on the nearest source sentences, one by one and together (`NearestScorer`). "self" asks
-        the generator, where it is an `HFGenerator`: no second model, and no second opinion either.
-    second: whatever `scorer` takes, asked in the first one's place where that is in doubt (`Policy(doubt=...)`): a
-        large judge that is asked about few sentences.
+    scorer: how claims are scored, a `Scorer` or the name of one, such as "scale". None reads the nearest source
+        sentences, one by one and together (`NearestScorer`).
+    judge: the model that the scorer asks: an `EntailmentModel`, a hub id, a folder, or the name of a known judge. None is
+        the built-in judge. "self" asks the generator, if it is an `HFGenerator`: no second model, and no second opinion.
+    second: asked instead of the first scorer where that is in doubt (`Policy(doubt=...)`): a `Scorer`, or a judge with
+        SCALE around it. So a large judge is asked about few sentences.
     policy: the score from which a sentence is supported, and the fate of the others.
     claim_of: (sentence, the text shown before it, the prompt) -> the claim to check, None if nothing is claimed. The
         guard still refuses a claim with a link, a mark or a spelling that the source lacks.
@@ -60,14 +64,18 @@ class Guard:
         self,
         generator: Generator | Callable[..., Any] | None = None,
         *,
-        scorer: "_Named" = None,
-        second: "_Named" = None,
+        scorer: _Scorer = None,
+        judge: _Judge = None,
+        second: Scorer | _Judge = None,
         policy: Policy | None = None,
         claim_of: ClaimOf = claim_of,
     ) -> None:
         self.generator = None if generator is None else as_generator(generator)
         self.claim_of = claim_of
-        self._scorer = _Loaded(_Once(self._named(scorer)), _Once(self._named(second)), policy or Policy())
+        scorer, judge = as_meant(scorer, judge)
+        own = partial(_own_judge, self.generator)
+        first, other = _Once((scorer, own(judge)), as_scorer), own(second)
+        self._scorer = _Loaded(first, None if other is None else _Once((other,), as_second), policy or Policy())
         self._calls = Calls()
 
     @classmethod
@@ -76,12 +84,14 @@ class Guard:
         cls,
         name_or_path: str,
         *,
-        entailment: "EntailmentModel | str | None" = None,
+        scorer: _Scorer = None,
+        judge: _Judge = None,
         steering: "float | Steering | None" = None,
         policy: Policy | None = None,
+        entailment: _Judge = None,
         **hub: Any,
     ) -> Self:
-        """A guard around a causal language model, by hub id or folder.
+        """A guard around a causal language model, by hub id or folder. `entailment` is the former name of `judge`.
 
         `steering` is PMI-addition's alpha, or a `PMI`, `CAD` or `AdaCAD`; `hub` goes to transformers (`device`, `dtype`, ...).
         """
@@ -89,7 +99,10 @@ class Guard:
         from groundrail.decoding.steering import PMI
 
         chosen = PMI(steering) if isinstance(steering, int | float) else steering
-        return cls(HFGenerator.from_pretrained(name_or_path, steering=chosen, **hub), scorer=entailment, policy=policy)
+        if entailment is not None:
+            scorer, judge = as_meant(entailment, judge, stacklevel=4)
+        generator = HFGenerator.from_pretrained(name_or_path, steering=chosen, **hub)
+        return cls(generator, scorer=scorer, judge=judge, policy=policy)
 
     @property
     def policy(self) -> Policy:
@@ -103,7 +116,7 @@ class Guard:
 
     @property
     def takes_context(self) -> bool:
-        """Whether its scorer can judge a claim together with the sentence before it; loads nothing."""
+        """Whether its scorer can judge a claim together with the sentence before it; loads only a scorer that was named."""
         return all(facts.takes_context for facts in self._scorer.known())
 
     def with_generator(self, generator: Generator | Callable[..., Any] | None) -> Self:
@@ -260,40 +273,43 @@ class Guard:
         explains = self.policy.keep_refused
         return Writing(self.generator, prompt, documents, self._calls, ahead=ahead, explains=explains)
 
-    def _named(self, scorer: "_Named") -> "_Named":
-        return _own_judge(self.generator) if scorer == "self" else scorer
-
     def _copy(self, **changes: Any) -> Self:
         twin = copy.copy(self)
         vars(twin).update(changes)
         return twin
 
 
-def _own_judge(generator: Generator | None) -> "EntailmentModel":
-    """The generator's model as judge. Raises: InputError where there is none to ask."""
+def _own_judge(generator: Generator | None, judge: T) -> "T | EntailmentModel":
+    """The generator's model where the judge is "self". Raises: InputError where there is none to ask."""
+    if judge != "self":
+        return judge
     from groundrail.decoding.generator import HFGenerator
     from groundrail.entailment.causal import CausalEntailment
 
     if not isinstance(generator, HFGenerator):
-        raise InputError('scorer="self" asks the model that writes, which takes an HFGenerator; pass a judge instead')
+        raise InputError('judge="self" asks the model that writes, which takes an HFGenerator; pass a judge instead')
     return CausalEntailment(generator.model, generator.tokenizer)
 
 
 class _Once:
     """A scorer, made of whatever the guard was given when first asked for."""
 
-    def __init__(self, given: "_Named") -> None:
-        self.given = given
+    def __init__(self, given: tuple[Any, ...], make: Callable[..., Scorer]) -> None:
+        self.given, self._make = given, make
         self._made: Scorer | None = None
 
     def get(self) -> Scorer:
-        from groundrail.scoring.registry import as_scorer
-
         if self._made is None:
             with LOADING:
                 if self._made is None:
-                    self._made = as_scorer(self.given)
+                    self._made = self._make(*self.given)
         return self._made
+
+    def known(self) -> list[ScorerFacts]:
+        """The facts about the scorers and judges that were given; loads only a scorer that was named."""
+        given = [self.get(), *self.given[1:]] if self.given[1:] and isinstance(self.given[0], str) else self.given
+        of_judges = [ScorerFacts.around(each.facts, "") for each in given if isinstance(each, EntailmentModel)]
+        return [each.facts for each in given if isinstance(each, Scorer)] + of_judges
 
 
 class _Loaded:
@@ -302,8 +318,8 @@ class _Loaded:
     Raises: InputError unless a second scorer and the policy's `doubt` come together.
     """
 
-    def __init__(self, first: _Once, second: _Once, policy: Policy) -> None:
-        if (second.given is None) != (policy.doubt is None):
+    def __init__(self, first: _Once, second: _Once | None, policy: Policy) -> None:
+        if (second is None) != (policy.doubt is None):
             raise InputError("a second scorer is asked where the first is in doubt: pass second= and Policy(doubt=...)")
         self.first, self.second, self.policy = first, second, policy
         self._made: Scorer | None = None
@@ -323,7 +339,7 @@ class _Loaded:
                 f"the calibration was fitted on another scorer: {fitted_on}; this guard's is {first.facts.identity}. Run "
                 f"`groundrail calibrate` with the one that is used"
             )
-        if self.policy.doubt is None:
+        if self.policy.doubt is None or self.second is None:
             return first
         from groundrail.scoring.second import SecondOpinion
 
@@ -335,7 +351,5 @@ class _Loaded:
         return isinstance(generator, InProcess) and any(facts.asks(generator.weights) for facts in self.known())
 
     def known(self) -> list[ScorerFacts]:
-        """The facts about each scorer and judge that was given as an object; loads nothing."""
-        given = (self.first.given, self.second.given)
-        of_judges = [ScorerFacts.around(each.facts, "") for each in given if isinstance(each, EntailmentModel)]
-        return [each.facts for each in given if isinstance(each, Scorer)] + of_judges
+        """The facts about the scorers and judges that were given; loads only a scorer that was named."""
+        return self.first.known() + (self.second.known() if self.second else [])

@@ -5,6 +5,7 @@
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -22,26 +23,21 @@ def shares_all_words(premise: str, claim: str) -> float:
 
 
 class FakeEntailment(EntailmentModel):
-    """An entailment model that judges by a function of (premise, claim) and counts its calls."""
+    """An entailment model that judges by a function of (premise, claim) and counts its calls.
+
+    Further keywords are those of `JudgeFacts`, such as `threshold=0.7`.
+    """
 
     def __init__(
-        self,
-        judge: Callable[[str, str], float] = shares_all_words,
-        max_tokens: int = 512,
-        *,
-        threshold: float = 0.5,
-        english_only: bool = False,
+        self, judge: Callable[[str, str], float] = shares_all_words, max_tokens: int = 512, **facts: Any
     ) -> None:
-        self.judge, self.max_tokens = judge, max_tokens
-        self.threshold, self.english_only = threshold, english_only
+        self.judge, self.max_tokens, self._facts = judge, max_tokens, facts
         self.calls: list[list[Pair]] = []
 
     @property
     def facts(self) -> JudgeFacts:
-        """The class's name with the limits that it was given."""
-        return JudgeFacts(
-            type(self).__name__, self.max_tokens, threshold=self.threshold, english_only=self.english_only
-        )
+        """The class's name with what it was given."""
+        return JudgeFacts(type(self).__name__, self.max_tokens, **self._facts)
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Words count as tokens."""

@@ -22,7 +22,8 @@ from train_judge import scores_of
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from windows import Windows, load_texts
 
-from groundrail.entailment.builtin import SCALE
+from groundrail.entailment.builtin import DIGEST, SCALE, WEIGHTS
+from groundrail.runtime.checksums import sha256_of
 
 BUILTIN = Path(__file__).parents[1] / "guard" / "entailment" / "builtin"
 PAIRS = 400
@@ -81,7 +82,8 @@ def main() -> None:
     config["entailment_identity"] = f"the built-in judge {content.hexdigest()[:12]}"
     config.pop("_name_or_path", None)
     (args.out / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")
-    save_file(stored, args.out / "model.safetensors", {"format": "pt"})
+    save_file(stored, args.out / WEIGHTS, {"format": "pt"})
+    (args.out / DIGEST).write_text(f"{sha256_of(args.out / WEIGHTS)}  {WEIGHTS}\n", encoding="ascii")
     size = sum(f.stat().st_size for f in args.out.iterdir() if f.is_file()) / 1e6
     print(f"{size:.1f} MB in {args.out.name}")
 

@@ -8,12 +8,14 @@ import argparse
 import math
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from groundrail import __version__
+from groundrail.cli.scorers import ScorerChoice, add_scorer_arguments
 from groundrail.errors import GroundrailError, InputError, MissingExtraError
 from groundrail.text.rendering.visible import is_blank
 from groundrail.types import Document, as_documents
@@ -44,6 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
+    if not sys.warnoptions:  # a deprecation is hidden from whoever types a command, unless it is asked for
+        warnings.filterwarnings("default", "(--entailment is now|a model is passed)", DeprecationWarning)
     try:
         parser = _parser()
         options = parser.parse_args(arguments)
@@ -52,10 +56,11 @@ def _run(arguments: Sequence[str] | None) -> int:
         return int(options.run(options))
     except (GroundrailError, ValueError) as error:
         return _fail(str(error))
-    except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "rich":
-            raise
-        return _fail(str(MissingExtraError("The command line", "cli")))
+    except ImportError as error:
+        package = (error.name or "").partition(".")[0]
+        if package == "rich":
+            return _fail(str(MissingExtraError("The command line", "cli")))
+        return _fail(f"{package or 'a package'} cannot be imported ({error}): install it, or groundrail again")
     except KeyboardInterrupt:
         _fail("interrupted")
         return 130
@@ -128,7 +133,7 @@ def _add_score(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
     score.add_argument("--engine", choices=("local", "ray"), default="local")
     score.add_argument("--workers", type=int, default=1, help="actors on Ray, each with a model")
     score.add_argument("--gpus", type=float, default=0.0, help="of each actor, whole or a fraction")
-    score.add_argument("--entailment", metavar="ID", help="model id or folder of the judge (the built-in one)")
+    add_scorer_arguments(score)
     score.add_argument("--threshold", type=float, help="score from which a claim is supported (the judge's own)")
     score.set_defaults(run=_score)
 
@@ -136,7 +141,7 @@ def _add_score(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") 
 def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", nargs="+", required=True, metavar="FILE", help="text files, - for standard input")
     parser.add_argument("--json", action="store_true", help="print the whole result as JSON")
-    parser.add_argument("--entailment", metavar="ID", help="model id or folder of the judge (the built-in one)")
+    add_scorer_arguments(parser)
     parser.add_argument("--threshold", type=float, help="score from which a sentence is supported (the judge's own)")
 
 
@@ -235,16 +240,13 @@ def _print_json(result: "GuardResult | ObjectResult") -> None:
 
 
 def _score(options: argparse.Namespace) -> int:
-    from functools import partial
-
     from groundrail.corpus.folder import score_corpus
-    from groundrail.scoring.registry import as_scorer
 
     with _progress("scoring") as report:
         tally = score_corpus(
             options.input,
             options.out,
-            partial(as_scorer, options.entailment),
+            ScorerChoice.of(options).load,
             engine=options.engine,
             threshold=options.threshold,
             workers=options.workers,
@@ -270,11 +272,10 @@ def _demo(options: argparse.Namespace) -> int:
 def _guard(options: argparse.Namespace, generator: object = None) -> "Guard":
     from groundrail.guard import Guard
     from groundrail.policy import Policy
-    from groundrail.scoring.registry import as_scorer
 
     if options.threshold is not None and not math.isfinite(options.threshold):
         raise InputError(f"--threshold is {options.threshold}; pass a number")
-    scorer = as_scorer(options.entailment)
+    scorer = ScorerChoice.of(options).load()
     return Guard(generator, scorer=scorer, policy=Policy(threshold=options.threshold))  # type: ignore[arg-type]
 
 

@@ -4,13 +4,13 @@ What they do with both is `groundrail.evaluation.cli`.
 """
 
 import argparse
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from groundrail.entailment.loading import load as load_entailment
+from groundrail.cli.scorers import ScorerChoice, add_scorer_arguments
+from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
 from groundrail.evaluation.answers import ANSWER_FORMATS, Answer, load_answers
 from groundrail.evaluation.counting import CountingEntailment, counted
@@ -19,15 +19,14 @@ from groundrail.evaluation.formats import FORMATS
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.sampling import sample, sample_answers
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.registry import DEFAULT, SCORERS, UNITS, load_scorer, needs_entailment, settings_of
-
-_OF_MODELS = ("max_length", "batch_tokens", "device", "dtype")
+from groundrail.scoring.registry import UNITS
 
 
 @dataclass(frozen=True, slots=True)
 class Named:
     """The scorer that the arguments name, the counter inside it, and what else its numbers depend on."""
 
+    name: str
     scorer: Scorer
     counter: CountingEntailment | None
     settings: Mapping[str, Any]
@@ -35,20 +34,7 @@ class Named:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add those of both commands."""
-    parser.add_argument(
-        "--scorer",
-        choices=tuple(SCORERS),
-        default=DEFAULT,
-        help=f"how a claim is scored ({DEFAULT}); q2 is a baseline unless --set questions=ID and --set answerer=ID name models",
-    )
-    parser.add_argument("--entailment", metavar="ID", help="model id or folder (the built-in judge)")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help=f"a setting of the scorer, such as k=3, or of the model ({', '.join(_OF_MODELS)}); may be repeated",
-    )
+    add_scorer_arguments(parser)
     parser.add_argument(
         "--units", choices=UNITS, help="what a claim is cut into (the scorer's own: whole for q2, else sentences)"
     )
@@ -80,36 +66,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, not a table")
 
 
-def parsed_settings(pairs: Sequence[str]) -> dict[str, Any]:
-    """Read NAME=VALUE pairs, each value as JSON or as the text that it is. Raises: InputError."""
-    settings: dict[str, Any] = {}
-    for pair in pairs:
-        name, equals, value = pair.partition("=")
-        if not equals or not name:
-            raise InputError(f"--set takes NAME=VALUE, not {pair!r}")
-        try:
-            settings[name] = json.loads(value)
-        except json.JSONDecodeError:
-            settings[name] = value
-    return settings
-
-
 def named_scorer(args: argparse.Namespace) -> Named:
     """Build the scorer that the arguments name. Raises: InputError, ModelError."""
-    settings = parsed_settings(args.set)
-    named: Mapping[str, Any] = {
-        "scorer": args.scorer,
-        "entailment": args.entailment,
-        "splitter": args.splitter,
-        **settings,
-    }
-    if not needs_entailment(args.scorer):
-        return Named(load_scorer(args.scorer, **settings), None, named)
-    of_model = {name: settings.pop(name) for name in set(_OF_MODELS) & settings.keys() - settings_of(args.scorer)}
-    if args.entailment is None and {"max_length", "batch_tokens"} & of_model.keys():
-        raise InputError(f"{min(of_model)} is not the built-in judge's to change; name a model with --entailment")
-    counter = counted(load_entailment(args.entailment, **of_model))
-    return Named(load_scorer(args.scorer, counter, **settings), counter, named)
+    choice, counters = ScorerChoice.of(args), list[CountingEntailment]()
+
+    def counting(judge: EntailmentModel) -> CountingEntailment:
+        counters.append(counted(judge))
+        return counters[0]
+
+    named = {"scorer": choice.scorer, "entailment": choice.judge, "splitter": args.splitter, **choice.settings}
+    return Named(choice.scorer, choice.load(counting), next(iter(counters), None), named)
 
 
 def read_claims(args: argparse.Namespace, paths: Sequence[Path]) -> list[Example]:

@@ -175,11 +175,11 @@ def run_eval(args: argparse.Namespace) -> int:
         report = json.dumps(finite([asdict(summary) for summary in summaries]), indent=1)
         (args.out / "summary.json").write_text(report + "\n", encoding="utf-8")
     if args.plots is not None:
-        _plot(run, summaries, args.plots, args.scorer)
+        _plot(run, summaries, args.plots, named.name)
     if args.json:
         print_json([asdict(summary) for summary in summaries])
     else:
-        print_summaries(summaries, args.scorer)
+        print_summaries(summaries, named.name)
     return 0
 
 

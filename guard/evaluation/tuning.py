@@ -153,7 +153,7 @@ def _refuse_other_languages(claims: Sequence[Example]) -> None:
     if other > len(claims) // 10:
         raise InputError(
             f"{other} of {len(claims)} claims seem to be in another language than English, which alone the built-in "
-            "judge reads; calibrate a judge of their language instead: groundrail calibrate --entailment ID"
+            "judge reads; calibrate a judge of their language instead: groundrail calibrate --judge ID"
         )
 
 

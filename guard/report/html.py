@@ -6,6 +6,7 @@ sentence comes from `groundrail.report.telling`, the cut-up source from `groundr
 
 import base64
 import hashlib
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -124,9 +125,21 @@ def short(result: GuardResult) -> str:
 
 
 def save(text: str, path: Path) -> None:
-    """Raises: InputError if the page cannot be written there."""
+    """Write a page whole or not at all: what stood there stays if the disk is full.
+
+    Raises: InputError if the page cannot be written there.
+    """
+    place = path.resolve()  # a link goes on pointing to it
+    beside = place.with_name(f".{place.name}.{os.getpid()}")
     try:
-        path.write_text(text, encoding="utf-8")
+        if place.exists() and not place.is_file():  # a device or a pipe: nothing can take its place
+            place.write_text(text, encoding="utf-8")
+            return
+        try:
+            beside.write_text(text, encoding="utf-8")
+            beside.replace(place)
+        finally:
+            beside.unlink(missing_ok=True)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from error
 

@@ -22,7 +22,7 @@ def print_judges(console: Console) -> None:
             judge.name, judge.hub_id, judge.parameters, judge.licence, judge.languages, judge.published or "–"
         )
     console.print(table)
-    console.print("\nUse one by its name, --entailment NAME, or NAME:FOLDER for weights in a folder.", markup=False)
+    console.print("\nUse one by its name, --judge NAME, or NAME:FOLDER for weights in a folder.", markup=False)
 
 
 def as_json() -> str:

@@ -4,8 +4,8 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from groundrail.cli.scorers import parsed_settings
 from groundrail.errors import InputError
-from groundrail.evaluation.arguments import parsed_settings
 from groundrail.evaluation.tables import Progress, console, print_json
 
 if TYPE_CHECKING:

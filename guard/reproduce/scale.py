@@ -14,7 +14,8 @@ from groundrail.evaluation import metrics
 from groundrail.evaluation.examples import Example
 from groundrail.reproduce.table import Figures, Job, scored
 from groundrail.scoring.passages import Passage
-from groundrail.scoring.scale.scale import ScaleScorer, lines
+from groundrail.scoring.scale.chunked import lines
+from groundrail.scoring.scale.scale import ScaleScorer
 from groundrail.scoring.scale.tree import Search, descend
 
 TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or no?'

@@ -71,17 +71,22 @@ class _PooledReader(Reader):
 
 
 def batched(
-    scorer: "Scorer | EntailmentModel | str | None" = None, *, max_concurrency: int = 64, **options: Any
+    scorer: "Scorer | str | None" = None,
+    judge: "EntailmentModel | str | None" = None,
+    *,
+    max_concurrency: int = 64,
+    **options: Any,
 ) -> BatchedScorer:
-    """A `BatchedScorer` around whatever `Guard(scorer=...)` takes, its model shared by all answers.
+    """A `BatchedScorer` of the scorer and the judge that `Guard` takes, the judge shared by all answers.
 
     `options` are those of `groundrail.entailment.shared.SharedEntailment`; a scorer that exists already has no use
     for them. Raises: InputError.
     """
-    from groundrail.scoring.registry import as_scorer
+    from groundrail.scoring.registry import DEFAULT, as_meant, as_scorer, needs_entailment
 
-    if isinstance(scorer, Scorer):
-        if options:
-            raise InputError(f"{', '.join(options)} cannot be set on a scorer that exists; share its model instead")
-        return BatchedScorer(scorer, max_concurrency=max_concurrency)
-    return BatchedScorer(as_scorer(scorer, shared(load(scorer), **options)), max_concurrency=max_concurrency)
+    scorer, judge = as_meant(scorer, judge)
+    if not isinstance(scorer, Scorer) and needs_entailment(scorer or DEFAULT):
+        judge = shared(load(judge), **options)
+    elif options:
+        raise InputError(f"{', '.join(options)} cannot be set on this scorer; share its model instead")
+    return BatchedScorer(as_scorer(scorer, judge), max_concurrency=max_concurrency)

@@ -20,16 +20,9 @@ from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
 from groundrail.scoring.index import SentenceIndex
 from groundrail.scoring.passages import joined, room
-from groundrail.scoring.rivals import log_odds, weigh_rivals
+from groundrail.scoring.rivals import RIVALS, weigh_rivals
+from groundrail.scoring.weighing import between, citable
 from groundrail.types import Citation, Source, as_documents
-
-LIKENESS = 6.0
-"""What being the likest of those read is worth to a citation, in log-odds; chosen on development sets
-(docs/method.md)."""
-
-RIVALS = 0.5
-"""Weight of the log-odds that a rival has more than the claim; chosen on development sets (docs/method.md)."""
-
 
 Places = tuple[int, ...]
 """Sentences by their places in the index, in order: what one premise is made of."""
@@ -129,10 +122,9 @@ class NearestScorer(Scorer):
             for of_claim in read
         ]
         passages = [[index.passages[place] for _, place in of_claim] for of_claim in nearest]
-        return weigh_rivals(claims, scores, passages, self._entailed, self.entailment, self.rivals)
-
-    def _entailed(self, pairs: Sequence[Pair]) -> Sequence[float]:
-        return [float(row[0]) for row in self._judge(pairs)]
+        return weigh_rivals(
+            claims, scores, passages, lambda pairs: self._judge(pairs)[:, 0], self.entailment, self.rivals
+        )
 
     def _readings(self, claim: str, index: SentenceIndex) -> list[_Reading]:
         """One for each document of the `k`; of sentences that are equally near, the first."""
@@ -187,7 +179,7 @@ def _of_document(reading: _Reading, known: Mapping[Places, FloatArray], index: S
     if not entailed:
         return None
     value = max(entailed.values())
-    cited = max(entailed, key=lambda places: log_odds(entailed[places]) + LIKENESS * reading.alone[places])
+    cited = max(entailed, key=lambda places: citable(entailed[places], reading.alone[places]))
     if reading.window and (together := known.get(reading.window)) is not None:
         value = between(value, float(together[0]))
     return Score(value, (index.passages[cited[0]].cite(entailed[cited]),))
@@ -196,13 +188,6 @@ def _of_document(reading: _Reading, known: Mapping[Places, FloatArray], index: S
 def _likest(place: tuple[float, int]) -> tuple[float, int]:
     likeness, number = place
     return -likeness, number
-
-
-def between(first: float, second: float) -> float:
-    """The mean of two probabilities in log-odds; 0.5 between 0 and 1."""
-    both = math.sqrt(first * second)
-    neither = math.sqrt((1 - first) * (1 - second))
-    return both / (both + neither) if both or neither else 0.5
 
 
 def _conflict(known: Mapping[Places, FloatArray], index: SentenceIndex) -> Citation | None:

@@ -6,7 +6,9 @@ is written in its own module.
 
 import importlib
 import inspect
+import warnings
 from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 from groundrail.entailment.base import EntailmentModel
@@ -79,6 +81,8 @@ def load_scorer(name: str, entailment: EntailmentModel | str | None = None, **se
         raise InputError(f"scorer {name!r} needs {' and '.join(needed)}: --set {needed[0]}=...")
     if "entailment" in known:
         settings["entailment"] = entailment
+    elif entailment is not None:
+        raise InputError(f"scorer {name!r} asks no judge; leave it out")
     scorer: Scorer = factory(**settings)
     return scorer
 
@@ -117,9 +121,40 @@ DEFAULT = "nearest"
 """The scorer that a guard, `groundrail check`, `eval` and `calibrate` use where none is named."""
 
 
-def as_scorer(given: Scorer | EntailmentModel | str | None, judge: EntailmentModel | None = None) -> Scorer:
-    """A scorer as it is, the default one for None, SCALE around an entailment model or the id of one. `judge` is the
-    model to put in its place, where it was wrapped."""
-    if isinstance(given, Scorer):
-        return given
-    return load_scorer(DEFAULT if given is None else "scale", given if judge is None else judge)
+def as_meant(
+    scorer: Scorer | EntailmentModel | str | None, judge: EntailmentModel | str | None = None, stacklevel: int = 3
+) -> tuple[Scorer | str | None, EntailmentModel | str | None]:
+    """Scorer and judge as they were given. A model in the scorer's place, the former spelling, is SCALE around it.
+
+    Raises: InputError for a name that is neither a scorer nor looks like a model's.
+    """
+    if scorer is None or isinstance(scorer, Scorer) or (isinstance(scorer, str) and scorer in SCORERS):
+        return scorer, judge
+    is_model = isinstance(scorer, EntailmentModel) or scorer == "self" or "/" in scorer or Path(scorer).exists()
+    if not is_model or judge is not None:
+        raise InputError(
+            f"no scorer is called {scorer!r}; there are {', '.join(SCORERS)}. A model is passed as the judge"
+        )
+    warnings.warn(
+        'a model is passed as the judge now: judge=MODEL (--judge), with scorer="scale" for SCALE around it, as before',
+        DeprecationWarning,
+        stacklevel=stacklevel,
+    )
+    return "scale", scorer
+
+
+def as_scorer(scorer: Scorer | str | None = None, judge: EntailmentModel | str | None = None) -> Scorer:
+    """A scorer object as it is; else the scorer of this name, the default one for None, around a judge.
+
+    Raises: InputError for a judge beside a scorer object, which has one, and what `load_scorer` raises.
+    """
+    if not isinstance(scorer, Scorer):
+        return load_scorer(DEFAULT if scorer is None else scorer, judge)
+    if judge is not None:
+        raise InputError("a scorer object has its judge already: build it around the judge, or pass its name")
+    return scorer
+
+
+def as_second(second: Scorer | EntailmentModel | str) -> Scorer:
+    """A scorer object as it is; SCALE around a judge, by object, hub id or folder."""
+    return second if isinstance(second, Scorer) else load_scorer("scale", second)

@@ -5,7 +5,7 @@ likely, but it finds the right figure likelier. `groundrail.text.facts.rivals` s
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 
@@ -13,22 +13,24 @@ from groundrail.entailment.base import EntailmentModel, Pair
 from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Score
 from groundrail.scoring.passages import Passage
+from groundrail.scoring.weighing import log_odds
 from groundrail.text.english.language import is_english
 from groundrail.text.facts.mentions import mentions
 from groundrail.text.facts.missing import is_stated
 from groundrail.text.facts.rivals import exchanged
 
+RIVALS = 0.5
+"""Weight of the log-odds that a rival has more than the claim; chosen on development sets (docs/method.md)."""
+
 MOST_RIVALS = 4
 """Maximum number of rivals that the judge is asked about for one claim."""
-
-_EDGE = 1e-6
 
 
 def weigh_rivals(
     claims: Sequence[str],
     scores: Sequence[Score],
     read: Sequence[Sequence[Passage]],
-    entailed: Callable[[Sequence[Pair]], Sequence[float]],
+    entailed: Callable[[Sequence[Pair]], Iterable[float]],
     model: EntailmentModel,
     weight: float,
 ) -> list[Score]:
@@ -75,9 +77,3 @@ def _rivals(claim: str, passages: Sequence[Passage], model: EntailmentModel) -> 
         for rival in exchanged(claim, passage.text):
             if passage.tokens + len(model.offsets(rival)) <= model.max_tokens:
                 yield passage, rival
-
-
-def log_odds(probability: float) -> float:
-    """The logarithm of p / (1 - p), of a probability kept within 1e-6 of 0 and 1."""
-    kept = min(max(probability, _EDGE), 1 - _EDGE)
-    return math.log(kept / (1 - kept))

@@ -1,45 +1,37 @@
-"""The ASGI app: which address does what, who may come in, and how many at a time.
+"""The ASGI app: which address does what.
 
-What the addresses do is in the modules beside this one; running the app under uvicorn is `groundrail.serve.cli`'s.
+The endpoints are the modules beside this one. `groundrail.serve.admission` lets requests in, and
+`groundrail.serve.cli` runs the app under uvicorn.
 """
 
-import hmac
-import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from importlib.resources import files
 
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
-from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import ClientDisconnect, Request
+from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from groundrail import __version__
 from groundrail.entailment.shared import SharedEntailment
 from groundrail.guard import Guard
-from groundrail.serve.chat_completions import Chat
+from groundrail.serve.admission import Admission
+from groundrail.serve.chat_completions import CHAT
 from groundrail.serve.check import Check
-from groundrail.serve.error_forms import ProtocolError, json_response
-from groundrail.serve.guarded import ClientLeftError
+from groundrail.serve.endpoint import Endpoint
+from groundrail.serve.error_forms import MESSAGES, ProtocolError, json_response
 from groundrail.serve.litellm import LiteLLMGuardrail
+from groundrail.serve.messages_events import ANTHROPIC_MESSAGES
 from groundrail.serve.observe import Observer
+from groundrail.serve.responses_events import RESPONSES
 from groundrail.serve.settings import Settings
 from groundrail.serve.writers import UpstreamWriter, Writer
 
-_OPEN = frozenset({"/", "/playground.css", "/playground.js", "/examples.json", "/healthz"})
-"""What needs no key: the playground's own files, and whether the server lives."""
-
-_COUNTED = {
-    "/v1/chat/completions": "chat",
-    "/v1/check": "check",
-    "/beta/litellm_basic_guardrail_api": "litellm",
-}
-"""What counts as an answer, bounded by `max_concurrency`, with its name in metrics."""
+_PROTOCOLS = {"/v1/chat/completions": CHAT, "/v1/responses": RESPONSES, MESSAGES: ANTHROPIC_MESSAGES}
 
 _PAGE_ONLY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
 base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -85,7 +77,10 @@ def create_app(
         return json_response(await writer.models(request.headers))
 
     routes = [
-        Route("/v1/chat/completions", Chat(guard, writer, settings, observer).__call__, methods=["POST"]),
+        *(
+            Route(path, Endpoint(protocol, guard, writer, settings, observer).__call__, methods=["POST"])
+            for path, protocol in _PROTOCOLS.items()
+        ),
         Route("/v1/check", Check(guard, settings, observer).__call__, methods=["POST"]),
         Route(
             "/beta/litellm_basic_guardrail_api",
@@ -101,7 +96,7 @@ def create_app(
     return Starlette(
         routes=routes,
         lifespan=lifespan,
-        middleware=[Middleware(_Admission, settings=settings, observer=observer)],
+        middleware=[Middleware(Admission, settings=settings, observer=observer)],
         exception_handlers={ProtocolError: _as_protocol, HTTPException: _as_protocol},
     )
 
@@ -140,78 +135,6 @@ async def _as_protocol(request: Request, error: Exception) -> Response:
         path = request.url.path
         said = {404: f"there is nothing at {path}", 405: f"{request.method} is not for {path}"}
         error = ProtocolError(error.status_code, said.get(error.status_code, error.detail))
-    return error.response() if isinstance(error, ProtocolError) else ProtocolError(500, "failed").response()
-
-
-class _Admission:
-    """Lets requests in: keys, the number of answers at a time, and a word to metrics and log when they are over."""
-
-    def __init__(self, app: ASGIApp, settings: Settings, observer: Observer) -> None:
-        self._app, self._settings, self._observer = app, settings, observer
-        self._open = 0
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] != "http":
-            await self._app(scope, receive, send)
-            return
-        endpoint = _COUNTED.get(scope["path"])
-        seen = _Seen(send)
-        started = time.monotonic()
-        try:
-            self._admit(scope)
-            if endpoint is None:
-                await self._app(scope, receive, seen.send)
-            else:
-                await self._counted(scope, receive, seen.send)
-        except ProtocolError as error:
-            await error.response()(scope, receive, seen.send)
-        except (ClientLeftError, ClientDisconnect):
-            seen.status = 499
-        except Exception as error:
-            self._observer.unexpected(error)
-            if seen.status is None:
-                said = ProtocolError(500, "the server failed; its log says where", code="internal_error")
-                await said.response()(scope, receive, seen.send)
-        finally:
-            if endpoint is not None:
-                self._observer.request(endpoint, seen.status or 499, time.monotonic() - started)
-
-    async def _counted(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if self._open >= self._settings.max_concurrency:
-            raise ProtocolError(
-                429, f"{self._open} answers are being checked; try again", code="too_many_requests", retry_after="1"
-            )
-        self._open += 1
-        self._observer.open.inc()
-        try:
-            await self._app(scope, receive, send)
-        finally:
-            self._open -= 1
-            self._observer.open.dec()
-
-    def _admit(self, scope: Scope) -> None:
-        """Check the key, and take it out of what goes upstream. Raises: ProtocolError."""
-        if self._settings.api_key is None or scope["path"] in _OPEN:
-            return
-        key, headers = self._settings.api_key.get_secret_value().encode(), Headers(scope=scope)
-        scheme, _, token = headers.get("authorization", "").partition(" ")
-        is_bearer = scheme.lower() == "bearer" and hmac.compare_digest(token.strip().encode(), key)
-        if is_bearer:
-            scope["headers"] = [(name, value) for name, value in scope["headers"] if name != b"authorization"]
-        elif not hmac.compare_digest(headers.get("x-api-key", "").encode(), key):
-            raise ProtocolError(
-                401, "this server needs its key, as x-api-key or as the bearer token", code="invalid_api_key"
-            )
-
-
-class _Seen:
-    """Passes messages on and remembers the status."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.status: int | None = None
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-        await self._send(message)
+    if not isinstance(error, ProtocolError):
+        raise error
+    return error.response(request.url.path)

@@ -12,11 +12,13 @@ from tenacity import stop_after_attempt
 from groundrail.errors import GroundrailError, UnsupportedError
 from groundrail.generation.streams import AsyncGuardedStream
 from groundrail.guard import Guard
-from groundrail.serve.chat_completions import DONE, HEARTBEAT, EventStream, event
+from groundrail.serve.chat_completions import DONE
+from groundrail.serve.endpoint import HEARTBEAT, EventStream
 from groundrail.serve.error_forms import ProtocolError, json_response
-from groundrail.serve.guarded import GuardedAnswer, unless_disconnected
+from groundrail.serve.forms import event
+from groundrail.serve.guarded import GuardedAnswer, in_thread, unless_disconnected
 from groundrail.serve.observe import Observer
-from groundrail.serve.requests import CheckRequest, parsed, read_json
+from groundrail.serve.requests import CheckRequest, decoded, parsed
 from groundrail.serve.settings import Settings
 from groundrail.serve.sources import named
 from groundrail.types import Document, GuardResult
@@ -29,9 +31,8 @@ class Check:
         self.guard, self.settings, self.observer = guard, settings, observer
 
     async def __call__(self, request: Request) -> Response:
-        asked = parsed(CheckRequest, await read_json(request, self.settings))
-        documents = named(asked.source if isinstance(asked.source, list) else [asked.source])
         most = self.settings.request_timeout
+        asked, documents = await in_thread(request, most, _read, await request.body())
         if not asked.stream:
             work = checked(self.guard, asked.answer, documents, asked.question, self.observer)
             result = await unless_disconnected(request, work, most)
@@ -54,7 +55,12 @@ class Check:
                     yield event({kind: decided.model_dump(mode="json")})
             yield DONE
         except ProtocolError as error:
-            yield event(error.body)
+            yield event(error.body())
+
+
+def _read(data: bytes) -> tuple[CheckRequest, tuple[Document, ...]]:
+    asked = parsed(CheckRequest, decoded(data))
+    return asked, named(asked.source if isinstance(asked.source, list) else [asked.source])
 
 
 async def checked(

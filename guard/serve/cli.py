@@ -10,6 +10,7 @@ import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from groundrail.cli.scorers import ScorerChoice, add_scorer_arguments
 from groundrail.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -21,6 +22,19 @@ if TYPE_CHECKING:
 
 _KEY, _UPSTREAM_KEY = "GROUNDRAIL_API_KEY", "GROUNDRAIL_UPSTREAM_API_KEY"
 
+_SETTINGS = (
+    "documents",
+    "max_concurrency",
+    "max_bodies",
+    "max_body",
+    "body_timeout",
+    "timeout",
+    "request_timeout",
+    "heartbeat",
+    "log_text",
+)
+"""Options that go into the settings under their own names."""
+
 
 def add_serve_parser(subparsers: "Subparsers") -> None:
     """Add `serve`, with `run_serve` as its `run` default."""
@@ -30,8 +44,15 @@ def add_serve_parser(subparsers: "Subparsers") -> None:
     )
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (127.0.0.1)")
     parser.add_argument("--port", type=int, default=8080, help="port to listen on, 0 for any free one (8080)")
-    parser.add_argument("--scorer", metavar="ID", help="entailment model, a hub id or folder (the built-in judge)")
-    parser.add_argument("--second", metavar="ID", help="asked where the first is in the policy's doubt")
+    parser.add_argument(
+        "--allowed-hosts",
+        nargs="+",
+        default=(),
+        metavar="NAME",
+        help="host names that clients may call this server by, * for all (loopback names)",
+    )
+    add_scorer_arguments(parser)
+    parser.add_argument("--second", metavar="ID", help="judge that is asked where the first is in the policy's doubt")
     parser.add_argument("--policy", type=Path, metavar="FILE", help="policy in TOML")
     parser.add_argument("--api-key", metavar="KEY", help=f"what clients must send; better in {_KEY}")
     parser.add_argument(
@@ -42,6 +63,8 @@ def add_serve_parser(subparsers: "Subparsers") -> None:
     parser.add_argument("--source-tools", nargs="+", metavar="NAME", help="tools whose results are sources (all)")
     parser.add_argument("--max-concurrency", type=int, default=64, metavar="N", help="answers at a time (64)")
     parser.add_argument("--max-body", type=int, default=8 * 1024 * 1024, metavar="BYTES", help="longest request")
+    parser.add_argument("--max-bodies", type=int, default=128, metavar="N", help="requests received at a time (128)")
+    parser.add_argument("--body-timeout", type=float, default=30.0, metavar="SECONDS", help="for receiving a request")
     parser.add_argument("--timeout", type=float, default=60.0, metavar="SECONDS", help="for each piece from upstream")
     parser.add_argument("--request-timeout", type=float, default=600.0, metavar="SECONDS", help="for a whole answer")
     parser.add_argument("--heartbeat", type=float, default=10.0, metavar="SECONDS", help="between signs of life")
@@ -101,7 +124,8 @@ def settings_of(options: argparse.Namespace) -> "Settings":
         given["markers"] = tuple(options.markers)
     if options.source_tools:
         given["source_tools"] = frozenset(options.source_tools)
-    for name in ("documents", "max_concurrency", "max_body", "timeout", "request_timeout", "heartbeat", "log_text"):
+    given["allowed_hosts"] = frozenset(name.lower() for name in options.allowed_hosts)
+    for name in _SETTINGS:
         given[name] = getattr(options, name)
     try:
         return Settings(**given)
@@ -123,12 +147,11 @@ def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
     """
     from transformers.utils import logging as loading
 
-    from groundrail.entailment import load
-    from groundrail.entailment.shared import shared
+    from groundrail.entailment.base import EntailmentModel
+    from groundrail.entailment.shared import SharedEntailment, shared
     from groundrail.guard import Guard
     from groundrail.policy import Policy
     from groundrail.scoring.batched import BatchedScorer, batched
-    from groundrail.scoring.registry import as_scorer
     from groundrail.serve.app import create_app
     from groundrail.serve.policy_file import read_policy
     from groundrail.serve.tracing import export_spans
@@ -140,19 +163,23 @@ def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
     if options.otel:
         export_spans()
     loading.disable_progress_bar()  # type: ignore[no-untyped-call]
-    judge = shared(load(options.scorer))
+    judges = list[SharedEntailment]()
+
+    def sharing(judge: EntailmentModel) -> SharedEntailment:
+        judges.append(shared(judge))
+        return judges[0]
+
     most = settings.max_concurrency
-    second = None if options.second is None else batched(options.second, max_concurrency=most)
-    guard = Guard(
-        scorer=BatchedScorer(as_scorer(options.scorer, judge), max_concurrency=most), second=second, policy=policy
-    )
+    second = None if options.second is None else batched("scale", options.second, max_concurrency=most)
+    scorer = BatchedScorer(ScorerChoice.of(options).load(sharing), max_concurrency=most)
+    guard = Guard(scorer=scorer, second=second, policy=policy)
     writer = None
     if options.demo_model:
         from groundrail.decoding import HFGenerator, Sampling
         from groundrail.generators.smollm2 import smollm2
 
         writer = LocalWriter(HFGenerator(*smollm2(), sampling=Sampling(max_new_tokens=64)), "SmolLM2-135M-Instruct")
-    return create_app(guard, settings, writer=writer, judge=judge)
+    return create_app(guard, settings, writer=writer, judge=next(iter(judges), None))
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -1,6 +1,8 @@
-"""Errors in the protocol's own form: `{"error": {"message", "type", "param", "code"}}` and a status.
+"""Errors in the forms of the protocols, and a status.
 
-Clients of the protocol repeat a request on 408, 409, 429 and 5xx; `x-should-retry` says where that is of no use.
+The OpenAI protocols write `{"error": {"message", "type", "param", "code"}}`, Anthropic's writes
+`{"type": "error", "error": {"type", "message"}}`. Clients repeat a request on 408, 409, 429 and 5xx;
+`x-should-retry` says where that is of no use.
 """
 
 import json
@@ -8,7 +10,11 @@ from typing import Any
 
 from starlette.responses import Response
 
+MESSAGES = "/v1/messages"
+"""The address whose errors have Anthropic's form."""
+
 _KINDS = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_error"}
+_ANTHROPIC_KINDS = _KINDS | {403: "permission_error", 413: "request_too_large", 504: "timeout_error"}
 
 
 class ProtocolError(Exception):
@@ -32,20 +38,23 @@ class ProtocolError(Exception):
         self.status, self.message, self.code, self.param = status, message, code, param
         self.retry, self.retry_after = retry, retry_after
 
-    @property
-    def body(self) -> dict[str, Any]:
-        """The error object."""
-        kind = _KINDS.get(self.status, "invalid_request_error" if self.status < 500 else "api_error")
-        return {"error": {"message": self.message, "type": kind, "param": self.param, "code": self.code}}
+    def body(self, path: str = "") -> dict[str, Any]:
+        """The error object, in the form of the protocol at an address."""
+        kinds = _ANTHROPIC_KINDS if path == MESSAGES else _KINDS
+        kind = kinds.get(self.status, "invalid_request_error" if self.status < 500 else "api_error")
+        error: dict[str, Any] = {"type": kind, "message": self.message}
+        if path == MESSAGES:
+            return {"type": "error", "error": error}
+        return {"error": error | {"param": self.param, "code": self.code}}
 
-    def response(self) -> Response:
-        """The whole answer."""
+    def response(self, path: str = "") -> Response:
+        """The whole answer of the address."""
         headers = {}
         if self.retry is not None:
             headers["x-should-retry"] = str(self.retry).lower()
         if self.retry_after is not None:
             headers["retry-after"] = self.retry_after
-        return json_response(self.body, self.status, headers)
+        return json_response(self.body(path), self.status, headers)
 
 
 def json_response(content: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:

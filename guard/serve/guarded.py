@@ -1,6 +1,6 @@
 """One answer written and checked in a task of its own, so that whoever sends it can wait, send signs of life, and leave.
 
-This module connects an answer with a guard; the protocol's forms belong to `groundrail.serve.chat_completions`.
+This module connects an answer with a guard; the forms of the protocols are behind `groundrail.serve.forms`.
 """
 
 import asyncio
@@ -115,6 +115,11 @@ async def unless_disconnected(request: Request, work: Coroutine[Any, Any, T], ti
         for task in (working, leaving):
             task.cancel()
         await asyncio.wait({working, leaving})
+
+
+async def in_thread(request: Request, time_limit: float, work: Callable[..., T], *arguments: Any) -> T:
+    """The outcome of `work(*arguments)`, done beside the event loop, under the conditions of `unless_disconnected`."""
+    return await unless_disconnected(request, asyncio.to_thread(work, *arguments), time_limit)
 
 
 class ClientLeftError(Exception):

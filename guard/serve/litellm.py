@@ -6,7 +6,6 @@ for the answer with the same `litellm_call_id`; or it comes with the answer, as 
 question is the last user message.
 """
 
-import asyncio
 import time
 from collections import OrderedDict
 
@@ -18,9 +17,9 @@ from groundrail.guard import Guard
 from groundrail.serve.check import checked
 from groundrail.serve.details import why
 from groundrail.serve.error_forms import ProtocolError, json_response
-from groundrail.serve.guarded import unless_disconnected
+from groundrail.serve.guarded import in_thread, unless_disconnected
 from groundrail.serve.observe import Observer
-from groundrail.serve.requests import GuardrailRequest, SourceDocument, parsed, read_json
+from groundrail.serve.requests import GuardrailRequest, SourceDocument, decoded, parsed
 from groundrail.serve.settings import Settings
 from groundrail.serve.sources import Found, find_source
 from groundrail.serve.writers import question_in
@@ -38,9 +37,8 @@ class LiteLLMGuardrail:
         self.kept = _Kept(seconds=settings.request_timeout)
 
     async def __call__(self, request: Request) -> Response:
-        asked = parsed(GuardrailRequest, await read_json(request, self.settings))
-        found = await asyncio.to_thread(self._source, asked)
-        question = question_in(asked.structured_messages or [], self.settings.markers)
+        most = self.settings.request_timeout
+        asked, found, question = await in_thread(request, most, self._read, await request.body())
         if asked.input_type == "request":
             if asked.litellm_call_id:
                 self.kept.put(asked.litellm_call_id, found.documents, question)
@@ -48,7 +46,11 @@ class LiteLLMGuardrail:
         kept_documents, kept_question = self.kept.get(asked.litellm_call_id or "")
         documents = kept_documents if found.place == "none" else found.documents
         work = self._judged(asked.texts or [], documents, question or kept_question)
-        return await unless_disconnected(request, work, self.settings.request_timeout)
+        return await unless_disconnected(request, work, most)
+
+    def _read(self, data: bytes) -> tuple[GuardrailRequest, Found, str]:
+        asked = parsed(GuardrailRequest, decoded(data))
+        return asked, self._source(asked), question_in(asked.structured_messages or [], self.settings.markers)
 
     def _source(self, asked: GuardrailRequest) -> Found:
         given = (asked.additional_provider_specific_params or {}).get("documents")

@@ -1,18 +1,15 @@
-"""What clients may send: reading a body within its limits, and pydantic models of the requests.
+"""The requests that clients may send, as pydantic models, and how they are read from a body.
 
 Fields that are not named here are left to the upstream. What counts as a source is `groundrail.serve.sources`.
 """
 
-import asyncio
 import json
 from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from starlette.requests import Request
 
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.objects import refuse_unreadable_format
-from groundrail.serve.settings import Settings
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -79,21 +76,8 @@ class GuardrailRequest(_Open):
     additional_provider_specific_params: dict[str, Any] | None = None
 
 
-async def read_json(request: Request, settings: Settings) -> dict[str, Any]:
-    """The body. Raises: ProtocolError for one that is too large, too slow or no JSON object."""
-    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
-    if kind != "application/json":  # which also keeps other sites' pages from posting here
-        raise ProtocolError(415, "send the request as JSON, with Content-Type: application/json")
-    data = bytearray()
-    try:
-        async with asyncio.timeout(settings.body_timeout):
-            async for chunk in request.stream():
-                data += chunk
-                if len(data) > settings.max_body:
-                    raise ProtocolError(413, f"the request is over {settings.max_body} bytes", code="request_too_large")
-    except TimeoutError:
-        late = f"the request had not arrived after {settings.body_timeout:g} seconds"
-        raise ProtocolError(408, late, code="request_timeout") from None
+def decoded(data: bytes) -> dict[str, Any]:
+    """The JSON object in a request's body. Raises: ProtocolError for anything else."""
     try:
         body = json.loads(data.decode("utf-8"))
         json.dumps(body, ensure_ascii=False, allow_nan=False).encode()  # 1e999, half a surrogate pair
@@ -127,4 +111,4 @@ def refuse_what_cannot_be_guarded(asked: ChatRequest) -> None:
         )
     if asked.modalities is not None and asked.modalities != ["text"]:
         raise ProtocolError(400, "only text is checked; leave modalities out", param="modalities")
-    refuse_unreadable_format(asked.response_format, tools=bool((asked.model_extra or {}).get("tools")))
+    refuse_unreadable_format(asked.response_format, tools=bool(getattr(asked, "tools", None)))

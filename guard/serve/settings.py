@@ -16,7 +16,9 @@ class Settings(BaseModel):
         forwarded as it is (for servers whose chat template reads it), or dropped.
     markers: what a source stands between in system and user messages.
     source_tools: names of the tools whose results are sources; None for all.
+    allowed_hosts: names by which clients may call this server besides loopback ones; `*` allows every name.
     max_concurrency: answers at a time; more get 429.
+    max_bodies: requests that are being received at a time; more get 429.
     timeout: for a connection upstream, and for each piece of its answer.
     request_timeout, body_timeout: for a whole answer, and for receiving a request.
     max_answer: characters that the upstream may write for one answer.
@@ -32,7 +34,9 @@ class Settings(BaseModel):
     documents: Literal["insert", "forward", "drop"] = "insert"
     markers: tuple[str, str] = ("<source>", "</source>")
     source_tools: frozenset[str] | None = None
+    allowed_hosts: frozenset[str] = frozenset()
     max_concurrency: int = Field(default=64, ge=1)
+    max_bodies: int = Field(default=128, ge=1)
     max_body: int = Field(default=8 * 1024 * 1024, ge=1)
     max_answer: int = Field(default=1_000_000, ge=1)
     timeout: float = Field(default=60.0, gt=0)

@@ -3,7 +3,8 @@
 1. the field `documents`, even if it is empty;
 2. messages of the role `tool` (or `function`), of all tools or of those that are named, without what they repeat of
    the calls before them (`groundrail.text.echoes`);
-3. content parts that carry `"source": true`, an id, or `{"id": ..., "metadata": ...}`;
+3. content parts that carry `"source": true`, an id, or `{"id": ..., "metadata": ...}`, or are of LiteLLM's type
+   `grounding_source`;
 4. text between the configured markers in system, developer and user messages.
 
 Whether an answer without any is released is up to the policy.
@@ -11,6 +12,7 @@ Whether an answer without any is released is up to the policy.
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 from groundrail.errors import InputError
@@ -20,10 +22,12 @@ from groundrail.text.echoes import Echoes
 from groundrail.text.rendering.visible import is_blank
 from groundrail.types import Document, as_documents
 
+_TOOL_ROLES = ("tool", "function")
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The source, and which of the places it was found in: documents, tool, parts, markers or none."""
+    """The source, and which of the places it was found in: documents, tool, parts, blocks, markers or none."""
 
     documents: tuple[Document, ...]
     place: str
@@ -34,15 +38,23 @@ def find_source(
     documents: "Sequence[str | SourceDocument] | None",
     markers: tuple[str, str],
     tools: Collection[str] | None = None,
+    *,
+    together: bool = False,
 ) -> Found:
     """The first place that holds a source; results are those of `tools`, of all if that is None.
+
+    together: marked parts and tool results are one place, as in protocols that have blocks for documents.
 
     Raises: ProtocolError for documents that cannot be used.
     """
     if documents is not None:
         return Found(named(documents), "documents")
+    results = _tool_results(messages, tools)
+    if together:
+        marked = _marked_parts([message for message in messages if message.role not in _TOOL_ROLES])
+        results = chain(marked, results)
     for place, found in (
-        ("tool", _tool_results(messages, tools)),
+        ("blocks" if together else "tool", results),
         ("parts", _marked_parts(messages)),
         ("markers", _between(messages, markers)),
     ):
@@ -77,11 +89,12 @@ def _text_of(item: SourceDocument) -> str | None:
     return None
 
 
-def text_of(message: Message) -> str:
-    """The text of a message, its text parts one after another."""
+def text_of(message: Message, *, marked: bool = True) -> str:
+    """The text of a message, its text parts one after another; without those marked as sources if `marked` is false."""
     if isinstance(message.content, str):
         return message.content
-    return "\n".join(str(part["text"]) for part in message.content or () if isinstance(part.get("text"), str))
+    parts = (part for part in message.content or () if marked or not is_source(part))
+    return "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
 
 
 def _tool_results(
@@ -95,13 +108,20 @@ def _tool_results(
             for known, made, arguments in _calls(fields):
                 called[known] = made
                 echoes.call(arguments)
-        elif message.role in ("tool", "function"):
+        elif message.role in _TOOL_ROLES:
             call, tool = fields.get("tool_call_id"), fields.get("name")
             if tools is None or called.get(str(call), str(tool)) in tools:
-                evidence = echoes.evidence(text_of(message))
-                name = call or tool
-                if not is_blank(evidence):
-                    yield None if name is None else str(name), evidence, {}
+                name = None if (call or tool) is None else str(call or tool)
+                for own, text, facts in _parts_of(message):
+                    evidence = echoes.evidence(text)
+                    if not is_blank(evidence):
+                        yield own or name, evidence, facts
+
+
+def _parts_of(message: Message) -> Iterator[tuple[str | None, str, dict[str, Any]]]:
+    """A tool's result: the parts that are marked as sources each for itself, the other ones together."""
+    yield None, text_of(message, marked=False), {}
+    yield from _marked_parts([message])
 
 
 def _calls(fields: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
@@ -116,27 +136,38 @@ def _calls(fields: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
 def _marked_parts(messages: Sequence[Message]) -> Iterator[tuple[str | None, str, dict[str, Any]]]:
     for message in messages:
         for part in message.content if isinstance(message.content, list) else ():
-            mark, text = part.get("source"), part.get("text")
-            if not mark or not isinstance(text, str):
-                continue
-            if isinstance(mark, dict):
-                name, facts = mark.get("id"), mark.get("metadata")
-                yield None if name is None else str(name), text, facts if isinstance(facts, dict) else {}
-            else:
-                yield None if mark is True else str(mark), text, {}
+            text = part.get("text")
+            if is_source(part) and isinstance(text, str):
+                name, facts = _mark_of(part)
+                yield name, text, facts
+
+
+def is_source(part: dict[str, Any]) -> bool:
+    """Whether a content part is marked as a source."""
+    return bool(part.get("source")) or part.get("type") == "grounding_source"
+
+
+def _mark_of(part: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
+    """The id and the metadata in a part's mark."""
+    mark = part.get("source")
+    if isinstance(mark, dict):
+        name, facts = mark.get("id"), mark.get("metadata")
+        return None if name is None else str(name), facts if isinstance(facts, dict) else {}
+    return str(mark) if mark and mark is not True else None, {}
 
 
 def _between(messages: Sequence[Message], markers: tuple[str, str]) -> Iterator[tuple[str | None, str, dict[str, Any]]]:
     for message in messages:
         if message.role not in ("system", "developer", "user"):
             continue
-        _, opened, rest = text_of(message).partition(markers[0])
-        while opened:
-            inside, closed, rest = rest.partition(markers[1])
-            if not closed:  # a marker without its end holds no source
+        text, place = text_of(message), 0
+        while (opened := text.find(markers[0], place)) >= 0:
+            start = opened + len(markers[0])
+            end = text.find(markers[1], start)
+            if end < 0:  # a marker without its end holds no source
                 break
-            yield None, inside.strip(), {}
-            _, opened, rest = rest.partition(markers[0])
+            yield None, text[start:end].strip(), {}
+            place = end + len(markers[1])
 
 
 def _distinct(found: Iterator[tuple[str | None, str, dict[str, Any]]]) -> tuple[Document, ...]:
@@ -153,11 +184,16 @@ def _distinct(found: Iterator[tuple[str | None, str, dict[str, Any]]]) -> tuple[
 def without_marks(messages: list[Any]) -> list[Any]:
     """The messages as an upstream knows them: parts without the mark that says they are sources."""
     return [
-        {**message, "content": [{k: v for k, v in part.items() if k != "source"} for part in message["content"]]}
+        {**message, "content": [_without_mark(part) for part in message["content"]]}
         if isinstance(message.get("content"), list)
         else message
         for message in messages
     ]
+
+
+def _without_mark(part: dict[str, Any]) -> dict[str, Any]:
+    plain = {name: value for name, value in part.items() if name != "source"}
+    return {**plain, "type": "text"} if part.get("type") in ("grounding_source", "query") else plain
 
 
 INSTRUCTION = "Answer from the following sources and from nothing else."

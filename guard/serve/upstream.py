@@ -11,12 +11,18 @@ from typing import Any
 
 import httpx
 
-from groundrail.openai.events import Chunks
+from groundrail.openai.events import StreamError, achunks_of
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.settings import Settings
 
 _LONGEST_LIST = 4 * 1024 * 1024
 _LONGEST_ERROR = 64 * 1024
+_BROKEN = {
+    "garbage": ("the upstream streamed what is no chunk", "upstream_garbage"),
+    "failed": ("the upstream failed while it was writing", "upstream_failed"),
+    "incomplete": ("the upstream ended its answer before it was complete", "upstream_broke_off"),
+}
+"""What clients are told of each kind of broken stream: message and code."""
 _FORWARDED = ("openai-organization", "openai-project")
 
 
@@ -28,23 +34,16 @@ class Reply:
 
     async def events(self) -> AsyncIterator[dict[str, Any]]:
         """Raises: ProtocolError if the stream breaks off, stops, or is no stream of events."""
-        chunks = Chunks()
         try:
-            async for data in self._response.aiter_bytes():
-                for chunk in chunks.feed(data):
-                    yield _unless_failed(chunk)
-                if chunks.done:
-                    return
-            for chunk in chunks.close():
-                yield _unless_failed(chunk)
-        except ValueError as error:  # which quotes it
-            raise ProtocolError(502, "the upstream streamed what is no chunk", code="upstream_garbage") from error
+            async for chunk in achunks_of(self._response.aiter_bytes()):
+                yield chunk
+        except StreamError as error:  # whose message may quote the answer
+            said, code = _BROKEN[error.kind]
+            raise ProtocolError(502, said, code=code) from error
         except httpx.TimeoutException as error:
             raise ProtocolError(504, "the upstream stopped writing", code="upstream_timeout") from error
         except httpx.HTTPError as error:
             raise ProtocolError(502, "the upstream's answer broke off", code="upstream_broke_off") from error
-        if not chunks.ended:
-            raise ProtocolError(502, "the upstream ended its answer before it was complete", code="upstream_broke_off")
 
     async def aclose(self) -> None:
         """Leave the answer, read to its end or not."""
@@ -136,15 +135,11 @@ class Upstream:
         headers = {name: given[name] for name in _FORWARDED if name in given}
         if "authorization" in given:
             headers["authorization"] = given["authorization"]
+        elif "x-api-key" in given:  # Anthropic's clients send their key so
+            headers["authorization"] = f"Bearer {given['x-api-key']}"
         elif self._key is not None:
-            headers["authorization"] = f"Bearer {self._key.get_secret_value()}"
+            headers["authorization"] = f"Bearer {self._key.get_secret_value()}".encode().decode("latin-1")
         return httpx.Headers(headers, encoding="latin-1")  # byte for byte what came
-
-
-def _unless_failed(chunk: dict[str, Any]) -> dict[str, Any]:
-    if chunk.get("error"):
-        raise ProtocolError(502, "the upstream failed while it was writing", code="upstream_failed")
-    return chunk
 
 
 async def _start_of(response: httpx.Response, most: int) -> bytes:

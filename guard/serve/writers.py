@@ -10,29 +10,43 @@ from typing import Any, Protocol
 
 from groundrail.errors import GenerationError, InputError
 from groundrail.generators import Generator
-from groundrail.generators.asked import AskedSession, request_to_continue
-from groundrail.openai.generator import _WholeCharacters
+from groundrail.generators.asked import AskedSession, Write
+from groundrail.openai.events import Completion, add_counts
+from groundrail.openai.generator import continued
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.requests import ChatRequest, Message
 from groundrail.serve.settings import Settings
-from groundrail.serve.sources import Found, as_message, text_of, without_marks
+from groundrail.serve.sources import Found, as_message, is_source, text_of, without_marks
 from groundrail.serve.upstream import Reply, Upstream
 from groundrail.types import Document
 
-_CUT_OFF = ("length", "content_filter")
-_CALLS = ("tool_calls", "function_call")
-
 
 class Answer(Protocol):
-    """One answer. `calls` are the deltas, verbatim, with which the model calls tools."""
+    """One answer."""
 
     generator: Generator
     prompt: str
-    model: str
-    finish_reason: str | None
-    calls: list[dict[str, Any]]
-    usage: dict[str, Any]
     failure: ProtocolError | None
+
+    @property
+    def model(self) -> str:
+        """The name of whoever writes."""
+        ...
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why the answer ended; None while it has not."""
+        ...
+
+    @property
+    def calls(self) -> list[dict[str, Any]]:
+        """The deltas, verbatim, with which the model calls tools."""
+        ...
+
+    @property
+    def usage(self) -> dict[str, Any]:
+        """Token counts so far."""
+        ...
 
     async def open(self) -> None:
         """Ask. Raises: ProtocolError if whoever writes refuses, so that nothing needs to be sent before."""
@@ -65,7 +79,8 @@ def question_in(messages: Sequence[Message], markers: tuple[str, str]) -> str:
     if message is None:
         return ""
     if isinstance(message.content, list):
-        asking = [part for part in message.content if not part.get("source")]
+        asking = [part for part in message.content if not is_source(part)]
+        asking = [part for part in asking if part.get("type") == "query"] or asking  # LiteLLM's block for it
         message = message.model_copy(update={"content": asking})
     before, opened, rest = text_of(message).partition(markers[0])
     return f"{before} {rest.rpartition(markers[1])[2]}" if opened else before
@@ -110,15 +125,36 @@ class UpstreamAnswer:
     ) -> None:
         self.generator: Generator = self
         self.prompt = prompt
-        self.model = str(body["model"])
-        self.finish_reason: str | None = None
-        self.calls: list[dict[str, Any]] = []
-        self.usage: dict[str, Any] = {}
         self.failure: ProtocolError | None = None
         self._upstream, self._body, self._headers = upstream, body, headers
         self._longest, self._written = longest, 0
         self._opened: Reply | None = None
         self._reply: Reply | None = None
+        self._completion = Completion()
+        self._earlier: dict[str, Any] = {}  # token counts of the calls before
+
+    @property
+    def model(self) -> str:
+        """The upstream's name for itself, or the one that was asked for."""
+        return self._completion.model or str(self._body["model"])
+
+    @property
+    def finish_reason(self) -> str | None:
+        """Why the upstream ended the answer; None while it has not."""
+        return self._completion.finish_reason
+
+    @property
+    def calls(self) -> list[dict[str, Any]]:
+        """The deltas with which the model calls tools."""
+        return self._completion.calls
+
+    @property
+    def usage(self) -> dict[str, Any]:
+        """Token counts of all calls of the upstream."""
+        counts: dict[str, Any] = {}
+        add_counts(counts, self._earlier)
+        add_counts(counts, self._completion.usage)
+        return counts
 
     async def open(self) -> None:
         """Ask the upstream. Raises: ProtocolError where it refuses or cannot be reached."""
@@ -132,16 +168,16 @@ class UpstreamAnswer:
         """A session that reads the opened answer first, and asks again after a refusal."""
 
         async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
-            whole = _WholeCharacters()
             try:
-                async for event in self._events(accepted, refused):
-                    if text := whole.feed(self._read(event, session)):
+                async for text in self._texts(accepted, refused):
+                    session.cut_off = self._completion.cut_off
+                    if text:
                         yield text
             except ProtocolError as failure:
                 self.failure = failure
                 raise GenerationError(failure.message) from failure
 
-        session = AskedSession(write)
+        session = _CallingSession(write, self)
         return session
 
     async def aclose(self) -> None:
@@ -150,22 +186,30 @@ class UpstreamAnswer:
         if reply is not None:
             await reply.aclose()
 
-    async def _events(self, accepted: str, refused: Sequence[str]) -> AsyncIterator[dict[str, Any]]:
+    async def _texts(self, accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
+        """The text of every event, empty ones included. Raises: ProtocolError."""
         if self._opened is None:
             await self.aclose()
             self._reply = await self._asked_again(accepted, refused)
         reply, self._opened = self._opened or self._reply, None
-        self.finish_reason, self.calls = None, []
-        if reply is not None:
-            async for event in reply.events():
-                yield event
-            self.finish_reason = self.finish_reason or "stop"  # it ended, and some servers do not say how
-            await self.aclose()
+        self._earlier, self._completion = self.usage, Completion()
+        if reply is None:
+            return
+        async for event in reply.events():
+            text = self._completion.read(event)
+            self._written += len(text)
+            if self._written > self._longest:
+                said = f"the answer is over {self._longest} characters"
+                raise ProtocolError(502, said, code="answer_too_long", retry=False)
+            yield text
+        self._completion.finish_reason = self._completion.finish_reason or "stop"  # some servers do not say
+        await self.aclose()
 
     async def _asked_again(self, accepted: str, refused: Sequence[str]) -> Reply:
         """Raises: ProtocolError without the upstream's own words, which may repeat what was refused."""
+        messages = continued(self._body["messages"], accepted, refused)
         try:
-            return await self._upstream.ask(_continued(self._body, accepted, refused), self._headers)
+            return await self._upstream.ask({**self._body, "messages": messages}, self._headers)
         except ProtocolError as error:
             failed = error
         raise ProtocolError(
@@ -176,45 +220,18 @@ class UpstreamAnswer:
             retry_after=failed.retry_after,
         )
 
-    def _read(self, event: Mapping[str, Any], session: AskedSession) -> str:
-        """The event's text; what else it says is noted."""
-        self.model = event.get("model") or self.model
-        _add(self.usage, event.get("usage"))
-        text = ""
-        for choice in (event.get("choices") or ())[:1]:
-            delta = choice.get("delta") or {}
-            text += (delta.get("content") or "") + (delta.get("refusal") or "")
-            if calls := {name: delta[name] for name in _CALLS if delta.get(name)}:
-                self.calls.append(calls)
-            if reason := choice.get("finish_reason"):
-                self.finish_reason = reason
-                if reason in _CUT_OFF:
-                    session.cut_off = f"the upstream cut the answer off ({reason})"
-        self._written += len(text)
-        if self._written > self._longest:
-            raise ProtocolError(
-                502, f"the answer is over {self._longest} characters", code="answer_too_long", retry=False
-            )
-        return text
 
+class _CallingSession(AskedSession):
+    """Asks again until the answer calls a tool: another answer would lose the call, or make it twice."""
 
-def _continued(body: Mapping[str, Any], accepted: str, refused: Sequence[str]) -> dict[str, Any]:
-    """The request with what stands so far as the assistant's turn, and a turn that asks to go on."""
-    messages = list(body["messages"])
-    if accepted.strip():
-        messages.append({"role": "assistant", "content": accepted.rstrip()})
-    messages.append({"role": "user", "content": request_to_continue(accepted.strip(), refused)})
-    return {**body, "messages": messages}
+    def __init__(self, write: Write, answer: UpstreamAnswer) -> None:
+        super().__init__(write)
+        self._answer = answer
 
-
-def _add(counts: dict[str, Any], more: object) -> None:
-    """Add token counts, details included, to those of the calls before."""
-    for name, count in more.items() if isinstance(more, dict) else ():
-        known = counts.setdefault(name, {} if isinstance(count, dict) else 0)
-        if isinstance(known, dict):
-            _add(known, count)
-        elif isinstance(count, int):
-            counts[name] = known + count
+    @property
+    def can_retry(self) -> bool:
+        """Whether no tool was called yet."""
+        return not self._answer.calls
 
 
 class LocalWriter:

@@ -8,6 +8,7 @@ a weather report and the words of a search do. Finding calls and results belongs
 
 import json
 import re
+import sys
 import threading
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +38,14 @@ _IN_A_SENTENCE = f" -'’/*_{_PADDING}"
 """What stands between words of one sentence; other punctuation begins or ends what stands for itself."""
 
 
+_LONGEST = 32
+"""Words of a value that are looked for at once: longer sentences are looked for in parts."""
+_PLACES = 100
+"""Places in earlier results that a sentence is compared with: a sentence that stands at none of them counts as the model's."""
+_BRANCHES = 200
+"""Continuations among which a cut word is looked for: where there are more, every cut word counts as one of them."""
+
+
 class _Word(NamedTuple):
     text: str
     start: int
@@ -51,8 +60,8 @@ class Echoes:
 
     def __init__(self) -> None:
         self._written: dict[str, Any] = {}  # the words of values, as a tree; "" is the end of one
-        self._labels: set[str] = set()
-        self._said: dict[str, str] = {}  # evidence, with its words once they are asked for
+        self._labels = set(_SAYING_NOTHING)
+        self._said = _Said()
         self._lock = threading.Lock()
 
     def call(self, arguments: Any) -> None:
@@ -69,21 +78,18 @@ class Echoes:
         """What a tool's result says beside the calls before it; empty if that is nothing."""
         with self._lock:
             evidence = self._rest(result) if self._written else result
-            self._said.setdefault(evidence, "")
+            self._said.add(evidence)
             return evidence
 
-    def _write(self, words: Sequence[str]) -> None:
-        if not words or (len(words) >= _NOTE and self._was_said(words)):
+    def _write(self, words: list[str]) -> None:
+        if not words or (len(words) >= _NOTE and words in self._said):
             return
-        node = self._written
-        for word in words:
-            node = node.setdefault(word, {})
-        node[""] = {}
-
-    def _was_said(self, words: Sequence[str]) -> bool:
-        for text, known in self._said.items():
-            self._said[text] = known or f" {' '.join(word.text for word in _words(_unescaped(text)))} "
-        return any(f" {' '.join(words)} " in said for said in self._said.values())
+        parts = -(-len(words) // _LONGEST)
+        for part in range(parts):
+            node = self._written
+            for word in words[len(words) * part // parts : len(words) * (part + 1) // parts]:
+                node = node.setdefault(word, {})
+            node[""] = {}
 
     def _rest(self, result: str) -> str:
         plain = _unescaped(result)
@@ -92,8 +98,7 @@ class Echoes:
         if not echoes:
             return result
         repeated = {place for echo in echoes for place in echo}
-        own = {word.text for place, word in enumerate(words) if place not in repeated}
-        if own <= self._labels | _SAYING_NOTHING:
+        if all(place in repeated or word.text in self._labels for place, word in enumerate(words)):
             return ""
         pieces, end = [], 0
         for echo in _joined([echo for echo in echoes if len(echo) >= _NOTE]):
@@ -122,8 +127,44 @@ class Echoes:
         if _CUT.match(plain, words[place - 1].end):
             return place
         if place < len(words) and _CUT.match(plain, words[place].end):  # within a word
-            return place + 1 if any(word.startswith(words[place].text) for word in node) else end
+            cut = len(node) > _BRANCHES or any(word.startswith(words[place].text) for word in node)
+            return place + 1 if cut else end
         return end
+
+
+class _Said:
+    """The words of evidence, and where each run of four words stands, the latest place first."""
+
+    def __init__(self) -> None:
+        self._unread: dict[str, None] = {}  # texts whose words nobody has asked for, each once
+        self._words: list[str] = []
+        self._latest: dict[int, int] = {}  # by the hash of four words
+        self._earlier: list[int] = []  # by place: the place before with the same hash, -1 for none
+
+    def add(self, text: str) -> None:
+        """Remember a text."""
+        self._unread[text] = None
+
+    def __contains__(self, words: list[str]) -> bool:
+        """Whether four words or more stand together in a text."""
+        for text in self._unread:
+            self._read(text)
+        self._unread.clear()
+        place = self._latest.get(hash(tuple(words[:_NOTE])), -1)
+        for _ in range(_PLACES):
+            if place < 0 or self._words[place : place + len(words)] == words:
+                break
+            place = self._earlier[place]
+        return place >= 0 and self._words[place : place + len(words)] == words
+
+    def _read(self, text: str) -> None:
+        words = [sys.intern(word.text) for word in _words(_unescaped(text))]
+        for start in range(len(words)):
+            key, place = hash(tuple(words[start : start + _NOTE])), len(self._words) + start
+            self._earlier.append(self._latest.get(key, -1))
+            self._latest[key] = place
+        self._words += [*words, ""]  # no sentence goes on from one text to the next
+        self._earlier.append(-1)
 
 
 def _texts(arguments: Any) -> Iterator[tuple[str, bool]]:

@@ -27,6 +27,16 @@ CALLED_WITH = frozenset(["tool_calls", "function_call", "__gemini_function_call_
 """Keys of `additional_kwargs` that belong to tool calls; others, such as `reasoning_content`, spell unreleased text."""
 
 
+def continued(messages: Sequence[BaseMessage], accepted: str, refused: Sequence[str]) -> list[BaseMessage]:
+    """A conversation that asks the model to go on: `accepted` as its turn, then a turn that asks.
+
+    Where nothing was accepted or refused, the conversation as it is.
+    """
+    stands = [AIMessage(accepted)] if accepted else []
+    asks = [HumanMessage(request_to_continue(accepted, refused))] if accepted or refused else []
+    return [*messages, *stands, *asks]
+
+
 class ModelCall:
     """The sources of a call, the model's reply beside its text, and the chunks to show.
 
@@ -49,11 +59,8 @@ class ModelCall:
         return self._said is not None and bool(self._said.tool_calls)
 
     def request(self, accepted: str, refused: Sequence[str]) -> list[BaseMessage]:
-        """The messages, then the accepted text and the refused sentences."""
-        if not (accepted or refused):
-            return self._messages
-        stands = [AIMessage(accepted)] if accepted else []
-        return [*self._messages, *stands, HumanMessage(request_to_continue(accepted, refused))]
+        """The messages, then what stands of the answer and what was refused."""
+        return continued(self._messages, accepted, refused)
 
     def begin(self) -> None:
         """The model is asked, perhaps not for the first time."""

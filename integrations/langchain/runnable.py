@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 from langchain_core.callbacks.manager import adispatch_custom_event, dispatch_custom_event
 from langchain_core.language_models import BaseChatModel, BaseLanguageModel
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import BaseMessage
 from langchain_core.prompt_values import PromptValue, StringPromptValue
 from langchain_core.prompts import BasePromptTemplate, PromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig
@@ -18,8 +18,8 @@ from langchain_core.runnables.config import patch_config
 from langchain_core.tools import BaseTool
 
 from groundrail.errors import GenerationError, InputError
-from groundrail.generators.asked import request_to_continue
 from groundrail.guard import Guard
+from groundrail.integrations.langchain.call import continued
 from groundrail.integrations.langchain.guarded_run import Event, answer, asked, inner_config, quietly
 from groundrail.integrations.langchain.retrieved import (
     SourceCollector,
@@ -199,8 +199,7 @@ class GuardedRunnable(Runnable[Any, Any]):
         if not isinstance(self._model, BaseChatModel):
             return (value.to_string() if isinstance(value, PromptValue) else str(value)) + accepted
         messages: list[Any] = value.to_messages() if isinstance(value, PromptValue) else list(value)
-        stands = [AIMessage(accepted)] if accepted else []
-        return [*messages, *stands, HumanMessage(request_to_continue(accepted, refused))]
+        return continued(messages, accepted, refused)
 
     def _looked_at(self) -> str:
         inside = "" if self.runnable is None else ", the retrievers and tools that ran before the first text"

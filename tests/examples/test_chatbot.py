@@ -28,7 +28,7 @@ def test_a_talk(chatbot: ModuleType) -> None:
     def write(prompt: str, documents: Sequence[Document]) -> str:
         return "Hello!" if prompt.endswith("Hi") else "The rent is 950 euros. " if "rent" in prompt else "Dragons fly."
 
-    guard = Guard(write, scorer=FakeEntailment(), policy=Policy(abstention="I don't know."))
+    guard = Guard(write, scorer="scale", judge=FakeEntailment(), policy=Policy(abstention="I don't know."))
     chat = ChatGuard(guard, source=Document(text="The rent is 950 euros.", id="lease.txt"))
     asked = iter(["Hi", "Who flies?", "How much is the rent?", ""])
     shown: list[str] = []
@@ -44,5 +44,7 @@ def test_the_end_of_the_input_ends_the_talk(chatbot: ModuleType) -> None:
         raise EOFError
 
     shown: list[str] = []
-    chatbot.talk(ChatGuard(Guard(lambda prompt: "", scorer=FakeEntailment())), ask=ask, show=shown.append)
+    chatbot.talk(
+        ChatGuard(Guard(lambda prompt: "", scorer="scale", judge=FakeEntailment())), ask=ask, show=shown.append
+    )
     assert shown == []

@@ -35,7 +35,9 @@ class Model:
 
 def chat(model: Any, *, entailment: FakeEntailment | None = None, policy: Any = None, **options: Any) -> ChatGuard:
     options = {"source": SOURCE} | options
-    return ChatGuard(Guard(model, scorer=entailment or FakeEntailment(), policy=Policy(**(policy or {}))), **options)
+    return ChatGuard(
+        Guard(model, scorer="scale", judge=entailment or FakeEntailment(), policy=Policy(**(policy or {}))), **options
+    )
 
 
 def test_only_what_was_released_enters_the_history() -> None:
@@ -317,7 +319,7 @@ def test_many_conversations_share_a_guard() -> None:
             await asyncio.sleep(0)
             yield word + " "
 
-    guard = Guard(write, scorer=FakeEntailment())
+    guard = Guard(write, scorer="scale", judge=FakeEntailment())
 
     async def talk(number: int) -> list[str]:
         subject = ChatGuard(guard, source=f"Flat {number} costs {number} euros.")
@@ -336,7 +338,7 @@ def test_bad_input_is_refused() -> None:
         with pytest.raises(InputError, match="message"):
             subject.ask(message)
     with pytest.raises(InputError, match="generator"):
-        ChatGuard(Guard(scorer=FakeEntailment()))
+        ChatGuard(Guard(scorer="scale", judge=FakeEntailment()))
 
 
 def test_the_prompt_is_replaceable() -> None:

@@ -524,7 +524,7 @@ def test_half_a_surrogate_pair_is_no_text() -> None:
 
 
 def test_copies_of_a_guard_load_one_scorer() -> None:
-    subject = Guard(scorer=FakeEntailment())
+    subject = Guard(scorer="scale", judge=FakeEntailment())
     assert copy.copy(subject).scorer is subject.scorer
 
 
@@ -576,14 +576,14 @@ def test_a_calibration_of_another_scorer_is_refused() -> None:
     )
     assert result.threshold == 0.7
     with pytest.raises(InputError, match="fitted on another scorer: the 5 nearest"):
-        Guard(scorer=FakeEntailment(), policy=Policy(calibration=fitted)).check("A is B.", "A is B.")
+        Guard(scorer="scale", judge=FakeEntailment(), policy=Policy(calibration=fitted)).check("A is B.", "A is B.")
 
 
 def test_a_script_has_nothing_to_write_or_to_retry_behind_its_end() -> None:
     two_in_one = ScriptedGenerator(["The rent is due. Pets are allowed. ", "Dogs sing."])
-    result = Guard(two_in_one, scorer=FakeEntailment(lambda premise, claim: float("Dogs" not in claim))).generate(
-        "?", "x"
-    )
+    result = Guard(
+        two_in_one, scorer="scale", judge=FakeEntailment(lambda premise, claim: float("Dogs" not in claim))
+    ).generate("?", "x")
     assert [s.verdict for s in result.sentences] == ["supported", "supported", "unsupported"]
     with pytest.raises(InputError, match="sentence 2 of the script has no text"):
         ScriptedGenerator(["The rent is due.", []])
@@ -597,7 +597,7 @@ def test_a_script_has_nothing_to_write_or_to_retry_behind_its_end() -> None:
 def test_answers_that_are_checked_together_have_the_results_of_each_alone_from_one_call() -> None:
     answers = ["The rent is due. Pets pay.", "Thank you!", "See evil.example.", "The rent is due."]
     judge = FakeEntailment()
-    guard = Guard(scorer=judge)
+    guard = Guard(scorer="scale", judge=judge)
     together = guard.check_all(answers, "The rent is due.")
     assert len(judge.calls) == 1
     alone = [guard.check(answer, "The rent is due.") for answer in answers]
@@ -613,6 +613,6 @@ def test_an_answer_that_breaks_the_scorer_costs_the_answers_beside_it_nothing() 
             raise ValueError("no pets")
         return 1.0
 
-    guard = Guard(scorer=FakeEntailment(judge))
+    guard = Guard(scorer="scale", judge=FakeEntailment(judge))
     results = guard.check_all(["The rent is due.", "Pets pay. The rent is due.", "Cats pay."], "The rent is due.")
     assert [[s.verdict for s in r.sentences] for r in results] == [["supported"], ["error", "supported"], ["supported"]]

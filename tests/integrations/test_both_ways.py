@@ -196,7 +196,7 @@ WAYS: list[Released] = [
 def test_both_forms_release_the_same(way: Released, text: str) -> None:
     def guard() -> Guard:
         policy = Policy(stop=stop_after_attempt(1))
-        return Guard(lambda prompt: text, scorer=FakeEntailment(), policy=policy)
+        return Guard(lambda prompt: text, scorer="scale", judge=FakeEntailment(), policy=policy)
 
     assert [way(guard(), False), way(guard(), True)] == [TRUE + "Pets are not allowed."] * 2
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from groundrail.errors import InputError, ModelError
+from groundrail.runtime.checksums import require_sha256
 from groundrail.runtime.locks import one_at_a_time
 
 if TYPE_CHECKING:
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from groundrail.entailment.respelled import Respelled
 
 SCALE = ".scale"
+WEIGHTS, DIGEST = "model.safetensors", "model.sha256"
+"""The weights, and their SHA-256 as `sha256sum` prints it."""
 
 _TYPICAL = (
     ("The lease begins on 1 March 2024 and ends on 28 February 2026.", "The lease runs for two years."),
@@ -38,7 +41,7 @@ def load_builtin(device: "str | torch.device | None" = None, dtype: "str | torch
     """The built-in judge, which reads claims in the premise's spelling. `dtype` None takes what the processor multiplies
     natively: bfloat16, else "int8" (`groundrail.entailment.int8`), else float32.
 
-    Raises: ModelError if its files are missing from the installation; InputError for "int8" on anything but a processor.
+    Raises: ModelError if its files are missing from the installation or have changed; InputError for "int8" on anything but a processor.
     """
     import torch
 
@@ -63,14 +66,13 @@ def _load(device: str, dtype: "torch.dtype") -> "Respelled":
     from groundrail.entailment.respelled import Respelled
 
     with as_file(files(__name__)) as folder:
-        if not (folder / "model.safetensors").is_file():
-            raise ModelError("the built-in judge's weights are not installed; reinstall groundrail, or pass a model")
+        _require_weights(folder)
         config = MPNetConfig.from_pretrained(folder)
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         exact = torch.float32 if dtype is torch.int8 else dtype
         with torch.device("meta"):  # no weights are drawn that would be thrown away
             model = MPNetForSequenceClassification(config)
-        model.load_state_dict(restored(folder / "model.safetensors", exact), assign=True)
+        model.load_state_dict(restored(folder / WEIGHTS, exact), assign=True)
     places = torch.arange(config.max_position_embeddings).expand((1, -1))
     model.mpnet.embeddings.register_buffer("position_ids", places, persistent=False)
     model.to(torch.device(device))  # type: ignore[arg-type]
@@ -80,6 +82,14 @@ def _load(device: str, dtype: "torch.dtype") -> "Respelled":
 
         quantise(model.mpnet.encoder, lambda: judge.entailment(_TYPICAL))
     return Respelled(judge)
+
+
+def _require_weights(folder: Path) -> None:
+    """Raises: ModelError for weights that are missing or not the ones in `model.sha256`."""
+    weights, digest = folder / WEIGHTS, folder / DIGEST
+    if not weights.is_file() or not digest.is_file():
+        raise ModelError("the built-in judge's weights are not installed; reinstall groundrail, or pass a model")
+    require_sha256(weights, digest.read_text(encoding="ascii").split()[0], "Reinstall groundrail, or pass a model")
 
 
 def restored(file: Path, dtype: "torch.dtype") -> "dict[str, Tensor]":

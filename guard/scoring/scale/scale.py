@@ -5,24 +5,22 @@ enough belongs to the policy.
 """
 
 import math
-from array import array
-from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from groundrail.entailment import load
 from groundrail.entailment.base import EntailmentModel
-from groundrail.entailment.remembered import Remembered
 from groundrail.errors import InputError
-from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
 from groundrail.scoring.passages import Passage, fitted, room
-from groundrail.scoring.scale.best_first import Chunks, carried_alone, winners
-from groundrail.scoring.scale.chunks import Windows
+from groundrail.scoring.rivals import RIVALS, weigh_rivals
+from groundrail.scoring.scale.best_first import carried_alone, winners
+from groundrail.scoring.scale.chunked import ChunkedSource, ReadDocument
 from groundrail.scoring.scale.tree import Node, Search, descend, widened
-from groundrail.text.sentences import splits
-from groundrail.types import Citation, Document, Source, Span, as_documents
+from groundrail.scoring.weighing import between
+from groundrail.scoring.word_index import WordIndex
+from groundrail.types import Citation, Source
 
 _WIDEST = 4
 """Sentences cited together at most, where no single one carries a claim."""
@@ -37,7 +35,7 @@ class _Winner:
 
     claim: str
     size: int
-    read: "_Read"
+    read: ReadDocument
     start: int
     end: int
     score: float
@@ -52,9 +50,6 @@ class ScaleScorer(Scorer):
     part longer than a chunk being scored by the best of its runs of sentences that fit one; "chunk" begins with the
     sentences of the best chunk, which reads less. None leaves the search out, and the citation with it.
 
-    `leaves` is what the tree ends in: "sentences", or "lines" where the source is a dialogue with one utterance a line,
-    as in table 7, so that "Bob: Sure. Cats are not allowed." is one leaf.
-
     `chunk_tokens` is the premise's length, None for the model's own choice (its `chunk_tokens`, else 512), and
     less where the model has no room for it beside the claim;
     `overlap` the share of a chunk that the next one repeats; `branches` the children of a node in the search
@@ -68,7 +63,14 @@ class ScaleScorer(Scorer):
     where none of them carries it. `max_chunks` reads no more than that many chunks for a claim, the ones most like
     it, and says so in `Score.note`. What was asked before, of this source, is not asked again.
 
-    `exact=True` is the paper's maximum and tree whatever is asked: `decide` too reads every chunk, the search begins
+    `leaf=True` departs from the paper: the score is the mean, in log-odds, of the best chunk and of the sentence that the
+    tree ends in, weighed against the claim's rivals; the tree chooses also by the words that sentences share with the
+    claim, and the last sentence is cited. The mean is no maximum, so that a decision has no shorter way:
+    `max_chunks` bounds its cost.
+
+    `leaves="lines"` makes the lines of a document the leaves of the tree, as for the utterances of a dialogue (table 7).
+
+    `exact=True` is the paper's maximum and tree whatever is asked: a decision too reads every chunk, the search begins
     with the whole document and ends in one leaf (as with `search="document"` and `slack=None`, which it sets), and a
     chunk is as long as the model has room for beside its claim, to the token. A decision then costs what a score does.
 
@@ -89,6 +91,7 @@ class ScaleScorer(Scorer):
         branches: int = 2,
         slack: float | None = 0.25,
         max_chunks: int | None = None,
+        leaf: bool = False,
         leaves: Literal["sentences", "lines"] = "sentences",
         exact: bool = False,
     ) -> None:
@@ -107,34 +110,36 @@ class ScaleScorer(Scorer):
             raise InputError(f"slack is {slack}; pass 0 or more, or None to cite one sentence always")
         if max_chunks is not None and max_chunks < 1:
             raise InputError(f"max_chunks is {max_chunks}; at least one is read, and None reads all")
+        if leaf and search is None:
+            raise InputError("leaf=True takes the sentence that the search ends in; leave out search=None")
         if leaves not in ("sentences", "lines"):
             raise InputError(f"the tree ends in 'sentences' or in 'lines', not {leaves!r}")
         if exact and max_chunks is not None:
             raise InputError(f"exact reads every chunk, max_chunks={max_chunks} only some; leave one of them out")
         if exact:
             search, slack = None if search is None else "document", None
+        self.leaf, self.leaves, self.exact = leaf, leaves, exact
         self.chunk_tokens = chunk_tokens
         self.overlap = overlap
         self.search = search
         self.branches = branches
         self.slack = slack
         self.max_chunks = max_chunks
-        self.leaves = leaves
-        self.exact = exact
 
     @property
     def facts(self) -> ScorerFacts:
         """The chunks that it reads and its judge."""
         judge = self.entailment.facts
         most = "" if self.max_chunks is None else f"the nearest {self.max_chunks} "
-        identity = f"SCALE on {most}chunks of {self.chunk_tokens} tokens, judged by {judge.identity}"
+        leaf = " and the last leaf" if self.leaf else ""
+        identity = f"SCALE on {most}chunks of {self.chunk_tokens} tokens{leaf}, judged by {judge.identity}"
         return ScorerFacts.around(judge, identity)
 
     def read(self, source: Source) -> Reader:
         """Tokenize every document once, to be cut into chunks beside the claims. Raises: InputError for a blank source."""
         return _ScaleReader(self, source)
 
-    def judged(self, claims: Sequence[str], source: "_Chunked", threshold: float | None) -> list[Score]:
+    def judged(self, claims: Sequence[str], source: ChunkedSource, threshold: float | None) -> list[Score]:
         """One score a claim, with the citation the search tree finds in the winning chunk; for its readers.
 
         The citation is the best there is, whether the claim is supported or not. NaN from the model for any
@@ -142,6 +147,8 @@ class ScaleScorer(Scorer):
 
         Raises: InputError for a blank claim, ClaimTooLongError for a claim that leaves no room.
         """
+        if self.leaf:
+            return self._with_leaves(self._winners(claims, source, None), source.model)
         found = self._winners(claims, source, threshold)
         citations = self._citations([one for one in found if not math.isnan(one.score)], source.model, threshold)
         return [
@@ -149,14 +156,35 @@ class ScaleScorer(Scorer):
             for one in found
         ]
 
+    def _with_leaves(self, winners: Sequence[_Winner], model: EntailmentModel) -> list[Score]:
+        """The mean of each winning chunk and the sentence that its tree ends in; the chunk alone where the tree has none."""
+        searches = [
+            Search(w.claim, around, w.size, _likeness(w.claim, around)) for w in winners for around in [self._around(w)]
+        ]
+        paths = descend(model, searches, self.branches)
+        scores = [self._mean(winner, path) for winner, path in zip(winners, paths, strict=True)]
+        leaves = [[path[-1].passage] if path else [] for path in paths]
+        return weigh_rivals([w.claim for w in winners], scores, leaves, model.entailment, model, RIVALS)
+
+    def _mean(self, winner: _Winner, path: Sequence[Node]) -> Score:
+        if not path or math.isnan(winner.score):
+            return Score(winner.score, exact=winner.exact, note=winner.note)
+        last = path[-1]
+        value = between(winner.score, last.score)
+        return Score(value, (last.passage.cite(last.score),), exact=winner.exact, note=winner.note)
+
+    def chunked(self, source: Source) -> ChunkedSource:
+        """The documents of a source, to be cut into this scorer's chunks and leaves."""
+        return ChunkedSource(source, self.entailment, self.overlap, self.leaves)
+
     def best_chunks(self, claims: Sequence[str], source: Source) -> list[Citation]:
         """The chunk that won for each claim, before any search for a sentence. Raises as `score`."""
         return [
             winner.read.document.cite(winner.start, winner.end, winner.score)
-            for winner in self._winners(claims, _Chunked(source, self), None)
+            for winner in self._winners(claims, self.chunked(source), None)
         ]
 
-    def _winners(self, claims: Sequence[str], source: "_Chunked", threshold: float | None) -> list[_Winner]:
+    def _winners(self, claims: Sequence[str], source: ChunkedSource, threshold: float | None) -> list[_Winner]:
         if isinstance(claims, str):
             raise InputError("claims is one text; pass a list of claims")
         sizes = [self._size(claim) for claim in claims]
@@ -227,82 +255,14 @@ class _ScaleReader(Reader):
     """A source as chunks, with what its claims were scored before."""
 
     def __init__(self, scorer: ScaleScorer, source: Source) -> None:
-        self._scorer, self._source = scorer, _Chunked(source, scorer)
+        self._scorer, self._source = scorer, scorer.chunked(source)
 
     def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
         """The maximum over all chunks. Where it is at least `reach` it may be a lower bound, unless the scorer is exact."""
         return self._scorer.judged(claims, self._source, None if self._scorer.exact else reach)
 
 
-class _Chunked:
-    """The documents of a source, their chunks of each size, and the model with what it was asked before."""
-
-    def __init__(self, source: Source, scorer: ScaleScorer) -> None:
-        documents = [document for document in as_documents(source) if document.text.strip()]
-        if not documents:
-            raise InputError("the source is blank, so there is nothing to score claims against")
-        self.model = Remembered(scorer.entailment)
-        self._characters = sum(len(document.text) for document in documents)
-        begin("reading the source", self._characters)
-        self._documents = [_Read(document, scorer.entailment, scorer.leaves) for document in documents]
-        self._overlap = scorer.overlap
-        self._cut: dict[int, tuple[list[tuple[_Read, int, int]], Chunks]] = {}
-
-    def chunks(self, size: int) -> "tuple[list[tuple[_Read, int, int]], Chunks]":
-        """Where the chunks of a size are, and what cuts them out."""
-        if size not in self._cut:
-            begin("cutting it into chunks", self._characters)
-            places = [(read, *span) for read in self._documents for span in read.windows.cut(size, self._overlap)]
-            self._cut[size] = places, Chunks(len(places), lambda number: _text(*places[number]))
-        return self._cut[size]
-
-
-class _Read:
-    """A document as its reader keeps it: tokenized once, cut into chunks and sentences when first asked.
-
-    A sentence's own tokens are counted where it is searched.
-    """
-
-    def __init__(self, document: Document, entailment: EntailmentModel, leaves: str) -> None:
-        self.document, self._entailment, self._leaves = document, entailment, leaves
-        self.windows = Windows(document.text, entailment.offsets)
-        self._spans: tuple[array[int], array[int]] | None = None
-        self._passages: dict[int, Passage] = {}
-
-    def sentences(self, start: int, end: int) -> list[Passage]:
-        """The sentences that have a part of `text[start:end]`."""
-        if self._spans is None:
-            self._spans = self._split()
-        starts, ends = self._spans
-        found = range(bisect_right(ends, start), bisect_left(starts, end))
-        for number in found:
-            if number not in self._passages:
-                self._passages[number] = self.passage(starts[number], ends[number])
-        return [self._passages[number] for number in found]
-
-    def _split(self) -> "tuple[array[int], array[int]]":
-        """Where the sentences, or lines, begin and where they end, white space aside."""
-        text = self.document.text
-        starts, ends = array("q"), array("q")
-        for first, last in lines(text) if self._leaves == "lines" else ((s.start, s.end) for s in splits(text)):
-            start, end = Span.trimmed(text, first, last)
-            if start < end:
-                starts.append(start)
-                ends.append(end)
-        return starts, ends
-
-    def passage(self, start: int, end: int) -> Passage:
-        """A slice without white space at its ends."""
-        return Passage.trimmed(self.document, start, end, self._entailment)
-
-
-def lines(text: str) -> Iterator[tuple[int, int]]:
-    """Where each line begins and ends, without its line break."""
-    start = 0
-    for line in text.split("\n"):
-        yield start, start + len(line)
-        start += len(line) + 1
-
-
-def _text(read: _Read, start: int, end: int) -> str:
-    return read.document.text[start:end]
+def _likeness(claim: str, sentences: Sequence[Passage]) -> dict[Passage, float]:
+    """How much of the claim's words each sentence has, as a share of the most."""
+    likeness = WordIndex(sentence.text for sentence in sentences).likeness(claim)
+    return dict(zip(sentences, (likeness / (likeness.max() or 1.0)).tolist(), strict=True))

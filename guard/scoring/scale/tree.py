@@ -5,11 +5,13 @@ cited, belongs to `groundrail.scoring.scale.scale`.
 """
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from groundrail.entailment.base import EntailmentModel
+from groundrail.scoring.base import below_all
 from groundrail.scoring.passages import Passage
+from groundrail.scoring.weighing import citable
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +24,14 @@ class Search:
     claim: str
     sentences: tuple[Passage, ...]
     size: int
+    likeness: Mapping[Passage, float] = field(default_factory=dict)
+    """By sentence, a share of the greatest likeness to the claim; empty where P(entailment) alone chooses, as in the paper."""
+
+    def rank(self, node: "Node") -> float:
+        """The order among children: P(entailment), or with the greatest likeness of its sentences, the rank as a citation."""
+        if not self.likeness or math.isnan(node.score):
+            return below_all(node.score)
+        return citable(node.score, max(self.likeness[sentence] for sentence in node.sentences))
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +67,7 @@ def descend(model: EntailmentModel, searches: Sequence[Search], branches: int) -
         )
         for index, runs in children.items():
             nodes = [Node(run, float(next(scores))) for run in runs]
-            best = max(nodes, key=lambda node: -math.inf if math.isnan(node.score) else node.score)
+            best = max(nodes, key=searches[index].rank)
             del below[index]
             if math.isnan(best.score):
                 continue

@@ -147,7 +147,7 @@ def _peak(program: str) -> int:
         (["check", "-", "--source", "-"], "once"),
         (["check", "ANSWER", "--source", "LEASE", "LEASE"], "id"),
         (["ask", "?", "--source", "LEASE", "--model", "./no-such-model"], "no-such-model"),
-        (["check", "ANSWER", "--source", "LEASE", "--entailment", "./no-such-model"], "no-such-model"),
+        (["check", "ANSWER", "--source", "LEASE", "--judge", "./no-such-model"], "no-such-model"),
     ],
 )
 def test_bad_use_is_one_line_and_exit_code_2(
@@ -215,7 +215,7 @@ def test_a_model_that_writes_nothing_is_exit_code_2(
         path.write_text(json.dumps({**json.loads(path.read_text()), **value}))
     source = tmp_path / "source.txt"
     source.write_text("the rent is due")
-    ask = ["ask", "when", "--source", str(source), "--model", str(folder), "--entailment", str(tiny_nli_folder)]
+    ask = ["ask", "when", "--source", str(source), "--model", str(folder), "--judge", str(tiny_nli_folder)]
     code = main([*ask, *form])
     printed = capsys.readouterr()
     assert (code == 2) == blank

@@ -23,6 +23,7 @@ from groundrail import Guard
 from groundrail.entailment import CausalEntailment, load
 from groundrail.entailment.respelled import Respelled
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
+from groundrail.papers import GainScorer
 from groundrail.scoring.batched import batched
 from groundrail.scoring.scale.scale import ScaleScorer
 
@@ -143,16 +144,17 @@ def test_a_generator_judges_itself_and_nothing_else_does(tiny_tokenizer) -> None
         """Declares what it is."""
 
     generator = Writer(decoder("llama"), tiny_tokenizer)
-    scorer = Guard(generator, scorer="self").scorer
+    scorer = Guard(generator, scorer="scale", judge="self").scorer
     assert isinstance(scorer, ScaleScorer)
     assert isinstance(scorer.entailment, CausalEntailment)
     assert scorer.entailment.model is generator.model
     own = CausalEntailment(generator.model, tiny_tokenizer)
-    for judged in ("self", own, ScaleScorer(own), batched(own), Respelled(own)):  # one model does one thing at a time
-        assert Guard(generator, scorer=judged)._scorer.asks_model_of(generator)
-    assert not Guard(generator, scorer=CausalEntailment(decoder("llama"), tiny_tokenizer))._scorer.asks_model_of(
-        generator
-    )
+    for judge in ("self", own, Respelled(own)):  # one model does one thing at a time
+        assert Guard(generator, judge=judge)._scorer.asks_model_of(generator)
+    for whole in (ScaleScorer(own), batched("scale", own), GainScorer(generator.model, tiny_tokenizer)):
+        assert Guard(generator, scorer=whole)._scorer.asks_model_of(generator)
+    other_model = CausalEntailment(decoder("llama"), tiny_tokenizer)
+    assert not Guard(generator, scorer="scale", judge=other_model)._scorer.asks_model_of(generator)
     for other in (None, lambda prompt, documents: "text"):
         with pytest.raises(InputError, match="HFGenerator"):
-            Guard(other, scorer="self")
+            Guard(other, judge="self")

@@ -308,7 +308,7 @@ def test_lettucedetect_is_as_sure_as_of_the_claims_weakest_word(name, tmp_path, 
 
 def test_the_form_travels_into_the_scorer_and_options_replace_it(tmp_path) -> None:
     saved(tmp_path, "roberta", "roberta")
-    scorer = Guard(scorer=f"minicheck-roberta-large:{tmp_path}").scorer
+    scorer = Guard(scorer="scale", judge=f"minicheck-roberta-large:{tmp_path}").scorer
     assert isinstance(scorer, ScaleScorer)
     assert (scorer.chunk_tokens, scorer.facts.threshold) == (400, 0.5)
     judge = scorer.entailment

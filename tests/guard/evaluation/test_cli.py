@@ -49,7 +49,8 @@ def test_every_scorer_runs_on_a_slice_of_a_true_file(groundrail, tmp_path, tiny_
     sentences = ["The rent is 500.", "Cats are not allowed.", "The deposit was lost."]
     rows = [f'"{sentences[n % 3]} {sentences[1]}","{sentences[n % 2]}",{n % 2}\n' for n in range(6)]
     path.write_text("grounding,generated_text,label\n" + "".join(rows))
-    arguments = ("eval", "--scorer", scorer, "--entailment", tiny_nli_folder, "--data", path, "--json")
+    judge = () if scorer == "overlap" else ("--judge", tiny_nli_folder)
+    arguments = ("eval", "--scorer", scorer, *judge, "--data", path, "--json")
     assert groundrail(*arguments, "--limit", 5) == 0
     (report,) = json.loads(capsys.readouterr().out)
     assert report["measured"] == 5
@@ -151,13 +152,13 @@ def test_a_validation_set_of_the_same_name_is_no_part_of_the_results(groundrail,
 def test_settings_reach_the_model(groundrail, tmp_path, tiny_t5_folder, capsys):
     path = tmp_path / "long.jsonl"
     path.write_text(json.dumps({"premise": "rent is due. " * 300, "hypothesis": "Rent is due.", "label": 1}) + "\n")
-    arguments = ("eval", "--scorer", "full", "--entailment", tiny_t5_folder, "--data", path, "--json")
+    arguments = ("eval", "--scorer", "full", "--judge", tiny_t5_folder, "--data", path, "--json")
     pairs = []
     for limit in (300, 3000):
         groundrail(*arguments, "--set", f"max_length={limit}")
         pairs.append(json.loads(capsys.readouterr().out)[0]["pairs"])
     assert pairs[0] > pairs[1] == 1
-    with pytest.raises(InputError, match="name a model with --entailment"):
+    with pytest.raises(InputError, match="name a model with --judge"):
         groundrail("eval", "--scorer", "full", "--data", path, "--set", "max_length=300")
     with pytest.raises(InputError, match="no setting 'max_length'"):
         groundrail("eval", "--scorer", "overlap", "--data", path, "--set", "max_length=300")

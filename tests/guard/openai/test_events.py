@@ -1,11 +1,13 @@
 """Chunks out of bytes: whatever way they are cut, and whatever it is that comes instead."""
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
-from groundrail.openai.events import LONGEST, Chunks
+from groundrail.openai.events import LONGEST, Chunks, Completion, StreamError, achunks_of, chunks_of
 
 
 def chunk(text: str, **fields: Any) -> dict[str, Any]:
@@ -60,7 +62,7 @@ def test_halves_of_a_character_pass() -> None:
         {"choices": [], "usage": {"total_tokens": 3, "details": {"cached": None}}},
         {"choices": [{"index": 0, "delta": None, "finish_reason": None, "logprobs": 3}], "x_other": [1]},
         {"choices": [{"delta": {"tool_calls": [{"index": 0, "function": {"name": "f", "arguments": ""}, "more": 1}]}}]},
-        {"error": {"message": "out of memory"}},
+        {"choices": [{"delta": {"tool_calls": [{"custom": {"name": "f", "input": ""}}]}}]},
     ],
 )
 def test_chunks_as_servers_write_them(known: dict[str, Any]) -> None:
@@ -79,6 +81,10 @@ WRONG: list[Any] = [
     {"choices": [{"delta": {"tool_calls": ["text"]}}]},
     {"choices": [{"delta": {"tool_calls": [{"index": "0"}]}}]},
     {"choices": [{"delta": {"tool_calls": [{"function": {"arguments": 3}}]}}]},
+    {"choices": [{"delta": {"tool_calls": [{"function": {"name": 3}}]}}]},
+    {"choices": [{"delta": {"tool_calls": [{"id": 3}]}}]},
+    {"choices": [{"delta": {"tool_calls": [{"custom": "text"}]}}]},
+    {"choices": [{"delta": {"tool_calls": [{"custom": {"input": 3}}]}}]},
     {"choices": [{"delta": {"function_call": "text"}}]},
     {"choices": [{"finish_reason": 5}]},
     {"model": 5},
@@ -96,12 +102,55 @@ WRONG: list[Any] = [
     ],
 )
 def test_what_is_no_chunk_is_an_error(data: bytes, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
+    with pytest.raises(StreamError, match=said):
         read(Chunks(), b"data: " + data + b"\n\n")
 
 
 def test_a_line_without_end_is_not_read_for_ever() -> None:
     chunks = Chunks()
     assert read(chunks, b"x" * LONGEST) == []
-    with pytest.raises(ValueError, match="an event of over"):
+    with pytest.raises(StreamError, match="an event of over"):
         read(chunks, b"x")
+
+
+@pytest.mark.parametrize(
+    ("pieces", "kind"),
+    [
+        ([b'data: {"choices": []}\n\n'], "incomplete"),
+        ([b'data: {"error": {"message": "out of memory"}}\n\n'], "failed"),
+        ([b"data: {\n\n"], "garbage"),
+        ([], "incomplete"),
+    ],
+)
+def test_a_stream_that_is_no_whole_answer_is_an_error_of_its_kind(pieces: list[bytes], kind: str) -> None:
+    with pytest.raises(StreamError) as broken:
+        list(chunks_of(pieces))
+    assert broken.value.kind == kind
+
+
+def test_an_event_loop_leaves_a_stream_at_its_end() -> None:
+    async def pieces() -> AsyncIterator[bytes]:
+        yield b"data: [DONE]\n\n"
+        raise RuntimeError("the server goes on")
+
+    async def read_all() -> list[dict[str, Any]]:
+        return [chunk async for chunk in achunks_of(pieces())]
+
+    assert asyncio.run(read_all()) == []
+
+
+def test_a_completion_keeps_what_is_no_text() -> None:
+    completion = Completion()
+    call = {"tool_calls": [{"index": 0, "id": "a"}]}
+    told: list[dict[str, Any]] = [
+        {"model": "m", "choices": [{"delta": {"content": "a \ud83d"}}, {"delta": {"content": "another choice"}}]},
+        {"choices": [{"delta": {"content": "\ude00", "refusal": " no"}}], "usage": {"n": 1, "of": {"x": 1, "y": None}}},
+        {"choices": [{"delta": call, "finish_reason": "length"}]},
+        {"choices": [], "usage": {"n": 2, "of": {"x": 2}, "more": "many"}},
+    ]
+    assert [completion.read(chunk) for chunk in told] == ["a ", "😀 no", "", ""]
+    assert (completion.model, completion.finish_reason, completion.calls) == ("m", "length", [call])
+    assert completion.cut_off == "the server cut the answer off (length)"
+    assert completion.usage == {"n": 3, "of": {"x": 3, "y": 0}, "more": 0}
+    assert (completion.read({"choices": [{"delta": {"content": "b\ud83d"}}]}), completion.rest()) == ("b", "\ud83d")
+    assert completion.rest() == ""

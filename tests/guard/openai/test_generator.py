@@ -163,7 +163,7 @@ def generator(server: Server, **options: Any) -> OpenAIGenerator:
 
 
 def guarded(server: Server, policy: Policy | None = None, **options: Any) -> Guard:
-    return Guard(generator(server, **options), scorer=FakeEntailment(), policy=policy)
+    return Guard(generator(server, **options), scorer="scale", judge=FakeEntailment(), policy=policy)
 
 
 def judge(server: Server, **options: Any) -> RemoteEntailment:
@@ -172,7 +172,9 @@ def judge(server: Server, **options: Any) -> RemoteEntailment:
 
 def test_it_generates_and_judges_through_servers(server: Server) -> None:
     server.replies = [streaming(TRUE, "Pets are not allowed.")]
-    result = Guard(generator(server, temperature=0.2), scorer=judge(server)).generate("How much?", SOURCE)
+    result = Guard(generator(server, temperature=0.2), scorer="scale", judge=judge(server)).generate(
+        "How much?", SOURCE
+    )
     assert result.text == TRUE + "Pets are not allowed."
     assert [c.text for c in result.citations] == ["The rent is 950 euros a month.", "Pets are not allowed."]
     assert result.generation["completion_tokens"] == 11
@@ -411,7 +413,7 @@ def test_the_key_is_sent_and_told_nobody(server: Server, caplog: pytest.LogCaptu
     with pytest.raises(ScoringError, match="401") as caught:
         subject.entailment([("a", "b")])
     server.replies = [failing(401, f"wrong key {KEY}"), streaming(TRUE)]
-    results = [Guard(writer, scorer=FakeEntailment()).generate("?", SOURCE) for _ in range(2)]
+    results = [Guard(writer, scorer="scale", judge=FakeEntailment()).generate("?", SOURCE) for _ in range(2)]
     assert results[1].text == TRUE
     assert set(server.keys) == {f"Bearer {KEY}"}
     told = [

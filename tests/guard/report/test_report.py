@@ -7,8 +7,10 @@ import html.parser
 import io
 import json
 import re
+import subprocess
 import sys
 import unicodedata
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,6 +24,7 @@ from groundrail import Citation, Document, Guard, InputError, Policy, Verdict
 from groundrail.report import layout
 from groundrail.report.chart import HEIGHT, Axis, chart
 from groundrail.report.hidden import in_json, marked_up, plain
+from groundrail.report.html import save
 from groundrail.report.layout import Place, blocks
 from groundrail.report.terminal import print_result, print_sentence
 from groundrail.scoring.scale.scale import ScaleScorer
@@ -151,7 +154,7 @@ def test_a_page_compares_every_score_with_the_threshold_that_decided() -> None:
     first = FakeEntailment(lambda premise, claim: 0.5 if "perhaps" in claim else 0.9)
     for threshold, verdicts in ((0.2, "ssss"), (0.8, "suus")):
         second = FakeEntailment(lambda premise, claim: 0.3 if "pets" in claim else 0.7, threshold=threshold)
-        guard = Guard(scorer=first, second=second, policy=Policy(doubt=(0.4, 0.6)))
+        guard = Guard(scorer="scale", judge=first, second=second, policy=Policy(doubt=(0.4, 0.6)))
         checked = guard.check("The rent is due. Cats, perhaps. The pets, perhaps. It is paid.", SOURCE)
         assert [sentence.verdict.value[0] for sentence in checked.sentences] == list(verdicts)
         shown = checked.to_html(SOURCE)
@@ -312,3 +315,26 @@ def test_a_quotation_in_the_source_does_not_hide_where_the_quoted_place_begins()
 def test_a_replacement_is_no_released_sentence() -> None:
     said = Guard(scorer=Told({}), policy=Policy(fallback="abstain", abstention="Ask us.")).check("Pets pay.", "None.")
     assert "0 of 1 sentences released, 1 replaced." in "\n".join(lines(said))
+
+
+def test_a_page_that_does_not_fit_on_the_disk_leaves_the_one_before(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    page.write_text("before")
+    code = f"""
+import pathlib, resource
+from groundrail.report.html import save
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+save("x" * 5000, pathlib.Path({str(page)!r}))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert f"InputError: cannot write {page}" in done.stderr
+    assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("page.html", "before")]
+
+
+def test_a_page_goes_where_a_link_points(tmp_path: Path) -> None:
+    page, link = tmp_path / "page.html", tmp_path / "link.html"
+    link.symlink_to(page)
+    save("first", link)
+    save("second", link)
+    assert link.is_symlink()
+    assert page.read_text() == "second"

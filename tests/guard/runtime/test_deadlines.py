@@ -26,7 +26,7 @@ def test_a_guard_that_was_used_in_async_code_works_in_a_forked_child() -> None:
         from groundrail.testing import FakeEntailment
 
         SOURCE = "The rent is 950 euros."
-        guard = Guard(lambda prompt: SOURCE, scorer=FakeEntailment(), policy=Policy(deadline=30))
+        guard = Guard(lambda prompt: SOURCE, scorer="scale", judge=FakeEntailment(), policy=Policy(deadline=30))
 
         def used():
             checked, written = asyncio.run(guard.acheck(SOURCE, SOURCE)), asyncio.run(guard.agenerate("?", SOURCE))

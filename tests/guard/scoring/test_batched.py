@@ -111,7 +111,7 @@ def test_cancelling_takes_what_waits_off_the_queue() -> None:
 
 def test_whatever_a_guard_takes_can_be_batched() -> None:
     model = FakeEntailment()
-    scorer = batched(model, batch_pairs=8, max_concurrency=5)
+    scorer = batched("scale", model, batch_pairs=8, max_concurrency=5)
     assert isinstance(scorer.scorer, ScaleScorer)
     assert scorer.score(["House 1 has 4 rooms."], source(1))[0].value == 1.0
     nearest = NearestScorer(model)
@@ -119,7 +119,7 @@ def test_whatever_a_guard_takes_can_be_batched() -> None:
     with pytest.raises(InputError, match="batch_pairs"):
         batched(nearest, batch_pairs=8)
     with pytest.raises(InputError, match="max_concurrency"):
-        batched(model, max_concurrency=0)
+        batched("scale", model, max_concurrency=0)
 
 
 def test_a_decision_asks_no_more_than_the_scorer_itself_would() -> None:

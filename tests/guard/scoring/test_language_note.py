@@ -22,10 +22,12 @@ ENGLISH = "The rent is 1,450 euros a month, and it is due on the third working d
 def test_the_reason_says_it_where_the_judge_is_made_for_english(english_only: bool, noted: bool) -> None:
     model = FakeEntailment(lambda premise, claim: 0.1, english_only=english_only)
     (sentence,) = (
-        Guard(scorer=model).check("Die Miete beträgt 1.540 Euro im Monat und ist heute fällig.", GERMAN * 3).sentences
+        Guard(scorer="scale", judge=model)
+        .check("Die Miete beträgt 1.540 Euro im Monat und ist heute fällig.", GERMAN * 3)
+        .sentences
     )
     assert (NOTE in (sentence.reason or "")) == noted
-    (english,) = Guard(scorer=model).check(ENGLISH, ENGLISH).sentences
+    (english,) = Guard(scorer="scale", judge=model).check(ENGLISH, ENGLISH).sentences
     assert NOTE not in (english.reason or "")
 
 

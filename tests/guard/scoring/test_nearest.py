@@ -9,7 +9,8 @@ import pytest
 from tests.guard.conftest import drawn
 
 from groundrail import Document, InputError
-from groundrail.scoring.nearest import NearestScorer, between
+from groundrail.scoring.nearest import NearestScorer
+from groundrail.scoring.weighing import between
 from groundrail.scoring.word_index import WordIndex
 from groundrail.testing import FakeEntailment
 from groundrail.text import sentences

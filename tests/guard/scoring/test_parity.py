@@ -13,6 +13,7 @@ from groundrail.papers.units.weakest import WeakestPartScorer
 from groundrail.scoring.base import Score, Scorer
 from groundrail.scoring.batched import BatchedScorer
 from groundrail.scoring.registry import SCORERS, load_scorer, needs_entailment
+from groundrail.scoring.scale import ScaleScorer
 from groundrail.scoring.second import SecondOpinion
 
 SOURCE = [
@@ -20,6 +21,8 @@ SOURCE = [
     for first in (1, 30)
 ]
 CLAIMS = ["House 4 has 7 rooms.", "Anna Berg lives in House 31.", "The rent is 1,450 euros.", "House 2 has 9 rooms."]
+
+NAMES = [*SCORERS, "scale with its last leaf"]
 
 Build = Callable[[str], Scorer]
 
@@ -39,10 +42,9 @@ def build(hashed_nli: type, models: dict[str, PreTrainedModel]) -> Build:
     def built(name: str) -> Scorer:
         if name == "gain":
             return load_scorer(name, model=models["llama"], tokenizer=letters())
-        if not needs_entailment(name):
-            return load_scorer(name)
-        settings = {"chunk_tokens": 12} if name == "scale" else {}
-        return load_scorer(name, hashed_nli(5), **settings)
+        if name.startswith("scale"):
+            return ScaleScorer(hashed_nli(5), chunk_tokens=12, leaf=name != "scale")
+        return load_scorer(name, hashed_nli(5)) if needs_entailment(name) else load_scorer(name)
 
     return built
 
@@ -58,7 +60,7 @@ def sides(scores: list[Score], limit: float) -> list[bool]:
 
 
 @pytest.mark.parametrize("around", AROUND)
-@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("name", NAMES)
 def test_scores_are_the_same_on_an_event_loop_and_decide_as_exact_ones_do(name: str, around: str, build: Build) -> None:
     scorer = AROUND[around](build(name))
     exact = scorer.read(SOURCE).score(CLAIMS)
@@ -73,7 +75,7 @@ def test_scores_are_the_same_on_an_event_loop_and_decide_as_exact_ones_do(name: 
 
 
 @pytest.mark.parametrize("around", AROUND)
-@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("name", NAMES)
 def test_a_scorer_around_another_hands_on_the_facts_about_its_judge(name: str, around: str, build: Build) -> None:
     inner = build(name)
     scorer = AROUND[around](inner)

@@ -25,7 +25,7 @@ def raw_bytes(address: str, body: dict[str, Any], headers: str = "") -> bytes:
     data = json.dumps(body).encode()
     with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as connection:
         connection.sendall(
-            f"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Type: application/json\r\n"
+            f"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
             f"{headers}Content-Length: {len(data)}\r\n\r\n".encode()
             + data
         )
@@ -326,6 +326,52 @@ def test_tool_calls_pass_as_they_are(serve: Serve, client: Client, upstream: Ups
         final = stream.get_final_completion().choices[0]
     assert final.finish_reason == "tool_calls"
     assert [c.function.arguments for c in final.message.tool_calls or []] == ['{"city": "Oslo"}', "{}"]
+
+
+def test_custom_tool_calls_are_whole(serve: Serve, client: Client, upstream: Upstream) -> None:
+    calls = [
+        {"index": 0, "id": "call_1", "type": "custom", "custom": {"name": "run", "input": ""}},
+        {"index": 0, "custom": {"input": "print("}},
+        {"index": 0, "custom": {"input": "1)"}},
+    ]
+
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        for call in calls:
+            handler.chunk({"tool_calls": [call]})
+        handler.chunk({}, "tool_calls")
+        handler.end()
+
+    upstream.usual = reply
+    made: Any = client(serve()).chat.completions.create(**asking_with_client()).choices[0].message.tool_calls
+    assert [(c.id, c.type, c.custom.name, c.custom.input) for c in made] == [("call_1", "custom", "run", "print(1)")]
+
+
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_tool_call_beside_refused_text_is_passed_on_once(
+    serve: Serve, client: Client, upstream: Upstream, stream: bool
+) -> None:
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        handler.chunk({"content": FALSE.strip()})
+        call = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        handler.chunk({"tool_calls": [call]})
+        handler.chunk({}, "tool_calls")
+        handler.end()
+
+    upstream.replies = [reply]
+    upstream.usual = writing(TRUE)
+    asked = client(serve()).chat.completions
+    if stream:
+        chunks = list(asked.create(**asking_with_client(), stream=True))
+        made: Any = [call for chunk in chunks for call in chunk.choices[0].delta.tool_calls or []]
+        text, reason = "".join(c.choices[0].delta.content or "" for c in chunks), chunks[-1].choices[0].finish_reason
+    else:
+        choice = asked.create(**asking_with_client()).choices[0]
+        made, text, reason = choice.message.tool_calls, choice.message.content or "", choice.finish_reason
+    assert [(call.id, call.function.name) for call in made] == [("a", "f")]
+    assert (text, reason) == ("", "tool_calls")
+    assert len(upstream.bodies) == 1
 
 
 def test_without_a_source_nothing_is_released(serve: Serve, client: Client, upstream: Upstream) -> None:

@@ -66,6 +66,8 @@ def test_the_command_serves_with_keys_from_the_environment_until_it_is_told_to_s
         (["--api-key", ""], "--api-key"),
         (["--upstream-api-key", ""], "--upstream-api-key"),
         (["--max-concurrency", "0"], "--max-concurrency"),
+        (["--max-bodies", "0"], "--max-bodies"),
+        (["--body-timeout", "0"], "--body-timeout"),
         (["--timeout", "-1"], "--timeout"),
         (["--markers", "", "x"], "--markers"),
         (["--upstream", "http://localhost:1/v1", "--demo-model"], "two writers"),
@@ -96,6 +98,15 @@ def test_tools_that_count_are_named() -> None:
     assert settings_of(_parser().parse_args(["serve"])).source_tools is None
     settings = settings_of(_parser().parse_args(["serve", "--source-tools", "search", "read"]))
     assert settings.source_tools == frozenset({"search", "read"})
+
+
+def test_hosts_and_limits_of_requests_reach_the_settings() -> None:
+    settings = settings_of(_parser().parse_args(["serve"]))
+    assert (settings.allowed_hosts, settings.max_bodies, settings.body_timeout) == (frozenset(), 128, 30)
+    given = ["--allowed-hosts", "Gate.example", "other.example", "--max-bodies", "7", "--body-timeout", "3"]
+    settings = settings_of(_parser().parse_args(["serve", *given]))
+    assert settings.allowed_hosts == frozenset({"gate.example", "other.example"})
+    assert (settings.max_bodies, settings.body_timeout) == (7, 3)
 
 
 def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:

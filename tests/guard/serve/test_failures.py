@@ -96,7 +96,9 @@ def test_a_body_over_the_limit_is_a_413(serve: Serve, upstream: Upstream, http: 
 def test_a_body_that_does_not_arrive_is_a_408(serve: Serve) -> None:
     where = urlsplit(serve(body_timeout=0.2))
     with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as connection:
-        head = f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{{"
+        head = (
+            f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{{"
+        )
         connection.sendall(head.encode())
         assert connection.recv(65536).startswith(b"HTTP/1.1 408")
 
@@ -331,9 +333,7 @@ def test_a_client_that_does_not_read_is_left(serve: Serve, upstream: Upstream, h
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
         connection.settimeout(20)
         connection.connect((where.hostname, where.port))
-        head = (
-            f"POST {CHAT} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
-        )
+        head = f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
         connection.sendall(head.encode() + data)
         assert connection.recv(12) == b"HTTP/1.1 200"
         upstream.usual = writing(TRUE)

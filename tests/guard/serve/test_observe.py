@@ -151,10 +151,10 @@ def test_the_log_has_text_if_asked(
 def test_a_fault_of_the_server_is_a_500_without_its_message(
     serve: Serve, http: httpx.Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def failing(*arguments: object) -> None:
+    def failing(*arguments: object, **named: object) -> None:
         raise KeyError("The rent is 990 euros.")
 
-    monkeypatch.setattr("groundrail.serve.chat_completions.find_source", failing)
+    monkeypatch.setattr("groundrail.serve.endpoint.find_source", failing)
     response = http.post(serve() + CHAT, json=asking())
     assert response.status_code == 500
     assert response.json()["error"]["type"] == "api_error"

@@ -9,6 +9,7 @@ from tests.guard.serve.conftest import SOURCE, TRUE, Serve, Upstream, writing
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.requests import ChatRequest
 from groundrail.serve.sources import find_source
+from groundrail.serve.writers import question_in
 
 MARKERS = ("<source>", "</source>")
 TOOL: dict[str, Any] = {"role": "tool", "tool_call_id": "call_7", "content": "From the tool."}
@@ -159,6 +160,38 @@ def test_the_server_checks_against_what_it_found_and_sends_the_upstream_what_it_
     assert len(sent) == len(messages)
     assert '"source": true' not in str(sent).lower().replace("'", '"')
     assert SOURCE in str(sent)
+
+
+GROUNDED: list[dict[str, Any]] = [
+    {"role": "system", "content": [{"type": "grounding_source", "text": SOURCE}]},
+    {
+        "role": "user",
+        "content": [{"type": "text", "text": "Be brief."}, {"type": "query", "text": "Are pets allowed?"}],
+    },
+]
+"""LiteLLM's blocks for a source and a question."""
+
+
+def test_blocks_of_litellm_are_source_and_question(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    assert found(GROUNDED) == ("parts", [("source-1", SOURCE)])
+    asked = ChatRequest.model_validate({"model": "m", "messages": GROUNDED})
+    assert question_in(asked.messages, MARKERS) == "Are pets allowed?"
+    upstream.usual = writing(TRUE)
+    address = serve()
+    answer = http.post(address + "/v1/chat/completions", json={"model": "m", "messages": GROUNDED}).json()
+    assert answer["choices"][0]["message"]["content"] == TRUE
+    sent = upstream.bodies[0]["messages"]
+    assert [part["type"] for message in sent for part in message["content"]] == ["text"] * 3
+    body = {"texts": [TRUE], "input_type": "response", "structured_messages": GROUNDED}
+    assert http.post(address + "/beta/litellm_basic_guardrail_api", json=body).json()["action"] == "NONE"
+
+
+def test_parts_and_results_count_together_where_the_protocol_has_blocks_for_both() -> None:
+    marked = {**TOOL, "content": [{"type": "text", "text": "Plain."}, {"type": "text", "text": "Own.", "source": "o"}]}
+    asked = ChatRequest.model_validate({"model": "m", "messages": [MARKED, PART, marked, ASKED]})
+    source = find_source(asked.messages, None, MARKERS, together=True)
+    assert source.place == "blocks"
+    assert [(d.id, d.text) for d in source.documents] == [("p", "From a part."), ("call_7", "Plain."), ("o", "Own.")]
 
 
 def test_markers_can_be_chosen(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:

@@ -80,7 +80,9 @@ def test_known_phrases_claim_nothing(text: str) -> None:
 )
 def test_what_could_carry_a_fact_is_a_claim(text: str) -> None:
     assert _is_claim(text)
-    result = Guard(scorer=FakeEntailment(lambda premise, claim: 0.0)).check(text, "Pets are not allowed.")
+    result = Guard(scorer="scale", judge=FakeEntailment(lambda premise, claim: 0.0)).check(
+        text, "Pets are not allowed."
+    )
     assert [s.verdict for s in result.sentences if s.verdict is not Verdict.NO_CLAIM]
     assert not any(character.isdigit() for character in result.text)
 
@@ -156,7 +158,7 @@ def test_a_bare_answer_is_checked_with_its_question_or_not_at_all(answer: str) -
     bare = answer.strip("*- ")
     assert claim_of(answer, "", f"Read the lease. {_QUESTION}") == f"{_QUESTION} {bare}"
     assert claim_of(answer, "How many are they? ", _QUESTION) == f"How many are they? {bare}"
-    sure = Guard(scorer=FakeEntailment(lambda premise, claim: float(claim == f"{_QUESTION} {bare}")))
+    sure = Guard(scorer="scale", judge=FakeEntailment(lambda premise, claim: float(claim == f"{_QUESTION} {bare}")))
     assert sure.check(answer, "The lease has 12 months.").text == ""
     assert sure.check(answer, "The lease has 12 months.", _QUESTION).text == answer
 
@@ -219,7 +221,7 @@ def test_the_question_of_a_prompt(prompt: str, question: str) -> None:
 def test_an_answer_is_judged_after_what_is_shown() -> None:
     question = "Is smoking allowed?"
     judge = FakeEntailment(lambda premise, claim: float(claim == f"{question} No."))
-    result = Guard(scorer=judge).check(f"{question} No.", "Smoking is not allowed.", "May I keep a cat?")
+    result = Guard(scorer="scale", judge=judge).check(f"{question} No.", "Smoking is not allowed.", "May I keep a cat?")
     assert result.text == ""  # "No." alone would answer the prompt
 
 
@@ -243,7 +245,9 @@ def test_a_number_is_a_mark_only_where_it_counts_the_items_of_a_list(sentence: s
 
 def test_a_list_whose_first_item_is_kept_back_is_a_list() -> None:
     judge = FakeEntailment(lambda premise, claim: float(claim in premise))
-    result = Guard(scorer=judge).check("1. Cats may stay.\n2. Guests may stay.\n", "Guests may stay. Cats may not.")
+    result = Guard(scorer="scale", judge=judge).check(
+        "1. Cats may stay.\n2. Guests may stay.\n", "Guests may stay. Cats may not."
+    )
     assert result.text == "2. Guests may stay.\n"
 
 

@@ -30,7 +30,7 @@ PROMPT = ChatPromptTemplate.from_template("{context}\n\n{question}")
 
 
 def guard(**policy: Any) -> Guard:
-    return Guard(scorer=FakeEntailment(), policy=Policy(**policy))
+    return Guard(scorer="scale", judge=FakeEntailment(), policy=Policy(**policy))
 
 
 class Shelf(BaseRetriever):

@@ -38,7 +38,7 @@ LEASE = LangChainDocument(
 
 
 def guarded(model: Any, *, policy: Policy | None = None, **options: Any) -> GuardedChatModel:
-    return GuardedChatModel(model=model, guard=Guard(scorer=FakeEntailment(), policy=policy), **options)
+    return GuardedChatModel(model=model, guard=Guard(scorer="scale", judge=FakeEntailment(), policy=policy), **options)
 
 
 async def merged(stream: AsyncIterator[BaseMessageChunk]) -> Any:

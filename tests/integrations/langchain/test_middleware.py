@@ -41,7 +41,7 @@ def note(text: str) -> str:
 
 
 def agent(model: Any, *, policy: Policy | None = None, before: Any = (), after: Any = (), **options: Any) -> Any:
-    guarding = GroundrailMiddleware(Guard(scorer=FakeEntailment(), policy=policy), **options)
+    guarding = GroundrailMiddleware(Guard(scorer="scale", judge=FakeEntailment(), policy=policy), **options)
     return create_agent(model, [look_up, note], middleware=[*before, guarding, *after])
 
 
@@ -107,7 +107,11 @@ def test_what_the_model_wrote_into_a_call_of_an_earlier_turn_is_no_evidence(way:
     subject = create_agent(
         scripted(calling("note", '{"text": "all"}'), FALSE + ALSO_TRUE),
         [kept],
-        middleware=[GroundrailMiddleware(Guard(scorer=FakeEntailment(), policy=Policy(stop=stop_after_attempt(1))))],
+        middleware=[
+            GroundrailMiddleware(
+                Guard(scorer="scale", judge=FakeEntailment(), policy=Policy(stop=stop_after_attempt(1)))
+            )
+        ],
     )
     assert ask(subject, way, {"messages": [*earlier, *QUESTION["messages"]]})[-1].text == ALSO_TRUE
 
@@ -284,7 +288,9 @@ def test_the_policy_decides_on_what_stays_unsupported(way: str) -> None:
 @pytest.mark.parametrize("deadline", [None, 30.0])
 def test_a_stream_that_dies_behind_a_refused_sentence(way: str, deadline: float | None) -> None:
     policy = Policy(stop=stop_after_attempt(1), deadline=deadline)
-    guarding = GroundrailMiddleware(Guard(scorer=FakeEntailment(), policy=policy), sources_of=lambda messages: SOURCE)
+    guarding = GroundrailMiddleware(
+        Guard(scorer="scale", judge=FakeEntailment(), policy=policy), sources_of=lambda messages: SOURCE
+    )
     model = scripted(TRUE + FALSE + ALSO_TRUE + " The lease", gone=ConnectionError("gone"))
     answer = ask(create_agent(model, middleware=[guarding]), way)[-1]
     assert answer.text.strip() == TRUE + ALSO_TRUE
@@ -337,7 +343,7 @@ def test_many_turns_at_once_keep_their_own_sources() -> None:
         return f"Flat {number} is let."
 
     policy = Policy(stop=stop_after_attempt(1))
-    guarding = GroundrailMiddleware(Guard(scorer=FakeEntailment(), policy=policy))
+    guarding = GroundrailMiddleware(Guard(scorer="scale", judge=FakeEntailment(), policy=policy))
     subject = create_agent(Telling(messages=[]), [flat], middleware=[guarding])
 
     async def many() -> list[Any]:

@@ -29,7 +29,7 @@ INPUT = {"documents": [LangChainDocument(SOURCE)], "prompt": "How much is the re
 
 
 def guard(**policy: Any) -> Guard:
-    return Guard(scorer=FakeEntailment(), policy=Policy(**policy))
+    return Guard(scorer="scale", judge=FakeEntailment(), policy=Policy(**policy))
 
 
 def chain(*sentences: str) -> RunnableGenerator[Any, str]:
@@ -279,7 +279,7 @@ def test_a_chain_is_run_again_for_its_first_sentence_only() -> None:
 
 def test_the_guards_own_generator_as_a_runnable() -> None:
     script = [TRUE, [FALSE, "Pets are not allowed. "]]
-    subject = Guard(ScriptedGenerator(script), scorer=FakeEntailment()).as_runnable()
+    subject = Guard(ScriptedGenerator(script), scorer="scale", judge=FakeEntailment()).as_runnable()
     assert subject.invoke(INPUT) == TRUE + "Pets are not allowed. "
     assert asyncio.run(gathered(subject.astream(INPUT))) == [TRUE, "Pets are not allowed. "]
     with pytest.raises(InputError, match="nothing to guard"):

@@ -29,7 +29,7 @@ HIDING = [
 
 @pytest.mark.parametrize("answer", HIDING)
 def test_a_cell_that_a_table_drops_is_not_read_as_said(answer: str) -> None:
-    believing = Guard(scorer=FakeEntailment(lambda premise, claim: 1.0))
+    believing = Guard(scorer="scale", judge=FakeEntailment(lambda premise, claim: 1.0))
     kept = believing.check(answer, "The rent is 950 euros.").text
     assert "by no one" not in kept or not {":-", "|---"} & set(kept.split())
 
@@ -48,7 +48,7 @@ def test_a_cell_that_a_table_drops_is_not_read_as_said(answer: str) -> None:
     ],
 )
 def test_ordinary_tables_and_bars_pass(answer: str) -> None:
-    believing = Guard(scorer=FakeEntailment(lambda premise, claim: 1.0))
+    believing = Guard(scorer="scale", judge=FakeEntailment(lambda premise, claim: 1.0))
     assert believing.check(answer, answer).text == answer
 
 

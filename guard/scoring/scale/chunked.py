@@ -1,0 +1,93 @@
+"""A source as SCALE reads it: every document tokenized once, cut into chunks of any size and into sentences when asked.
+
+Which chunks are judged belongs to `groundrail.scoring.scale.best_first`.
+"""
+
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator
+
+from groundrail.entailment.base import EntailmentModel
+from groundrail.entailment.remembered import Remembered
+from groundrail.errors import InputError
+from groundrail.runtime.progress import begin
+from groundrail.scoring.passages import Passage
+from groundrail.scoring.scale.best_first import Chunks
+from groundrail.scoring.scale.chunks import Windows
+from groundrail.text.sentences import splits
+from groundrail.types import Document, Source, Span, as_documents
+
+
+class ChunkedSource:
+    """The documents of a source, their chunks of each size, and the model with what it was asked before."""
+
+    def __init__(self, source: Source, model: EntailmentModel, overlap: float, leaves: str = "sentences") -> None:
+        documents = [document for document in as_documents(source) if document.text.strip()]
+        if not documents:
+            raise InputError("the source is blank, so there is nothing to score claims against")
+        self.model = Remembered(model)
+        self._characters = sum(len(document.text) for document in documents)
+        begin("reading the source", self._characters)
+        self._documents = [ReadDocument(document, model, leaves) for document in documents]
+        self._overlap = overlap
+        self._cut: dict[int, tuple[list[tuple[ReadDocument, int, int]], Chunks]] = {}
+
+    def chunks(self, size: int) -> "tuple[list[tuple[ReadDocument, int, int]], Chunks]":
+        """Where the chunks of a size are, and what cuts them out."""
+        if size not in self._cut:
+            begin("cutting it into chunks", self._characters)
+            places = [(read, *span) for read in self._documents for span in read.windows.cut(size, self._overlap)]
+            self._cut[size] = places, Chunks(len(places), lambda number: _text(*places[number]))
+        return self._cut[size]
+
+
+class ReadDocument:
+    """A document as its reader keeps it: tokenized once, cut into chunks and sentences when first asked.
+
+    leaves: "lines" takes each line, an utterance of a dialogue, for a sentence. The tokens of a sentence are counted
+        where it is searched.
+    """
+
+    def __init__(self, document: Document, entailment: EntailmentModel, leaves: str = "sentences") -> None:
+        self.document, self._entailment, self._leaves = document, entailment, leaves
+        self.windows = Windows(document.text, entailment.offsets)
+        self._spans: tuple[array[int], array[int]] | None = None
+        self._passages: dict[int, Passage] = {}
+
+    def sentences(self, start: int, end: int) -> list[Passage]:
+        """The sentences that have a part of `text[start:end]`."""
+        if self._spans is None:
+            self._spans = self._split()
+        starts, ends = self._spans
+        found = range(bisect_right(ends, start), bisect_left(starts, end))
+        for number in found:
+            if number not in self._passages:
+                self._passages[number] = self.passage(starts[number], ends[number])
+        return [self._passages[number] for number in found]
+
+    def _split(self) -> "tuple[array[int], array[int]]":
+        """Where the sentences, or lines, begin and where they end, white space aside."""
+        text = self.document.text
+        starts, ends = array("q"), array("q")
+        for first, last in lines(text) if self._leaves == "lines" else ((s.start, s.end) for s in splits(text)):
+            start, end = Span.trimmed(text, first, last)
+            if start < end:
+                starts.append(start)
+                ends.append(end)
+        return starts, ends
+
+    def passage(self, start: int, end: int) -> Passage:
+        """A slice without white space at its ends."""
+        return Passage.trimmed(self.document, start, end, self._entailment)
+
+
+def lines(text: str) -> Iterator[tuple[int, int]]:
+    """Where each line begins and ends, without its line break."""
+    start = 0
+    for line in text.split("\n"):
+        yield start, start + len(line)
+        start += len(line) + 1
+
+
+def _text(read: ReadDocument, start: int, end: int) -> str:
+    return read.document.text[start:end]

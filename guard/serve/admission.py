@@ -1,0 +1,175 @@
+"""Lets requests in: addresses and origins, the key, whole bodies, and the number of answers at a time.
+
+An answer takes its place when the request's body is whole, so that a client that sends half a body holds up nobody's
+answer. What the addresses do is in `groundrail.serve.app`.
+"""
+
+import asyncio
+import hmac
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from groundrail.serve.error_forms import MESSAGES, ProtocolError
+from groundrail.serve.guarded import ClientLeftError
+from groundrail.serve.observe import Observer
+from groundrail.serve.settings import Settings
+
+_WITHOUT_KEY = frozenset({"/", "/playground.css", "/playground.js", "/examples.json", "/healthz"})
+"""The playground's own files, and whether the server lives."""
+
+_LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+
+ANSWERED = {
+    "/v1/chat/completions": "chat",
+    "/v1/responses": "responses",
+    MESSAGES: "messages",
+    "/v1/check": "check",
+    "/beta/litellm_basic_guardrail_api": "litellm",
+}
+"""The addresses that check an answer, each with its name in metrics. Their number at a time is limited."""
+
+
+class Admission:
+    """The middleware: checks a request, reads its body, and tells metrics and log when the request is over."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, observer: Observer) -> None:
+        self._app, self._settings, self._observer = app, settings, observer
+        self._bodies = _Places(settings.max_bodies, "requests are being received")
+        self._answers = _Places(settings.max_concurrency, "answers are being checked")
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        endpoint = ANSWERED.get(scope["path"])
+        seen = _Seen(send)
+        started = time.monotonic()
+        try:
+            self._admit(scope)
+            if endpoint is None or scope["method"] != "POST":
+                await self._app(scope, receive, seen.send)
+            else:
+                await self._answered(scope, receive, seen.send)
+        except ProtocolError as error:
+            await error.response(scope["path"])(scope, receive, seen.send)
+        except (ClientLeftError, ClientDisconnect):
+            seen.status = 499
+        except Exception as error:
+            self._observer.unexpected(error)
+            if seen.status is None:
+                said = ProtocolError(500, "the server failed; its log says where", code="internal_error")
+                await said.response(scope["path"])(scope, receive, seen.send)
+        finally:
+            if endpoint is not None:
+                self._observer.request(endpoint, seen.status or 499, time.monotonic() - started)
+
+    async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
+        kind = Headers(scope=scope).get("content-type", "").split(";")[0].strip().lower()
+        if kind != "application/json":
+            raise ProtocolError(415, "send the request as JSON, with Content-Type: application/json")
+        with self._bodies.one():
+            body = await _whole_body(receive, self._settings)
+        with self._answers.one(), self._observer.open.track_inprogress():
+            await self._app(scope, _after(body, receive), send)
+
+    def _admit(self, scope: Scope) -> None:
+        """Check address, origin and key. The server's own key goes no further. Raises: ProtocolError."""
+        headers = Headers(scope=scope)
+        host = headers.get("host", "")
+        if scope["path"] != "/healthz" and not self._is_allowed(host):  # probes call it by the machine's address
+            raise ProtocolError(
+                403, "this server does not answer to this host name; --allowed-hosts adds one", code="unknown_host"
+            )
+        origin = headers.get("origin")
+        if origin is not None and origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}"):
+            raise ProtocolError(403, "pages of other sites may not ask this server", code="foreign_origin")
+        if self._settings.api_key is not None and scope["path"] not in _WITHOUT_KEY:
+            self._require_key(scope, headers, self._settings.api_key.get_secret_value().encode())
+
+    def _is_allowed(self, host: str) -> bool:
+        try:
+            name = urlsplit(f"//{host}").hostname
+        except ValueError:
+            return False
+        return name in _LOOPBACK or "*" in self._settings.allowed_hosts or name in self._settings.allowed_hosts
+
+    def _require_key(self, scope: Scope, headers: Headers, key: bytes) -> None:
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        given = {"x-api-key": headers.get("x-api-key", "")}
+        if scheme.lower() == "bearer":
+            given["authorization"] = token.strip()
+        # Starlette decodes headers as latin-1: encoding them so gives the bytes that came.
+        ours = {name for name, value in given.items() if hmac.compare_digest(value.encode("latin-1"), key)}
+        if not ours:
+            raise ProtocolError(
+                401, "this server needs its key, as x-api-key or as the bearer token", code="invalid_api_key"
+            )
+        scope["headers"] = [(name, value) for name, value in scope["headers"] if name.decode("latin-1") not in ours]
+
+
+class _Places:
+    """A number of places that are taken and left; there is no waiting."""
+
+    def __init__(self, number: int, doing: str) -> None:
+        self._number, self._doing, self._taken = number, doing, 0
+
+    @contextmanager
+    def one(self) -> Iterator[None]:
+        """A place. Raises: ProtocolError where all are taken."""
+        if self._taken >= self._number:
+            said = f"{self._taken} {self._doing}; try again"
+            raise ProtocolError(429, said, code="too_many_requests", retry_after="1")
+        self._taken += 1
+        try:
+            yield
+        finally:
+            self._taken -= 1
+
+
+async def _whole_body(receive: Receive, settings: Settings) -> bytes:
+    """Raises: ProtocolError for a body that is too large or too slow; ClientDisconnect."""
+    data = bytearray()
+    try:
+        async with asyncio.timeout(settings.body_timeout):
+            more = True
+            while more:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    raise ClientDisconnect
+                data += message.get("body", b"")
+                more = message.get("more_body", False)
+                if len(data) > settings.max_body:
+                    raise ProtocolError(413, f"the request is over {settings.max_body} bytes", code="request_too_large")
+    except TimeoutError:
+        late = f"the request had not arrived after {settings.body_timeout:g} seconds"
+        raise ProtocolError(408, late, code="request_timeout") from None
+    return bytes(data)
+
+
+def _after(body: bytes, receive: Receive) -> Receive:
+    """Gives the body that has been read, then whatever `receive` gives."""
+    read: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def replay() -> Message:
+        return read.pop() if read else await receive()
+
+    return replay
+
+
+class _Seen:
+    """Passes messages on and remembers the status."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.status: int | None = None
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+        await self._send(message)

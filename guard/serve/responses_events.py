@@ -1,0 +1,186 @@
+"""`POST /v1/responses`: the events and objects of OpenAI's Responses protocol around released sentences."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from groundrail.serve.error_forms import ProtocolError
+from groundrail.serve.forms import Form, Protocol, Telling, event
+from groundrail.serve.responses_requests import as_chat
+from groundrail.types import CheckedSentence, Citation, GuardResult
+
+_INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
+
+_CALLS = {
+    "function_call": ("arguments", "function_call_arguments"),
+    "custom_tool_call": ("input", "custom_tool_call_input"),
+}
+"""By the type of a call's item: the field with the arguments, and the name of the events that tell of them."""
+
+
+class ResponsesForm(Form):
+    """One answer as a response: a message with the released text, whose annotations cite the source, then tool calls.
+
+    The message begins with the first released sentence. The citations of a sentence follow its text.
+    """
+
+    prefix = "resp_"
+
+    def __init__(self, telling: Telling) -> None:
+        super().__init__(telling)
+        self._events = 0
+        self._text = ""
+        self._annotations: list[dict[str, Any]] = []
+        self._facts = {document.id: document.metadata for document in telling.found.documents}
+        self._place = {"item_id": f"msg_{self.id}", "output_index": 0, "content_index": 0}
+
+    def begin(self) -> Iterator[bytes]:
+        """The response, still empty."""
+        for kind in ("response.created", "response.in_progress"):
+            yield self._event(kind, response=self._response("in_progress", []))
+
+    def sentence(self, sentence: CheckedSentence) -> Iterator[bytes]:
+        """The text of a released sentence, and what it cites."""
+        if not sentence.released_text:
+            return
+        if not self._text:
+            empty = {**self._message("in_progress"), "content": []}
+            yield self._event("response.output_item.added", output_index=0, item=empty)
+            yield self._event("response.content_part.added", **self._place, part=self._part())
+        known = len(self._annotations)
+        self._take(sentence)
+        yield self._event("response.output_text.delta", **self._place, delta=sentence.released_text, logprobs=[])
+        for number, annotation in enumerate(self._annotations[known:], start=known):
+            told = {**self._place, "annotation_index": number, "annotation": annotation}
+            yield self._event("response.output_text.annotation.added", **told)
+
+    def end(self, result: GuardResult) -> Iterator[bytes]:
+        """The end of the message, the tool calls, and the whole response."""
+        if self._text:
+            yield self._event("response.output_text.done", **self._place, text=self._text, logprobs=[])
+            yield self._event("response.content_part.done", **self._place, part=self._part())
+            yield self._event("response.output_item.done", output_index=0, item=self._message("completed"))
+        output = self._output(result)
+        for index, item in enumerate(output):
+            if item["type"] in _CALLS:
+                yield from self._call(index, item)
+        whole = self._ended(result, output)
+        yield self._event(f"response.{whole['status']}", response=whole)
+
+    def failed(self, error: ProtocolError) -> Iterator[bytes]:
+        """The error, and the response that failed."""
+        yield self._event("error", code=error.code, message=error.message, param=error.param)
+        output = [self._message("incomplete")] if self._text else []
+        said = {"code": "server_error", "message": error.message}
+        yield self._event("response.failed", response=self._response("failed", output) | {"error": said})
+
+    def whole(self, result: GuardResult) -> dict[str, Any]:
+        """The response of an answer that is not streamed."""
+        for sentence in result.sentences:
+            self._take(sentence)
+        return self._ended(result, self._output(result))
+
+    def _take(self, sentence: CheckedSentence) -> None:
+        """Add the released text of a sentence to the message."""
+        start = len(self._text)
+        self._text += sentence.released_text
+        if sentence.released:
+            end = start + len(sentence.released_text.rstrip())
+            self._annotations += [self._annotation(citation, start, end) for citation in sentence.citations]
+
+    def _annotation(self, citation: Citation, start: int, end: int) -> dict[str, Any]:
+        """A citation of a document: by its address where it has one, else as a file."""
+        facts = self._facts.get(citation.document_id, {})
+        name = str(facts.get("title") or citation.document_id)
+        cited = {} if self.telling.level == "off" else {"groundrail": citation.model_dump(mode="json")}
+        if facts.get("url"):
+            place: dict[str, Any] = {"start_index": start, "end_index": end, "title": name, "url": str(facts["url"])}
+            return {"type": "url_citation", **place, **cited}
+        place = {"file_id": citation.document_id, "filename": name, "index": end}
+        return {"type": "file_citation", **place, **cited}
+
+    def _part(self) -> dict[str, Any]:
+        return {"type": "output_text", "text": self._text, "annotations": [*self._annotations], "logprobs": []}
+
+    def _message(self, status: str) -> dict[str, Any]:
+        item = {"id": self._place["item_id"], "type": "message", "role": "assistant", "status": status}
+        return item | {"content": [self._part()]}
+
+    def _output(self, result: GuardResult) -> list[dict[str, Any]]:
+        """The items of the output: the message if it has text, then the tool calls."""
+        calls = self.telling.calls(result)
+        made = [*calls.get("tool_calls", ())]
+        if "function_call" in calls:  # the older form, which has no id
+            made.append({"function": calls["function_call"]})
+        texts = [self._message("completed")] if self._text else []
+        return [*texts, *(_call_item(call, f"{self.id}_{number}") for number, call in enumerate(made))]
+
+    def _call(self, index: int, item: dict[str, Any]) -> Iterator[bytes]:
+        """The events of a tool call."""
+        field, kind = _CALLS[item["type"]]
+        place = {"output_index": index, "item_id": item["id"]}
+        begun = item | {field: ""} | ({"status": "in_progress"} if "status" in item else {})
+        yield self._event("response.output_item.added", output_index=index, item=begun)
+        yield self._event(f"response.{kind}.delta", **place, delta=item[field])
+        yield self._event(f"response.{kind}.done", **place, **{field: item[field]}, name=item["name"])
+        yield self._event("response.output_item.done", output_index=index, item=item)
+
+    def _ended(self, result: GuardResult, output: list[dict[str, Any]]) -> dict[str, Any]:
+        reason = _INCOMPLETE.get(self.telling.finish_reason(result))
+        whole = self._response("incomplete" if reason else "completed", output)
+        if reason:
+            whole["incomplete_details"] = {"reason": reason}
+        return whole | {"usage": _usage(self.telling.answer.usage)} | self.telling.details(result, sentences=True)
+
+    def _response(self, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
+        asked = self.telling.asked.model_extra or {}
+        return {
+            "id": self.id,
+            "object": "response",
+            "created_at": self.created,
+            "status": status,
+            "error": None,
+            "incomplete_details": None,
+            "model": self.telling.answer.model,
+            "output": output,
+            "instructions": None,
+            "metadata": asked.get("metadata") or {},
+            "parallel_tool_calls": asked.get("parallel_tool_calls") is not False,
+            "previous_response_id": None,
+            "store": False,
+            "temperature": asked.get("temperature"),
+            "top_p": asked.get("top_p"),
+            "tool_choice": "auto",
+            "tools": [],
+            "usage": None,
+        }
+
+    def _event(self, kind: str, **fields: Any) -> bytes:
+        number, self._events = self._events, self._events + 1
+        return event({"type": kind, "sequence_number": number, **fields}, kind)
+
+
+def _call_item(call: dict[str, Any], name: str) -> dict[str, Any]:
+    """A tool call of a chat completion as an item of the output."""
+    kind = "custom_tool_call" if "custom" in call else "function_call"
+    said = call.get("custom") or call.get("function") or {}
+    field, _ = _CALLS[kind]
+    item = {"id": f"item_{name}", "type": kind, "call_id": call.get("id") or f"call_{name}", "name": said.get("name")}
+    return item | {field: said.get(field) or ""} | ({"status": "completed"} if kind == "function_call" else {})
+
+
+def _usage(counts: dict[str, Any]) -> dict[str, Any] | None:
+    """Token counts of chat completions under the names of this protocol; None where there are none."""
+    if not counts:
+        return None
+    asked, written = int(counts.get("prompt_tokens", 0)), int(counts.get("completion_tokens", 0))
+    of_asked, of_written = counts.get("prompt_tokens_details") or {}, counts.get("completion_tokens_details") or {}
+    return {
+        "input_tokens": asked,
+        "input_tokens_details": {"cached_tokens": of_asked.get("cached_tokens", 0), "cache_write_tokens": 0},
+        "output_tokens": written,
+        "output_tokens_details": {"reasoning_tokens": of_written.get("reasoning_tokens", 0)},
+        "total_tokens": int(counts.get("total_tokens", asked + written)),
+    }
+
+
+RESPONSES = Protocol("responses", as_chat, ResponsesForm)

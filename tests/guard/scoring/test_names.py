@@ -1,0 +1,86 @@
+"""A scorer is a scorer and a judge is a model, wherever both are named; the former spellings warn."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groundrail import Guard, InputError
+from groundrail.cli.main import main
+from groundrail.papers import OverlapScorer
+from groundrail.scoring import NearestScorer, ScaleScorer
+from groundrail.scoring.batched import batched
+from groundrail.scoring.registry import SCORERS, as_scorer
+from groundrail.testing import FakeEntailment
+
+SOURCE = "The rent is due in March. Pets are not allowed."
+
+
+@pytest.mark.parametrize(
+    ("scorer", "kind"), [(None, NearestScorer), ("nearest", NearestScorer), ("scale", ScaleScorer)]
+)
+def test_a_guard_takes_a_scorer_by_name_and_a_judge(scorer: str | None, kind: type) -> None:
+    judge = FakeEntailment()
+    made = Guard(scorer=scorer, judge=judge).scorer
+    assert isinstance(made, kind)
+    assert made.facts.judges == (judge.facts,)
+    assert Guard(scorer=scorer, judge=judge).check("The rent is due.", SOURCE).supported
+
+
+def test_a_scorer_without_a_judge_is_named_alike() -> None:
+    guard = Guard(scorer="overlap")
+    assert isinstance(guard.scorer, OverlapScorer)
+    assert not guard.takes_context
+    assert isinstance(batched("overlap").scorer, OverlapScorer)
+
+
+def test_a_model_in_the_place_of_a_scorer_is_scale_around_it_and_warns() -> None:
+    judge = FakeEntailment()
+    with pytest.warns(DeprecationWarning, match="judge=MODEL"):
+        guard = Guard(scorer=judge)  # type: ignore[arg-type]
+    assert isinstance(guard.scorer, ScaleScorer)
+    assert guard.scorer.entailment is judge
+    with pytest.warns(DeprecationWarning, match="judge=MODEL"):
+        assert isinstance(batched(judge).scorer, ScaleScorer)  # type: ignore[arg-type]
+    with pytest.warns(DeprecationWarning, match="judge=MODEL"):
+        Guard(scorer="owner/model")  # loaded when it is first asked for
+
+
+def test_a_guard_around_a_model_id_takes_the_former_name_of_its_judge(causal_folder: Path) -> None:
+    judge = FakeEntailment()
+    with pytest.warns(DeprecationWarning, match="judge=MODEL"):
+        scorer = Guard.from_pretrained(str(causal_folder), entailment=judge).scorer
+    assert isinstance(scorer, ScaleScorer)
+    assert scorer.entailment is judge
+    assert isinstance(Guard.from_pretrained(str(causal_folder), judge=judge).scorer, NearestScorer)
+
+
+@pytest.mark.parametrize("take", [lambda name: Guard(scorer=name), batched, as_scorer])
+def test_an_unknown_scorer_is_answered_with_the_names_there_are(take: Any) -> None:
+    with pytest.raises(InputError, match=f"'sclae'.*{', '.join(SCORERS)}"):
+        take("sclae")
+
+
+def test_a_judge_that_nobody_asks_is_refused() -> None:
+    with pytest.raises(InputError, match="has its judge already"):
+        Guard(scorer=NearestScorer(FakeEntailment()), judge=FakeEntailment()).check("The rent is due.", SOURCE)
+    with pytest.raises(InputError, match="'overlap' asks no judge"):
+        Guard(scorer="overlap", judge=FakeEntailment()).check("The rent is due.", SOURCE)
+
+
+def test_the_commands_take_the_same_names(
+    tmp_path: Path, tiny_nli_folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    answer, source = tmp_path / "answer.txt", tmp_path / "source.txt"
+    answer.write_text("The rent is due in March.", encoding="utf-8")
+    source.write_text(SOURCE, encoding="utf-8")
+    check = ["check", str(answer), "--source", str(source)]
+    assert main([*check, "--scorer", "overlap"]) == 0
+    assert main([*check, "--scorer", "scale", "--judge", str(tiny_nli_folder), "--set", "chunk_tokens=9"]) in (0, 1)
+    capsys.readouterr()
+    assert main([*check, "--scorer", "sclae"]) == 2
+    assert ", ".join(SCORERS) in capsys.readouterr().err
+    assert main([*check, "--scorer", "overlap", "--judge", str(tiny_nli_folder)]) == 2
+    assert "asks no judge" in capsys.readouterr().err
+    with pytest.warns(DeprecationWarning, match="--entailment is now --judge"):
+        assert main([*check, "--entailment", str(tiny_nli_folder)]) in (0, 1)

@@ -1,0 +1,190 @@
+"""Who may come in, from where, and what a half-sent request can hold up."""
+
+import json
+import socket
+import threading
+import time
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from tests.guard.serve.conftest import SOURCE, TRUE, Serve, Upstream, asking, writing
+
+from groundrail.serve import sources
+from groundrail.serve.requests import Message
+from groundrail.text import echoes
+
+CHAT = "/v1/chat/completions"
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "[::1", "127.0.0.1.evil.example:8080"])
+@pytest.mark.parametrize("path", [CHAT, "/v1/check", "/"])
+def test_other_host_names_are_refused(
+    serve: Serve, upstream: Upstream, http: httpx.Client, host: str, path: str
+) -> None:
+    address = serve()
+    for response in (
+        http.post(address + path, json=asking(), headers={"host": host}),
+        http.get(address, headers={"host": host}),
+    ):
+        assert response.status_code == 403
+        assert response.json()["error"]["code"] == "unknown_host"
+    assert upstream.bodies == []
+
+
+@pytest.mark.parametrize("host", ["localhost", "LOCALHOST:1", "127.0.0.1:8080", "[::1]:8080", "gate.example:8080"])
+def test_loopback_and_named_hosts_are_answered(serve: Serve, http: httpx.Client, host: str) -> None:
+    address = serve(allowed_hosts=["gate.example"])
+    assert http.post(address + CHAT, json=asking(), headers={"host": host}).status_code == 200
+
+
+def test_every_host_is_answered_where_a_star_says_so(serve: Serve, http: httpx.Client) -> None:
+    assert http.get(serve(allowed_hosts=["*"]) + "/metrics", headers={"host": "any.example"}).status_code == 200
+
+
+def test_probes_may_use_any_name(serve: Serve, http: httpx.Client) -> None:
+    address = serve()
+    assert http.get(address + "/healthz", headers={"host": "10.0.0.7:8080"}).status_code == 200
+    assert http.get(address + "/metrics", headers={"host": "10.0.0.7:8080"}).status_code == 403
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost:1", "", "http://[::1"])
+def test_pages_of_other_sites_are_refused(serve: Serve, upstream: Upstream, http: httpx.Client, origin: str) -> None:
+    response = http.post(serve() + CHAT, json=asking(), headers={"origin": origin})
+    assert response.status_code == 403
+    assert response.json()["error"]["code"] == "foreign_origin"
+    assert upstream.bodies == []
+
+
+def test_pages_of_its_own_are_answered(serve: Serve, http: httpx.Client) -> None:
+    address = serve()
+    assert http.post(address + CHAT, json=asking(), headers={"origin": address}).status_code == 200
+
+
+@pytest.mark.parametrize("key", ["clé", "ключ"])
+def test_keys_are_compared_byte_for_byte(serve: Serve, upstream: Upstream, http: httpx.Client, key: str) -> None:
+    address = serve(api_key=key, upstream_api_key=key)
+    given: list[Any] = [{b"x-api-key": key.encode()}, {b"authorization": b"Bearer " + key.encode()}]
+    for headers in given:
+        assert http.post(address + CHAT, json=asking(), headers=headers).status_code == 200
+        assert upstream.headers[-1]["authorization"].encode("latin-1") == b"Bearer " + key.encode()
+    wrong: list[Any] = [{b"x-api-key": b"cl\xe9"}, {b"authorization": b"Bearer cl\xe9"}]
+    for headers in wrong:
+        assert http.post(address + CHAT, json=asking(), headers=headers).status_code == 401
+
+
+def half_sent(address: str) -> socket.socket:
+    where = urlsplit(address)
+    connection = socket.create_connection((where.hostname or "", where.port or 0), timeout=20)
+    head = f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{{"
+    connection.sendall(head.encode())
+    return connection
+
+
+def test_half_sent_requests_take_no_answers_place(serve: Serve, http: httpx.Client) -> None:
+    address = serve(max_concurrency=1, max_bodies=20)
+    waiting = [half_sent(address) for _ in range(16)]
+    try:
+        assert http.post(address + CHAT, json=asking()).status_code == 200
+    finally:
+        for connection in waiting:
+            connection.close()
+
+
+def test_requests_that_are_being_received_have_a_number_and_a_time(serve: Serve, http: httpx.Client) -> None:
+    address = serve(max_bodies=2, body_timeout=2)
+    with half_sent(address), half_sent(address) as last:
+        while (refused := http.post(address + CHAT, json=asking())).status_code == 200:
+            time.sleep(0.01)  # until both have come
+        assert refused.status_code == 429
+        assert refused.headers["retry-after"] == "1"
+        assert last.recv(65536).startswith(b"HTTP/1.1 408")
+    assert http.post(address + CHAT, json=asking()).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        (CHAT, asking()),
+        ("/v1/check", {"answer": TRUE, "source": SOURCE}),
+        ("/beta/litellm_basic_guardrail_api", {"input_type": "request", "texts": []}),
+    ],
+)
+def test_finding_the_source_is_inside_the_answers_time_and_beside_the_event_loop(
+    serve: Serve, http: httpx.Client, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
+) -> None:
+    go_on, threads = threading.Event(), set()
+
+    def slow(*arguments: Any, **named: Any) -> None:
+        threads.add(threading.current_thread())
+        go_on.wait(20)
+
+    for module in ("check.named", "endpoint.find_source", "litellm.find_source"):
+        monkeypatch.setattr(f"groundrail.serve.{module}", slow)
+    address = serve(request_timeout=0.3)
+    try:
+        response = http.post(address + path, json=body)
+        assert response.status_code == 504
+        assert response.json()["error"]["code"] == "request_timeout"
+        assert http.get(address + "/healthz").status_code == 200
+        assert len(threads) == 1
+    finally:
+        go_on.set()
+
+
+class Counted(str):
+    """A text that counts the characters which `str.partition` copies and `str.find` passes."""
+
+    work = 0
+
+    def find(self, sought: str, start: int = 0, *rest: Any) -> int:  # type: ignore[override]
+        place = super().find(sought, start, *rest)
+        Counted.work += (place if place >= 0 else len(self)) - start
+        return place
+
+    def partition(self, sought: str) -> tuple[str, str, str]:
+        Counted.work += len(self)
+        before, found, after = super().partition(sought)
+        return before, found, Counted(after)
+
+
+def test_markers_are_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = Counted("<source>a</source>" * 500)
+    monkeypatch.setattr(sources, "text_of", lambda message: text)
+    found = sources.find_source([Message(role="user")], None, ("<source>", "</source>"))
+    assert len(found.documents) == 500
+    assert len(text) <= Counted.work + 20_000
+    assert Counted.work <= 2 * len(text)
+
+
+def compared(monkeypatch: pytest.MonkeyPatch, sentences: Sequence[str]) -> int:
+    """Words that are compared when a model writes all sentences after a tool has said all."""
+    said = echoes.Echoes()
+    said.evidence(" ".join(f"{sentence} indeed." for sentence in sentences))
+    counted = 0
+
+    class Words(list[str]):
+        def __getitem__(self, place: Any) -> Any:
+            nonlocal counted
+            counted += 1
+            return super().__getitem__(place)
+
+    said.call({"notes": []})
+    said._said._words = Words()
+    said.call({"notes": [f"{sentence} truly." for sentence in sentences]})
+    return counted
+
+
+def test_calls_are_compared_with_few_places_of_earlier_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    some, more = ([f"the rent of flat {n} is due" for n in range(number)] for number in (300, 600))
+    assert compared(monkeypatch, more) <= 2.2 * compared(monkeypatch, some) + 100
+
+
+def test_an_answer_with_a_large_source_is_whole(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    upstream.usual = writing(TRUE)
+    marked = "<source>nothing</source>" * 200 + f"<source>{SOURCE}</source>"
+    body = {"model": "m", "messages": [{"role": "user", "content": marked}]}
+    answer = http.post(serve() + CHAT, content=json.dumps(body), headers={"content-type": "application/json"})
+    assert answer.json()["choices"][0]["message"]["content"] == TRUE
