@@ -131,7 +131,8 @@ class _TurnModel(GuardedChatModel):
         self._given.append(message)
         return message
 
-    def _call(self, messages: list[BaseMessage], documents: Any, run_manager: BaseRunManager | None) -> ModelCall:
+    def call_for(self, messages: list[BaseMessage], documents: Any, run_manager: BaseRunManager | None) -> ModelCall:
+        """A call with the results of this turn's tools."""
         sources = SourceDocuments(tool_sources(messages, self.tools, since=_this_turn(messages)))
         if self.sources_of is not None:
             sources.add(self.sources_of(messages))

@@ -210,7 +210,7 @@ def test_async_code_gets_the_same():
 
 
 def nested(levels):
-    value = "x"
+    value: list | str = "x"
     for _ in range(levels):
         value = [value]
     return value

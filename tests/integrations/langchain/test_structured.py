@@ -57,7 +57,7 @@ def words(premise: str, claim: str) -> float:
 
 
 def guarded(text: str, **policy: Any) -> GuardedChatModel:
-    guard = Guard(scorer=FakeEntailment(words), policy=Policy(**policy))
+    guard = Guard(scorer="scale", judge=FakeEntailment(words), policy=Policy(**policy))
     return GuardedChatModel(model=Writing(responses=[text]), guard=guard, sources_of=lambda messages: SOURCE)
 
 
