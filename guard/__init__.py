@@ -17,9 +17,11 @@ if TYPE_CHECKING:
         ScoringError,
         SourceTooLongError,
         UnsupportedError,
+        UnsupportedObjectError,
     )
     from groundrail.generation.streams import AsyncGuardedStream, GuardedStream
     from groundrail.guard import Guard
+    from groundrail.objects.results import CheckedField, ObjectResult
     from groundrail.policy import Policy
     from groundrail.runtime.allocator import tune
     from groundrail.types import Attempt, CheckedSentence, Citation, Document, GuardResult, Span, Verdict
@@ -39,8 +41,10 @@ _HOME = {
         "ScoringError",
         "SourceTooLongError",
         "UnsupportedError",
+        "UnsupportedObjectError",
     ),
     "guard": ("Guard",),
+    "objects.results": ("CheckedField", "ObjectResult"),
     "policy": ("Policy",),
     "generation.streams": ("AsyncGuardedStream", "GuardedStream"),
     "types": ("Attempt", "CheckedSentence", "Citation", "Document", "GuardResult", "Span", "Verdict"),
@@ -57,6 +61,7 @@ __all__ = [
     "AsyncGuardedStream",
     "Attempt",
     "ChatGuard",
+    "CheckedField",
     "CheckedSentence",
     "Citation",
     "ClaimTooLongError",
@@ -69,11 +74,13 @@ __all__ = [
     "InputError",
     "MissingExtraError",
     "ModelError",
+    "ObjectResult",
     "Policy",
     "ScoringError",
     "SourceTooLongError",
     "Span",
     "UnsupportedError",
+    "UnsupportedObjectError",
     "Verdict",
     "tune",
 ]

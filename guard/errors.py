@@ -7,6 +7,7 @@ so code that already guards against bad values keeps working.
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from groundrail.objects.results import CheckedField
     from groundrail.types import GuardResult
 
 
@@ -61,6 +62,17 @@ class UnsupportedError(GroundrailError):
     def __init__(self, message: str, result: "GuardResult | None" = None) -> None:
         super().__init__(message)
         self.result = result
+
+
+class UnsupportedObjectError(UnsupportedError):
+    """Raised for an object with a refused field that the schema does not allow to be null, or that the policy raises.
+
+    The message names the JSON pointers; `fields` holds the verdict on every field.
+    """
+
+    def __init__(self, message: str, fields: "dict[str, CheckedField]") -> None:
+        super().__init__(message)
+        self.fields = fields
 
 
 class MissingExtraError(GroundrailError, ImportError):

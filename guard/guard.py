@@ -4,7 +4,7 @@
 """
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
@@ -33,9 +33,11 @@ from groundrail.types import Document, GuardResult, Source, as_documents
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable
+    from pydantic import BaseModel
 
     from groundrail.decoding.steering import Steering
     from groundrail.integrations.langchain import GuardedRunnable
+    from groundrail.objects.results import ObjectResult
 
 
 T = TypeVar("T")
@@ -144,6 +146,35 @@ class Guard:
         """
         return run(read_to_end(GuardedStream(*self._check_steps(answer, source, prompt))))
 
+    def check_object(
+        self, obj: Any, source: Source, schema: "Mapping[str, Any] | type[BaseModel] | None" = None, prompt: str = ""
+    ) -> "ObjectResult":
+        """Check the leaves of a JSON object, all in one call of the scorer; refused ones become null.
+
+            Guard().check_object({"rent": "1,650 euros"}, "The rent is 1,450 euros.").object  # {'rent': None}
+
+        Args:
+            obj: a dict or list of JSON values, or the JSON text of one.
+            schema: a JSON schema or a pydantic model. Its short descriptions and titles name the fields.
+            prompt: the question that the object answers, where there was one.
+
+        Raises: InputError for an object or a schema that cannot be read; UnsupportedObjectError if the schema does not
+        allow null in the place of a refused field, and under `"raise"`. The caller decides whether to ask again.
+        """
+        from groundrail.objects.checking import checked_object
+
+        documents = as_documents(source)
+        shared = SourceText(documents)
+        # a replacement text is no value of a field, so a refused sentence is flagged or left out
+        policy = self.policy.replacing(fallback="flag" if self.policy.fallback == "flag" else "drop")
+        of_leaves = self.with_policy(policy)
+
+        def check_all(asked: Sequence[tuple[str, str]]) -> list[GuardResult]:
+            steps = [of_leaves._checked(text, shared, f"{prompt}\n{question}") for text, question in asked]
+            return drive_together(steps, Reading(self.scorer, documents, self._calls))
+
+        return checked_object(obj, schema, self.policy, policy.decisive(self.scorer.facts.threshold), check_all)
+
     def check_all(self, answers: Sequence[str], source: Source) -> list[GuardResult]:
         """Check several texts against one source, the claims of all in one call of the scorer where that succeeds.
 
@@ -185,6 +216,12 @@ class Guard:
         """`check` without blocking the event loop. Raises: what `check` raises."""
         steps = await self._calls.aside(self._check_steps, answer, source, prompt)
         return await read_to_end(AsyncGuardedStream(*steps))
+
+    async def acheck_object(
+        self, obj: Any, source: Source, schema: "Mapping[str, Any] | type[BaseModel] | None" = None, prompt: str = ""
+    ) -> "ObjectResult":
+        """`check_object` without blocking the event loop. Raises: what `check_object` raises."""
+        return await self._calls.aside(self.check_object, obj, source, schema, prompt)
 
     async def agenerate(self, prompt: str, source: Source) -> GuardResult:
         """`generate` without blocking the event loop. Raises: what `generate` raises."""

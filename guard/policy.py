@@ -32,6 +32,8 @@ class Policy(BaseModel):
     keep_refused: False leaves out of results, attempts, reasons, errors, events and logs every text that was not
         released, errors from what caused them, and hides what a wrapped LangChain runnable writes from handlers and
         tracers.
+    fields: which leaves of a JSON object are claims, by key ("amount") or JSON pointer ("/deposit"), with all that is
+        below. "!position" names leaves that are none, as numbers that only count. None: every leaf is a claim.
     doubt: (low, high), the scores of the guard's scorer between which its second scorer is asked instead.
     calibration: maps a scorer's value to a probability before it meets the threshold.
     """
@@ -48,6 +50,7 @@ class Policy(BaseModel):
     longest_sentence: int = Field(default=LONGEST, ge=100)
     keep_refused: bool = True
     abstention: str = "I cannot answer that from the source."
+    fields: tuple[str, ...] | None = None
     doubt: tuple[float, float] | None = None
     calibration: Callable[[float], float] | None = None
 

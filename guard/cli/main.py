@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from groundrail.guard import Guard
+    from groundrail.objects.results import ObjectResult
     from groundrail.types import GuardResult
 
 SUPPORTED, UNSUPPORTED, BAD_USE = 0, 1, 2
@@ -98,6 +99,8 @@ def _parser() -> argparse.ArgumentParser:
     _add_common(check)
     check.add_argument("--html", type=Path, metavar="OUT", help="also write a report page")
     check.add_argument("--rows", type=Path, metavar="FILE", help="add the sentences to FILE as rows to label")
+    check.add_argument("--object", action="store_true", help="the answer is a JSON object: check its fields")
+    check.add_argument("--schema", metavar="FILE", help="JSON schema of the object, which names its fields")
     check.set_defaults(run=_check)
 
     ask = commands.add_parser("ask", help="ask a language model about source files, under guard")
@@ -148,6 +151,10 @@ def _check(options: argparse.Namespace) -> int:
     answer, documents = _read(options.answer), as_documents(_documents(options.source))
     if is_blank(answer):
         raise InputError("the answer is empty: there is nothing to check")
+    if options.object:
+        return _check_object(options, answer, documents)
+    if options.schema is not None:
+        raise InputError("--schema is the schema of an object: pass --object, too")
     with _progress("checking"):
         result = _guard(options).check(answer, documents)
     if options.html is not None:
@@ -164,6 +171,22 @@ def _check(options: argparse.Namespace) -> int:
         from groundrail.report.terminal import print_result
 
         print_result(result, _console())
+    return SUPPORTED if result.supported else UNSUPPORTED
+
+
+def _check_object(options: argparse.Namespace, answer: str, documents: Sequence[Document]) -> int:
+    from groundrail.objects.json_values import parsed
+    from groundrail.report.terminal import print_object
+
+    if options.html is not None:
+        raise InputError("--html shows an answer of sentences; use --json for an object")
+    schema = None if options.schema is None else parsed(_read(options.schema))
+    with _progress("checking"):
+        result = _guard(options).check_object(answer, documents, schema)
+    if options.json:
+        _print_json(result)
+    else:
+        print_object(result, _console())
     return SUPPORTED if result.supported else UNSUPPORTED
 
 
@@ -210,7 +233,7 @@ def _judges(options: argparse.Namespace) -> int:
     return SUPPORTED
 
 
-def _print_json(result: "GuardResult") -> None:
+def _print_json(result: "GuardResult | ObjectResult") -> None:
     from groundrail.report.hidden import in_json
 
     print(in_json(result.model_dump_json(indent=2)))

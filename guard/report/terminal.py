@@ -10,6 +10,7 @@ from textwrap import shorten
 from rich.console import Console
 from rich.text import Text
 
+from groundrail.objects.results import ObjectResult
 from groundrail.report import telling
 from groundrail.report.hidden import plain
 from groundrail.types import CheckedSentence, GuardResult, Verdict
@@ -37,6 +38,16 @@ def print_result(result: GuardResult, console: Console) -> None:
     told = f", {replaced} replaced" if replaced else ""
     console.print(f"\n{released} of {len(result.sentences)} sentences released{told}.", style="bold", highlight=False)
     print_legend(result.sentences, console)
+
+
+def print_object(result: ObjectResult, console: Console) -> None:
+    """Each field that claims something: its JSON pointer, then its sentences with their verdicts."""
+    for pointer, field in result.fields.items():
+        if field.sentences:
+            console.print(Text(_one_line(pointer), "bold"))
+            for sentence in field.sentences:
+                print_sentence(sentence, console)
+    print_legend([sentence for field in result.fields.values() for sentence in field.sentences], console)
 
 
 def print_legend(sentences: Sequence[CheckedSentence], console: Console) -> None:

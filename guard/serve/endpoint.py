@@ -16,6 +16,7 @@ from groundrail.serve import details
 from groundrail.serve.error_forms import ProtocolError, json_response
 from groundrail.serve.forms import Form, Protocol, Telling
 from groundrail.serve.guarded import ClientLeftError, GuardedAnswer, in_thread, unless_disconnected
+from groundrail.serve.objects import guarded_stream
 from groundrail.serve.observe import Observer
 from groundrail.serve.requests import ChatRequest, decoded, parsed, refuse_what_cannot_be_guarded
 from groundrail.serve.settings import Settings
@@ -71,8 +72,9 @@ class Endpoint:
 
     def _written(self, telling: Telling, time_limit: float) -> GuardedAnswer:
         answer, guard = telling.answer, self.guard.with_generator(telling.answer.generator)
+        response_format = telling.asked.response_format
         return GuardedAnswer(
-            lambda: guard.astream(answer.prompt, telling.found.documents),
+            lambda: guarded_stream(guard, answer.prompt, telling.found.documents, response_format),
             self.observer,
             endpoint=self.protocol.name,
             time_limit=time_limit,

@@ -24,6 +24,7 @@ KEYS = (
     "calibration",
     "longest_sentence",
     "keep_refused",
+    "fields",
 )
 """`attempts` and `retry_seconds` make the policy's `stop`; `calibration` is a file of `groundrail calibrate --save-map`."""
 

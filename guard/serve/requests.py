@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from groundrail.serve.error_forms import ProtocolError
+from groundrail.serve.objects import refuse_unreadable_format
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -110,11 +111,4 @@ def refuse_what_cannot_be_guarded(asked: ChatRequest) -> None:
         )
     if asked.modalities is not None and asked.modalities != ["text"]:
         raise ProtocolError(400, "only text is checked; leave modalities out", param="modalities")
-    kind = (asked.response_format or {"type": "text"}).get("type")
-    if kind != "text":
-        raise ProtocolError(
-            400,
-            f"response_format {kind!r} cannot be guarded: leaving out a sentence would break it; "
-            "ask for text, or send this request to the upstream itself",
-            param="response_format",
-        )
+    refuse_unreadable_format(asked.response_format, tools=bool(getattr(asked, "tools", None)))

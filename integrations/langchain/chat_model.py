@@ -24,7 +24,6 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, set_config_context
 from pydantic import Field, field_validator
 
-from groundrail.errors import InputError
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.call import ModelCall
 from groundrail.integrations.langchain.guarded_run import (
@@ -37,6 +36,8 @@ from groundrail.integrations.langchain.guarded_run import (
     quietly,
 )
 from groundrail.integrations.langchain.retrieved import SourceCollector, SourceDocuments, tool_sources
+from groundrail.integrations.langchain.structured import GuardedStructuredOutput, checked_answer
+from groundrail.objects.answers import object_format
 from groundrail.runtime.both_ways import each, iterate
 
 LOOKED_AT = "the tool results among the messages, documents= of the call, its metadata's 'documents', and sources_of"
@@ -47,7 +48,8 @@ class GuardedChatModel(BaseChatModel):
 
     Sources of a call: the tool results among its messages, `documents=` of the call or of `bind`,
     `documents` in its config's metadata, and what `sources_of` finds in its messages. Tool calls are passed
-    on unchecked, after the text. Only text and tool calls are passed on. What a call's config configures of the
+    on unchecked, after the text. Only text and tool calls are passed on. With a `response_format` of JSON, as by `bind`,
+    the text is an object, which goes out whole with null in the place of each refused field. What a call's config configures of the
     wrapped model is configured.
 
     The message's text block carries a standard citation annotation for each place that supports a sentence,
@@ -86,15 +88,13 @@ class GuardedChatModel(BaseChatModel):
     def with_structured_output(
         self, schema: dict[str, Any] | type, *, include_raw: bool = False, unchecked: bool = False, **kwargs: Any
     ) -> Runnable[LanguageModelInput, Any]:
-        """The wrapped model's structured output, which no guard reads.
+        """Objects of a schema: an object goes out whole, with null in the place of each refused field.
 
-        Raises: InputError unless `unchecked` is True: an object is no text that could be checked by sentences.
+        `unchecked=True` returns the wrapped model's own structured output. `groundrail.integrations.langchain.structured`
+        says what `include_raw` returns and which errors are raised. Other options are the wrapped model's.
         """
         if not unchecked:
-            raise InputError(
-                "structured output is not checked against any source: check its texts with guard.check(text, source), "
-                "or pass unchecked=True to get it as the model writes it"
-            )
+            return GuardedStructuredOutput(self, schema, include_raw=include_raw, **kwargs)
         wrapped: Any = self.model
         bound: Runnable[LanguageModelInput, Any] = wrapped.with_structured_output(
             schema, include_raw=include_raw, **kwargs
@@ -163,7 +163,12 @@ class GuardedChatModel(BaseChatModel):
     ) -> AsyncIterator[ChatGenerationChunk]:
         return self._chunks(messages, stop, run_manager, kwargs, is_async=True)
 
-    def _call(self, messages: list[BaseMessage], documents: Any, run_manager: BaseRunManager | None) -> ModelCall:
+    def messages_of(self, input: LanguageModelInput) -> list[BaseMessage]:
+        """An input as messages."""
+        return self._convert_input(input).to_messages()
+
+    def call_for(self, messages: list[BaseMessage], documents: Any, run_manager: BaseRunManager | None) -> ModelCall:
+        """A call with the sources for these messages."""
         metadata = ensure_config().get("metadata", {}) if run_manager is None else run_manager.metadata
         sources = SourceDocuments(documents, metadata.get("documents"), tool_sources(messages, self.tools))
         if self.sources_of is not None:
@@ -184,7 +189,7 @@ class GuardedChatModel(BaseChatModel):
         *,
         is_async: bool,
     ) -> AsyncGenerator[ChatGenerationChunk]:
-        call = self._call(messages, kwargs.pop("documents", None), run_manager)
+        call = self.call_for(messages, kwargs.pop("documents", None), run_manager)
         traced = self.guard.policy.keep_refused
         collector = SourceCollector(call.sources, self.tools)
         config = inner_config(None, run_manager, collector, is_async=is_async, traced=traced)
@@ -197,6 +202,12 @@ class GuardedChatModel(BaseChatModel):
                     yield text
             call.complete()
 
-        async for event in quietly(config, self._events(call, write, is_async=is_async), traced=traced):
+        wanted = object_format(kwargs.get("response_format"))
+        events = (
+            self._events(call, write, is_async=is_async)
+            if wanted is None
+            else checked_answer(self.guard, write, call, wanted, is_async=is_async)
+        )
+        async for event in quietly(config, events, traced=traced):
             if (chunk := call.chunk(event)) is not None:
                 yield chunk

@@ -92,8 +92,8 @@ class GroundrailMiddleware(AgentMiddleware[Any, Any]):
         """The model to call, and a config around it in which no other model's tokens reach a listener."""
         if request.response_format is not None:
             raise InputError(
-                "a guarded agent has no response_format: structured output is not checked against any source; "
-                "check its texts with guard.check(text, source) and leave this middleware out"
+                "a guarded agent has no response_format: ask GuardedChatModel.with_structured_output for the object, "
+                "or check it with guard.check_object and leave this middleware out"
             )
         config, listeners = silenced(ensure_config())
         options: dict[str, Any] = self._options
@@ -131,7 +131,8 @@ class _TurnModel(GuardedChatModel):
         self._given.append(message)
         return message
 
-    def _call(self, messages: list[BaseMessage], documents: Any, run_manager: BaseRunManager | None) -> ModelCall:
+    def call_for(self, messages: list[BaseMessage], documents: Any, run_manager: BaseRunManager | None) -> ModelCall:
+        """A call with the results of this turn's tools."""
         sources = SourceDocuments(tool_sources(messages, self.tools, since=_this_turn(messages)))
         if self.sources_of is not None:
             sources.add(self.sources_of(messages))

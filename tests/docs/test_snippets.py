@@ -96,7 +96,7 @@ def test_a_page_runs_and_prints_what_it_says(page: Path) -> None:
             assert _trimmed(printed.getvalue()) == _trimmed(snippet.output), f"{page.name}, line {snippet.line}"
 
 
-@pytest.mark.parametrize("name", ["index", "choosing", "policies", "report", "langchain", "chat", "openai"])
+@pytest.mark.parametrize("name", ["index", "choosing", "policies", "report", "langchain", "chat", "openai", "objects"])
 def test_the_pages_that_promise_a_snippet_have_one(name: str) -> None:
     assert DOCS / f"{name}.md" in PAGES
 

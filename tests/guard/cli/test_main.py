@@ -49,6 +49,22 @@ def test_without_rich_one_line_names_the_extra(
     assert shown.count("\n") == 1
 
 
+def test_check_object_finds_the_wrong_field(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer, schema = tmp_path / "answer.json", tmp_path / "schema.json"
+    answer.write_text('{"lease_end": "28 March 2027", "end": "28 February 2026"}', encoding="utf-8")
+    schema.write_text('{"properties": {"end": {"description": "The day on which the lease ends"}}}', encoding="utf-8")
+    command = ["check", "--object", str(answer), "--source", str(LEASE), "--schema", str(schema)]
+    assert main([*command, "--json"]) == 1
+    result = json.loads(capsys.readouterr().out)
+    assert result["object"] == {"lease_end": None, "end": "28 February 2026"}
+    assert result["fields"]["/end"]["statement"] == "The day on which the lease ends is 28 February 2026."
+    assert main(command) == 1
+    assert "/lease_end" in capsys.readouterr().out
+    answer.write_text("{", encoding="utf-8")
+    assert main(command) == 2
+    assert "not JSON" in capsys.readouterr().err
+
+
 def test_check_json_is_the_result(answer: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(answer), "--source", str(LEASE), "--json"]) == 1
     result = json.loads(capsys.readouterr().out)

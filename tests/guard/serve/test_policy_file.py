@@ -37,6 +37,7 @@ def test_every_key_reaches_the_policy(tmp_path: Path) -> None:
             keep_refused = false
             longest_sentence = 500
             doubt = [0.3, 0.8]
+            fields = ["!position", "/deposit"]
             """,
         )
     )
@@ -44,6 +45,7 @@ def test_every_key_reaches_the_policy(tmp_path: Path) -> None:
     assert facts == {
         "threshold": 0.7,
         "doubt": (0.3, 0.8),
+        "fields": ("!position", "/deposit"),
         "fallback": "abstain",
         "on_error": "open",
         "on_no_source": "open",

@@ -15,7 +15,7 @@ from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.tools import tool
 from pydantic import BaseModel
 
-from groundrail import Guard, InputError, Policy
+from groundrail import Guard, Policy
 from groundrail.integrations.langchain import GuardedChatModel, GuardedRunnable
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.testing import FakeEntailment
@@ -122,12 +122,7 @@ class Answer(BaseModel):
     text: str
 
 
-def test_structured_output_is_refused_unless_asked_for() -> None:
-    for fallback in ("drop", "raise"):
-        subject = GuardedChatModel(model=model(), guard=Guard(scorer=words(), policy=Policy(fallback=fallback)))
-        with pytest.raises(InputError, match="unchecked"):
-            subject.with_structured_output(Answer)
-
+def test_structured_output_of_the_wrapped_model_needs_to_be_asked_for() -> None:
     class Bound(FakeListChatModel):
         def with_structured_output(self, schema: Any, **kwargs: Any) -> Any:
             return RunnableLambda(lambda given: Answer(text=FALSE))

@@ -1,0 +1,85 @@
+"""JSON values within limits: parsing a text, and refusing values that JSON cannot hold."""
+
+import json
+import math
+from collections.abc import Iterable
+from typing import Any, NoReturn
+
+from groundrail.errors import InputError
+from groundrail.text.sentences import is_unicode
+
+DEEPEST = 64
+"""Levels of lists and objects inside each other."""
+
+LARGEST = 1_000_000
+"""Bytes of a value as UTF-8 encoded JSON."""
+
+
+def parsed(text: str) -> Any:
+    """The JSON value of a text.
+
+        parsed('{"rent": 900}')  # {'rent': 900}
+
+    Raises: InputError for a text that is not JSON, has one key twice, is too large or nested too deeply.
+    """
+    if not is_unicode(text):
+        raise InputError("the JSON text holds half a surrogate pair; decode it as UTF-8 first")
+    if len(text.encode()) > LARGEST:
+        raise InputError(f"the JSON text is over {LARGEST} bytes; check its parts one by one")
+    try:
+        value = json.loads(text, object_pairs_hook=_with_distinct_keys, parse_constant=_refuse_constant)
+    except json.JSONDecodeError as error:  # its message names the place and quotes nothing
+        raise InputError(f"the answer is not JSON: {error.msg} at character {error.pos}") from None
+    except RecursionError:
+        raise InputError(f"the JSON text is nested deeper than {DEEPEST} levels") from None
+    except InputError:
+        raise
+    except ValueError as error:  # an integer of too many digits
+        raise InputError(f"the answer is not JSON: {error}") from None
+    refuse_unfit(value)
+    return value
+
+
+def refuse_unfit(value: Any, name: str = "the object") -> None:
+    """Raises: InputError for a value that is no JSON, deeper than `DEEPEST` or larger than `LARGEST`."""
+    level, depth = [value], 0
+    while level:
+        if depth > DEEPEST:
+            raise InputError(f"{name} is nested deeper than {DEEPEST} levels")
+        level = [inner for outer in level for inner in _parts(outer, name)]
+        depth += 1
+        if len(level) > LARGEST:
+            raise InputError(f"{name} is over {LARGEST} bytes as JSON; check its parts one by one")
+    if len(json.dumps(value, ensure_ascii=False).encode()) > LARGEST:
+        raise InputError(f"{name} is over {LARGEST} bytes as JSON; check its parts one by one")
+
+
+def _parts(value: Any, name: str) -> Iterable[Any]:
+    """The values inside a value, each checked to be JSON. Raises: InputError."""
+    match value:
+        case dict():
+            for key in value:
+                if not isinstance(key, str) or not is_unicode(key):
+                    raise InputError(f"{name} has a key that is no text; JSON has text alone as keys")
+            return value.values()
+        case list():
+            return value
+        case str() if is_unicode(value):
+            return ()
+        case bool() | int() | None:
+            return ()
+        case float() if math.isfinite(value):
+            return ()
+        case _:
+            raise InputError(f"{name} holds a {type(value).__name__} that JSON cannot hold; pass plain JSON values")
+
+
+def _with_distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise InputError("a JSON object has one key twice, and readers differ on which value counts")
+    return found
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise InputError(f"the answer is not JSON: {name} is no number there")

@@ -1,0 +1,154 @@
+"""A checked object: a verdict for each leaf by JSON pointer, and the object that is released."""
+
+import copy
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from jsonpointer import set_pointer
+from pydantic import BaseModel, ConfigDict, Field
+
+from groundrail.errors import UnsupportedObjectError
+from groundrail.objects.leaves import Leaf
+from groundrail.objects.schemas import Schema
+from groundrail.policy import Policy
+from groundrail.types import CheckedSentence, Citation, GuardResult, Verdict
+
+_GRAVEST = (
+    Verdict.ERROR,
+    Verdict.TIMEOUT,
+    Verdict.NO_SOURCE,
+    Verdict.UNSUPPORTED,
+    Verdict.SUPPORTED,
+    Verdict.NO_CLAIM,
+)
+
+
+class _Frozen(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CheckedField(_Frozen):
+    """A leaf of an object with its verdict.
+
+    pointer: where it stands, as RFC 6901 writes it: "/deposit/amount".
+    value: the value in the released object; None in the place of a refused one.
+    statement: the text that was judged; empty if the leaf claims nothing, or is not kept.
+    released: whether the whole value is in the released object. Of a text that is partly refused, the supported
+        sentences are.
+    sentences: the sentences of the statement.
+    """
+
+    pointer: str
+    value: Any = None
+    statement: str = ""
+    verdict: Verdict = Verdict.NO_CLAIM
+    released: bool = True
+    sentences: tuple[CheckedSentence, ...] = ()
+
+    @property
+    def supported(self) -> bool:
+        """Whether the source supports the field, or the field claims nothing."""
+        return self.verdict in (Verdict.SUPPORTED, Verdict.NO_CLAIM)
+
+    @property
+    def citations(self) -> tuple[Citation, ...]:
+        """The pieces of source that support the field; for an unsupported one the nearest."""
+        return tuple(dict.fromkeys(citation for sentence in self.sentences for citation in sentence.citations))
+
+    @property
+    def reason(self) -> str | None:
+        """Why the field is not supported, None if it is."""
+        reasons = [s.reason for s in self.sentences if s.reason is not None and s.verdict is self.verdict]
+        return None if self.supported else "; ".join(reasons) or None
+
+
+class ObjectResult(_Frozen):
+    """A checked object.
+
+        result = Guard().check_object({"rent": "1,650 euros"}, "The rent is 1,450 euros.")
+        result.fields["/rent"].verdict  # unsupported
+        result.object  # {'rent': None}
+
+    object: the object to use, with null in the place of each refused leaf.
+    fields: each leaf by its JSON pointer, in the order of the object.
+    """
+
+    object: Any
+    fields: dict[str, CheckedField] = Field(default_factory=dict)
+    threshold: float
+    seconds: float = 0.0
+
+    @property
+    def supported(self) -> bool:
+        """Whether every field is supported or claims nothing."""
+        return all(field.supported for field in self.fields.values())
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """The pointers of the fields whose value is not released as it was."""
+        return tuple(pointer for pointer, field in self.fields.items() if not field.released)
+
+    @property
+    def citations(self) -> dict[str, tuple[Citation, ...]]:
+        """The pieces of source that support each released field."""
+        return {
+            pointer: field.citations
+            for pointer, field in self.fields.items()
+            if field.released and field.verdict is Verdict.SUPPORTED
+        }
+
+
+def gravest(verdicts: Iterable[Verdict]) -> Verdict:
+    """The verdict that counts for a whole whose parts have these."""
+    return min(verdicts, key=_GRAVEST.index, default=Verdict.NO_CLAIM)
+
+
+def checked_field(leaf: Leaf, result: GuardResult | None, policy: Policy) -> CheckedField:
+    """The leaf with the verdict on its statement; `result` is None for a leaf that claims nothing."""
+    if result is None:
+        return CheckedField(pointer=leaf.pointer, value=leaf.value)
+    verdict = gravest(sentence.verdict for sentence in result.sentences)
+    released = all(sentence.released for sentence in result.sentences)
+    rest = result.text.strip() if leaf.is_text else ""
+    return CheckedField(
+        pointer=leaf.pointer,
+        value=leaf.value if released else rest or None,
+        statement=leaf.statement if released or policy.keep_refused else "",
+        verdict=verdict,
+        released=released,
+        sentences=result.sentences,
+    )
+
+
+def released_object(value: Any, fields: Sequence[CheckedField], schema: Schema | None, policy: Policy) -> Any:
+    """The object with the released values.
+
+    Raises: UnsupportedObjectError if a refused field has no null to take its place, or under the fallback "raise".
+    """
+    refused = [field for field in fields if not field.released]
+    if not refused:
+        return value
+    if policy.fallback == "raise":
+        raise _error("is not supported", refused, fields, policy)
+    released = _with_values(value, refused)
+    if schema is not None and schema.misfits(released):
+        guilty = [field for field in refused if schema.misfits(_with_values(value, [field]))] or refused
+        raise _error("is not supported, and the schema allows nothing in its place", guilty, fields, policy)
+    return released
+
+
+def _with_values(value: Any, fields: Sequence[CheckedField]) -> Any:
+    changed = copy.deepcopy(value)
+    for field in fields:
+        changed = set_pointer(changed, field.pointer, field.value)
+    return changed
+
+
+def _error(
+    what: str, refused: Sequence[CheckedField], fields: Sequence[CheckedField], policy: Policy
+) -> UnsupportedObjectError:
+    told = "; ".join(
+        f"{field.pointer} {what}" + (f" ({field.reason})" if policy.keep_refused and field.reason else "")
+        for field in refused
+    )
+    return UnsupportedObjectError(told, {field.pointer: field for field in fields})

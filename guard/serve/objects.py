@@ -1,0 +1,86 @@
+"""An answer in JSON: read whole from the writer, checked as one object, and released as one text."""
+
+from collections.abc import AsyncGenerator, Sequence
+from typing import Any
+
+from groundrail.errors import InputError, MissingExtraError, UnsupportedObjectError
+from groundrail.generation.drivers import Event
+from groundrail.generation.steps import CutOff, NextPiece, Start
+from groundrail.generation.streams import AsyncGuardedStream
+from groundrail.generation.writing import Writing
+from groundrail.guard import Guard
+from groundrail.objects.answers import ObjectFormat, as_answer, object_format
+from groundrail.objects.schemas import Schema
+from groundrail.runtime.deadlines import Calls
+from groundrail.serve.error_forms import ProtocolError
+from groundrail.text.rendering.visible import is_blank
+from groundrail.types import Document, GuardResult
+
+
+def refuse_unreadable_format(response_format: Any, *, tools: bool) -> None:
+    """Raises: ProtocolError for a format, or a schema in it, that cannot be read, and for JSON beside tools."""
+    try:
+        wanted = object_format(response_format)
+        if wanted is not None and wanted.schema is not None and Schema(wanted.schema).has_patterns:
+            raise InputError("the server runs no regular expressions: leave pattern and patternProperties out")
+    except MissingExtraError as error:
+        raise ProtocolError(501, str(error), code="no_schemas", retry=False) from error
+    except InputError as error:
+        raise ProtocolError(400, str(error), param="response_format") from error
+    if wanted is not None and tools:
+        raise ProtocolError(400, "an object is checked in answers without tools; leave tools out", param="tools")
+
+
+async def guarded_stream(
+    guard: Guard, prompt: str, documents: Sequence[Document], response_format: Any
+) -> AsyncGuardedStream:
+    """The guard's own stream of sentences, or the answer as one object where `response_format` asks for JSON."""
+    wanted = object_format(response_format)
+    return await guard.astream(prompt, documents) if wanted is None else ObjectStream(guard, prompt, documents, wanted)
+
+
+class ObjectStream(AsyncGuardedStream):
+    """One released text: the checked object as JSON. It ends with a ProtocolError where there is none to release."""
+
+    def __init__(self, guard: Guard, prompt: str, documents: Sequence[Document], wanted: ObjectFormat) -> None:
+        if guard.generator is None:
+            raise InputError("this guard has no generator that writes an object")
+        explains = guard.policy.keep_refused
+        writing = Writing(guard.generator, prompt, documents, Calls(), ahead=False, explains=explains)
+        super(AsyncGuardedStream, self).__init__(writing)
+        self._events = self._checked(writing, guard, prompt, documents, wanted)
+
+    async def _checked(
+        self, writing: Writing, guard: Guard, prompt: str, documents: Sequence[Document], wanted: ObjectFormat
+    ) -> AsyncGenerator[Event]:
+        try:
+            text = await _whole(writing)
+        finally:
+            await writing.aclose()
+        if is_blank(text):  # as the upstream's own refusal to answer
+            yield GuardResult(text="", answer="", threshold=guard.policy.decisive(guard.scorer.facts.threshold))
+            return
+        try:
+            result = await guard.acheck_object(text, documents, wanted.schema, prompt)
+        except UnsupportedObjectError as error:
+            pointers = ", ".join(pointer for pointer, field in error.fields.items() if not field.released)
+            told = f"fields are not supported by the source: {pointers}"
+            raise ProtocolError(422, told, code="unsupported", retry=False) from error
+        except InputError as error:
+            raise ProtocolError(502, f"the answer cannot be used: {error}", code="bad_object") from error
+        answer = as_answer(text, result, keep_refused=guard.policy.keep_refused)
+        for sentence in answer.sentences:
+            yield sentence
+        yield answer
+
+
+async def _whole(writing: Writing) -> str:
+    """All that the writer writes. Raises: ProtocolError for an answer that was cut off."""
+    await writing.ado(Start(None))
+    pieces, anew = list[str](), True
+    while (piece := await writing.ado(NextPiece(anew, None))) is not None:
+        pieces.append(piece)
+        anew = False
+    if cut_off := await writing.ado(CutOff()):
+        raise ProtocolError(502, f"the object is not whole: {cut_off}", code="bad_object")
+    return "".join(pieces)

@@ -1,0 +1,253 @@
+"""Objects: every leaf is judged where it stands, and nothing refused is in the released object."""
+
+import asyncio
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jsonpointer import resolve_pointer
+from jsonschema import Draft202012Validator
+from pydantic import BaseModel, Field
+
+from groundrail import Guard, InputError, Policy, UnsupportedError, UnsupportedObjectError, Verdict
+from groundrail.objects.json_values import DEEPEST, LARGEST, parsed
+from groundrail.objects.leaves import leaves
+from groundrail.objects.schemas import Schema
+from groundrail.scoring import NearestScorer
+from groundrail.testing import FakeEntailment
+
+SOURCE = "Everything that is good stands here."
+BAD = "zq"
+"""In every value that the judge refuses, and in no key."""
+
+
+def refusing() -> FakeEntailment:
+    return FakeEntailment(lambda premise, claim: 0.0 if BAD in claim else 1.0)
+
+
+def guard(judge: FakeEntailment | None = None, **choices) -> Guard:
+    return Guard(scorer=NearestScorer(judge or refusing(), rivals=0), policy=Policy(**choices))
+
+
+KEYS = st.sampled_from(["a", "b/c", "d~e", "", "rentAmount", "0"])
+GOOD = st.sampled_from(
+    ["Anna Schmidt", "The rent is due.", "Pets pay. The rent is due.", True, False, 3, 2.5, None, ""]
+)
+REFUSED = st.sampled_from([f"{BAD}one", f"The {BAD}two is due.", f"Pets pay. The {BAD}three is due."])
+OBJECTS = st.recursive(
+    GOOD | REFUSED,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
+    max_leaves=8,
+).filter(lambda value: isinstance(value, dict | list))
+
+
+def paths(value, path=()):
+    """An independent walk: (path, leaf) of every leaf."""
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from paths(inner, (*path, key))
+    else:
+        yield path, value
+
+
+def shape(value):
+    """Keys and lengths, without the leaves."""
+    if isinstance(value, dict):
+        return {key: shape(inner) for key, inner in value.items()}
+    return [shape(inner) for inner in value] if isinstance(value, list) else None
+
+
+@settings(max_examples=40, deadline=None)
+@given(OBJECTS)
+def test_pointers_lead_to_their_leaves_and_nothing_refused_is_released(value):
+    before = json.dumps(value)
+    result = guard().check_object(value, SOURCE)
+    expected = list(paths(value))
+    assert len(result.fields) == len(expected)
+    for (_, leaf), (pointer, field) in zip(expected, result.fields.items(), strict=True):
+        refused = isinstance(leaf, str) and BAD in leaf
+        assert resolve_pointer(value, pointer) is leaf
+        assert field.released is not refused
+        assert resolve_pointer(result.object, pointer) == field.value
+        assert refused or field.value == leaf
+    assert BAD not in json.dumps(result.object)
+    assert shape(result.object) == shape(value)
+    assert result.supported is (BAD not in before)
+    assert json.dumps(value) == before
+
+
+@settings(max_examples=30, deadline=None)
+@given(
+    st.fixed_dictionaries(
+        {name: st.sampled_from(["good", f"{BAD}bad"]) for name in ("nullable", "needed", "free")},
+    )
+)
+def test_a_released_object_fits_its_schema_or_the_error_names_the_fields(value):
+    text = {"type": "string"}
+    schema = {
+        "type": "object",
+        "properties": {"nullable": {"anyOf": [text, {"type": "null"}]}, "needed": text, "free": {}},
+        "required": ["nullable", "needed", "free"],
+        "additionalProperties": False,
+    }
+    if BAD in value["needed"]:
+        with pytest.raises(UnsupportedObjectError, match="/needed") as raised:
+            guard().check_object(value, SOURCE, schema)
+        assert "/nullable" not in str(raised.value)
+        assert not raised.value.fields["/needed"].released
+    else:
+        result = guard().check_object(value, SOURCE, schema)
+        assert Draft202012Validator(schema).is_valid(result.object)
+        assert BAD not in json.dumps(result.object)
+
+
+def test_all_leaves_are_judged_in_one_call():
+    judge = refusing()
+    value = {"rent": "900 euros", "tenants": ["Anna", "Ben"], "note": "The rent is due. Pets pay.", "rooms": 3}
+    assert guard(judge).check_object(value, SOURCE).supported
+    assert len(judge.calls) == 1
+    assert len({claim for _, claim in judge.calls[0]}) == 6
+
+
+def test_a_judge_that_fails_at_one_field_costs_only_that_field():
+    def judge(premise, claim):
+        if BAD in claim:
+            raise RuntimeError("cannot read that")
+        return 1.0
+
+    result = guard(FakeEntailment(judge)).check_object({"rent": "900 euros", "name": BAD}, SOURCE)
+    assert result.object == {"rent": "900 euros", "name": None}
+    assert result.fields["/name"].verdict is Verdict.ERROR
+    assert result.fields["/rent"].verdict is Verdict.SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("value", "statement"),
+    [
+        ({"deposit": {"amount": "2,900 euros"}}, "The deposit's amount is 2,900 euros."),
+        ({"deposit": {"depositAmount": 29000}}, "The deposit amount is 29,000."),
+        ({"lease": [{"end-date": "2026-02-28"}]}, "The lease's end date is 2026-02-28."),
+        ({"year": 2026}, "The year is 2026."),
+        ({"rent": 1450}, "The rent is 1,450."),
+        ({"areaInSquareMetres": 84.5}, "The area is 84.5 square metres."),
+        ({"pets": ["dogs"]}, "The pets include dogs."),
+        ({"pets_allowed": True}, "Pets allowed: yes."),
+        ({"pets_allowed": False}, "Pets allowed: no."),
+        ({"notice": "Until Friday."}, "The notice is Until Friday."),
+        ({"summary": "The rent is due."}, "The rent is due."),
+        (["Anna"], "The value includes Anna."),
+        ({"gap": None}, ""),
+        ({"gap": " \n"}, ""),
+    ],
+)
+def test_statements_from_the_words_of_the_path(value, statement):
+    (leaf,) = leaves(value)
+    assert leaf.statement == statement
+
+
+def test_statements_from_a_schema():
+    class Deposit(BaseModel):
+        amount: float = Field(description="The amount in euros.")
+        refundable: bool = Field(description="Whether the deposit is paid back")
+        held_by: str = Field(title="Holder", description="Look this up with care. " * 5)
+
+    class Lease(BaseModel):
+        deposit: Deposit | None
+
+    value = {"deposit": {"amount": 2900.0, "refundable": False, "held_by": "Berg Ltd"}}
+    amount, refundable, holder = leaves(value, Schema(Lease))
+    assert amount.statement == "The deposit's amount is 2,900 euros."
+    assert refundable.statement == "It is not true that the deposit is paid back."
+    assert holder.statement == "The deposit's holder is Berg Ltd."
+
+
+def test_fields_say_which_leaves_are_claims():
+    value = {"items": [{"position": BAD, "text": BAD}], "count": BAD, "rent": {"amount": BAD, "unit": BAD}}
+
+    def refused(*fields):
+        return set(guard(fields=fields).check_object(value, SOURCE).refused)
+
+    assert refused("!position", "!/count") == {"/items/0/text", "/rent/amount", "/rent/unit"}
+    assert refused("/rent", "text") == {"/items/0/text", "/rent/amount", "/rent/unit"}
+    assert refused("/rent", "!unit") == {"/rent/amount"}
+
+
+def test_the_policy_decides_on_refused_fields():
+    value = {"rent": BAD, "name": "Anna"}
+    flagged = guard(fallback="flag").check_object(value, SOURCE)
+    assert flagged.object == value
+    assert not flagged.supported
+    with pytest.raises(UnsupportedError, match="/rent"):
+        guard(fallback="raise").check_object(value, SOURCE)
+    for fallback in ("quote", "abstain", lambda sentence: "instead"):
+        assert guard(fallback=fallback).check_object(value, SOURCE).object == {"rent": None, "name": "Anna"}
+    assert guard().check_object(value, "").fields["/name"].verdict is Verdict.NO_SOURCE
+
+
+def test_keep_refused_false_keeps_no_refused_text():
+    value = {"rent": f"{BAD}900", "note": f"Pets pay. The {BAD}two is due."}
+    result = guard(keep_refused=False).check_object(value, SOURCE)
+    assert result.object == {"rent": None, "note": "Pets pay."}
+    assert BAD not in result.model_dump_json()
+    schema = {"properties": {"rent": {"type": "string"}}}
+    with pytest.raises(UnsupportedObjectError) as raised:
+        guard(keep_refused=False).check_object(value, SOURCE, schema)
+    assert BAD not in str(raised.value)
+    assert all(BAD not in field.model_dump_json() for field in raised.value.fields.values())
+
+
+def test_supported_fields_are_cited():
+    result = guard().check_object({"rent": "900 euros", "name": BAD}, SOURCE)
+    assert list(result.citations) == ["/rent"]
+    assert result.citations["/rent"][0].text == SOURCE
+
+
+def test_async_code_gets_the_same():
+    value = {"rent": BAD, "name": "Anna"}
+    result = asyncio.run(guard().acheck_object(value, SOURCE))
+    assert result.object == guard().check_object(value, SOURCE).object
+
+
+def nested(levels):
+    value: list | str = "x"
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "said"),
+    [
+        ("{broken", None, "not JSON"),
+        ('{"a": NaN}', None, "not JSON"),
+        ('{"a": 1, "a": 2}', None, "twice"),
+        ('"text"', None, "Guard.check"),
+        ("[" * 100_000, None, "deeper"),
+        (nested(DEEPEST + 1), None, "deeper"),
+        (["x" * LARGEST], None, "over"),
+        ({"a": float("inf")}, None, "cannot hold"),
+        ({"a": object()}, None, "cannot hold"),
+        ({1: "a"}, None, "keys"),
+        ({"a": 1}, {"type": "lease"}, "schema cannot be read"),
+        ({"a": 1}, {"properties": {"a": {"$ref": "#/$defs/none"}}}, "schema cannot be read"),
+        ({"a": 1}, {"properties": {"a": {"$ref": "http://example.org/x"}}}, "outside"),
+        ({"a": 1}, {"$ref": "#"}, "circle"),
+        ({"a": 1}, {"properties": {"a": {"type": "string"}}}, r"does not fit its schema at \$\.a \(type\)"),
+        ({"a": 1}, [], "a schema is"),
+    ],
+)
+def test_bad_input_gets_an_error_that_says_so(value, schema, said):
+    judge = refusing()
+    with pytest.raises(InputError, match=said):
+        guard(judge).check_object(value, SOURCE, schema)
+    assert judge.calls == []
+
+
+def test_the_deepest_object_is_checked():
+    assert guard().check_object(nested(DEEPEST), SOURCE).supported
+
+
+def test_parsing_keeps_the_value():
+    value = {"a": [1, 2.5, "é", None, True]}
+    assert parsed(json.dumps(value)) == value

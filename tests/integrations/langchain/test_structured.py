@@ -1,0 +1,115 @@
+"""Structured output under guard: objects go out whole, without their refused fields, and nobody hears of these."""
+
+import asyncio
+import json
+from typing import Any
+
+import pytest
+from langchain_core.language_models import FakeListChatModel
+from langchain_core.output_parsers import JsonOutputParser, PydanticOutputParser
+from langchain_core.runnables import RunnableLambda
+from pydantic import BaseModel
+from tests.integrations.langchain.conftest import SOURCE
+
+from groundrail import Guard, InputError, Policy, UnsupportedObjectError
+from groundrail.errors import GenerationError
+from groundrail.integrations.langchain import GuardedChatModel
+from groundrail.testing import FakeEntailment
+
+RIGHT, WRONG = '{"rent": "950 euros", "end": "28 February 2026"}', '{"rent": "990 euros", "end": "28 February 2026"}'
+JSON_SCHEMA = {"title": "lease", "type": "object", "properties": {"rent": {"type": ["string", "null"]}, "end": {}}}
+
+
+class Lease(BaseModel):
+    """A lease."""
+
+    rent: str | None
+    end: str
+    currency: str = "EUR"
+
+
+class Strict(BaseModel):
+    """A lease without nulls."""
+
+    rent: str
+    end: str
+
+
+class Writing(FakeListChatModel):
+    """Writes JSON, letter by letter, and parses it as models with a JSON mode do."""
+
+    def with_structured_output(self, schema: Any, *, include_raw: bool = False, **kwargs: Any) -> Any:
+        assert include_raw
+        parser: Any = PydanticOutputParser(pydantic_object=schema) if isinstance(schema, type) else JsonOutputParser()
+
+        def parsed(raw: Any) -> dict[str, Any]:
+            try:
+                return {"raw": raw, "parsed": parser.invoke(raw), "parsing_error": None}
+            except ValueError as error:
+                return {"raw": raw, "parsed": None, "parsing_error": error}
+
+        return self | RunnableLambda(parsed)
+
+
+def words(premise: str, claim: str) -> float:
+    """Whether the figures of the claim are in the premise."""
+    return float(all(word.strip(".,") in premise for word in claim.split() if any(c.isdigit() for c in word)))
+
+
+def guarded(text: str, **policy: Any) -> GuardedChatModel:
+    guard = Guard(scorer="scale", judge=FakeEntailment(words), policy=Policy(**policy))
+    return GuardedChatModel(model=Writing(responses=[text]), guard=guard, sources_of=lambda messages: SOURCE)
+
+
+def test_refused_fields_are_null_and_the_rest_is_the_models() -> None:
+    assert guarded(RIGHT).with_structured_output(Lease).invoke("?") == Lease(rent="950 euros", end="28 February 2026")
+    assert guarded(WRONG).with_structured_output(Lease).invoke("?") == Lease(rent=None, end="28 February 2026")
+    assert guarded(WRONG).with_structured_output(JSON_SCHEMA).invoke("?") == {"rent": None, "end": "28 February 2026"}
+    assert asyncio.run(guarded(WRONG).with_structured_output(Lease).ainvoke("?")).rent is None
+    assert list(guarded(WRONG).with_structured_output(Lease).stream("?")) == [Lease(rent=None, end="28 February 2026")]
+
+
+def test_include_raw_tells_the_verdicts_by_pointer() -> None:
+    said = guarded(WRONG, keep_refused=False).with_structured_output(Lease, include_raw=True).invoke("?")
+    assert said["parsed"].rent is None
+    assert json.loads(said["raw"].content) == {"rent": None, "end": "28 February 2026"}
+    fields = said["raw"].response_metadata["groundrail"]["fields"]
+    assert {pointer: field["verdict"] for pointer, field in fields.items()} == {
+        "/rent": "unsupported",
+        "/end": "supported",
+    }
+    assert "990" not in str(said)
+
+
+def test_a_field_that_cannot_be_null_is_an_error() -> None:
+    with pytest.raises(UnsupportedObjectError, match="/rent"):
+        guarded(WRONG).with_structured_output(Strict).invoke("?")
+
+
+def test_a_text_that_is_no_object_is_an_error_without_the_text() -> None:
+    with pytest.raises(GenerationError, match="no object") as raised:
+        guarded("The rent is 990 euros.", keep_refused=False).with_structured_output(Lease).invoke("?")
+    assert "990" not in str(raised.value)
+    assert raised.value.__cause__ is None
+
+
+def test_listeners_hear_only_the_released_object() -> None:
+    subject = RunnableLambda(lambda given: given) | guarded(WRONG, keep_refused=False).with_structured_output(Lease)
+
+    async def seen() -> list[Any]:
+        return [event async for event in subject.astream_events("?", version="v2")]
+
+    told = str(asyncio.run(seen()))
+    assert "990" not in told
+    assert "content='9'" not in told
+    assert "28 February 2026" in told
+
+
+def test_a_response_format_makes_the_text_an_object_that_streams_whole() -> None:
+    bound = guarded(WRONG).bind(response_format={"type": "json_object"})
+    texts = [chunk.text for chunk in bound.stream("?") if chunk.text]
+    assert [json.loads(text) for text in texts] == [{"rent": None, "end": "28 February 2026"}]
+    message = asyncio.run(guarded(RIGHT).bind(response_format=Lease).ainvoke("?"))
+    assert json.loads(message.text) == json.loads(RIGHT)
+    with pytest.raises(InputError, match="not JSON"):
+        guarded("The rent").bind(response_format={"type": "json_object"}).invoke("?")
