@@ -55,6 +55,8 @@ class Host:
             return text == ("" if self.whole else script.required)
         if self.knows_half and script.way == "half" and text[-1:] not in ("", ".", "!", " ", "\n"):
             return False
+        if script.way == "tools" and script.ends_mute:
+            return text == script.required + self.blank
         return script.allows(text) or (text == self.blank and script.allows(""))
 
 

@@ -54,12 +54,16 @@ class Script:
     replies: tuple[tuple[str, ...], ...]
     required: str
     optional: str = ""
-    repeats: bool = False
 
     @property
     def fails(self) -> bool:
         """Whether the model raises `ModelFailedError` after its last piece."""
         return self.way == "fails"
+
+    @property
+    def ends_mute(self) -> bool:
+        """Whether nothing of the last reply is released."""
+        return not any(sentence.strip() in "".join(self.replies[-1]) for sentence in TRUE)
 
     @property
     def raises(self) -> bool:
@@ -143,7 +147,7 @@ def _again(sentences: list[str], rng: random.Random) -> Script:
         replies.append(_pieces(opening + "".join(rest), rng))
         refused = next((place for place, sentence in enumerate(rest) if sentence in FALSE), None)
         if refused is None:
-            return Script("again", tuple(replies), _released(apart), repeats=repeats)
+            return Script("again", tuple(replies), _released(apart))
         accepted += "".join(rest[:refused])
         rest = rest[refused + 1 :]
 

@@ -29,5 +29,3 @@ def test_a_reader_sees_the_released_text_and_nothing_else(name: str, way: str) -
     for seed in range(STREAMS[host.cheap]):
         answer = script(way, seed)
         assert not problems(host, answer), (seed, answer, problems(host, answer))
-
-
