@@ -18,9 +18,21 @@ from groundrail.types import Source
 
 try:
     from pydantic_ai import ModelRetry, RunContext
-    from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ModelResponsePart
-    from pydantic_ai.messages import ModelResponseStreamEvent, PartDeltaEvent, PartStartEvent, TextPart, TextPartDelta
-    from pydantic_ai.messages import ThinkingPart, ToolCallPart, ToolReturnPart, UserPromptPart
+    from pydantic_ai.messages import (
+        ModelMessage,
+        ModelRequest,
+        ModelResponse,
+        ModelResponsePart,
+        ModelResponseStreamEvent,
+        PartDeltaEvent,
+        PartStartEvent,
+        TextPart,
+        TextPartDelta,
+        ThinkingPart,
+        ToolCallPart,
+        ToolReturnPart,
+        UserPromptPart,
+    )
     from pydantic_ai.models import Model, ModelRequestParameters, StreamedResponse
     from pydantic_ai.models.wrapper import WrapperModel
     from pydantic_ai.settings import ModelSettings

@@ -38,6 +38,7 @@ class Host:
     holds_back: False for a host that can only report, while the text goes past it.
     knows_half: whether the host is told that an answer stopped before its end.
     whole: whether an exception leaves a reader without any text.
+    tells_errors: whether an error is told as data, so that no exception comes.
     blank: the text in place of an answer of which nothing is released.
     """
 
@@ -47,6 +48,7 @@ class Host:
     holds_back: bool = True
     knows_half: bool = False
     whole: bool = False
+    tells_errors: bool = False
     blank: str = ""
 
     def allows(self, script: Script, text: str) -> bool:
@@ -272,13 +274,17 @@ HOSTS = {
     "Guard.check": Host(check, ("whole", "half", "raise"), cheap=True, whole=True),
     "Guard.stream": Host(stream, AGAIN, cheap=True),
     "Guard.astream": Host(astream, AGAIN, cheap=True),
-    "Guard.pushed": Host(pushed, cheap=True),
+    "Guard.pushed": Host(pushed, cheap=True, tells_errors=True),
     "ChatGuard.stream": Host(chat, AGAIN, cheap=True, blank=ABSTENTION),
     "ChatGuard.astream": Host(achat, AGAIN, cheap=True, blank=ABSTENTION),
     "GuardedTextIteratorStreamer": Host(streamer, cheap=True, knows_half=True),
-    "/v1/chat/completions": Host(server, (*AGAIN, "reasoning", "tools", "choices"), knows_half=True),
+    "/v1/chat/completions": Host(server, (*AGAIN, "reasoning", "tools", "choices"), knows_half=True, tells_errors=True),
     "/v1/chat/completions, whole": Host(
-        whole_server, (*AGAIN, "reasoning", "tools", "choices"), knows_half=True, whole=True
+        whole_server,
+        (*AGAIN, "reasoning", "tools", "choices"),
+        knows_half=True,
+        whole=True,
+        tells_errors=True,
     ),
 }
 """Hosts by their names."""

@@ -1,6 +1,6 @@
 """The hosts of LangChain and LangGraph, around a chat model that writes the script."""
 
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from langchain.agents import create_agent
@@ -10,6 +10,7 @@ from langchain_core.messages import AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
 from langchain_core.tools import tool
+from langgraph.graph import START, MessagesState, StateGraph
 from tests.conformance.hosts import AGAIN, TEXT, Host, in_a_loop
 from tests.conformance.recorder import Seen, recorded
 from tests.conformance.scripts import FALSE, QUESTION, SOURCE, Script
@@ -20,6 +21,7 @@ from groundrail.integrations.langchain import (
     GuardedChatModel,
     GuardedRunnable,
 )
+from groundrail.integrations.langgraph import guarded_node
 
 INPUT = {"prompt": QUESTION, "documents": [SOURCE]}
 
@@ -126,6 +128,10 @@ def chat_model_events(script: Script) -> Seen:
     return in_a_loop(run)
 
 
+class _State(MessagesState):
+    documents: list[str]
+
+
 @tool
 def look_up(what: str) -> str:
     """Look something up in the lease."""
@@ -141,6 +147,23 @@ def middleware(script: Script) -> Seen:
         asked = {"messages": [HumanMessage(QUESTION)]}
         options = {"stream_mode": ["messages", "updates", "custom"], "config": {"callbacks": [_Listener(seen)]}}
         async for mode, told in agent.astream(asked, **options):
+            seen.note(told)
+            if mode == "messages" and isinstance(told[0], AIMessageChunk):
+                seen.pieces.append(str(told[0].text))
+
+    return in_a_loop(run)
+
+
+def node(script: Script) -> Seen:
+    """A graph with a `guarded_node`, in LangGraph's streams of messages, updates, values and custom events."""
+
+    async def run(seen: Seen) -> None:
+        graph = StateGraph(_State)
+        graph.add_node("answer", guarded_node(Written(script=script), script.guard()))
+        graph.add_edge(START, "answer")
+        asked: Any = {"messages": [HumanMessage(QUESTION)], "documents": [SOURCE]}
+        modes: Any = ["messages", "updates", "values", "custom"]
+        async for mode, told in graph.compile().astream(asked, {"callbacks": [_Listener(seen)]}, stream_mode=modes):
             seen.note(told)
             if mode == "messages" and isinstance(told[0], AIMessageChunk):
                 seen.pieces.append(str(told[0].text))
@@ -166,6 +189,7 @@ HOSTS = {
     "GuardedChatModel.stream": Host(chat_model, (*AGAIN, "reasoning"), cheap=True),
     "GuardedChatModel.astream_events": Host(chat_model_events, (*AGAIN, "reasoning")),
     "GroundrailMiddleware": Host(middleware, (*AGAIN, "reasoning", "tools")),
+    "LangGraph `guarded_node`": Host(node, (*AGAIN, "reasoning")),
     "GroundrailCallbackHandler": Host(callback, (*TEXT, "reasoning"), holds_back=False),
 }
 """Hosts by their names."""
