@@ -22,7 +22,6 @@ try:
         ModelMessage,
         ModelRequest,
         ModelResponse,
-        ModelResponsePart,
         ModelResponseStreamEvent,
         PartDeltaEvent,
         PartStartEvent,

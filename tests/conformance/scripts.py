@@ -138,8 +138,13 @@ def _cut(way: str, sentences: list[str], end: int, rng: random.Random) -> Script
 
 
 def _again(sentences: list[str], rng: random.Random) -> Script:
-    """An answer whose model is asked again after each refusal: it goes on behind the sentence, or begins anew without it."""
-    apart = [s for s, after in itertools.pairwise([*sentences, ""]) if s in TRUE or after in (*TRUE, "")]
+    """An answer whose model is asked again after each refusal: it goes on behind the sentence, or begins anew without it.
+
+    No true sentence comes twice, since the second could be the first, repeated; no two false ones follow each other,
+    since the second attempt at the first of them would be the last.
+    """
+    once = [s for place, s in enumerate(sentences) if s in FALSE or s not in sentences[:place]]
+    apart = [s for s, after in itertools.pairwise([*once, ""]) if s in TRUE or after in (*TRUE, "")]
     repeats = rng.random() < 0.5
     replies, accepted, rest = [], "", apart
     while True:
