@@ -73,7 +73,6 @@ def check(script: Script) -> Seen:
     with recorded() as seen:
         result = script.guard().check(script.text, SOURCE, QUESTION)
         seen.note(result)
-        seen.note(result.to_html())
         seen.pieces.append(result.text)
         seen.result = result.text
     return seen

@@ -12,7 +12,7 @@ from tests.conformance.table import HOSTS, problems
 
 from groundrail import Verdict
 
-STREAMS = {True: 180, False: 4}
+STREAMS = {True: 165, False: 4}
 """Streams of each way of writing at a cheap host, and at another one."""
 
 

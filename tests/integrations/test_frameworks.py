@@ -46,7 +46,7 @@ def answers(*texts: str) -> FunctionModel:
 def test_pydantic_ai_s_validator_asks_again_with_the_reason() -> None:
     agent = Agent(answers(TRUE[0] + FALSE[0], TRUE[0]))
     agent.output_validator(pydantic_ai.grounded(guard(), SOURCE))
-    result = agent.run_sync(QUESTION)
+    result = asyncio.run(agent.run(QUESTION))
     assert result.output == TRUE[0]
     asked = [part for message in result.all_messages() for part in message.parts if isinstance(part, RetryPromptPart)]
     assert [FALSE[0].strip() in str(part.content) for part in asked] == [True]
@@ -60,7 +60,7 @@ def test_pydantic_ai_s_model_takes_the_results_of_tools_for_sources() -> None:
 
     agent = Agent(pydantic_ai.GuardedModel(FunctionModel(write), guard()))
     agent.tool_plain(lambda: SOURCE, name="look_up")
-    result = agent.run_sync(QUESTION)
+    result = asyncio.run(agent.run(QUESTION))
     assert result.output == TRUE[0]
     assert result.response.metadata is not None
     assert [s["verdict"] for s in result.response.metadata["groundrail"]["sentences"]] == ["supported", "unsupported"]
@@ -74,7 +74,7 @@ def test_pydantic_ai_s_model_tells_the_next_request_what_was_refused() -> None:
         return ModelResponse(parts=[TextPart(FALSE[0] if len(requests) == 1 else TRUE[0])])
 
     agent = Agent(pydantic_ai.GuardedModel(FunctionModel(write), guard(), SOURCE))
-    assert agent.run_sync(QUESTION).output == TRUE[0]
+    assert asyncio.run(agent.run(QUESTION)).output == TRUE[0]
     assert FALSE[0].strip() in str(requests[1][-1])
 
 
@@ -86,7 +86,7 @@ class Answer(BaseModel):
 
 def test_structured_output_is_refused() -> None:
     with pytest.raises(InputError, match="structured output"):
-        Agent(pydantic_ai.GuardedModel(TestModel(), guard(), SOURCE), output_type=Answer).run_sync(QUESTION)
+        asyncio.run(Agent(pydantic_ai.GuardedModel(TestModel(), guard(), SOURCE), output_type=Answer).run(QUESTION))
     model = openai_agents.GuardedModel(Written(Script("whole", ((TRUE[0],),), "")), guard(), SOURCE)
     with pytest.raises(InputError, match="structured output"):
         asyncio.run(Runner.run(OpenAIAgent("clerk", model=model, output_type=Answer), QUESTION))
