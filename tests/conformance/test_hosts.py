@@ -36,13 +36,13 @@ def test_the_judge_supports_the_true_sentences_alone(sentence: str) -> None:
 
 def _text_lost(answer: Script) -> Seen:
     seen = stream(answer)
-    seen.pieces[:1] = []
+    seen.pieces = [*filter(None, seen.pieces)][1:]
     return seen
 
 
 def _text_doubled(answer: Script) -> Seen:
     seen = stream(answer)
-    seen.pieces += seen.pieces[-1:]
+    seen.pieces += [*filter(None, seen.pieces)][-1:]
     return seen
 
 
