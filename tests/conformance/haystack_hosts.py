@@ -7,8 +7,7 @@ from typing import Any
 os.environ.setdefault("HAYSTACK_TELEMETRY_ENABLED", "False")
 
 from haystack import Document, Pipeline, component
-from haystack.dataclasses import ChatMessage, StreamingChunk, ToolCall
-from haystack.dataclasses.streaming_chunk import ReasoningContent
+from haystack.dataclasses import ChatMessage, ReasoningContent, StreamingChunk, ToolCall
 from tests.conformance.hosts import TEXT, Host, in_a_loop
 from tests.conformance.recorder import Seen, recorded
 from tests.conformance.scripts import FALSE, QUESTION, SOURCE, Script

@@ -173,7 +173,7 @@ def streamer(script: Script) -> Seen:
                 streamer.put(torch.tensor([ord(letter)]))
         if script.way != "half":
             streamer.put(torch.tensor([0]))
-        streamer.end()  # type: ignore[no-untyped-call]
+        streamer.end()
 
     with recorded() as seen, released:
         released.run(generate)

@@ -1,7 +1,7 @@
 """The host of LlamaIndex, around one of its own language models that writes the script."""
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Generator
 from typing import Any
 
 from llama_index.core.llms import CompletionResponse, CustomLLM, LLMMetadata
@@ -30,7 +30,7 @@ class Written(CustomLLM):
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
         return CompletionResponse(text="".join(self.script.reply(next(self._asked))))
 
-    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Iterator[CompletionResponse]:
+    def stream_complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> Generator[CompletionResponse]:
         text = ""
         for piece in self.script.reply(next(self._asked)):
             text += piece

@@ -84,8 +84,8 @@ class Script:
     def policy(self) -> Policy:
         """The policy that goes with the way of writing; it keeps nothing that was refused."""
         tries = 2 if self.way == "again" else 1
-        fallback = "raise" if self.way == "raise" else "drop"
-        return Policy(stop=stop_after_attempt(tries), fallback=fallback, keep_refused=False)
+        policy = Policy(stop=stop_after_attempt(tries), keep_refused=False)
+        return policy.replacing(fallback="raise") if self.way == "raise" else policy
 
     def guard(self) -> Guard:
         """A guard with this policy; its judge supports whatever has all its words in a sentence of the source."""

@@ -61,7 +61,11 @@ def test_pydantic_ai_s_model_takes_the_results_of_tools_for_sources() -> None:
         return ModelResponse(parts=[ToolCallPart("look_up", {})] if first else [TextPart(TRUE[0] + FALSE[0])])
 
     agent = Agent(pydantic_ai.GuardedModel(FunctionModel(write), guard()))
-    agent.tool_plain(lambda: SOURCE, name="look_up")
+
+    @agent.tool_plain
+    def look_up() -> str:
+        return SOURCE
+
     result = asyncio.run(agent.run(QUESTION))
     assert result.output == TRUE[0]
     assert result.response.metadata is not None
