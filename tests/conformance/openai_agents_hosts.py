@@ -13,6 +13,8 @@ from tests.conformance.scripts import FALSE, QUESTION, SOURCE, Script
 
 from groundrail.integrations.openai_agents import GuardedModel
 
+set_trace_processors([])  # without the one that sends traces to OpenAI
+
 
 class Written(Model):
     """A model that writes the script, one reply each time that it is asked."""
