@@ -8,9 +8,10 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
-from groundrail.generators.base import Session
+from groundrail.generators.base import Generator, Session
 from groundrail.runtime.both_ways import closing
 from groundrail.runtime.deadlines import OverdueError, in_time, within
+from groundrail.types import Document
 
 Pieces: TypeAlias = Iterator[str] | AsyncIterator[str]
 Write: TypeAlias = Callable[[str, Sequence[str]], Pieces]
@@ -119,6 +120,24 @@ class AskedSession(Session):
     def _noted(self, piece: str) -> str:
         self._undecided += piece
         return piece
+
+
+class AskedGenerator(Generator):
+    """A generator of `AskedSession`s around one `write`, for a model whose prompt `write` holds already.
+
+    Example: `guard.with_generator(AskedGenerator(write)).stream(question, source)`.
+    """
+
+    def __init__(self, write: Write) -> None:
+        self._write = write
+
+    def start(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+        """A session that asks when text is wanted."""
+        return AskedSession(self._write)
+
+    async def astart(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+        """`start`, which waits for nothing."""
+        return AskedSession(self._write)
 
 
 class Fresh:

@@ -210,7 +210,7 @@ def test_async_code_gets_the_same():
 
 
 def nested(levels):
-    value: list | str = "x"
+    value: list[object] | str = "x"
     for _ in range(levels):
         value = [value]
     return value
