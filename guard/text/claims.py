@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
 from groundrail.text.english import words
-from groundrail.text.english.phrases import is_claimless, may_answer, takes_footnotes
+from groundrail.text.english.phrases import is_claimless, may_answer, refuses_what_follows, takes_footnotes
 from groundrail.text.english.short_answers import is_fragment, leans_on_question, opens_with_answer, question_of
 from groundrail.text.facts.quantities import MONTHS
 from groundrail.text.form import SourceText, refuse_unreadable
@@ -69,13 +69,20 @@ _PICTURE = re.compile(
 )
 """A picture of a thing in the place of a bullet."""
 
-_RULES = frozenset("|=~^`<>+")
+_RULES = frozenset("|=~^`<>+−")
 """Symbols of rules and table borders, beside punctuation."""
 
-_SIGNS = re.compile(r"[-–—+=~<>^\s]*")
+_SIGNS = re.compile(r"[-–—−+=~<>^\s]*")
 """Signs that can answer a question; empty if only a glad face was there."""
 
 _RULE = re.compile(r"([-–—=~])\s*\1\s*\1")
+
+_BORDER = re.compile(r"[|+]?(?:\s*:?[-=]+:?\s*[|+]?)+")
+_REPEATED = re.compile(r"([^\s|_])(?: ?\1)*|_(?: ?_){2,}")
+_NO_STROKE = re.compile(r"[^|_\-–—−=~^<>+/\\]*")
+"""Signs alone that draw nothing: a table border, a rule of one sign, and marks without strokes."""
+
+_WIDE_GAP = re.compile(r"\S\s{2,}\S")
 
 _SAYING_CELL = re.compile(r"\|[^|]*(?<![-=+])\+(?![-=+])")
 """A plus alone in a table cell, which says yes."""
@@ -104,9 +111,13 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     bare = without_footnotes(marked).strip()
     is_rule = all(c in _RULES or unicodedata.category(c)[0] in "PZ" or c.isspace() for c in bare)
     if is_rule and not _SAYING_CELL.search(bare):
+        if _draws(text, bare):
+            raise UncheckableError("signs that draw something cannot be read as words")
         question = _question(previous, prompt) if text and _SIGNS.fullmatch(bare) and not _RULE.search(text) else ""
         return f"{question} {text}" if question else text if mark else None
     if is_claimless(bare):
+        if refuses_what_follows(bare):
+            raise UncheckableError("a refusal with a colon says something about what follows it")
         question = _question(previous, prompt)
         if question and may_answer(bare, alone=sentence.rstrip(" ").endswith("\n")):
             return f"{question} {bare}"
@@ -166,6 +177,14 @@ def read_claims(
         read_claim(sentence, previous, "", source, unread=unread)
         for previous, sentence in zip(["", *sentences], sentences, strict=False)
     ]
+
+
+def _draws(text: str, bare: str) -> bool:
+    """Whether signs alone can be figures or letters, as in Morse or drawn with strokes. `bare`: without list marks."""
+    if _BORDER.fullmatch(text):
+        return False
+    is_plain = any(pattern.fullmatch(bare) for pattern in (_BORDER, _REPEATED, _NO_STROKE))
+    return not is_plain or _WIDE_GAP.search(text) is not None
 
 
 def _question(previous: str, prompt: str) -> str:

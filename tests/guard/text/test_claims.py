@@ -314,3 +314,19 @@ def test_a_claim_function_of_your_own_replaces_the_reading_and_not_the_compariso
 
 def test_a_blank_source_refuses_no_link() -> None:
     assert read_claim("See evil.example.", "", "", SourceText([Document(text=" ")])) == Claim("See evil.example.")
+
+
+@pytest.mark.parametrize(
+    "drawn", ["| _ | |_|", " _ ", "|_|", "  |", "| |", ".- -... -.-.", "·− −···", "*   *", "/\\", "|_ _|\n"]
+)
+def test_figures_and_letters_drawn_with_signs_are_unreadable(drawn: str) -> None:
+    assert read_claim(drawn, "", "", _LEASE) == Refused("signs that draw something cannot be read as words")
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    ["I cannot find this in the source:\n", "In short, I don't know:", "**I cannot answer this from the document:**"],
+)
+def test_a_refusal_with_a_colon_is_a_claim_about_what_follows(refusal: str) -> None:
+    assert read_claim(refusal, "", "", _LEASE) == Refused("a refusal with a colon says something about what follows it")
+    assert read_claim(refusal.replace(":", "."), "", "", _LEASE) == NoClaim()
