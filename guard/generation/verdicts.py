@@ -5,9 +5,9 @@
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from textwrap import shorten
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
 from groundrail.errors import GroundrailError, InputError, ScoringError, UnsupportedError
 from groundrail.generation.steps import Judge, Step
@@ -16,11 +16,16 @@ from groundrail.runtime.deadlines import OverdueError
 from groundrail.scoring.base import Score
 from groundrail.scoring.findings import findings
 from groundrail.text.claims import Claim, NoClaim, Refused
+from groundrail.text.lists import needs_lead, opens_list
 from groundrail.text.sentences import Sentence
 from groundrail.types import Attempt, CheckedSentence, Finding, GuardResult, Verdict
 
-ReadClaim: TypeAlias = Callable[[str, str], Claim | NoClaim | Refused]
-"""(sentence, the text shown before it) -> its claim: `groundrail.text.claims.read_claim` for one answer."""
+
+class ReadClaim(Protocol):
+    """`groundrail.text.claims.read_claim` for one answer."""
+
+    def __call__(self, sentence: str, previous: str, *, lead: str) -> Claim | NoClaim | Refused:
+        """Read the claim of a sentence. `previous`: the text shown before it. `lead`: `Sentence.lead`."""
 
 
 class Answer:
@@ -38,6 +43,7 @@ class Answer:
         self.sentences: list[CheckedSentence] = []
         self.length = 0
         self.shown = ""  # the text that a reader saw last
+        self.lead = ""  # the lead of the list that a reader saw last
         self.started = time.monotonic()
         self.over = False
 
@@ -106,13 +112,31 @@ class Answer:
             seconds=checked.seconds,
         )
 
-    def settle(self, checked: CheckedSentence, earlier: Sequence[Attempt] = ()) -> CheckedSentence:
+    def in_place(self, sentence: Sentence, checked: CheckedSentence) -> CheckedSentence:
+        """The sentence as it is read after what was released: unsupported where it leans on what was not."""
+        reason = self._missing(sentence) if checked.verdict is Verdict.SUPPORTED else None
+        return self.unscored(sentence, Verdict.UNSUPPORTED, reason, checked.seconds) if reason else checked
+
+    def _missing(self, sentence: Sentence) -> str | None:
+        """What a sentence leans on and a reader does not see, in words; None for a sentence that stands."""
+        text, lead = sentence.text, sentence.lead
+        if lead != self.lead and not opens_list(text, lead) and needs_lead(text, lead):
+            return "the line that its list begins with was not released"
+        return None
+
+    def settle(self, checked: CheckedSentence, earlier: Sequence[Attempt] = (), *, lead: str = "") -> CheckedSentence:
         """Decide on release under the policy, and add the sentence to the answer.
+
+        Args:
+            earlier: the tries at the sentence that were refused.
+            lead: `Sentence.lead`; it is shown with the first item of its list.
 
         Raises: UnsupportedError under the fallback "raise"; InputError for a callable fallback that returns no text,
         and the errors of the fallback itself.
         """
         released = self.policy.releases(checked.verdict)
+        if opens_list(checked.text, lead):
+            self.lead = lead if released else ""
         attempts = (*earlier, self.attempt(checked if released else self.kept(checked)))
         checked = checked.model_copy(
             update={"attempts": attempts, "released": released, "seconds": sum(a.seconds for a in attempts)}
@@ -207,7 +231,7 @@ class Answer:
 
     def _read(self, sentence: Sentence, previous: str) -> Claim | NoClaim | Refused | Exception:
         try:
-            return self._read_claim(sentence.text, previous)
+            return self._read_claim(sentence.text, previous, lead=sentence.lead)
         except Exception as error:  # the caller's own function failed, so there is no verdict
             return error
 

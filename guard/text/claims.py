@@ -16,6 +16,7 @@ from groundrail.text.english.phrases import is_claimless, may_answer, refuses_wh
 from groundrail.text.english.short_answers import is_fragment, leans_on_question, opens_with_answer, question_of
 from groundrail.text.facts.quantities import MONTHS
 from groundrail.text.form import SourceText, refuse_unreadable
+from groundrail.text.lists import needs_lead, opens_list, with_lead
 from groundrail.text.rendering.cells import refuse_unseen_cells
 from groundrail.text.rendering.pointers import without_footnotes
 from groundrail.text.rendering.visible import visible
@@ -139,6 +140,7 @@ def read_claim(
     prompt: str,
     source: SourceText,
     *,
+    lead: str = "",
     claim_of: ClaimOf = claim_of,
     unread: Callable[[str], Sequence[str]] = lambda claim: (),
 ) -> Claim | NoClaim | Refused:
@@ -149,12 +151,15 @@ def read_claim(
     Args:
         source: the documents of the answer; links, footnote marks and strange spellings must stand there. A blank
             source holds none of them and refuses none: who uses the claim decides what a missing source means.
+        lead: the line that the sentence's list begins with, see `groundrail.text.lists`.
         claim_of: replaces the function `claim_of` of this module. Its claims are compared with the source all the same.
         unread: `ScorerFacts.unread`, the words of a claim that the judge has no token for.
 
     Raises: InputError for a `claim_of` that returns anything but text or None; other errors of the two functions.
     """
     try:
+        if opens_list(sentence, lead) or needs_lead(sentence, lead):
+            sentence, previous = with_lead(sentence, lead), ""
         said = claim_of(sentence, previous, prompt)
         if said is None:
             return NoClaim()
@@ -172,10 +177,10 @@ def read_claims(
     text: str, source: SourceText, *, unread: Callable[[str], Sequence[str]]
 ) -> list[Claim | NoClaim | Refused]:
     """Read the claim of every sentence of a text, each after the sentence before it, as an answer to no prompt."""
-    sentences = [sentence.text for sentence in split(text)]
+    sentences = split(text)
     return [
-        read_claim(sentence, previous, "", source, unread=unread)
-        for previous, sentence in zip(["", *sentences], sentences, strict=False)
+        read_claim(sentence.text, previous, "", source, lead=sentence.lead, unread=unread)
+        for previous, sentence in zip(["", *(s.text for s in sentences)], sentences, strict=False)
     ]
 
 

@@ -62,6 +62,18 @@ def line_kind(text: str, line: int, final: bool) -> Line | None:
     return Line.ALONE if match["alone"] else Line.FENCE
 
 
+def without_mark(text: str) -> str:
+    """The text of a line without its bullet, number or heading mark."""
+    match = _MARK.match(text)
+    mark = match and (match["item"] or match["alone"])
+    return text[match.end() :].lstrip() if match and mark else text
+
+
+def is_lead(text: str) -> bool:
+    """Whether a line introduces the list that follows it: it ends with a colon, emphasis aside."""
+    return text.rstrip().rstrip("*_ ").endswith((":", "："))
+
+
 def fence_end(text: str, start: int) -> int | None:
     """The end of the white space after the fence that closes the one at `start`, None where there is none."""
     opening = _FENCE.match(text, start)

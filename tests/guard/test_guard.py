@@ -616,3 +616,31 @@ def test_an_answer_that_breaks_the_scorer_costs_the_answers_beside_it_nothing() 
     guard = Guard(scorer=FakeEntailment(judge))
     results = guard.check_all(["The rent is due.", "Pets pay. The rent is due.", "Cats pay."], "The rent is due.")
     assert [[s.verdict for s in r.sentences] for r in results] == [["supported"], ["error", "supported"], ["supported"]]
+
+
+LEAFLET = "People with asthma must not take it. People over 70 may take it."
+LIST = ("Who must not take it:\n- people with asthma\n", "- people over 70\n", "- people with asthma")
+
+
+def _judge_of_lists(premise: str, claim: str) -> float:
+    return float(claim in ("Who must not take it: people with asthma", "people over 70", "people with asthma"))
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_an_item_is_judged_as_the_sentence_that_it_makes_with_its_lead(written: bool) -> None:
+    subject = Guard(ScriptedGenerator(LIST), scorer=FakeEntailment(_judge_of_lists))
+    result = subject.check("".join(LIST), LEAFLET) if written else subject.generate("Who?", LEAFLET)
+    assert [s.text for s in result.sentences] == list(LIST)
+    assert [s.released for s in result.sentences] == [True, False, True]
+    assert result.text == LIST[0] + LIST[2]
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_an_item_without_its_lead_is_not_supported(written: bool) -> None:
+    script = ["Banned:\n- nobody\n", "- people with asthma\n", "- The pill is sold.\n"]
+    judge = FakeEntailment(lambda premise, claim: float("nobody" not in claim))
+    subject = Guard(ScriptedGenerator(script), scorer=judge)
+    result = subject.check("".join(script), LEAFLET) if written else subject.generate("Who?", LEAFLET)
+    assert [s.verdict for s in result.sentences] == [Verdict.UNSUPPORTED, Verdict.UNSUPPORTED, Verdict.SUPPORTED]
+    assert result.sentences[1].reason == "the line that its list begins with was not released"
+    assert result.text == script[2]

@@ -330,3 +330,24 @@ def test_figures_and_letters_drawn_with_signs_are_unreadable(drawn: str) -> None
 def test_a_refusal_with_a_colon_is_a_claim_about_what_follows(refusal: str) -> None:
     assert read_claim(refusal, "", "", _LEASE) == Refused("a refusal with a colon says something about what follows it")
     assert read_claim(refusal.replace(":", "."), "", "", _LEASE) == NoClaim()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "lead", "claim"),
+    [
+        ("Who must not take it:\n- people with asthma\n", "Who must not take it:", "Who must not take it: people with asthma"),
+        ("2. people over 70\n", "## **Banned:**", "Banned: people over 70"),
+        ("- People who are over 70\n", "Banned:", "Banned: People who are over 70"),
+        ("- The rent is due.\n", "Banned:", "The rent is due."),
+        ("Here are the key points:\n- The rent is due.\n", "Here are the key points:", "The rent is due."),
+        ("- Smoking pets\n", "Here are the key points:", "Smoking pets"),
+    ],
+)  # fmt: skip
+def test_an_item_without_a_verb_is_read_with_the_lead_of_its_list(sentence: str, lead: str, claim: str) -> None:
+    source = SourceText([Document(text="It is sold.")])
+    assert read_claim(sentence, "", "", source, lead=lead) == Claim(claim)
+
+
+def test_markup_does_not_reach_from_a_lead_to_its_item() -> None:
+    read = read_claim("Who must ~~not take it:\n- people~~ with asthma", "", "", _LEASE, lead="Who must ~~not take it:")
+    assert isinstance(read, Refused)

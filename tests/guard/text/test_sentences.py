@@ -123,8 +123,7 @@ def test_what_was_released_stays_right_whatever_comes_next(text: str, rest: str,
         [
             "# What? A heading. Here\n",
             "Text. ",
-            "More:\n",
-            "- one. ",
+            "More:\n- one. ",
             "Still one\n",
             "- two\n  goes on\n",
             "after",
@@ -293,3 +292,14 @@ def test_a_long_text_is_cut_the_same_in_any_pieces(text: str, piece: int, longes
     assert all(len(s.text) <= longest for s in found)
     if len(text) <= longest:
         assert found == split(text)
+
+
+def test_a_lead_is_one_sentence_with_the_first_item_of_its_list_and_is_known_to_the_others() -> None:
+    found = split("**Side effects:**\n\n- nausea\n- Rare: rash. Itching\n  too\n\nA paragraph.\n- no lead\n")
+    assert [(sentence.text, sentence.lead) for sentence in found] == [
+        ("**Side effects:**\n\n- nausea\n", "**Side effects:**"),
+        ("- Rare: rash. ", "**Side effects:**"),
+        ("Itching\n  too\n\n", "**Side effects:**"),
+        ("A paragraph.\n", ""),
+        ("- no lead\n", ""),
+    ]
