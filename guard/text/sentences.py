@@ -272,7 +272,10 @@ class Stream:
             if ends:
                 kind = None
             else:
-                ends = self._line_ends(before, line, after, kind)
+                word = _word(self._text, after, final)
+                if word is None and kind is Line.PLAIN:
+                    return None
+                ends = self._line_ends(before, kind, self._text[line:after], word or "")
                 if kind is Line.PLAIN and self._kind is Line.ITEM and not ends:
                     kind = Line.ITEM
         if not ends and match["line"] is None and self._kind is not Line.ALONE:
@@ -285,12 +288,10 @@ class Stream:
         self._line, self._kind = line, kind
         return ends
 
-    def _line_ends(self, before: int, line: int, after: int, following: Line) -> bool:
-        """Whether one line break, with text up to `before` and from `after`, ends a sentence by itself."""
-        text = self._text
-        return break_ends(
-            self._kind, before - self._line, text[before - 1], following, text[line:after], text[after : after + 4]
-        )
+    def _line_ends(self, before: int, following: Line, indent: str, word: str) -> bool:
+        """Whether one line break, with text up to `before` and from `word` on, ends a sentence by itself."""
+        line = self._text[self._line : before] if self._line >= self._begin else None
+        return break_ends(self._kind, line, following, indent, word)
 
 
 def _word(text: str, start: int, final: bool) -> str | None:
