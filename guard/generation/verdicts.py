@@ -16,6 +16,7 @@ from groundrail.runtime.deadlines import OverdueError
 from groundrail.scoring.base import Score
 from groundrail.scoring.findings import findings
 from groundrail.text.claims import Claim, NoClaim, Refused
+from groundrail.text.english.short_answers import leans_on_sentence
 from groundrail.text.lists import needs_lead, opens_list
 from groundrail.text.sentences import Sentence
 from groundrail.types import Attempt, CheckedSentence, Finding, GuardResult, Verdict
@@ -122,6 +123,8 @@ class Answer:
         text, lead = sentence.text, sentence.lead
         if lead != self.lead and not opens_list(text, lead) and needs_lead(text, lead):
             return "the line that its list begins with was not released"
+        if self.sentences and not self.sentences[-1].released and leans_on_sentence(text):
+            return "it opens with a pronoun, and the sentence before it was not released"
         return None
 
     def settle(self, checked: CheckedSentence, earlier: Sequence[Attempt] = (), *, lead: str = "") -> CheckedSentence:

@@ -644,3 +644,19 @@ def test_an_item_without_its_lead_is_not_supported(written: bool) -> None:
     assert [s.verdict for s in result.sentences] == [Verdict.UNSUPPORTED, Verdict.UNSUPPORTED, Verdict.SUPPORTED]
     assert result.sentences[1].reason == "the line that its list begins with was not released"
     assert result.text == script[2]
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_a_pronoun_is_refused_where_the_sentence_with_its_noun_is(written: bool) -> None:
+    script = [
+        "Aspirin is sold. ",
+        "Rings are worn. ",
+        "But they may be taken. ",
+        "These pills are free. ",
+        "They're red.",
+    ]
+    judge = FakeEntailment(lambda premise, claim: float("Rings" not in claim))
+    subject = Guard(ScriptedGenerator(script), scorer=judge)
+    result = subject.check("".join(script), LEAFLET) if written else subject.generate("Who?", LEAFLET)
+    assert result.text == script[0] + script[3] + script[4]
+    assert result.sentences[2].reason == "it opens with a pronoun, and the sentence before it was not released"

@@ -9,7 +9,7 @@ from groundrail.errors import InputError, UncheckableError
 from groundrail.testing import FakeEntailment
 from groundrail.text.claims import Claim, NoClaim, Refused, claim_of, read_claim
 from groundrail.text.english.phrases import is_refusal
-from groundrail.text.english.short_answers import question_of
+from groundrail.text.english.short_answers import leans_on_sentence, question_of
 from groundrail.text.form import SourceText
 from groundrail.types import Document
 
@@ -351,3 +351,21 @@ def test_an_item_without_a_verb_is_read_with_the_lead_of_its_list(sentence: str,
 def test_markup_does_not_reach_from_a_lead_to_its_item() -> None:
     read = read_claim("Who must ~~not take it:\n- people~~ with asthma", "", "", _LEASE, lead="Who must ~~not take it:")
     assert isinstance(read, Refused)
+
+
+@pytest.mark.parametrize(
+    ("claim", "leans"),
+    [
+        ("They may be taken.", True),
+        ("But then it's due.", True),
+        ("If they are late, call.", True),
+        ("- Its rent is due.", True),
+        ("This is free.", True),
+        ("This flat is free.", False),
+        ("The tenants say they pay.", False),
+        ("If tenants are late, they pay.", False),
+        ("", False),
+    ],
+)
+def test_a_pronoun_leans_on_the_sentence_before(claim: str, leans: bool) -> None:
+    assert leans_on_sentence(claim) is leans
