@@ -14,6 +14,7 @@ from groundrail.errors import InputError, UncheckableError
 from groundrail.text.english import words
 from groundrail.text.english.phrases import is_claimless, may_answer, refuses_what_follows, takes_footnotes
 from groundrail.text.english.short_answers import is_fragment, leans_on_question, opens_with_answer, question_of
+from groundrail.text.english.statements import statement
 from groundrail.text.facts.quantities import MONTHS
 from groundrail.text.form import SourceText, refuse_unreadable
 from groundrail.text.lists import needs_lead, opens_list, with_lead
@@ -93,8 +94,9 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     """Return the claim of a sentence as a reader sees it, without list marks, or None if nothing is claimed.
 
     White space, rules, bare list marks and known polite phrases claim nothing. A number is a list mark if `previous`,
-    the text shown before, ended its line. A text that says something only as an answer, such as "Until Friday." or
-    "+", stands behind its question: the one in `previous`, else the one that `prompt` ends with. Footnote marks stay:
+    the text shown before, ended its line. A text that says something only as an answer, such as "No.", makes a statement
+    with its question where the grammar is plain, else it stands behind the question: the one in `previous`, else the one
+    that `prompt` ends with. Footnote marks stay:
     `read_claim` compares them with the documents.
 
     Raises: UncheckableError for a sentence that two readers would read differently, for an answer without a question,
@@ -131,7 +133,7 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     question = _question(previous, prompt)
     if leans and not question:
         raise UncheckableError("it says something only as an answer, and there is no question to it")
-    return f"{question} {marked.strip()}".strip()
+    return statement(question, marked.strip()) if question else marked.strip()
 
 
 def read_claim(

@@ -369,3 +369,33 @@ def test_markup_does_not_reach_from_a_lead_to_its_item() -> None:
 )
 def test_a_pronoun_leans_on_the_sentence_before(claim: str, leans: bool) -> None:
     assert leans_on_sentence(claim) is leans
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "claim"),
+    [
+        ("Who repaired the roof?", "Arlo & Sons.", "Arlo & Sons repaired the roof."),
+        ("What costs 8,700 dollars?", "The ramp.", "The ramp costs 8,700 dollars."),
+        ("Is the deposit refundable?", "No.", "The deposit is not refundable."),
+        ("Is smoking allowed in the flat?", "Yes.", "Smoking is allowed in the flat."),
+        ("Has the lease been renewed?", "No.", "The lease has not been renewed."),
+        ("Does the plan cover repairs?", "**No!**", "The plan does not cover repairs."),
+        ("Must the Tenants pay a deposit?", "Yes.", "The Tenants must pay a deposit."),
+        # a pair, where a rule would have to guess
+        ("Who is the landlord?", "Anna.", "Who is the landlord? Anna."),
+        ("Who repaired the roof?", "Yesterday.", "Who repaired the roof? Yesterday."),
+        ("Who repaired the roof?", "In May.", "Who repaired the roof? In May."),
+        ("Is the dog a poodle?", "No.", "Is the dog a poodle? No."),
+        ("May I keep a cat?", "No.", "May I keep a cat? No."),
+        ("Is it allowed?", "No.", "Is it allowed? No."),
+        ("Is the tenant of the flat allowed in?", "No.", "Is the tenant of the flat allowed in? No."),
+        ("Is smoking allowed or forbidden?", "No.", "Is smoking allowed or forbidden? No."),
+        ("Isn't smoking allowed?", "No.", "Isn't smoking allowed? No."),
+        ("Are cats allowed? And dogs?", "No.", "Are cats allowed? And dogs? No."),
+        ("Is smoking allowed?", "Of course not.", "Is smoking allowed? Of course not."),
+    ],
+)
+def test_question_and_bare_answer_make_a_statement_where_the_grammar_is_plain(
+    question: str, answer: str, claim: str
+) -> None:
+    assert claim_of(answer, "", question) == claim == claim_of(answer, f"{question} ")
