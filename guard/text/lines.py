@@ -21,8 +21,8 @@ _LONGEST_MARK = 9
 _NARROWEST = 36
 """Columns of the narrowest text that is known to be wrapped."""
 
-_ASKING = words.PREPOSITIONS | words.DETERMINERS | words.CONJUNCTIONS
-"""Words that end no title."""
+_ASKING = (words.PREPOSITIONS | words.DETERMINERS | words.CONJUNCTIONS) - {"up", "down", "off", "out"}
+"""Words that end no title; "Heating up" is one."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
