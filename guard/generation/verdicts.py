@@ -114,18 +114,20 @@ class Answer:
         )
 
     def in_place(self, sentence: Sentence, checked: CheckedSentence) -> CheckedSentence:
-        """The sentence as it is read after what was released: unsupported where it leans on what was not."""
-        reason = self._missing(sentence) if checked.verdict is Verdict.SUPPORTED else None
-        return self.unscored(sentence, Verdict.UNSUPPORTED, reason, checked.seconds) if reason else checked
+        """The supported sentence as it is read after what was released; others as they are.
 
-    def _missing(self, sentence: Sentence) -> str | None:
-        """What a sentence leans on and a reader does not see, in words; None for a sentence that stands."""
+        An item whose lead was refused with an earlier item goes out behind the lead, as it was judged. A pronoun is
+        unsupported without the sentence before it.
+        """
+        if checked.verdict is not Verdict.SUPPORTED:
+            return checked
         text, lead = sentence.text, sentence.lead
         if lead != self.lead and not opens_list(text, lead) and needs_lead(text, lead):
-            return "the line that its list begins with was not released"
+            return checked.model_copy(update={"replacement": f"{lead}\n{text}"})
         if self.sentences and not self.sentences[-1].released and leans_on_sentence(text):
-            return "it opens with a pronoun, and the sentence before it was not released"
-        return None
+            reason = "it opens with a pronoun, and the sentence before it was not released"
+            return self.unscored(sentence, Verdict.UNSUPPORTED, reason, checked.seconds)
+        return checked
 
     def settle(self, checked: CheckedSentence, earlier: Sequence[Attempt] = (), *, lead: str = "") -> CheckedSentence:
         """Decide on release under the policy, and add the sentence to the answer.
@@ -138,14 +140,15 @@ class Answer:
         and the errors of the fallback itself.
         """
         released = self.policy.releases(checked.verdict)
-        if opens_list(checked.text, lead):
-            self.lead = lead if released else ""
         attempts = (*earlier, self.attempt(checked if released else self.kept(checked)))
         checked = checked.model_copy(
             update={"attempts": attempts, "released": released, "seconds": sum(a.seconds for a in attempts)}
         )
+        if opens_list(checked.text, lead):
+            self.lead = ""
         if released:
-            self.shown = checked.text
+            self.shown = checked.released_text
+            self.lead = lead if opens_list(self.shown, lead) else self.lead
         else:
             checked = self._fall_back(checked)
             line_ended = "\n" if checked.text.rstrip(" ").endswith("\n") else ""

@@ -17,7 +17,7 @@ _OPENS_CLAUSE = frozenset("who which that whose whom where when if unless while 
 
 def opens_list(sentence: str, lead: str) -> bool:
     """Whether the sentence is the lead with the first item of its list."""
-    return bool(lead) and sentence.startswith(lead)
+    return bool(lead) and sentence.lstrip().startswith(lead)
 
 
 def needs_lead(item: str, lead: str) -> bool:
@@ -45,7 +45,7 @@ def with_lead(sentence: str, lead: str) -> str:
 
     Raises: UncheckableError where markup goes on from the lead to the item.
     """
-    item = without_mark(sentence.removeprefix(lead).strip())
+    item = without_mark(sentence.strip().removeprefix(lead).strip())
     if _is_claimless(lead):
         return item
     lead = without_mark(" ".join(lead.split()))

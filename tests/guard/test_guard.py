@@ -636,14 +636,18 @@ def test_an_item_is_judged_as_the_sentence_that_it_makes_with_its_lead(written: 
 
 
 @pytest.mark.parametrize("written", [False, True])
-def test_an_item_without_its_lead_is_not_supported(written: bool) -> None:
-    script = ["Banned:\n- nobody\n", "- people with asthma\n", "- The pill is sold.\n"]
+def test_a_lead_goes_out_with_the_first_item_that_is_released(written: bool) -> None:
+    script = ["Banned:\n- nobody\n", "- The pill is sold.\n", "- people with asthma\n", "- people over 70\n"]
     judge = FakeEntailment(lambda premise, claim: float("nobody" not in claim))
     subject = Guard(ScriptedGenerator(script), scorer=judge)
     result = subject.check("".join(script), LEAFLET) if written else subject.generate("Who?", LEAFLET)
-    assert [s.verdict for s in result.sentences] == [Verdict.UNSUPPORTED, Verdict.UNSUPPORTED, Verdict.SUPPORTED]
-    assert result.sentences[1].reason == "the line that its list begins with was not released"
-    assert result.text == script[2]
+    assert result.text == script[1] + "Banned:\n" + script[2] + script[3]
+    assert "".join(sentence.text for sentence in result.sentences) == result.answer == "".join(script)
+
+
+def test_a_lead_whose_items_are_all_refused_goes_with_them() -> None:
+    result = Guard(scorer=FakeEntailment(lambda premise, claim: float(":" not in claim))).check("".join(LIST), LEAFLET)
+    assert result.text == ""
 
 
 @pytest.mark.parametrize("written", [False, True])

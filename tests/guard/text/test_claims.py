@@ -336,6 +336,7 @@ def test_a_refusal_with_a_colon_is_a_claim_about_what_follows(refusal: str) -> N
     ("sentence", "lead", "claim"),
     [
         ("Who must not take it:\n- people with asthma\n", "Who must not take it:", "Who must not take it: people with asthma"),
+        (" \nBanned:\n\n* nobody\n", "Banned:", "Banned: nobody"),
         ("2. people over 70\n", "## **Banned:**", "Banned: people over 70"),
         ("- People who are over 70\n", "Banned:", "Banned: People who are over 70"),
         ("- The rent is due.\n", "Banned:", "The rent is due."),
