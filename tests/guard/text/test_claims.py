@@ -287,7 +287,7 @@ _LEASE = SourceText([Document(text="Pets are allowed, see lease.example/pets. Th
     ("sentence", "previous", "read"),
     [
         ("- **Pets** are allowed [1].", "", Claim("Pets are allowed.")),
-        ("Yes.", "Are pets allowed? ", Claim("Are pets allowed? Yes.")),
+        ("Yes.", "Are pets allowed? ", Claim("Pets are allowed.")),
         ("See lease.example/pets.", "", Claim("See lease.example/pets.")),
         ("Thank you!", "", NoClaim()),
         ("See lease.example.", "", Refused("the source does not hold the link “lease.example”")),
