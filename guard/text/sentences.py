@@ -271,7 +271,7 @@ class Stream:
                 return False
             if ends:
                 kind = None
-            else:
+            elif kind is not None:
                 word = _word(self._text, after, final)
                 if word is None and kind is Line.PLAIN:
                     return None
