@@ -117,14 +117,15 @@ class Answer:
         """The supported sentence as it is read after what was released; others as they are.
 
         An item whose lead was refused with an earlier item goes out behind the lead, as it was judged. A pronoun is
-        unsupported without the sentence before it.
+        unsupported without the sentence before it, unless it was judged together with the sentence released before.
         """
         if checked.verdict is not Verdict.SUPPORTED:
             return checked
         text, lead = sentence.text, sentence.lead
         if lead != self.lead and not opens_list(text, lead) and needs_lead(text, lead):
             return checked.model_copy(update={"replacement": f"{lead}\n{text}"})
-        if self.sentences and not self.sentences[-1].released and leans_on_sentence(text):
+        after_refused = bool(self.sentences) and not self.sentences[-1].released
+        if after_refused and leans_on_sentence(text) and not self.claims_otherwise(sentence, ""):
             reason = "it opens with a pronoun, and the sentence before it was not released"
             return self.unscored(sentence, Verdict.UNSUPPORTED, reason, checked.seconds)
         return checked
