@@ -6,6 +6,7 @@ How often each of them works is measured by `attacks.py`.
 
 import base64
 import codecs
+import textwrap
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -152,6 +153,9 @@ _SIGNS: dict[str, Callable[[Fact], str]] = {
     "Greek letters": _swapped("aeov", "αεον"),
     "thumb up alone": _fixed("👍"),
     "check mark alone": _fixed("✅"),
+    "figures drawn with strokes": _fixed("| _ | |_|"),
+    "Morse": _fixed(".---- ---.. ..... -----"),
+    "refusal with a colon": lambda f: f"I cannot find this in the source:\n{f.true}",
 }
 _MARKUP: dict[str, Callable[[Fact], str]] = {
     "reference without semicolon": lambda f: f.with_detail("".join(f"&#{ord(c)}" for c in f.wrong)),
@@ -268,6 +272,12 @@ _TELLING: dict[str, Callable[[Fact], str]] = {
     "reversed": lambda f: f.false[::-1],
     "rot13": lambda f: codecs.encode(f.false, "rot13"),
     "hexadecimal": lambda f: f.false.encode().hex(" "),
+    "list": lambda f: f"Everybody must know that this is so:\n- {f.wrong}\n",
+    "list of true and false": lambda f: f"{f.document} says all of this:\n- {f.detail}\n- {f.wrong}\n",
+    "wrapped before the last word": lambda f: "\n".join(f.false.rsplit(" ", 1)),
+    "wrapped at 36 columns": lambda f: textwrap.fill(f.false, 36),
+    "pronoun after a false sentence": lambda f: f"{f.false} It is {f.detail}.",
+    "bare answer": lambda f: f"Is it so that {f.false[0].lower()}{f.false[1:].rstrip('.')}? Yes.",
     "line break inside": lambda f: f.false.replace(" ", "\n", 1),
     "other language before": _around("Laut dem Dokument gilt: "),
     "other language": _around("Es stimmt, dass gilt: ", " Das steht so im Text."),

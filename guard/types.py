@@ -184,7 +184,8 @@ class CheckedSentence(_Frozen):
 
     `text` is verbatim what the generator wrote, trailing white space included, and `start`/`end` index
     `GuardResult.answer`. `attempts` lists every try in order, the last being this sentence.
-    `replacement` is what was released instead: a callable fallback's text, the abstention, or a quotation.
+    `replacement` is what was released instead: a callable fallback's text, the abstention, a quotation, or a list item
+    behind its list's first line, where that line was refused with an earlier item.
     `conflict` is the piece of source that says otherwise, its score P(contradiction), where the scorer can tell that
     from silence. `exact` is False where
     `score` is a lower bound: the source was not read further once it was decided. `findings` are details of an

@@ -34,7 +34,7 @@ def checked_text(text: str, read: ReadClaim, has_source: bool, policy: Policy, t
         if previous != answer.shown and answer.claims_otherwise(sentence, previous):
             (checked,) = yield from answer.judged([sentence], time.monotonic())
         previous = sentence.text
-        yield Release(answer.settle(checked))
+        yield Release(answer.settle(answer.in_place(sentence, checked), lead=sentence.lead))
         if answer.over:
             break
     return answer.result()
@@ -54,6 +54,7 @@ def guarded_generation(read: ReadClaim, has_source: bool, policy: Policy, thresh
         if sentence is None:
             break
         (checked,) = yield from answer.judged([sentence], tries.since)
+        checked = answer.in_place(sentence, checked)
         if tries.allow_another(checked, answer.time_left(tries.since)):
             rewritten, failure = yield from _attempted(draft.rewrite(sentence))
             if rewritten:
@@ -61,7 +62,7 @@ def guarded_generation(read: ReadClaim, has_source: bool, policy: Policy, thresh
                 continue
         if failure is None:
             _, failure = yield from _attempted(draft.keep(sentence))
-        yield Release(answer.settle(checked, tries.earlier))
+        yield Release(answer.settle(checked, tries.earlier, lead=sentence.lead))
         tries = Tries(policy)
     if failure is not None and not answer.over and not draft.complete:
         yield Release(_interrupted(answer, draft.rest, failure, tries.earlier))

@@ -5,9 +5,9 @@
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from textwrap import shorten
-from typing import Any, TypeAlias
+from typing import Any, Protocol
 
 from groundrail.errors import GroundrailError, InputError, ScoringError, UnsupportedError
 from groundrail.generation.steps import Judge, Step
@@ -16,11 +16,17 @@ from groundrail.runtime.deadlines import OverdueError
 from groundrail.scoring.base import Score
 from groundrail.scoring.findings import findings
 from groundrail.text.claims import Claim, NoClaim, Refused
+from groundrail.text.english.short_answers import leans_on_sentence
+from groundrail.text.lists import needs_lead, opens_list
 from groundrail.text.sentences import Sentence
 from groundrail.types import Attempt, CheckedSentence, Finding, GuardResult, Verdict
 
-ReadClaim: TypeAlias = Callable[[str, str], Claim | NoClaim | Refused]
-"""(sentence, the text shown before it) -> its claim: `groundrail.text.claims.read_claim` for one answer."""
+
+class ReadClaim(Protocol):
+    """`groundrail.text.claims.read_claim` for one answer."""
+
+    def __call__(self, sentence: str, previous: str, *, lead: str) -> Claim | NoClaim | Refused:
+        """Read the claim of a sentence. `previous`: the text shown before it. `lead`: `Sentence.lead`."""
 
 
 class Answer:
@@ -38,6 +44,7 @@ class Answer:
         self.sentences: list[CheckedSentence] = []
         self.length = 0
         self.shown = ""  # the text that a reader saw last
+        self.lead = ""  # the lead of the list that a reader saw last
         self.started = time.monotonic()
         self.over = False
 
@@ -106,8 +113,29 @@ class Answer:
             seconds=checked.seconds,
         )
 
-    def settle(self, checked: CheckedSentence, earlier: Sequence[Attempt] = ()) -> CheckedSentence:
+    def in_place(self, sentence: Sentence, checked: CheckedSentence) -> CheckedSentence:
+        """The supported sentence as it is read after what was released; others as they are.
+
+        An item whose lead was refused with an earlier item goes out behind the lead, as it was judged. A pronoun is
+        unsupported without the sentence before it, unless it was judged together with the sentence released before.
+        """
+        if checked.verdict is not Verdict.SUPPORTED:
+            return checked
+        text, lead = sentence.text, sentence.lead
+        if lead != self.lead and not opens_list(text, lead) and needs_lead(text, lead):
+            return checked.model_copy(update={"replacement": f"{lead}\n{text}"})
+        after_refused = bool(self.sentences) and not self.sentences[-1].released
+        if after_refused and leans_on_sentence(text) and not self.claims_otherwise(sentence, ""):
+            reason = "it opens with a pronoun, and the sentence before it was not released"
+            return self.unscored(sentence, Verdict.UNSUPPORTED, reason, checked.seconds)
+        return checked
+
+    def settle(self, checked: CheckedSentence, earlier: Sequence[Attempt] = (), *, lead: str = "") -> CheckedSentence:
         """Decide on release under the policy, and add the sentence to the answer.
+
+        Args:
+            earlier: the tries at the sentence that were refused.
+            lead: `Sentence.lead`; it is shown with the first item of its list.
 
         Raises: UnsupportedError under the fallback "raise"; InputError for a callable fallback that returns no text,
         and the errors of the fallback itself.
@@ -117,8 +145,11 @@ class Answer:
         checked = checked.model_copy(
             update={"attempts": attempts, "released": released, "seconds": sum(a.seconds for a in attempts)}
         )
+        if opens_list(checked.text, lead):
+            self.lead = ""
         if released:
-            self.shown = checked.text
+            self.shown = checked.released_text
+            self.lead = lead if opens_list(self.shown, lead) else self.lead
         else:
             checked = self._fall_back(checked)
             line_ended = "\n" if checked.text.rstrip(" ").endswith("\n") else ""
@@ -207,7 +238,7 @@ class Answer:
 
     def _read(self, sentence: Sentence, previous: str) -> Claim | NoClaim | Refused | Exception:
         try:
-            return self._read_claim(sentence.text, previous)
+            return self._read_claim(sentence.text, previous, lead=sentence.lead)
         except Exception as error:  # the caller's own function failed, so there is no verdict
             return error
 

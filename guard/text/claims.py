@@ -12,10 +12,12 @@ from typing import TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
 from groundrail.text.english import words
-from groundrail.text.english.phrases import is_claimless, may_answer, takes_footnotes
+from groundrail.text.english.phrases import is_claimless, may_answer, refuses_what_follows, takes_footnotes
 from groundrail.text.english.short_answers import is_fragment, leans_on_question, opens_with_answer, question_of
+from groundrail.text.english.statements import statement
 from groundrail.text.facts.quantities import MONTHS
 from groundrail.text.form import SourceText, refuse_unreadable
+from groundrail.text.lists import needs_lead, opens_list, with_lead
 from groundrail.text.rendering.cells import refuse_unseen_cells
 from groundrail.text.rendering.pointers import without_footnotes
 from groundrail.text.rendering.visible import visible
@@ -69,13 +71,20 @@ _PICTURE = re.compile(
 )
 """A picture of a thing in the place of a bullet."""
 
-_RULES = frozenset("|=~^`<>+")
+_RULES = frozenset("|=~^`<>+−")
 """Symbols of rules and table borders, beside punctuation."""
 
-_SIGNS = re.compile(r"[-–—+=~<>^\s]*")
+_SIGNS = re.compile(r"[-–—−+=~<>^\s]*")
 """Signs that can answer a question; empty if only a glad face was there."""
 
 _RULE = re.compile(r"([-–—=~])\s*\1\s*\1")
+
+_BORDER = re.compile(r"[|+]?(?:\s*:?[-=]+:?\s*[|+]?)+")
+_REPEATED = re.compile(r"([^\s|_])(?: ?\1)*|_(?: ?_){2,}")
+_NO_STROKE = re.compile(r"[^|_\-–—−=~^<>+/\\]*")
+"""Signs alone that draw nothing: a table border, a rule of one sign, and marks without strokes."""
+
+_WIDE_GAP = re.compile(r"\S\s{2,}\S")
 
 _SAYING_CELL = re.compile(r"\|[^|]*(?<![-=+])\+(?![-=+])")
 """A plus alone in a table cell, which says yes."""
@@ -85,8 +94,9 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     """Return the claim of a sentence as a reader sees it, without list marks, or None if nothing is claimed.
 
     White space, rules, bare list marks and known polite phrases claim nothing. A number is a list mark if `previous`,
-    the text shown before, ended its line. A text that says something only as an answer, such as "Until Friday." or
-    "+", stands behind its question: the one in `previous`, else the one that `prompt` ends with. Footnote marks stay:
+    the text shown before, ended its line. A text that says something only as an answer, such as "No.", makes a statement
+    with its question where the grammar is plain, else it stands behind the question: the one in `previous`, else the one
+    that `prompt` ends with. Footnote marks stay:
     `read_claim` compares them with the documents.
 
     Raises: UncheckableError for a sentence that two readers would read differently, for an answer without a question,
@@ -104,9 +114,13 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     bare = without_footnotes(marked).strip()
     is_rule = all(c in _RULES or unicodedata.category(c)[0] in "PZ" or c.isspace() for c in bare)
     if is_rule and not _SAYING_CELL.search(bare):
+        if _draws(text, bare):
+            raise UncheckableError("signs that draw something cannot be read as words")
         question = _question(previous, prompt) if text and _SIGNS.fullmatch(bare) and not _RULE.search(text) else ""
         return f"{question} {text}" if question else text if mark else None
     if is_claimless(bare):
+        if refuses_what_follows(bare):
+            raise UncheckableError("a refusal with a colon says something about what follows it")
         question = _question(previous, prompt)
         if question and may_answer(bare, alone=sentence.rstrip(" ").endswith("\n")):
             return f"{question} {bare}"
@@ -119,7 +133,7 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     question = _question(previous, prompt)
     if leans and not question:
         raise UncheckableError("it says something only as an answer, and there is no question to it")
-    return f"{question} {marked.strip()}".strip()
+    return statement(question, marked.strip()) if question else marked.strip()
 
 
 def read_claim(
@@ -128,6 +142,7 @@ def read_claim(
     prompt: str,
     source: SourceText,
     *,
+    lead: str = "",
     claim_of: ClaimOf = claim_of,
     unread: Callable[[str], Sequence[str]] = lambda claim: (),
 ) -> Claim | NoClaim | Refused:
@@ -138,12 +153,15 @@ def read_claim(
     Args:
         source: the documents of the answer; links, footnote marks and strange spellings must stand there. A blank
             source holds none of them and refuses none: who uses the claim decides what a missing source means.
+        lead: the line that the sentence's list begins with, see `groundrail.text.lists`.
         claim_of: replaces the function `claim_of` of this module. Its claims are compared with the source all the same.
         unread: `ScorerFacts.unread`, the words of a claim that the judge has no token for.
 
     Raises: InputError for a `claim_of` that returns anything but text or None; other errors of the two functions.
     """
     try:
+        if opens_list(sentence, lead) or needs_lead(sentence, lead):
+            sentence, previous = with_lead(sentence, lead), ""
         said = claim_of(sentence, previous, prompt)
         if said is None:
             return NoClaim()
@@ -161,11 +179,19 @@ def read_claims(
     text: str, source: SourceText, *, unread: Callable[[str], Sequence[str]]
 ) -> list[Claim | NoClaim | Refused]:
     """Read the claim of every sentence of a text, each after the sentence before it, as an answer to no prompt."""
-    sentences = [sentence.text for sentence in split(text)]
+    sentences = split(text)
     return [
-        read_claim(sentence, previous, "", source, unread=unread)
-        for previous, sentence in zip(["", *sentences], sentences, strict=False)
+        read_claim(sentence.text, previous, "", source, lead=sentence.lead, unread=unread)
+        for previous, sentence in zip(["", *(s.text for s in sentences)], sentences, strict=False)
     ]
+
+
+def _draws(text: str, bare: str) -> bool:
+    """Whether signs alone can be figures or letters, as in Morse or drawn with strokes. `bare`: without list marks."""
+    if _BORDER.fullmatch(text):
+        return False
+    is_plain = any(pattern.fullmatch(bare) for pattern in (_BORDER, _REPEATED, _NO_STROKE))
+    return not is_plain or _WIDE_GAP.search(text) is not None
 
 
 def _question(previous: str, prompt: str) -> str:

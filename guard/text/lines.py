@@ -6,6 +6,7 @@ Sentences within a line are `groundrail.text.sentences`.
 import re
 from enum import Enum
 
+from groundrail.text.english import words
 from groundrail.text.english.full_stops import OPENING
 
 NEWLINES = r"\n\r\v\f\x85\u2028\u2029"
@@ -17,8 +18,13 @@ BLANK = rf"[^\S{NEWLINES}]"
 _LONGEST_MARK = 9
 """Longest bullet, number or heading mark: a line whose first word is longer has none."""
 
-_SHORT = 40
-"""A line shorter than this, followed by a capital, was ended on purpose and not wrapped."""
+_NARROWEST = 36
+"""Columns of the narrowest text that is known to be wrapped."""
+
+_ASKING = (words.PREPOSITIONS | words.DETERMINERS | words.CONJUNCTIONS) - {"up", "down", "off", "out"}
+"""Words that end no title; "Heating up" is one."""
+
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 
 _NEWLINE = re.compile(rf"\r\n|[{NEWLINES}]")
 _FENCE = re.compile(r"`+|~+")
@@ -62,6 +68,18 @@ def line_kind(text: str, line: int, final: bool) -> Line | None:
     return Line.ALONE if match["alone"] else Line.FENCE
 
 
+def without_mark(text: str) -> str:
+    """The text of a line without its bullet, number or heading mark."""
+    match = _MARK.match(text)
+    mark = match and (match["item"] or match["alone"])
+    return text[match.end() :].lstrip() if match and mark else text
+
+
+def is_lead(text: str) -> bool:
+    """Whether a line introduces the list that follows it: it ends with a colon, emphasis aside."""
+    return text.rstrip().rstrip("*_ ").endswith((":", "："))
+
+
 def fence_end(text: str, start: int) -> int | None:
     """The end of the white space after the fence that closes the one at `start`, None where there is none."""
     opening = _FENCE.match(text, start)
@@ -71,16 +89,31 @@ def fence_end(text: str, start: int) -> int | None:
     return match.end() if match else None
 
 
-def break_ends(kind: Line | None, length: int, last: str, following: Line, indent: str, word: str) -> bool:
+def break_ends(kind: Line | None, line: str | None, following: Line, indent: str, word: str) -> bool:
     """Whether one line break, by itself, ends a sentence.
 
-    kind, length, last: what the line before it is, how many characters it has, and the last one.
-    following, indent, word: what the line after it is, the white space that it begins with, and its first letters.
+    Args:
+        kind: the kind of the line before the break.
+        line: its text; None where an earlier sentence ends in it.
+        following, indent, word: the kind of the line after the break, the white space that it begins with, its first
+            word.
     """
     if following is not Line.PLAIN or kind is Line.ALONE:
         return True
     if kind is Line.ITEM:
         return len(indent) < 2 and "\t" not in indent
-    if last in ":：":
-        return True
-    return word.lstrip(OPENING)[:1].isupper() and length < _SHORT
+    if line is None:
+        return False
+    return line.endswith((":", "：")) or (word.lstrip(OPENING)[:1].isupper() and _stands_alone(line, word))
+
+
+def _stands_alone(line: str, word: str) -> bool:
+    """Whether a line is a title or a label, and the text does not go on in the next line.
+
+    Such a line is so short that the following word would have stood in it, were the text wrapped; it has no verb, and
+    no word or comma at its end that asks for more.
+    """
+    found = [each.lower() for each in _WORD.findall(line)]
+    if len(line) + 1 + len(word) > _NARROWEST or line.endswith((",", ";")):
+        return False
+    return not (any(map(words.is_finite, found)) or (found and found[-1] in _ASKING))

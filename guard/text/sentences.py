@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from groundrail.errors import InputError
 from groundrail.text.english.full_stops import CLOSING, EMOJI, is_full_stop
-from groundrail.text.lines import BLANK, NEWLINES, Line, break_ends, fence_end, line_kind, line_starts
+from groundrail.text.lines import BLANK, NEWLINES, Line, break_ends, fence_end, is_lead, line_kind, line_starts
 
 LONGEST = 2000
 """Characters after which a text without boundary is cut: more than models of 512 tokens read of a claim."""
@@ -51,11 +51,16 @@ _WORD_AHEAD = re.compile(rf"\S{{0,{_WORD}}}")
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """`text` is `whole[start:end]`, the white space after it included."""
+    """`text` is `whole[start:end]`, the white space after it included.
+
+    `lead`: for an item of a list, the line with a colon that the list begins with. The first item is one sentence
+    with the lead: "Who must not take it:\\n- people with asthma\\n".
+    """
 
     text: str
     start: int
     end: int
+    lead: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,7 @@ class _Place:
     start: int
     line: int
     kind: Line | None
+    lead: str = ""
 
 
 def split(text: str, longest: int = LONGEST) -> list[Sentence]:
@@ -156,6 +162,7 @@ class Stream:
         self._begin = self._scan = self._place.start - self._offset
         self._line = self._place.line - self._offset
         self._kind = self._place.kind
+        self._lead = self._place.lead
         self._entered = False
 
     def _release(self, *, final: bool) -> list[Sentence]:
@@ -188,8 +195,8 @@ class Stream:
         return end
 
     def _cut(self, end: int) -> Sentence:
-        sentence = Sentence(self._text[self._begin : end], self._offset + self._begin, self._offset + end)
-        self._place = _Place(sentence.end, self._offset + self._line, self._kind)
+        sentence = Sentence(self._text[self._begin : end], self._offset + self._begin, self._offset + end, self._lead)
+        self._place = _Place(sentence.end, self._offset + self._line, self._kind, self._lead)
         self._places[sentence.end] = self._place
         self._begin = self._scan = end
         self._entered = False
@@ -233,6 +240,8 @@ class Stream:
             kind = line_kind(self._text, max(line, self._begin), final)
             if kind is None:
                 return False
+        if kind is not Line.ITEM:
+            self._lead = ""
         self._line, self._kind, self._scan, self._entered = line, kind, start, True
         return True
 
@@ -252,11 +261,21 @@ class Stream:
         if lines:
             line = lines[-1]
             ends = len(lines) > 1
-            kind = None if ends else line_kind(self._text, line, final)
-            if kind is None and not ends:
+            leads = is_lead(self._text[max(self._line, self._begin) : before])
+            kind = line_kind(self._text, line, final) if leads or not ends else None
+            if kind is None and (leads or not ends):
                 return None
-            if kind is not None:
-                ends = self._line_ends(before, line, after, kind)
+            if leads and kind is Line.ITEM:
+                self._lead = self._text[self._begin : before].strip()
+                self._line, self._kind = line, kind
+                return False
+            if ends:
+                kind = None
+            elif kind is not None:
+                word = _word(self._text, after, final)
+                if word is None and kind is Line.PLAIN:
+                    return None
+                ends = self._line_ends(before, kind, self._text[line:after], word or "")
                 if kind is Line.PLAIN and self._kind is Line.ITEM and not ends:
                     kind = Line.ITEM
         if not ends and match["line"] is None and self._kind is not Line.ALONE:
@@ -269,12 +288,10 @@ class Stream:
         self._line, self._kind = line, kind
         return ends
 
-    def _line_ends(self, before: int, line: int, after: int, following: Line) -> bool:
-        """Whether one line break, with text up to `before` and from `after`, ends a sentence by itself."""
-        text = self._text
-        return break_ends(
-            self._kind, before - self._line, text[before - 1], following, text[line:after], text[after : after + 4]
-        )
+    def _line_ends(self, before: int, following: Line, indent: str, word: str) -> bool:
+        """Whether one line break, with text up to `before` and from `word` on, ends a sentence by itself."""
+        line = self._text[self._line : before] if self._line >= self._begin else None
+        return break_ends(self._kind, line, following, indent, word)
 
 
 def _word(text: str, start: int, final: bool) -> str | None:

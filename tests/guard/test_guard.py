@@ -616,3 +616,51 @@ def test_an_answer_that_breaks_the_scorer_costs_the_answers_beside_it_nothing() 
     guard = Guard(scorer="scale", judge=FakeEntailment(judge))
     results = guard.check_all(["The rent is due.", "Pets pay. The rent is due.", "Cats pay."], "The rent is due.")
     assert [[s.verdict for s in r.sentences] for r in results] == [["supported"], ["error", "supported"], ["supported"]]
+
+
+LEAFLET = "People with asthma must not take it. People over 70 may take it."
+LIST = ("Who must not take it:\n- people with asthma\n", "- people over 70\n", "- people with asthma")
+
+
+def _judge_of_lists(premise: str, claim: str) -> float:
+    return float(claim in ("Who must not take it: people with asthma", "people over 70", "people with asthma"))
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_an_item_is_judged_as_the_sentence_that_it_makes_with_its_lead(written: bool) -> None:
+    subject = Guard(ScriptedGenerator(LIST), scorer=FakeEntailment(_judge_of_lists))
+    result = subject.check("".join(LIST), LEAFLET) if written else subject.generate("Who?", LEAFLET)
+    assert [s.text for s in result.sentences] == list(LIST)
+    assert [s.released for s in result.sentences] == [True, False, True]
+    assert result.text == LIST[0] + LIST[2]
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_a_lead_goes_out_with_the_first_item_that_is_released(written: bool) -> None:
+    script = ["Banned:\n- nobody\n", "- The pill is sold.\n", "- people with asthma\n", "- people over 70\n"]
+    judge = FakeEntailment(lambda premise, claim: float("nobody" not in claim))
+    subject = Guard(ScriptedGenerator(script), scorer=judge)
+    result = subject.check("".join(script), LEAFLET) if written else subject.generate("Who?", LEAFLET)
+    assert result.text == script[1] + "Banned:\n" + script[2] + script[3]
+    assert "".join(sentence.text for sentence in result.sentences) == result.answer == "".join(script)
+
+
+def test_a_lead_whose_items_are_all_refused_goes_with_them() -> None:
+    result = Guard(scorer=FakeEntailment(lambda premise, claim: float(":" not in claim))).check("".join(LIST), LEAFLET)
+    assert result.text == ""
+
+
+@pytest.mark.parametrize("written", [False, True])
+def test_a_pronoun_is_refused_where_the_sentence_with_its_noun_is(written: bool) -> None:
+    script = [
+        "Aspirin is sold. ",
+        "Rings are worn. ",
+        "But they may be taken. ",
+        "These pills are free. ",
+        "They're red.",
+    ]
+    judge = FakeEntailment(lambda premise, claim: float("Rings" not in claim))
+    subject = Guard(ScriptedGenerator(script), scorer=judge)
+    result = subject.check("".join(script), LEAFLET) if written else subject.generate("Who?", LEAFLET)
+    assert result.text == script[0] + script[3] + script[4]
+    assert result.sentences[2].reason == "it opens with a pronoun, and the sentence before it was not released"

@@ -61,6 +61,7 @@ _CLAIMLESS = re.compile(
 _MAY_ANSWER = re.compile(rf"(?:{_HEADING}|{_ANSWERING})[.…]*", re.IGNORECASE)
 """Phrases that can be the whole answer to a question, unless a colon, a comma or an exclamation mark follows."""
 _REFUSED = re.compile(rf"(?:(?:{'|'.join(_REFUSAL)}){_SEPARATED})+", re.IGNORECASE)
+_REFUSED_AHEAD = re.compile(rf"(?:{'|'.join(_REFUSAL)})[{_AROUND}]*:", re.IGNORECASE)
 _SOURCES = re.compile(r"(?:the )?sources?\W*", re.IGNORECASE)
 
 
@@ -72,6 +73,11 @@ def is_claimless(text: str) -> bool:
 def is_refusal(text: str) -> bool:
     """Whether a text says that it does not know the answer, and nothing else."""
     return _consists_of(_REFUSED, text)
+
+
+def refuses_what_follows(text: str) -> bool:
+    """Whether a refusal goes on behind a colon: "I cannot find this in the source:" tells of what follows it."""
+    return _REFUSED_AHEAD.search(_plain(text)) is not None
 
 
 def may_answer(phrase: str, *, alone: bool) -> bool:
@@ -87,5 +93,9 @@ def takes_footnotes(phrase: str) -> bool:
 
 
 def _consists_of(pattern: re.Pattern[str], text: str) -> bool:
-    plain = " ".join(text.replace("’", "'").split()).strip(_AROUND)
+    plain = _plain(text)
     return len(plain) <= _MAXIMUM_LENGTH and pattern.fullmatch(plain) is not None
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("’", "'").split()).strip(_AROUND)

@@ -32,6 +32,9 @@ _MEASURES = frozenset(CARDINALS) | frozenset(ORDINALS) | frozenset(MONTHS) | fro
 _SPEAKER = re.compile(r"(?:question|user|human|q|prompt)\s*:\s*", re.IGNORECASE)
 _TURN = re.compile(r"(?:answer|assistant|a)\s*:", re.IGNORECASE)
 """The mark that a prompt ends with where the answer is to begin."""
+_POINTING = frozenset("he she it they him her them his hers its their theirs".split())
+_DEMONSTRATIVE = frozenset("this that these those".split())
+_BEFORE_SUBJECT = words.CONJUNCTIONS | words.ADVERBS | words.PREPOSITIONS | _POLAR
 _OF_ANSWERS = frozenset(
     "answer reply respond be keep it brief briefly concise concisely short shortly clear precise use cite quote please "
     "thanks thank you do not don't explain guess just only strictly exactly directly in with by from on using and or a "
@@ -74,6 +77,22 @@ def leans_on_question(claim: str) -> bool:
     if hangs or found[0] in words.NEGATIONS or _measures(found[0]):
         return len(found) <= 4
     return found[0] in words.DETERMINERS and len(found) == 2
+
+
+def leans_on_sentence(claim: str) -> bool:
+    """Whether a sentence opens with a pronoun, whose noun stands in the sentence before: "But they may be taken."
+
+    "It" counts wherever it opens a sentence, "this" and "those" only before a verb: "This is free.", not "This flat is".
+    """
+    found = [word.lower().replace("’", "'").partition("'")[0] for word in _WORD.findall(claim)]
+    first = next((place for place, word in enumerate(found) if word not in _BEFORE_SUBJECT), len(found))
+    match found[first : first + 2]:
+        case [word, *_] if word in _POINTING:
+            return True
+        case [word, *rest] if word in _DEMONSTRATIVE:
+            return not rest or words.is_finite(rest[0])
+        case _:
+            return False
 
 
 def is_fragment(claim: str) -> bool:

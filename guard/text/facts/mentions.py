@@ -35,8 +35,13 @@ _UNIT = "|".join(re.escape(u) + ("s?" if u in WITH_PLURAL else "") for u in sort
 _NAMES = [month.capitalize() for month in MONTHS]
 _MONTH = "(?-i:" + "|".join([*_NAMES, *(rf"{name[:3]}t?\b\.?" for name in _NAMES)]) + ")"
 _YEAR = r"(?:,? (?P<y{0}>\d{{4}})\b)?"
+_FIGURE = r"(?:\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
+_POWERS = "[\u00b2\u00b3\u00b9\u2070\u2074-\u2079\u207a\u207b]"
+_FRACTIONS = "[\u00bc-\u00be\u2150-\u215f\u2189]"
 _MENTION = re.compile(
-    rf"(?P<date>\b(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m1>{_MONTH}){_YEAR.format(1)}(?!\w)"
+    # a root, a power, a power of ten and a mixed fraction are other figures than the digits that they are written with
+    rf"(?P<literal>(?:[€$£¥]\s?)?(?:√\s?{_FIGURE}|(?<![\w.,]){_FIGURE}(?:e[+-]?\d+|\^[+-]?\d+|{_POWERS}+|\s?{_FRACTIONS})))"
+    rf"|(?P<date>\b(?P<d1>\d{{1,2}})(?:st|nd|rd|th)?(?: of)? (?P<m1>{_MONTH}){_YEAR.format(1)}(?!\w)"
     rf"|\b(?P<m2>{_MONTH}) (?P<d2>\d{{1,2}})(?:st|nd|rd|th)?\b{_YEAR.format(2)}"
     r"|\b(?P<y3>\d{4})-(?P<m3>\d{2})-(?P<d3>\d{2})\b"
     r"|\b(?P<d4>\d{1,2})\.(?P<m4>\d{1,2})\.(?P<y4>\d{4})\b)"
@@ -96,6 +101,8 @@ def _numbers(match: re.Match[str], meaning: Meaning) -> Iterator[float]:
 
 def _meaning(match: re.Match[str]) -> Meaning | None:
     part = match.groupdict()
+    if part["literal"]:
+        return ("literal", match[0])
     if part["slashed"]:
         return _slashed(part["slashed"], *(float(part[n] or 0) for n in ("n1", "n2", "n3")))
     if part["date"]:

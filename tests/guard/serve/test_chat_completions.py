@@ -471,7 +471,7 @@ def test_models_are_the_upstreams(serve: Serve, client: Client) -> None:
 def test_a_bare_answer_is_judged_with_what_the_last_user_message_asks(
     serve: Serve, http: httpx.Client, upstream: Upstream, judge: FakeEntailment, content: Any
 ) -> None:
-    judge.judge = lambda premise, claim: float(claim == "Are pets allowed? No.")
+    judge.judge = lambda premise, claim: float(claim == "Pets are not allowed.")
     upstream.usual = writing("No.")
     address = serve(policy=ONCE) + "/v1/chat/completions"
     earlier = [{"role": "user", "content": "Is smoking allowed?"}, {"role": "assistant", "content": "No."}]

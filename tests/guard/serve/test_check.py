@@ -78,7 +78,7 @@ def test_a_server_without_an_upstream_checks_only(serve: Serve, http: httpx.Clie
 def test_a_bare_answer_is_checked_with_the_question_that_comes_with_it(
     serve: Serve, http: httpx.Client, judge: FakeEntailment, stream: bool
 ) -> None:
-    judge.judge = lambda premise, claim: float(claim == "Are pets allowed? No.")
+    judge.judge = lambda premise, claim: float(claim == "Pets are not allowed.")
     address = serve() + "/v1/check"
 
     def released(**question: str) -> bool:

@@ -9,7 +9,7 @@ from groundrail.errors import InputError, UncheckableError
 from groundrail.testing import FakeEntailment
 from groundrail.text.claims import Claim, NoClaim, Refused, claim_of, read_claim
 from groundrail.text.english.phrases import is_refusal
-from groundrail.text.english.short_answers import question_of
+from groundrail.text.english.short_answers import leans_on_sentence, question_of
 from groundrail.text.form import SourceText
 from groundrail.types import Document
 
@@ -291,7 +291,7 @@ _LEASE = SourceText([Document(text="Pets are allowed, see lease.example/pets. Th
     ("sentence", "previous", "read"),
     [
         ("- **Pets** are allowed [1].", "", Claim("Pets are allowed.")),
-        ("Yes.", "Are pets allowed? ", Claim("Are pets allowed? Yes.")),
+        ("Yes.", "Are pets allowed? ", Claim("Pets are allowed.")),
         ("See lease.example/pets.", "", Claim("See lease.example/pets.")),
         ("Thank you!", "", NoClaim()),
         ("See lease.example.", "", Refused("the source does not hold the link “lease.example”")),
@@ -318,3 +318,89 @@ def test_a_claim_function_of_your_own_replaces_the_reading_and_not_the_compariso
 
 def test_a_blank_source_refuses_no_link() -> None:
     assert read_claim("See evil.example.", "", "", SourceText([Document(text=" ")])) == Claim("See evil.example.")
+
+
+@pytest.mark.parametrize(
+    "drawn", ["| _ | |_|", " _ ", "|_|", "  |", "| |", ".- -... -.-.", "·− −···", "*   *", "/\\", "|_ _|\n"]
+)
+def test_figures_and_letters_drawn_with_signs_are_unreadable(drawn: str) -> None:
+    assert read_claim(drawn, "", "", _LEASE) == Refused("signs that draw something cannot be read as words")
+
+
+@pytest.mark.parametrize(
+    "refusal",
+    ["I cannot find this in the source:\n", "In short, I don't know:", "**I cannot answer this from the document:**"],
+)
+def test_a_refusal_with_a_colon_is_a_claim_about_what_follows(refusal: str) -> None:
+    assert read_claim(refusal, "", "", _LEASE) == Refused("a refusal with a colon says something about what follows it")
+    assert read_claim(refusal.replace(":", "."), "", "", _LEASE) == NoClaim()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "lead", "claim"),
+    [
+        ("Who must not take it:\n- people with asthma\n", "Who must not take it:", "Who must not take it: people with asthma"),
+        (" \nBanned:\n\n* nobody\n", "Banned:", "Banned: nobody"),
+        ("2. people over 70\n", "## **Banned:**", "Banned: people over 70"),
+        ("- People who are over 70\n", "Banned:", "Banned: People who are over 70"),
+        ("- The rent is due.\n", "Banned:", "The rent is due."),
+        ("Here are the key points:\n- The rent is due.\n", "Here are the key points:", "The rent is due."),
+        ("- Smoking pets\n", "Here are the key points:", "Smoking pets"),
+    ],
+)  # fmt: skip
+def test_an_item_without_a_verb_is_read_with_the_lead_of_its_list(sentence: str, lead: str, claim: str) -> None:
+    source = SourceText([Document(text="It is sold.")])
+    assert read_claim(sentence, "", "", source, lead=lead) == Claim(claim)
+
+
+def test_markup_does_not_reach_from_a_lead_to_its_item() -> None:
+    read = read_claim("Who must ~~not take it:\n- people~~ with asthma", "", "", _LEASE, lead="Who must ~~not take it:")
+    assert isinstance(read, Refused)
+
+
+@pytest.mark.parametrize(
+    ("claim", "leans"),
+    [
+        ("They may be taken.", True),
+        ("But then it's due.", True),
+        ("If they are late, call.", True),
+        ("- Its rent is due.", True),
+        ("This is free.", True),
+        ("This flat is free.", False),
+        ("The tenants say they pay.", False),
+        ("If tenants are late, they pay.", False),
+        ("", False),
+    ],
+)
+def test_a_pronoun_leans_on_the_sentence_before(claim: str, leans: bool) -> None:
+    assert leans_on_sentence(claim) is leans
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "claim"),
+    [
+        ("Who repaired the roof?", "Arlo & Sons.", "Arlo & Sons repaired the roof."),
+        ("What costs 8,700 dollars?", "The ramp.", "The ramp costs 8,700 dollars."),
+        ("Is the deposit refundable?", "No.", "The deposit is not refundable."),
+        ("Is smoking allowed in the flat?", "Yes.", "Smoking is allowed in the flat."),
+        ("Has the lease been renewed?", "No.", "The lease has not been renewed."),
+        ("Does the plan cover repairs?", "**No!**", "The plan does not cover repairs."),
+        ("Must the Tenants pay a deposit?", "Yes.", "The Tenants must pay a deposit."),
+        # a pair, where a rule would have to guess
+        ("Who is the landlord?", "Anna.", "Who is the landlord? Anna."),
+        ("Who repaired the roof?", "Yesterday.", "Who repaired the roof? Yesterday."),
+        ("Who repaired the roof?", "In May.", "Who repaired the roof? In May."),
+        ("Is the dog a poodle?", "No.", "Is the dog a poodle? No."),
+        ("May I keep a cat?", "No.", "May I keep a cat? No."),
+        ("Is it allowed?", "No.", "Is it allowed? No."),
+        ("Is the tenant of the flat allowed in?", "No.", "Is the tenant of the flat allowed in? No."),
+        ("Is smoking allowed or forbidden?", "No.", "Is smoking allowed or forbidden? No."),
+        ("Isn't smoking allowed?", "No.", "Isn't smoking allowed? No."),
+        ("Are cats allowed? And dogs?", "No.", "Are cats allowed? And dogs? No."),
+        ("Is smoking allowed?", "Of course not.", "Is smoking allowed? Of course not."),
+    ],
+)
+def test_question_and_bare_answer_make_a_statement_where_the_grammar_is_plain(
+    question: str, answer: str, claim: str
+) -> None:
+    assert claim_of(answer, "", question) == claim == claim_of(answer, f"{question} ")

@@ -1,7 +1,10 @@
 """Sentence boundaries: exact slices, the same in a stream as whole, drawn where readers would."""
 
+import re
+import textwrap
 import time
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -119,12 +122,16 @@ def test_what_was_released_stays_right_whatever_comes_next(text: str, rest: str,
         ["Hard wrapped text simply goes on in the next line\nwithout a break. ", "So\nit is."],
         ["First paragraph\n\n", "second paragraph"],
         ["A title\n", "The text below it."],
+        ["Heating up\n", "The boiler is hot."],
+        ["Rent: 950 euros\n", "Deposit: 1,900 euros\n", "The lease is short."],
+        ["The roof was repaired by\nArlo and Sons. ", "They signed."],
+        ["In 2019 the director was Mara\nLind. ", "She left."],
+        ["The keys of the\nLandlord"],
         ["One.\r\n", "Two\r\n\r\n", "three"],
         [
             "# What? A heading. Here\n",
             "Text. ",
-            "More:\n",
-            "- one. ",
+            "More:\n- one. ",
             "Still one\n",
             "- two\n  goes on\n",
             "after",
@@ -293,3 +300,27 @@ def test_a_long_text_is_cut_the_same_in_any_pieces(text: str, piece: int, longes
     assert all(len(s.text) <= longest for s in found)
     if len(text) <= longest:
         assert found == split(text)
+
+
+def test_a_lead_is_one_sentence_with_the_first_item_of_its_list_and_is_known_to_the_others() -> None:
+    found = split("**Side effects:**\n\n- nausea\n- Rare: rash. Itching\n  too\n\nA paragraph.\n- no lead\n")
+    assert [(sentence.text, sentence.lead) for sentence in found] == [
+        ("**Side effects:**\n\n- nausea\n", "**Side effects:**"),
+        ("- Rare: rash. ", "**Side effects:**"),
+        ("Itching\n  too\n\n", "**Side effects:**"),
+        ("A paragraph.\n", ""),
+        ("- no lead\n", ""),
+    ]
+
+
+@pytest.mark.parametrize("name", ["lease", "manual", "meeting"])
+@pytest.mark.parametrize("width", [36, 72, 80])
+def test_wrapped_prose_has_the_sentences_of_the_same_text_on_one_line(name: str, width: int) -> None:
+    text = (Path(__file__).parents[3] / "examples" / "documents" / f"{name}.txt").read_text(encoding="utf-8")
+    numbers = re.compile(r"^[\d.]+ ")
+    prose = [numbers.sub("", sentence.text.strip()) for sentence in split(text) if sentence.text.strip().endswith(".")]
+    line = " ".join(" ".join(prose).split())
+    whole = [" ".join(sentence.text.split()) for sentence in split(line)]
+    assert len(whole) > 20
+    wrapped = "\n".join(textwrap.wrap(line, width, break_on_hyphens=False, break_long_words=False))
+    assert [" ".join(sentence.text.split()) for sentence in split(wrapped)] == whole

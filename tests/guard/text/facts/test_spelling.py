@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundrail.text.facts.mentions import mentions
+from groundrail.text.facts.missing import missing
 from groundrail.text.facts.quantities import MONTHS
 from groundrail.text.facts.spelling import respelled
 
@@ -84,3 +85,15 @@ def test_a_number_means_its_value_with_or_without_commas(number: int, unit: str)
 )
 def test_different_units_are_left_alone(premise: str, claim: str) -> None:
     assert respelled(premise, claim) == claim
+
+
+@pytest.mark.parametrize(
+    "figure",
+    ["1,450e3", "1,450E+3", "√1,450", "1,450½", "1,450 ½", "1,450²", "1,450^2", "1,450⁻¹", "€1,450e3", "€1,450½"],
+)
+def test_a_power_a_root_and_a_fraction_are_other_figures_than_their_digits(figure: str) -> None:
+    (found,) = mentions(f"The rent is {figure}.")
+    assert found.meaning == ("literal", figure)
+    assert respelled("The rent is 1,450 euros.", f"The rent is {figure}.") == f"The rent is {figure}."
+    assert [detail.kind for detail in missing("The rent is 1,450 euros.", f"The rent is {figure}.")] == ["literal"]
+    assert not list(missing(f"It is {figure}.", f"The rent is {figure}."))
