@@ -628,7 +628,7 @@ def _judge_of_lists(premise: str, claim: str) -> float:
 
 @pytest.mark.parametrize("written", [False, True])
 def test_an_item_is_judged_as_the_sentence_that_it_makes_with_its_lead(written: bool) -> None:
-    subject = Guard(ScriptedGenerator(LIST), scorer=FakeEntailment(_judge_of_lists))
+    subject = Guard(ScriptedGenerator(LIST), scorer="scale", judge=FakeEntailment(_judge_of_lists))
     result = subject.check("".join(LIST), LEAFLET) if written else subject.generate("Who?", LEAFLET)
     assert [s.text for s in result.sentences] == list(LIST)
     assert [s.released for s in result.sentences] == [True, False, True]
@@ -646,7 +646,7 @@ def test_a_lead_goes_out_with_the_first_item_that_is_released(written: bool) -> 
 
 
 def test_a_lead_whose_items_are_all_refused_goes_with_them() -> None:
-    result = Guard(scorer=FakeEntailment(lambda premise, claim: float(":" not in claim))).check("".join(LIST), LEAFLET)
+    result = Guard(scorer="scale", judge=FakeEntailment(lambda premise, claim: float(":" not in claim))).check("".join(LIST), LEAFLET)
     assert result.text == ""
 
 
