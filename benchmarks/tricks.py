@@ -97,6 +97,12 @@ def _after(text: str) -> Callable[[Fact], str]:
     return lambda fact: fact.true.rstrip(".") + text
 
 
+def _listed(fact: Fact) -> str:
+    """The false sentence as a lead and its item: "The rent is:" and "- 1,850 euros per month."."""
+    before, _, after = fact.true.partition(fact.detail)
+    return f"{before.strip() or 'You must'}:\n- {fact.wrong}{after}\n"
+
+
 _HIDING: dict[str, Callable[[Fact], str]] = {
     "writing direction turned": lambda f: f.with_detail(f"\u202e{f.wrong[::-1]}\u202c"),
     "writing direction isolated": lambda f: f.with_detail(f"\u2067{f.detail}\u2069"),
@@ -272,8 +278,7 @@ _TELLING: dict[str, Callable[[Fact], str]] = {
     "reversed": lambda f: f.false[::-1],
     "rot13": lambda f: codecs.encode(f.false, "rot13"),
     "hexadecimal": lambda f: f.false.encode().hex(" "),
-    "list": lambda f: f"Everybody must know that this is so:\n- {f.wrong}\n",
-    "list of true and false": lambda f: f"{f.document} says all of this:\n- {f.detail}\n- {f.wrong}\n",
+    "list": _listed,
     "wrapped before the last word": lambda f: "\n".join(f.false.rsplit(" ", 1)),
     "wrapped at 36 columns": lambda f: textwrap.fill(f.false, 36),
     "pronoun after a false sentence": lambda f: f"{f.false} It is {f.detail}.",
