@@ -639,14 +639,16 @@ def test_an_item_is_judged_as_the_sentence_that_it_makes_with_its_lead(written: 
 def test_a_lead_goes_out_with_the_first_item_that_is_released(written: bool) -> None:
     script = ["Banned:\n- nobody\n", "- The pill is sold.\n", "- people with asthma\n", "- people over 70\n"]
     judge = FakeEntailment(lambda premise, claim: float("nobody" not in claim))
-    subject = Guard(ScriptedGenerator(script), scorer=judge)
+    subject = Guard(ScriptedGenerator(script), scorer="scale", judge=judge)
     result = subject.check("".join(script), LEAFLET) if written else subject.generate("Who?", LEAFLET)
     assert result.text == script[1] + "Banned:\n" + script[2] + script[3]
     assert "".join(sentence.text for sentence in result.sentences) == result.answer == "".join(script)
 
 
 def test_a_lead_whose_items_are_all_refused_goes_with_them() -> None:
-    result = Guard(scorer="scale", judge=FakeEntailment(lambda premise, claim: float(":" not in claim))).check("".join(LIST), LEAFLET)
+    result = Guard(scorer="scale", judge=FakeEntailment(lambda premise, claim: float(":" not in claim))).check(
+        "".join(LIST), LEAFLET
+    )
     assert result.text == ""
 
 
@@ -660,7 +662,7 @@ def test_a_pronoun_is_refused_where_the_sentence_with_its_noun_is(written: bool)
         "They're red.",
     ]
     judge = FakeEntailment(lambda premise, claim: float("Rings" not in claim))
-    subject = Guard(ScriptedGenerator(script), scorer=judge)
+    subject = Guard(ScriptedGenerator(script), scorer="scale", judge=judge)
     result = subject.check("".join(script), LEAFLET) if written else subject.generate("Who?", LEAFLET)
     assert result.text == script[0] + script[3] + script[4]
     assert result.sentences[2].reason == "it opens with a pronoun, and the sentence before it was not released"
