@@ -285,14 +285,13 @@ def _command_on_files(
     rows.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     page, out = folder / "page.html", folder / f"out-{_CASES['command lines on files']}"
     arguments = {
-        "check": [answer, "--source", text, *options, *(["--html", page] if rare == 0 else [])],
-        "score": [rows, "--out", out],
+        "check": [answer, "--source", text, "--scorer", "overlap", *options, *(["--html", page] if rare == 0 else [])],
+        "score": [rows, "--out", out, "--scorer", "overlap"],
         "eval": ["--data", rows, "--scorer", "overlap", *options],
         "calibrate": [rows, "--scorer", "overlap", "--false-release", "0.5", *options],
     }[command]
     shown, told = io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(shown), redirect_stderr(told):
-        patch.setattr("groundrail.scoring.registry.DEFAULT", "overlap")
+    with redirect_stdout(shown), redirect_stderr(told):
         code = main([command, *map(str, arguments)])
     ended[code] += 1
     assert code in (0, 1, 2)

@@ -78,10 +78,10 @@ def test_every_public_name_resolves() -> None:
 
 def test_public_names_are_enumerated() -> None:
     assert sorted(groundrail.__all__) == [
-        "AsyncGuardedStream", "Attempt", "ChatGuard", "CheckedSentence", "Citation", "ClaimTooLongError", "Document",
+        "AsyncGuardedStream", "Attempt", "ChatGuard", "CheckedField", "CheckedSentence", "Citation", "ClaimTooLongError", "Document",
         "GenerationError", "GroundrailError", "Guard", "GuardResult", "GuardedStream", "InputError",
-        "MissingExtraError", "ModelError", "Policy", "ScoringError", "SourceTooLongError", "Span",
-        "UnsupportedError", "Verdict", "tune",
+        "MissingExtraError", "ModelError", "ObjectResult", "Policy", "ScoringError", "SourceTooLongError", "Span",
+        "UnsupportedError", "UnsupportedObjectError", "Verdict", "tune",
     ]  # fmt: skip
 
 

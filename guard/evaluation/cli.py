@@ -99,7 +99,7 @@ def add_tune_parser(subparsers: "Subparsers") -> None:
     parser.add_argument("--limit", type=int, metavar="N", help="use N claims of each file")
     parser.add_argument("--seed", type=int, default=0, help="seed of the sample and of the parts")
     parser.add_argument("--json", action="store_true", help="print JSON, not a table")
-    parser.set_defaults(run=run_tune, format=None, documents=None, context=False)
+    parser.set_defaults(run=run_tune, format=None, documents=None, context=False, pool=None)
 
 
 @dataclass(frozen=True, slots=True)

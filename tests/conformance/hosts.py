@@ -219,7 +219,7 @@ async def _asked(script: Script, *, stream: bool) -> str:
     app = create_app(script.guard(), settings, writer=writer)
     messages = [{"role": "user", "content": QUESTION}]
     request = {"model": "scripted", "messages": messages, "documents": [SOURCE], "stream": stream}
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://gate") as client:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
         reply = await client.post("/v1/chat/completions", json=request, headers={"groundrail-details": "full"})
     await writer.aclose()
     return reply.text

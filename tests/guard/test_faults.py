@@ -413,7 +413,8 @@ def test_one_late_sentence_and_a_normal_exit(does: str) -> None:
     script = textwrap.dedent("""
         import threading
         import torch
-        from groundrail import Guard, Policy, deadline
+        from groundrail import Guard, Policy
+        from groundrail.runtime import deadlines
         from groundrail.scoring.base import Prepared, Score, Scorer
 
         deadlines.MOMENT = 0.1

@@ -27,7 +27,7 @@ from groundrail.runtime.both_ways import closing, each, iterate, run, value_of
 from groundrail.testing import FakeEntailment
 
 PAIRS: dict[type, list[str]] = {
-    Guard: ["check", "generate", "stream"],
+    Guard: ["check", "check_object", "generate", "stream"],
     ChatGuard: ["ask", "stream"],
     GuardedRunnable: ["invoke", "stream", "batch"],
     GuardedChatModel: ["invoke", "stream", "batch"],

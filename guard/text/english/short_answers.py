@@ -35,6 +35,8 @@ _TURN = re.compile(r"(?:answer|assistant|a)\s*:", re.IGNORECASE)
 _POINTING = frozenset("he she it they him her them his hers its their theirs".split())
 _DEMONSTRATIVE = frozenset("this that these those".split())
 _BEFORE_SUBJECT = words.CONJUNCTIONS | words.ADVERBS | words.PREPOSITIONS | _POLAR
+_NAMED_LATER = re.compile(rf",\s+(?:{'|'.join(sorted(words.DETERMINERS))})\b", re.IGNORECASE)
+"""A main clause that names its subject: "Before they get the keys, the tenants pay"."""
 _OF_ANSWERS = frozenset(
     "answer reply respond be keep it brief briefly concise concisely short shortly clear precise use cite quote please "
     "thanks thank you do not don't explain guess just only strictly exactly directly in with by from on using and or a "
@@ -88,7 +90,7 @@ def leans_on_sentence(claim: str) -> bool:
     first = next((place for place, word in enumerate(found) if word not in _BEFORE_SUBJECT), len(found))
     match found[first : first + 2]:
         case [word, *_] if word in _POINTING:
-            return True
+            return first == 0 or _NAMED_LATER.search(claim) is None
         case [word, *rest] if word in _DEMONSTRATIVE:
             return not rest or words.is_finite(rest[0])
         case _:

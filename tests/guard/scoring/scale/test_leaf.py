@@ -65,7 +65,9 @@ def test_a_leaf_loses_to_a_likelier_rival_of_the_claim() -> None:
     judge = FakeEntailment(lambda premise, claim: 0.9 if "1,450" in claim else 0.6)
     source = "The rent is 1,450 euros. The lease ends in May."
     wrong, right = ScaleScorer(judge, leaf=True).score(["The rent is 1,650 euros.", "The rent is 1,450 euros."], source)
-    assert wrong.citations[0].score < 0.6
+    assert wrong.value < 0.6
+    assert wrong.conflict is not None
+    assert wrong.conflict.text == "The rent is 1,450 euros."
     assert right.citations[0].score == 0.9
 
 
