@@ -1,8 +1,9 @@
-"""Which details of a refused sentence the nearest source sentence gives otherwise, or not at all.
+"""Details of a refused sentence that the nearest source sentence gives otherwise, or not at all.
 
 They tell a reader where to look. A verdict never comes from here.
 """
 
+from groundrail.text.facts.derived import derivation
 from groundrail.text.facts.mentions import Mention, mentions
 from groundrail.text.facts.missing import Missing, missing
 from groundrail.text.facts.rivals import opens, rivals
@@ -10,7 +11,10 @@ from groundrail.types import Citation, Detail, Finding
 
 
 def findings(sentence: str, nearest: Citation | None) -> tuple[Finding, ...]:
-    """In the sentence's order; none without a place to compare it with."""
+    """The details in the sentence's order; none without a place to compare them with.
+
+    A figure that follows from the place's own figures ("4,350 euros" from 3 months at 1,450) is no finding.
+    """
     if nearest is None:
         return ()
     found = sorted(missing(nearest.text, sentence), key=lambda each: each.start)
@@ -19,7 +23,7 @@ def findings(sentence: str, nearest: Citation | None) -> tuple[Finding, ...]:
     return tuple(
         _finding(each, figure, sentence, nearest)
         for each, figure in of_each
-        if not (figure and opens(figure, sentence))
+        if not (figure and (opens(figure, sentence) or derivation(figure, nearest.text)))
     )
 
 

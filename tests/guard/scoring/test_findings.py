@@ -48,3 +48,11 @@ def test_two_candidates_are_none() -> None:
 
 def test_without_a_place_nothing_is_compared() -> None:
     assert findings("It is shut on 5 May.", None) == ()
+
+
+def test_a_figure_that_follows_from_the_place_is_no_finding() -> None:
+    text = "The rent is 1,450 euros a month, and the notice period is 3 months."
+    place = Citation(document_id="lease", start=0, end=len(text), text=text, score=0.9)
+    assert findings("The rent of the notice period is 4,350 euros.", place) == ()
+    (found,) = findings("The rent of the notice period is 4,530 euros.", place)
+    assert found.kind == "quantity"
