@@ -1,4 +1,4 @@
-"""What each premise of the default scorer is worth, and what its rules are: ROC-AUC x 100 by set.
+"""Compare the premises and the rules of the default scorer: ROC-AUC x 100 by set.
 
     python benchmarks/premises.py benchmarks/claims/*_dev.jsonl --units whole
     python benchmarks/premises.py DATA/true/*.csv --limit 80

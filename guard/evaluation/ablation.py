@@ -30,7 +30,7 @@ SEPARATOR = "\n\n"
 """Between a source and the context."""
 
 TooLong: TypeAlias = Literal["error", "cut", "leave out"]
-"""What is done with an example that does not fit the model: an error, its sources lose their ends, or it is left out."""
+"""Treatment of an example that does not fit the model: an error, sources cut at their ends, or the example left out."""
 
 
 @dataclass(frozen=True, slots=True)

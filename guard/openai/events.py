@@ -49,7 +49,7 @@ class _Choice(_Read):
 
 
 class _Chunk(_Read):
-    """What is read of a chunk; everything else in it is left alone."""
+    """The fields of a chunk that are read; all others are ignored."""
 
     model: str | None = None
     choices: list[_Choice] | None = None

@@ -37,7 +37,7 @@ SPLITTERS: dict[str, str] = {
 """How a sentence is cut into sub-sentences: by rule, by a spaCy pipeline, or by an encoder-decoder that was tuned to."""
 
 UNITS: tuple[str, ...] = ("sentences", *SPLITTERS, "whole")
-"""What a claim is cut into."""
+"""Names of the units that a claim is cut into."""
 
 
 def _find(path: str) -> Any:

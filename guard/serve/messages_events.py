@@ -115,7 +115,7 @@ class MessagesForm(Form):
         return "tool_use" if reason == "function_call" else _STOPS.get(reason, "end_turn")
 
     def _citations(self, sentence: CheckedSentence) -> list[dict[str, Any]]:
-        """What a released sentence cites of the documents whose citations are asked for."""
+        """The citations of a released sentence in the documents whose citations are asked for."""
         if not sentence.released:
             return []
         return [_location(c, self._cited[c.document_id]) for c in sentence.citations if c.document_id in self._cited]

@@ -22,7 +22,7 @@ _BROKEN = {
     "failed": ("the upstream failed while it was writing", "upstream_failed"),
     "incomplete": ("the upstream ended its answer before it was complete", "upstream_broke_off"),
 }
-"""What clients are told of each kind of broken stream: message and code."""
+"""Message and code that clients get for each kind of broken stream."""
 _FORWARDED = ("openai-organization", "openai-project")
 
 
