@@ -1,6 +1,6 @@
 """The values that travel through groundrail, all frozen pydantic models.
 
-What a sentence is belongs to `groundrail.text.sentences`; what to do with a verdict to `groundrail.policy`.
+`groundrail.text.sentences` cuts sentences, `groundrail.policy` decides about verdicts.
 """
 
 from collections import Counter
@@ -140,7 +140,7 @@ class Citation(Span):
 
 
 class Verdict(StrEnum):
-    """What is known about a sentence. A state, never a number."""
+    """The state of a sentence, never a number."""
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
@@ -225,7 +225,7 @@ class CheckedSentence(_Frozen):
 
     @property
     def released_text(self) -> str:
-        """What the reader sees of this sentence: its text, its replacement, or nothing."""
+        """The text that a reader sees of this sentence: its text, its replacement, or nothing."""
         if self.replacement is not None:
             return self.replacement
         return self.text if self.released else ""

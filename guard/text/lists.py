@@ -41,7 +41,7 @@ def needs_lead(item: str, lead: str) -> bool:
 def with_lead(sentence: str, lead: str) -> str:
     """The sentence that lead and item make: "Who must not take it: people with asthma".
 
-    Of a lead that claims nothing, such as "Here are the key points:", the item is left.
+    If the lead claims nothing, such as "Here are the key points:", the item stands alone.
 
     Raises: UncheckableError where markup goes on from the lead to the item.
     """

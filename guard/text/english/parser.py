@@ -1,6 +1,6 @@
 """spaCy's English pipelines (extra `parse`): part of speech, dependencies, entities.
 
-What is done with a parsed text belongs to whoever asks for it.
+The callers decide about a parsed text.
 """
 
 from functools import lru_cache

@@ -1,4 +1,4 @@
-"""What a premise says in the place of a claim's figure: its other figures of the same kind.
+"""Rivals of a claim's figure: the other figures of the same kind that a premise gives.
 
 Reads no meaning: whether a rival fits the claim better than its own figure is a model's to say.
 """
@@ -40,6 +40,6 @@ def opens(mention: Mention, text: str) -> bool:
 
 
 def _sort(mention: Mention) -> tuple[object, ...]:
-    """What competes: a quantity with those of its family, everything else with its kind."""
+    """The kind of figures that compete: quantities of one family, or other figures of one kind."""
     kind = mention.meaning[0]
     return mention.meaning[:2] if kind == "quantity" else (kind,)
