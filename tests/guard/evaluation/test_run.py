@@ -306,7 +306,7 @@ def test_settings_that_are_collections_tell_scorers_apart(one, other):
     assert fingerprint(first) == fingerprint(Weighted(one))
 
 
-@pytest.mark.parametrize("changed", ["types.py", "english/words.py", "entailment/builtin/model.safetensors"])
+@pytest.mark.parametrize("changed", ["types.py", "text/english/words.py", "entailment/builtin/model.safetensors"])
 def test_the_fingerprint_covers_the_whole_package(changed, tmp_path, monkeypatch):
     copy = tmp_path / "groundrail"
     shutil.copytree(Path(groundrail.__file__).parent, copy, ignore=shutil.ignore_patterns("__pycache__"))
