@@ -19,7 +19,7 @@ from typing import Any
 import rewrites
 
 from groundrail.scoring.word_index import WordIndex
-from groundrail.text.sentences import split
+from groundrail.sources.reading import read_by_form
 
 LONGEST = 400
 """Tokens of a premise."""
@@ -60,7 +60,8 @@ class Claim:
 
 @dataclass(slots=True)
 class Text:
-    """A text as its sentences' words and token ids, and its claims."""
+    """A text as its sentences' words and token ids, and its claims. A row of a table, a field of a record and an item of a
+    list are sentences, in the words in which the judge reads them."""
 
     id: str
     parts: list[str]
@@ -93,9 +94,10 @@ def load_texts(path: Path, tokenizer: Any) -> list[Text]:
 
 
 def _text(row: dict[str, Any], tokenizer: Any) -> Text:
-    parts = [part for part in split(row["text"]) if part.text.strip()]
-    ids = tokenizer([part.text for part in parts], add_special_tokens=False, verbose=False)["input_ids"]
-    text = Text(row["id"], [part.text for part in parts], ids)
+    parts = [part for part in read_by_form(row["text"]).premises() if row["text"][part.start : part.end].strip()]
+    said = [row["text"][part.start : part.end] if part.said is None else part.said for part in parts]
+    ids = tokenizer(said, add_special_tokens=False, verbose=False)["input_ids"]
+    text = Text(row["id"], said, ids)
     claims = tokenizer([claim["text"] for claim in row["claims"]], add_special_tokens=False)["input_ids"]
     index = WordIndex(text.parts)
     for claim, tokens in zip(row["claims"], claims, strict=True):
