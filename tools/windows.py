@@ -24,6 +24,9 @@ from groundrail.sources.reading import read_by_form
 LONGEST = 400
 """Tokens of a premise."""
 
+MOST = 500
+"""Tokens of a pair; evidence and claims that have more are not asked about."""
+
 JOINED = 0.1
 """Share of claims that are asked together with others, or more than once."""
 
@@ -140,7 +143,7 @@ class Windows:
             if self.rng.random() < JOINED:
                 claim = self.joined(text, claim)
             pair = self.drawn(text, claim)
-            if pair is None or not pair.premise:
+            if pair is None or not pair.premise or len(pair) > MOST:
                 continue
             yield pair
             if pair.label == "entailment" and self.rng.random() < EXCHANGED:
@@ -156,7 +159,8 @@ class Windows:
         if edited is not None:
             kind, said = edited
             ids = self.tokenizer(said, add_special_tokens=False)["input_ids"]
-            yield Pair(pair.premise, tuple(ids), "contradiction", kind)
+            if len(pair.premise) + len(ids) < MOST:
+                yield Pair(pair.premise, tuple(ids), "contradiction", kind)
 
     def joined(self, text: Text, claim: Claim) -> Claim:
         """One sentence of this claim, perhaps said again, and of others of its text."""
