@@ -34,9 +34,16 @@ _TURN = re.compile(r"(?:answer|assistant|a)\s*:", re.IGNORECASE)
 """The mark that a prompt ends with where the answer is to begin."""
 _POINTING = frozenset("he she it they him her them his hers its their theirs".split())
 _DEMONSTRATIVE = frozenset("this that these those".split())
-_BEFORE_SUBJECT = words.CONJUNCTIONS | words.ADVERBS | words.PREPOSITIONS | _POLAR
+_OPENING = words.CONJUNCTIONS | words.ADVERBS | _POLAR
+_BEFORE_SUBJECT = _OPENING | words.PREPOSITIONS
 _NAMED_LATER = re.compile(rf",\s+(?:{'|'.join(sorted(words.DETERMINERS))})\b", re.IGNORECASE)
 """A main clause that names its subject: "Before they get the keys, the tenants pay"."""
+_BARE_NOUN = re.compile(
+    r"(?:and |but |so |also,? |then,? |however,? )?(?:"
+    r"(?:this|that|these|those|both|neither|such|the former|the latter)\b"
+    r"|the [\w-]+(?! (?:of|in|for|from|on|at|to|with|between|under|by|that|which|who|whose)\b)\b)",
+    re.IGNORECASE,
+)
 _OF_ANSWERS = frozenset(
     "answer reply respond be keep it brief briefly concise concisely short shortly clear precise use cite quote please "
     "thanks thank you do not don't explain guess just only strictly exactly directly in with by from on using and or a "
@@ -81,16 +88,21 @@ def leans_on_question(claim: str) -> bool:
     return found[0] in words.DETERMINERS and len(found) == 2
 
 
-def leans_on_sentence(claim: str) -> bool:
+def leans_on_sentence(claim: str, *, nouns: bool = False) -> bool:
     """Whether a sentence opens with a pronoun, whose noun stands in the sentence before: "But they may be taken."
 
     "It" counts wherever it opens a sentence, "this" and "those" only before a verb: "This is free.", not "This flat is".
+
+    Args:
+        nouns: also where it opens with a noun that may stand before: "This flat is free.", "The fee is 45 euros."
     """
+    if nouns and _BARE_NOUN.match(claim):
+        return True
     found = [word.lower().replace("’", "'").partition("'")[0] for word in _WORD.findall(claim)]
     first = next((place for place, word in enumerate(found) if word not in _BEFORE_SUBJECT), len(found))
     match found[first : first + 2]:
         case [word, *_] if word in _POINTING:
-            return first == 0 or _NAMED_LATER.search(claim) is None
+            return _OPENING.issuperset(found[:first]) or _NAMED_LATER.search(claim) is None
         case [word, *rest] if word in _DEMONSTRATIVE:
             return not rest or words.is_finite(rest[0])
         case _:
