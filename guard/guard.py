@@ -22,8 +22,8 @@ from groundrail.generators.base import InProcess
 from groundrail.policy import Policy
 from groundrail.runtime.both_ways import run
 from groundrail.runtime.deadlines import Calls
+from groundrail.runtime.lazy import view
 from groundrail.runtime.locks import LOADING, one_at_a_time
-from groundrail.runtime.views import view
 from groundrail.scoring.base import Scorer, ScorerFacts
 from groundrail.scoring.registry import as_meant, as_scorer, as_second
 from groundrail.text.claims import ClaimOf, claim_of, read_claim

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from groundrail.runtime.views import VIEWS, view
+from groundrail.runtime.lazy import VIEWS, view
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = {"guard": "groundrail", "decoding": "groundrail.decoding", "integrations": "groundrail.integrations"}
