@@ -14,8 +14,7 @@ from groundrail.guard import Guard
 from groundrail.policy import Attempts
 from groundrail.runtime.both_ways import closing, each, iterate, run, value_of
 from groundrail.text.claims import ClaimOf
-from groundrail.text.english.phrases import is_refusal
-from groundrail.text.english.short_answers import leans_on_sentence
+from groundrail.text.english.phrases import is_refusal, leans_on_sentence
 from groundrail.types import CheckedSentence, Document, GuardResult, Source, Verdict, as_documents
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
-from groundrail.generation.drivers import PushedAnswer, drive_together
-from groundrail.generation.judging import Reading
+from groundrail.generation.drivers import Judging, PushedAnswer, drive_together
 from groundrail.generation.loop import checked_text, guarded_generation
 from groundrail.generation.steps import Steps
 from groundrail.generation.streams import AsyncGuardedStream, GuardedStream, read_to_end
@@ -171,7 +170,7 @@ class Guard:
 
         def check_all(asked: Sequence[tuple[str, str]]) -> list[GuardResult]:
             steps = [of_leaves._checked(text, shared, f"{prompt}\n{question}") for text, question in asked]
-            return drive_together(steps, Reading(self.scorer, documents, self._calls))
+            return drive_together(steps, Judging(self.scorer, documents, self._calls))
 
         return checked_object(obj, schema, self.policy, policy.decisive(self.scorer.facts.threshold), check_all)
 
@@ -183,7 +182,7 @@ class Guard:
         documents = as_documents(source)
         shared = SourceText(documents)
         steps = [self._checked(answer, shared) for answer in answers]
-        return drive_together(steps, Reading(self.scorer, documents, self._calls))
+        return drive_together(steps, Judging(self.scorer, documents, self._calls))
 
     def generate(self, prompt: str, source: Source) -> GuardResult:
         """Write an answer to `prompt`, releasing, retrying or replacing each sentence under the policy.
@@ -244,9 +243,9 @@ class Guard:
         guarded: GuardedRunnable = view("runnable")(runnable, guard=self, **options)
         return guarded
 
-    def _check_steps(self, answer: str, source: Source, prompt: str) -> tuple[Steps, Reading]:
+    def _check_steps(self, answer: str, source: Source, prompt: str) -> tuple[Steps, Judging]:
         documents = as_documents(source)
-        return self._checked(answer, SourceText(documents), prompt), Reading(self.scorer, documents, self._calls)
+        return self._checked(answer, SourceText(documents), prompt), Judging(self.scorer, documents, self._calls)
 
     def _checked(self, answer: str, source: SourceText, prompt: str = "") -> Steps:
         if not isinstance(answer, str):
@@ -255,10 +254,10 @@ class Guard:
             raise InputError("the answer holds half a surrogate pair, which is no text; decode it as UTF-8 first")
         return checked_text(answer, *self._claims(source, prompt), self.policy, self.scorer.facts.threshold)
 
-    def _generation(self, documents: Sequence[Document], prompt: str) -> tuple[Steps, Reading]:
+    def _generation(self, documents: Sequence[Document], prompt: str) -> tuple[Steps, Judging]:
         claims = self._claims(SourceText(documents), prompt)
         steps = guarded_generation(*claims, self.policy, self.scorer.facts.threshold)
-        return steps, Reading(self.scorer, documents, self._calls)
+        return steps, Judging(self.scorer, documents, self._calls)
 
     def _claims(self, source: SourceText, prompt: str) -> tuple[ReadClaim, bool]:
         """How the claims of one answer are read, and whether there is a source to check them against."""

@@ -8,8 +8,7 @@ from groundrail import Guard, Verdict
 from groundrail.errors import InputError, UncheckableError
 from groundrail.testing import FakeEntailment
 from groundrail.text.claims import Claim, NoClaim, Refused, claim_of, read_claim
-from groundrail.text.english.phrases import is_refusal
-from groundrail.text.english.short_answers import leans_on_sentence, question_of
+from groundrail.text.english.phrases import is_refusal, leans_on_sentence, question_of
 from groundrail.text.form import SourceText
 from groundrail.types import Document
 
