@@ -51,6 +51,10 @@ def test_no_value_imports_a_view_of_it(module: str) -> None:
     assert not {name for name in found if name.startswith(("groundrail.report", "groundrail.integrations"))}
 
 
+def test_an_engine_does_not_import_what_starts_it() -> None:
+    assert "groundrail.corpus.folder" not in reached("groundrail.integrations.ray", modules())
+
+
 @pytest.mark.parametrize("name", VIEWS)
 def test_every_view_is_there(name: str) -> None:
     assert callable(view(name))
