@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from scipy.stats import beta
 
 from groundrail.errors import InputError
-from groundrail.evaluation.calibration import choose_threshold
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.metrics import Bools, Floats
 from groundrail.evaluation.run import evaluate
 from groundrail.evaluation.sampling import sample
+from groundrail.evaluation.thresholds import choose_threshold
 from groundrail.scoring.nearest import NearestScorer
 
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"

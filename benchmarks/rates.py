@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from groundrail.evaluation.calibration import choose_threshold
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.run import evaluate
+from groundrail.evaluation.thresholds import choose_threshold
 from groundrail.scoring.nearest import NearestScorer
 
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"

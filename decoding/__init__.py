@@ -1,10 +1,8 @@
-"""Steering Hugging Face `generate` toward the source.
+"""Steering Hugging Face `generate` toward the source."""
 
-Names are loaded when first used, so that importing this package imports neither torch nor transformers.
-"""
-
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from groundrail.runtime.lazy import exported
 
 if TYPE_CHECKING:
     from groundrail.decoding.generator import HFGenerator, Sampling
@@ -16,22 +14,6 @@ if TYPE_CHECKING:
         PMILogitsProcessor,
     )
     from groundrail.decoding.steering import CAD, PMI, AdaCAD, Steering, combine
-
-_HOME = {
-    "AdaCAD": "steering",
-    "CAD": "steering",
-    "HFGenerator": "generator",
-    "PMI": "steering",
-    "PMIAdditionLogitsProcessor": "pmi",
-    "PMIDecoding": "joint",
-    "PMIInterpolationLogitsProcessor": "pmi",
-    "PMILogitsProcessor": "pmi",
-    "Sampling": "generator",
-    "Steering": "steering",
-    "combine": "steering",
-    "continuation_log_probs": "likelihood",
-    "token_gains": "likelihood",
-}
 
 __all__ = [
     "AdaCAD",
@@ -49,12 +31,13 @@ __all__ = [
     "token_gains",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = exported(
+    __name__,
+    {
+        "generator": "HFGenerator Sampling",
+        "joint": "PMIDecoding",
+        "likelihood": "continuation_log_probs token_gains",
+        "pmi": "PMIAdditionLogitsProcessor PMIInterpolationLogitsProcessor PMILogitsProcessor",
+        "steering": "AdaCAD CAD PMI Steering combine",
+    },
+)

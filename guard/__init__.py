@@ -1,9 +1,8 @@
 """groundrail: a generation-time guardrail that releases a sentence only when the source supports it."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
-from groundrail.runtime.views import VIEWS
+from groundrail.runtime.lazy import VIEWS, exported
 
 if TYPE_CHECKING:
     from groundrail.chat import ChatGuard
@@ -27,28 +26,6 @@ if TYPE_CHECKING:
     from groundrail.types import Attempt, CheckedSentence, Citation, Document, GuardResult, Span, Verdict
 
 __version__ = "0.2.0.dev0"
-
-_HOME = {
-    "runtime.allocator": ("tune",),
-    "chat": ("ChatGuard",),
-    "errors": (
-        "ClaimTooLongError",
-        "GenerationError",
-        "GroundrailError",
-        "InputError",
-        "MissingExtraError",
-        "ModelError",
-        "ScoringError",
-        "SourceTooLongError",
-        "UnsupportedError",
-        "UnsupportedObjectError",
-    ),
-    "guard": ("Guard",),
-    "objects.results": ("CheckedField", "ObjectResult"),
-    "policy": ("Policy",),
-    "generation.streams": ("AsyncGuardedStream", "GuardedStream"),
-    "types": ("Attempt", "CheckedSentence", "Citation", "Document", "GuardResult", "Span", "Verdict"),
-}
 
 VIEWS.update(
     html="report.html:render",
@@ -85,13 +62,17 @@ __all__ = [
     "tune",
 ]
 
-
-def __getattr__(name: str) -> object:
-    for module, names in _HOME.items():
-        if name in names:
-            return getattr(import_module(f"groundrail.{module}"), name)
-    raise AttributeError(f"module 'groundrail' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = exported(
+    __name__,
+    {
+        "chat": "ChatGuard",
+        "errors": "ClaimTooLongError GenerationError GroundrailError InputError MissingExtraError ModelError ScoringError "
+        "SourceTooLongError UnsupportedError UnsupportedObjectError",
+        "generation.streams": "AsyncGuardedStream GuardedStream",
+        "guard": "Guard",
+        "objects.results": "CheckedField ObjectResult",
+        "policy": "Policy",
+        "runtime.allocator": "tune",
+        "types": "Attempt CheckedSentence Citation Document GuardResult Span Verdict",
+    },
+)

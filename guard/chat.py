@@ -4,7 +4,6 @@ Adds history, sources that grow with the talk, claims that lean on the sentence 
 a whole turn. Checking and retrying a sentence is `groundrail.guard`'s.
 """
 
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
@@ -15,7 +14,7 @@ from groundrail.guard import Guard
 from groundrail.policy import Attempts
 from groundrail.runtime.both_ways import closing, each, iterate, run, value_of
 from groundrail.text.claims import ClaimOf
-from groundrail.text.english.phrases import is_refusal
+from groundrail.text.english.phrases import is_refusal, leans_on_sentence
 from groundrail.types import CheckedSentence, Document, GuardResult, Source, Verdict, as_documents
 
 
@@ -43,25 +42,12 @@ def transcript(turns: Sequence[Turn], message: str) -> str:
     return "\n".join(["The conversation so far:", *lines, "", f"User: {message}"])
 
 
-_LEANING = re.compile(
-    r"(?:and |but |so |also,? |then,? |however,? )?(?:"
-    r"(?:he|she|it|they|this|that|these|those|his|her|hers|its|their|theirs|both|neither|such|the former|the latter)\b"
-    r"|the [\w-]+(?! (?:of|in|for|from|on|at|to|with|between|under|by|that|which|who|whose)\b)\b)",
-    re.IGNORECASE,
-)
-
-
-def leans_on_previous(claim: str) -> bool:
-    """Whether a claim opens with a pronoun or a bare "the ...", whose noun the sentence before names."""
-    return _LEANING.match(claim) is not None
-
-
 def in_context(claim_of: ClaimOf) -> ClaimOf:
     """Like `claim_of`, but a claim that leans on the sentence before is scored together with it."""
 
     def joined(sentence: str, previous: str, prompt: str) -> str | None:
         claim = claim_of(sentence, previous, prompt)
-        if claim is None or not leans_on_previous(claim):
+        if claim is None or not leans_on_sentence(claim, nouns=True):
             return claim
         try:
             before = claim_of(previous, "", prompt)

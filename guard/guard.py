@@ -10,21 +10,20 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
-from groundrail.generation.drivers import PushedAnswer, drive_together
-from groundrail.generation.judging import Reading
+from groundrail.generation.drivers import Judging, PushedAnswer, drive_together
 from groundrail.generation.loop import checked_text, guarded_generation
 from groundrail.generation.steps import Steps
 from groundrail.generation.streams import AsyncGuardedStream, GuardedStream, read_to_end
 from groundrail.generation.verdicts import ReadClaim
 from groundrail.generation.writing import Writing
 from groundrail.generators import Generator, as_generator
-from groundrail.generators.base import InProcess
 from groundrail.policy import Policy
 from groundrail.runtime.both_ways import run
 from groundrail.runtime.deadlines import Calls
-from groundrail.runtime.locks import LOADING, one_at_a_time
-from groundrail.runtime.views import view
-from groundrail.scoring.base import Scorer, ScorerFacts
+from groundrail.runtime.lazy import view
+from groundrail.runtime.locks import one_at_a_time
+from groundrail.scoring.base import Scorer
+from groundrail.scoring.chosen import GuardScorers, LazyScorer
 from groundrail.scoring.registry import as_meant, as_scorer, as_second
 from groundrail.text.claims import ClaimOf, claim_of, read_claim
 from groundrail.text.form import SourceText
@@ -74,8 +73,10 @@ class Guard:
         self.claim_of = claim_of
         scorer, judge = as_meant(scorer, judge)
         own = partial(_own_judge, self.generator)
-        first, other = _Once((scorer, own(judge)), as_scorer), own(second)
-        self._scorer = _Loaded(first, None if other is None else _Once((other,), as_second), policy or Policy())
+        first, other = LazyScorer((scorer, own(judge)), as_scorer), own(second)
+        self._scorers = GuardScorers(
+            first, None if other is None else LazyScorer((other,), as_second), policy or Policy()
+        )
         self._calls = Calls()
 
     @classmethod
@@ -107,17 +108,17 @@ class Guard:
     @property
     def policy(self) -> Policy:
         """The rules of release; `with_policy` gives a guard with other rules."""
-        return self._scorer.policy
+        return self._scorers.policy
 
     @property
     def scorer(self) -> Scorer:
         """The scorer, its model loaded when first asked for."""
-        return self._scorer.get()
+        return self._scorers.get()
 
     @property
     def takes_context(self) -> bool:
         """Whether its scorer can judge a claim together with the sentence before it; loads only a scorer that was named."""
-        return all(facts.takes_context for facts in self._scorer.known())
+        return all(facts.takes_context for facts in self._scorers.known())
 
     def with_generator(self, generator: Generator | Callable[..., Any] | None) -> Self:
         """This guard around another generator: same policy, same scorer, loaded once for both."""
@@ -131,7 +132,7 @@ class Guard:
         Raises: InputError for a `doubt` without a second scorer, or the reverse. A calibration of another scorer is
         refused when the scorer is first asked for, as it may have to be loaded.
         """
-        return self._copy(_scorer=_Loaded(self._scorer.first, self._scorer.second, policy))
+        return self._copy(_scorers=GuardScorers(self._scorers.first, self._scorers.second, policy))
 
     def with_claim_of(self, claim_of: ClaimOf) -> Self:
         """This guard with another way to read the claim of a sentence."""
@@ -171,7 +172,7 @@ class Guard:
 
         def check_all(asked: Sequence[tuple[str, str]]) -> list[GuardResult]:
             steps = [of_leaves._checked(text, shared, f"{prompt}\n{question}") for text, question in asked]
-            return drive_together(steps, Reading(self.scorer, documents, self._calls))
+            return drive_together(steps, Judging(self.scorer, documents, self._calls))
 
         return checked_object(obj, schema, self.policy, policy.decisive(self.scorer.facts.threshold), check_all)
 
@@ -183,7 +184,7 @@ class Guard:
         documents = as_documents(source)
         shared = SourceText(documents)
         steps = [self._checked(answer, shared) for answer in answers]
-        return drive_together(steps, Reading(self.scorer, documents, self._calls))
+        return drive_together(steps, Judging(self.scorer, documents, self._calls))
 
     def generate(self, prompt: str, source: Source) -> GuardResult:
         """Write an answer to `prompt`, releasing, retrying or replacing each sentence under the policy.
@@ -244,9 +245,9 @@ class Guard:
         guarded: GuardedRunnable = view("runnable")(runnable, guard=self, **options)
         return guarded
 
-    def _check_steps(self, answer: str, source: Source, prompt: str) -> tuple[Steps, Reading]:
+    def _check_steps(self, answer: str, source: Source, prompt: str) -> tuple[Steps, Judging]:
         documents = as_documents(source)
-        return self._checked(answer, SourceText(documents), prompt), Reading(self.scorer, documents, self._calls)
+        return self._checked(answer, SourceText(documents), prompt), Judging(self.scorer, documents, self._calls)
 
     def _checked(self, answer: str, source: SourceText, prompt: str = "") -> Steps:
         if not isinstance(answer, str):
@@ -255,10 +256,10 @@ class Guard:
             raise InputError("the answer holds half a surrogate pair, which is no text; decode it as UTF-8 first")
         return checked_text(answer, *self._claims(source, prompt), self.policy, self.scorer.facts.threshold)
 
-    def _generation(self, documents: Sequence[Document], prompt: str) -> tuple[Steps, Reading]:
+    def _generation(self, documents: Sequence[Document], prompt: str) -> tuple[Steps, Judging]:
         claims = self._claims(SourceText(documents), prompt)
         steps = guarded_generation(*claims, self.policy, self.scorer.facts.threshold)
-        return steps, Reading(self.scorer, documents, self._calls)
+        return steps, Judging(self.scorer, documents, self._calls)
 
     def _claims(self, source: SourceText, prompt: str) -> tuple[ReadClaim, bool]:
         """How the claims of one answer are read, and whether there is a source to check them against."""
@@ -269,7 +270,7 @@ class Guard:
     def _writing(self, prompt: str, documents: Sequence[Document]) -> Writing:
         if self.generator is None:
             raise InputError("this guard has no generator; pass one: Guard(generator), or use check(answer, source)")
-        ahead = not self._scorer.asks_model_of(self.generator)
+        ahead = not self._scorers.asks_model_of(self.generator)
         explains = self.policy.keep_refused
         return Writing(self.generator, prompt, documents, self._calls, ahead=ahead, explains=explains)
 
@@ -289,67 +290,3 @@ def _own_judge(generator: Generator | None, judge: T) -> "T | EntailmentModel":
     if not isinstance(generator, HFGenerator):
         raise InputError('judge="self" asks the model that writes, which takes an HFGenerator; pass a judge instead')
     return CausalEntailment(generator.model, generator.tokenizer)
-
-
-class _Once:
-    """A scorer, made of whatever the guard was given when first asked for."""
-
-    def __init__(self, given: tuple[Any, ...], make: Callable[..., Scorer]) -> None:
-        self.given, self._make = given, make
-        self._made: Scorer | None = None
-
-    def get(self) -> Scorer:
-        if self._made is None:
-            with LOADING:
-                if self._made is None:
-                    self._made = self._make(*self.given)
-        return self._made
-
-    def known(self) -> list[ScorerFacts]:
-        """The facts about the scorers and judges that were given; loads only a scorer that was named."""
-        given = [self.get(), *self.given[1:]] if self.given[1:] and isinstance(self.given[0], str) else self.given
-        of_judges = [ScorerFacts.around(each.facts, "") for each in given if isinstance(each, EntailmentModel)]
-        return [each.facts for each in given if isinstance(each, Scorer)] + of_judges
-
-
-class _Loaded:
-    """The scorers of a guard under its policy; guards that differ in their policy share the scorers.
-
-    Raises: InputError unless a second scorer and the policy's `doubt` come together.
-    """
-
-    def __init__(self, first: _Once, second: _Once | None, policy: Policy) -> None:
-        if (second is None) != (policy.doubt is None):
-            raise InputError("a second scorer is asked where the first is in doubt: pass second= and Policy(doubt=...)")
-        self.first, self.second, self.policy = first, second, policy
-        self._made: Scorer | None = None
-
-    def get(self) -> Scorer:
-        if self._made is None:
-            with LOADING:
-                if self._made is None:
-                    self._made = self._make()
-        return self._made
-
-    def _make(self) -> Scorer:
-        first, calibration = self.first.get(), self.policy.calibration
-        fitted_on = getattr(calibration, "scorer", "")
-        if fitted_on and fitted_on != first.facts.identity:
-            raise InputError(
-                f"the calibration was fitted on another scorer: {fitted_on}; this guard's is {first.facts.identity}. Run "
-                f"`groundrail calibrate` with the one that is used"
-            )
-        if self.policy.doubt is None or self.second is None:
-            return first
-        from groundrail.scoring.second import SecondOpinion
-
-        threshold = self.policy.decisive(first.facts.threshold)
-        return SecondOpinion(first, self.second.get(), self.policy.doubt, threshold=threshold, calibration=calibration)
-
-    def asks_model_of(self, generator: Generator) -> bool:
-        """Whether a judge answers with the generator's own model, which does one thing at a time."""
-        return isinstance(generator, InProcess) and any(facts.asks(generator.weights) for facts in self.known())
-
-    def known(self) -> list[ScorerFacts]:
-        """The facts about the scorers and judges that were given; loads only a scorer that was named."""
-        return self.first.known() + (self.second.known() if self.second else [])

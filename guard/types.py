@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from groundrail.errors import InputError
 from groundrail.places import link_to, page_at
-from groundrail.runtime.views import view
+from groundrail.runtime.lazy import view
 
 
 class _Frozen(BaseModel):

@@ -7,6 +7,7 @@ Reading, spreading, back-pressure, and the restart of a worker that died are Ray
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from groundrail.corpus.files import as_table
 from groundrail.corpus.rows import scored_rows
 from groundrail.errors import MissingExtraError
 from groundrail.scoring.base import Scorer
@@ -54,7 +55,5 @@ class _Worker:
         self._scorer, self._threshold = scorer(), threshold
 
     def __call__(self, batch: "pa.Table") -> "pa.Table":
-        from groundrail.corpus.folder import as_table
-
         rows: list[dict[str, Any]] = batch.to_pylist()
         return as_table(scored_rows(self._scorer, rows, self._threshold))

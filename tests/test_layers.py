@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from groundrail.runtime.views import VIEWS, view
+from groundrail.runtime.lazy import VIEWS, view
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = {"guard": "groundrail", "decoding": "groundrail.decoding", "integrations": "groundrail.integrations"}
@@ -49,6 +49,10 @@ def test_no_value_imports_a_view_of_it(module: str) -> None:
     found = reached(f"groundrail.{module}", modules())
     assert "groundrail.errors" in found
     assert not {name for name in found if name.startswith(("groundrail.report", "groundrail.integrations"))}
+
+
+def test_an_engine_does_not_import_what_starts_it() -> None:
+    assert "groundrail.corpus.folder" not in reached("groundrail.integrations.ray", modules())
 
 
 @pytest.mark.parametrize("name", VIEWS)

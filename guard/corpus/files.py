@@ -8,10 +8,13 @@ import codecs
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from groundrail.corpus.rows import Row
+from groundrail.corpus.rows import COLUMNS, Row
 from groundrail.errors import InputError, MissingExtraError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _PARQUET_ROWS = 64
 """Rows of a Parquet file decoded at a time."""
@@ -37,6 +40,13 @@ def ids(path: Path) -> Iterator[str]:
     """The ids of `rows`, without the texts. Raises as `rows`."""
     for number, row in enumerate(_read(path, ("id",)), start=1):
         yield _name(number, row)
+
+
+def as_table(rows: Sequence[Row]) -> "pa.Table":
+    """Rows of `groundrail.corpus.rows.COLUMNS` as an Arrow table, typed even where a column is empty."""
+    number, flag, text = arrow().float64(), arrow().bool_(), arrow().string()
+    kinds = {"score": number, "exact": flag, "start": arrow().int64(), "end": arrow().int64()}
+    return arrow().Table.from_pylist(list(rows), arrow().schema([(name, kinds.get(name, text)) for name in COLUMNS]))
 
 
 def blocks(some: Iterable[Row], most_rows: int, most_letters: int) -> Iterator[list[Row]]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from groundrail.corpus.files import arrow, blocks, ids, rows
+from groundrail.corpus.files import arrow, as_table, blocks, ids, rows
 from groundrail.corpus.rows import COLUMNS, Row, scored_rows
 from groundrail.errors import InputError, MissingExtraError
 from groundrail.scoring.base import Scorer
@@ -77,13 +77,6 @@ def results(folder: str | Path, columns: Sequence[str] = COLUMNS) -> Iterator[Ro
     """The rows of every part in a folder. Raises: InputError for a part that cannot be read."""
     for part in sorted(Path(folder).glob("*.parquet")):
         yield from _table(part, columns).to_pylist()
-
-
-def as_table(rows: Sequence[Row]) -> "pa.Table":
-    """Rows of `groundrail.corpus.rows.COLUMNS` as an Arrow table, typed even where a column is empty."""
-    number, flag, text = arrow().float64(), arrow().bool_(), arrow().string()
-    kinds = {"score": number, "exact": flag, "start": arrow().int64(), "end": arrow().int64()}
-    return arrow().Table.from_pylist(list(rows), arrow().schema([(name, kinds.get(name, text)) for name in COLUMNS]))
 
 
 class _Ledger:

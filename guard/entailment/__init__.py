@@ -1,10 +1,8 @@
-"""Entailment models: P(claim | premise).
+"""Entailment models: P(claim | premise)."""
 
-Names resolve when first used, so that importing the package loads neither torch nor transformers.
-"""
+from typing import TYPE_CHECKING
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from groundrail.runtime.lazy import exported
 
 if TYPE_CHECKING:
     from groundrail.entailment.base import EntailmentModel, NLIModel
@@ -26,23 +24,15 @@ __all__ = [
     "load",
 ]
 
-_HOMES = {
-    "CausalEntailment": "causal",
-    "CrossEncoderEntailment": "cross_encoder",
-    "EntailmentModel": "base",
-    "NLIModel": "base",
-    "Respelled": "respelled",
-    "Seq2SeqEntailment": "seq2seq",
-    "TokenEntailment": "token_classifier",
-    "load": "loading",
-}
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = exported(
+    __name__,
+    {
+        "base": "EntailmentModel NLIModel",
+        "causal": "CausalEntailment",
+        "cross_encoder": "CrossEncoderEntailment",
+        "loading": "load",
+        "respelled": "Respelled",
+        "seq2seq": "Seq2SeqEntailment",
+        "token_classifier": "TokenEntailment",
+    },
+)

@@ -6,24 +6,22 @@ citations belong to `groundrail.scoring`.
 """
 
 from collections.abc import Sequence
-from typing import Any, Self
 
 import numpy as np
 import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.entailment import pretrained
-from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
+from groundrail.entailment.base import FloatArray, Pair
 from groundrail.entailment.batching import by_length
 from groundrail.entailment.prefixes import Prefixes
 from groundrail.entailment.seq2seq import TEMPLATE
 from groundrail.entailment.templates import Template
 from groundrail.errors import InputError, ModelError
-from groundrail.runtime.hub import load_pretrained
 from groundrail.runtime.progress import step
 
 
-class CausalEntailment(EntailmentModel):
+class CausalEntailment(pretrained.PretrainedJudge):
     """P(premise entails claim) = softmax(logit[Yes], logit[No])[0] at the first token after the prompt.
 
     `template` holds `{premise}` and then `{claim}`, once each. The prompt's tokens are those of the part up to the
@@ -39,6 +37,8 @@ class CausalEntailment(EntailmentModel):
     cannot be cropped; InputError for a template that cannot be filled, or that has the claim first.
     """
 
+    auto_class = AutoModelForCausalLM
+
     def __init__(
         self,
         model: PreTrainedModel,
@@ -51,60 +51,15 @@ class CausalEntailment(EntailmentModel):
         batch_tokens: int = 16_384,
         cache_bytes: int = 1 << 30,
     ) -> None:
-        self.model = model.eval()  # type: ignore[no-untyped-call]
-        self.tokenizer = pretrained.require_fast(tokenizer)
+        super().__init__(model, tokenizer, threshold=threshold, max_length=max_length, batch_tokens=batch_tokens)
         parts = Template(template)
         if parts.names != ["premise", "claim"]:
             raise InputError(f"this model's template has {{premise}} before {{claim}}, unlike {template!r}")
         self._before, self._between, self._after = parts.around
-        self.template, self.threshold, self.batch_tokens = template, threshold, batch_tokens
-        longest = max_length or pretrained.longest_input(model, tokenizer)
-        if longest is None:
-            raise ModelError("neither model nor tokenizer says how much it reads; pass max_length")
-        self.max_length = longest
+        self.template = template
         self._answers = _answers(tokenizer) if answers is None else [_spellings(tokenizer, word) for word in answers]
         self._prefixes = Prefixes(model, cache_bytes)
         self.max_tokens = self.max_length - len(self._prefix("")) - len(self._suffix("")) - pretrained.SEAMS
-
-    @classmethod
-    def from_pretrained(
-        cls,
-        name_or_path: str,
-        *,
-        device: str | torch.device | None = None,
-        dtype: str | torch.dtype | None = None,
-        template: str = TEMPLATE,
-        answers: tuple[str, str] | None = None,
-        threshold: float = 0.5,
-        max_length: int | None = None,
-        batch_tokens: int = 16_384,
-        cache_bytes: int = 1 << 30,
-        **hub: Any,
-    ) -> Self:
-        """Load by hub id or folder. `hub` goes to transformers (`revision`, `local_files_only`, ...).
-
-        `device` None takes the accelerator if there is one, `dtype` None takes float32.
-        """
-        model, tokenizer = load_pretrained(AutoModelForCausalLM, name_or_path, device=device, dtype=dtype, hub=hub)
-        return cls(
-            model,
-            tokenizer,
-            template=template,
-            answers=answers,
-            threshold=threshold,
-            max_length=max_length,
-            batch_tokens=batch_tokens,
-            cache_bytes=cache_bytes,
-        )
-
-    @property
-    def facts(self) -> JudgeFacts:
-        """The name and the limits of the model, and the words that its tokenizer does not know."""
-        return pretrained.facts(self.model, self.tokenizer, self.max_tokens, self.threshold)
-
-    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        """Character span of every token of `text`, in order."""
-        return pretrained.offsets(self.tokenizer, text)
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim) for each `(premise, claim)`, shape (n,); NaN where the model gives NaN.

@@ -6,24 +6,23 @@ citations belong to `groundrail.scoring`.
 
 import re
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import torch
 from transformers import AutoModelForSequenceClassification, PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.entailment import pretrained
-from groundrail.entailment.base import FloatArray, JudgeFacts, NLIModel, Pair
-from groundrail.entailment.batching import Encoding, in_batches
+from groundrail.entailment.base import FloatArray, NLIModel, Pair
+from groundrail.entailment.batching import Encoding
 from groundrail.entailment.templates import Template
 from groundrail.errors import InputError, ModelError
-from groundrail.runtime.hub import load_pretrained
 
 _ENTAILMENT = frozenset({"entailment", "entails", "entailed", "yes", "true", "supported", "supports", "consistent"})
 _NEUTRAL = frozenset({"neutral", "unknown", "undetermined", "notenoughinfo"})
 _CONTRADICTION = frozenset({"contradiction", "contradicts", "contradictory", "refuted", "refutes"})
 
 
-class CrossEncoderEntailment(NLIModel):
+class CrossEncoderEntailment(pretrained.PretrainedJudge, NLIModel):
     """P(premise entails claim) from a classifier of `(premise, claim)`.
 
     Three classes (entailment, neutral, contradiction, in any order) and two (entailment and its opposite)
@@ -39,6 +38,8 @@ class CrossEncoderEntailment(NLIModel):
     InputError for a template that cannot be filled.
     """
 
+    auto_class = AutoModelForSequenceClassification
+
     def __init__(
         self,
         model: PreTrainedModel,
@@ -52,75 +53,32 @@ class CrossEncoderEntailment(NLIModel):
         batch_tokens: int = 4096,
         english_only: bool = False,
     ) -> None:
-        self.model = model.eval()  # type: ignore[no-untyped-call]
-        self.tokenizer = pretrained.require_fast(tokenizer)
-        self.labels = _label_names(model.config, labels)
-        self._order = _label_order(self.labels)
         config = model.config
-        self.temperature = float(getattr(config, "entailment_temperature", 1.0) if temperature is None else temperature)
-        self.threshold = float(getattr(config, "entailment_threshold", 0.5) if threshold is None else threshold)
-        self._english_only = english_only
-        if not self.temperature > 0:
-            raise InputError(f"temperature is {self.temperature}; it divides the logits and must be positive")
-        self.batch_tokens = batch_tokens
-        longest = max_length or pretrained.longest_input(model, tokenizer)
-        if longest is None:
-            raise ModelError("neither model nor tokenizer says how much it reads; pass max_length")
-        self.max_length = longest
-        self._template = None if template is None else Template(template)
-        if self._template is None:
-            self.max_tokens = longest - tokenizer.num_special_tokens_to_add(pair=True)
-        else:
-            self.max_tokens = longest - len(self._encode([("", "")])[0]["input_ids"]) - pretrained.SEAMS
-
-    @classmethod
-    def from_pretrained(
-        cls,
-        name_or_path: str,
-        *,
-        device: str | torch.device | None = None,
-        dtype: str | torch.dtype | None = None,
-        template: str | None = None,
-        labels: Sequence[str] | None = None,
-        temperature: float | None = None,
-        threshold: float | None = None,
-        max_length: int | None = None,
-        batch_tokens: int = 4096,
-        **hub: Any,
-    ) -> Self:
-        """Load by hub id or folder. `hub` goes to transformers (`revision`, `local_files_only`, ...).
-
-        `device` None takes the accelerator if there is one, `dtype` None takes float32.
-        """
-        model, tokenizer = load_pretrained(
-            AutoModelForSequenceClassification, name_or_path, device=device, dtype=dtype, hub=hub
-        )
-        return cls(
+        super().__init__(
             model,
             tokenizer,
-            template=template,
-            labels=labels,
-            temperature=temperature,
-            threshold=threshold,
+            threshold=float(getattr(config, "entailment_threshold", 0.5) if threshold is None else threshold),
             max_length=max_length,
             batch_tokens=batch_tokens,
+            english_only=english_only,
         )
-
-    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        """Character span of every token of `text`, in order."""
-        return pretrained.offsets(self.tokenizer, text)
-
-    @property
-    def facts(self) -> JudgeFacts:
-        """The name and the limits of the model, and the words that its tokenizer does not know."""
-        return pretrained.facts(self.model, self.tokenizer, self.max_tokens, self.threshold, self._english_only)
+        self.labels = _label_names(config, labels)
+        self._order = _label_order(self.labels)
+        self.temperature = float(getattr(config, "entailment_temperature", 1.0) if temperature is None else temperature)
+        if not self.temperature > 0:
+            raise InputError(f"temperature is {self.temperature}; it divides the logits and must be positive")
+        self._template = None if template is None else Template(template)
+        if self._template is None:
+            self.max_tokens = self.max_length - tokenizer.num_special_tokens_to_add(pair=True)
+        else:
+            self.max_tokens = self.max_length - len(self._encode([("", "")])[0]["input_ids"]) - pretrained.SEAMS
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim) for each `(premise, claim)`, shape (n,); NaN where the model gives NaN.
 
         Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
         """
-        return self._probabilities(pairs)[:, self._order[0]]
+        return self._batched(pairs, self._encode, self._forward, len(self.labels))[:, self._order[0]]
 
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         """Probabilities of entailment, neutral, contradiction, in this order, shape (n, 3).
@@ -129,19 +87,7 @@ class CrossEncoderEntailment(NLIModel):
         """
         if len(self._order) != 3:
             raise ModelError(f"classify needs three classes, and this model has {', '.join(self.labels)}")
-        return self._probabilities(pairs)[:, self._order]
-
-    def _probabilities(self, pairs: Sequence[Pair]) -> FloatArray:
-        pretrained.refuse_long_claims(self.tokenizer, pairs, self.max_tokens)
-        return in_batches(
-            pairs,
-            self._encode,
-            self._forward,
-            columns=len(self.labels),
-            batch_tokens=self.batch_tokens,
-            padding={"input_ids": self.tokenizer.pad_token_id or 0},
-            device=self.model.device,
-        )
+        return self._batched(pairs, self._encode, self._forward, len(self.labels))[:, self._order]
 
     def _encode(self, pairs: Sequence[Pair]) -> list[Encoding]:
         if self._template is None:

@@ -3,7 +3,6 @@
 The forms themselves are in `groundrail.entailment.known`.
 """
 
-import inspect
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,17 @@ from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.causal import CausalEntailment
 from groundrail.entailment.cross_encoder import CrossEncoderEntailment
 from groundrail.entailment.known import KnownJudge
+from groundrail.entailment.pretrained import PretrainedJudge
 from groundrail.entailment.seq2seq import Seq2SeqEntailment
 from groundrail.entailment.token_classifier import TokenEntailment
 from groundrail.errors import ModelError
 from groundrail.runtime.hub import load_pretrained, load_renamed
 
-_CLASSES: dict[str, tuple[str, type[EntailmentModel]]] = {
-    "pair classifier": ("AutoModelForSequenceClassification", CrossEncoderEntailment),
-    "encoder-decoder": ("AutoModelForSeq2SeqLM", Seq2SeqEntailment),
-    "decoder": ("AutoModelForCausalLM", CausalEntailment),
-    "token classifier": ("AutoModelForTokenClassification", TokenEntailment),
+_CLASSES: dict[str, type[PretrainedJudge]] = {
+    "pair classifier": CrossEncoderEntailment,
+    "encoder-decoder": Seq2SeqEntailment,
+    "decoder": CausalEntailment,
+    "token classifier": TokenEntailment,
 }
 
 
@@ -42,29 +42,27 @@ def load_known(judge: KnownJudge, weights: str, options: dict[str, Any]) -> Enta
 
     Raises: ModelError that says what to use instead where the weights cannot be had.
     """
-    auto_class, model_class = _CLASSES[judge.kind]
-    own = inspect.signature(model_class).parameters
-    settings = {name: value for name, value in options.items() if name in own}
-    hub = {name: value for name, value in options.items() if name not in own}
+    model_class = _CLASSES[judge.kind]
+    settings, hub = model_class.own_options(options)
     where = {"device": hub.pop("device", None), "dtype": hub.pop("dtype", None)}
     try:
         if weights.partition("@")[0] != judge.hub_id and not Path(weights).is_dir():
             raise ModelError(f"there is no folder {weights!r}")
-        model, tokenizer = _loaded(judge, auto_class, weights, where, hub)
+        model, tokenizer = _loaded(judge, model_class.auto_class, weights, where, hub)
     except ModelError as error:
         raise ModelError(_instead(judge, error)) from error
     model.config.entailment_identity = judge.hub_id
     model.config.entailment_chunk_tokens = judge.chunk_tokens
     model.config.entailment_english_only = judge.languages == "English"
     form = {**judge.form, "threshold": judge.threshold, **_chat_template(judge, tokenizer), **settings}
-    return model_class(model, tokenizer, **form)  # type: ignore[call-arg]
+    return model_class(model, tokenizer, **form)
 
 
 def _loaded(
-    judge: KnownJudge, auto_class: str, weights: str, where: dict[str, Any], hub: dict[str, Any]
+    judge: KnownJudge, auto_class: type, weights: str, where: dict[str, Any], hub: dict[str, Any]
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
     if judge.renamed is None:
-        return load_pretrained(getattr(transformers, auto_class), weights, **where, hub=hub)
+        return load_pretrained(auto_class, weights, **where, hub=hub)
     kept = judge.renamed
     architecture = T5FirstToken if kept.architecture == "T5FirstToken" else getattr(transformers, kept.architecture)
     return load_renamed(architecture, weights, base=kept.base, names=kept.names, labels=kept.labels, **where, hub=hub)

@@ -1,24 +1,124 @@
-"""What entailment asks of any Hugging Face model and tokenizer: tokens, offsets, limits.
+"""Judges over Hugging Face models: loading, tokens, offsets, limits.
 
-Loading them is `groundrail.runtime.hub`. Which head a model needs, and what its outputs mean, belongs to the
-classes that use it.
+Which head a model needs, and what its outputs mean, belongs to the subclasses of `PretrainedJudge`.
 """
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from typing import Any, ClassVar, Self
 
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from groundrail.entailment.base import JudgeFacts, Pair
-from groundrail.entailment.batching import Encoding
+from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
+from groundrail.entailment.batching import Encoding, in_batches
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
+from groundrail.runtime.hub import load_pretrained
 
 SEAMS = 8
 """Tokens kept free because premise and claim may tokenize a little longer inside a prompt than alone."""
 
 _UNLIMITED = 1_000_000
 """Tokenizers that know no limit say a number far above this."""
+
+
+class PretrainedJudge(EntailmentModel):
+    """A judge over a Hugging Face model and its fast tokenizer.
+
+    A subclass names the `auto_class` that loads its model, and sets `max_tokens`. The model's config may give
+    `entailment_identity` (else the identity is the name or folder that the model was loaded by, or its class),
+    `entailment_chunk_tokens` and `entailment_english_only`.
+
+    Raises: ModelError for a slow tokenizer, or an unknown longest input.
+    """
+
+    auto_class: ClassVar[type]
+    default_length: ClassVar[int | None] = None
+    """Maximum input of models of this kind that set no limit of their own."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerBase,
+        *,
+        threshold: float,
+        max_length: int | None,
+        batch_tokens: int,
+        english_only: bool = False,
+    ) -> None:
+        self.model = model.eval()  # type: ignore[no-untyped-call]
+        self.tokenizer = require_fast(tokenizer)
+        self.threshold, self.batch_tokens, self._english_only = threshold, batch_tokens, english_only
+        longest = max_length or longest_input(model, tokenizer) or self.default_length
+        if longest is None:
+            raise ModelError("neither model nor tokenizer says how much it reads; pass max_length")
+        self.max_length = longest
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        name_or_path: str,
+        *,
+        device: str | torch.device | None = None,
+        dtype: str | torch.dtype | None = None,
+        **options: Any,
+    ) -> Self:
+        """Load by hub id or folder, as `google/flan-t5-large`.
+
+        Args:
+            device: None takes the accelerator if there is one.
+            dtype: None takes float32.
+            options: arguments of the class; all others go to transformers (`revision`, `local_files_only`, ...).
+        """
+        own, hub = cls.own_options(options)
+        return cls(*load_pretrained(cls.auto_class, name_or_path, device=device, dtype=dtype, hub=hub), **own)
+
+    @classmethod
+    def own_options(cls, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The options that are arguments of the class, and the others."""
+        own = inspect.signature(cls).parameters
+        return (
+            {name: value for name, value in options.items() if name in own},
+            {name: value for name, value in options.items() if name not in own},
+        )
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """Character span of every token of `text`, in order."""
+        return offsets(self.tokenizer, text)
+
+    @property
+    def facts(self) -> JudgeFacts:
+        """The name and the limits of the model, and the words that its tokenizer does not know."""
+        config = self.model.config
+        return JudgeFacts(
+            str(getattr(config, "entailment_identity", None) or config.name_or_path or type(self.model).__name__),
+            self.max_tokens,
+            self.threshold,
+            getattr(config, "entailment_chunk_tokens", None),
+            self._english_only or bool(getattr(config, "entailment_english_only", False)),
+            partial(_unread, self.tokenizer),
+            self.model,
+        )
+
+    def _batched(
+        self,
+        pairs: Sequence[Pair],
+        encode: Callable[[Sequence[Pair]], list[Encoding]],
+        forward: Callable[[dict[str, torch.Tensor]], torch.Tensor],
+        columns: int = 1,
+    ) -> FloatArray:
+        """The columns that `forward` gives for each pair, shape (n, columns). Raises: as `entailment`."""
+        refuse_long_claims(self.tokenizer, pairs, self.max_tokens)
+        return in_batches(
+            pairs,
+            encode,
+            forward,
+            columns=columns,
+            batch_tokens=self.batch_tokens,
+            padding={"input_ids": self.tokenizer.pad_token_id or 0},
+            device=self.model.device,
+        )
 
 
 def require_fast(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
@@ -29,22 +129,6 @@ def require_fast(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
             f"AutoTokenizer, or convert it to a fast one"
         )
     return tokenizer
-
-
-def facts(
-    model: PreTrainedModel,
-    tokenizer: PreTrainedTokenizerBase,
-    max_tokens: int,
-    threshold: float,
-    english_only: bool = False,
-) -> JudgeFacts:
-    """The facts about a judge of this model. Its config may give `entailment_identity` (else the identity is the name or
-    folder that it was loaded by, or its class), `entailment_chunk_tokens` and `entailment_english_only`."""
-    config = model.config
-    chunk_tokens = getattr(config, "entailment_chunk_tokens", None)
-    english_only = english_only or bool(getattr(config, "entailment_english_only", False))
-    name = str(getattr(config, "entailment_identity", None) or config.name_or_path or type(model).__name__)
-    return JudgeFacts(name, max_tokens, threshold, chunk_tokens, english_only, partial(_unread, tokenizer), model)
 
 
 def encode(

@@ -4,18 +4,16 @@ Chunking, maxima and citations belong to `groundrail.scoring`.
 """
 
 from collections.abc import Sequence
-from typing import Any, Self
 
 import torch
 from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.entailment import pretrained
-from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
-from groundrail.entailment.batching import Encoding, in_batches, in_packed_batches
+from groundrail.entailment.base import FloatArray, Pair
+from groundrail.entailment.batching import Encoding, in_packed_batches
 from groundrail.entailment.packed_t5 import PackedT5
 from groundrail.entailment.templates import Template
 from groundrail.errors import InputError, ModelError
-from groundrail.runtime.hub import load_pretrained
 
 TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
 """The wording of the authors' package."""
@@ -24,7 +22,7 @@ _T5_LENGTH = 512
 """What T5 was trained on; its relative positions set no limit of their own."""
 
 
-class Seq2SeqEntailment(EntailmentModel):
+class Seq2SeqEntailment(pretrained.PretrainedJudge):
     """P(premise entails claim) = softmax(logit[Yes], logit[No])[0] at the first decoder position.
 
     `template` holds `{premise}` and `{claim}` once each; the texts are put in as they are, braces included.
@@ -35,6 +33,9 @@ class Seq2SeqEntailment(EntailmentModel):
     Raises: ModelError for a slow tokenizer, or one in which Yes or No is not a single token; InputError for
     a template that cannot be filled.
     """
+
+    auto_class = AutoModelForSeq2SeqLM
+    default_length = _T5_LENGTH
 
     def __init__(
         self,
@@ -47,12 +48,8 @@ class Seq2SeqEntailment(EntailmentModel):
         max_length: int | None = None,
         batch_tokens: int = 4096,
     ) -> None:
-        self.model = model.eval()  # type: ignore[no-untyped-call]
-        self.tokenizer = pretrained.require_fast(tokenizer)
+        super().__init__(model, tokenizer, threshold=threshold, max_length=max_length, batch_tokens=batch_tokens)
         self.template = template
-        self.threshold = threshold
-        self.max_length = max_length or pretrained.longest_input(model, tokenizer) or _T5_LENGTH
-        self.batch_tokens = batch_tokens
         self._prompt = Template(template).fill
         if len(answers) not in (1, 2):
             raise InputError(f"answers names {len(answers)} tokens; name that of supported, and that of not supported")
@@ -64,62 +61,16 @@ class Seq2SeqEntailment(EntailmentModel):
         prompt = pretrained.encode(tokenizer, [self._prompt("", "")], self.max_length)[0]["input_ids"]
         self.max_tokens = self.max_length - len(prompt) - pretrained.SEAMS
 
-    @classmethod
-    def from_pretrained(
-        cls,
-        name_or_path: str,
-        *,
-        device: str | torch.device | None = None,
-        dtype: str | torch.dtype | None = None,
-        template: str = TEMPLATE,
-        answers: Sequence[str | int] = ("Yes", "No"),
-        threshold: float = 0.5,
-        max_length: int | None = None,
-        batch_tokens: int = 4096,
-        **hub: Any,
-    ) -> Self:
-        """Load by hub id or folder, as `google/flan-t5-large`. `hub` goes to transformers (`revision`, ...).
-
-        `device` None takes the accelerator if there is one, `dtype` None takes float32.
-        """
-        model, tokenizer = load_pretrained(AutoModelForSeq2SeqLM, name_or_path, device=device, dtype=dtype, hub=hub)
-        return cls(
-            model,
-            tokenizer,
-            template=template,
-            answers=answers,
-            threshold=threshold,
-            max_length=max_length,
-            batch_tokens=batch_tokens,
-        )
-
-    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        """Character span of every token of `text`, in order."""
-        return pretrained.offsets(self.tokenizer, text)
-
-    @property
-    def facts(self) -> JudgeFacts:
-        """The name and the limits of the model, and the words that its tokenizer does not know."""
-        return pretrained.facts(self.model, self.tokenizer, self.max_tokens, self.threshold)
-
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim) for each `(premise, claim)`, shape (n,); NaN where the model gives NaN.
 
         Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
         """
-        pretrained.refuse_long_claims(self.tokenizer, pairs, self.max_tokens)
         if PackedT5.reads(self.model):
+            pretrained.refuse_long_claims(self.tokenizer, pairs, self.max_tokens)
             packed = PackedT5(self.model, self._answers, self._decoder_start)
             return in_packed_batches(pairs, self._encode, packed.probability, batch_tokens=self.batch_tokens)
-        return in_batches(
-            pairs,
-            self._encode,
-            self._forward,
-            columns=1,
-            batch_tokens=self.batch_tokens,
-            padding={"input_ids": self.tokenizer.pad_token_id or 0},
-            device=self.model.device,
-        )[:, 0]
+        return self._batched(pairs, self._encode, self._forward)[:, 0]
 
     def _encode(self, pairs: Sequence[Pair]) -> list[Encoding]:
         return pretrained.encode(self.tokenizer, [self._prompt(*pair) for pair in pairs], self.max_length)

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from groundrail.errors import InputError
-from groundrail.evaluation.answers import Answer, Range, is_marked, overlap, trimmed
+from groundrail.evaluation.answers import MarkedAnswer, Range, is_marked, overlap, trimmed
 from groundrail.evaluation.metrics import Interval, bootstrap
 from groundrail.evaluation.run import fingerprint
 from groundrail.guard import Guard
@@ -100,7 +100,7 @@ class AnswerSummary:
 
 def judge_answers(
     guard: Guard,
-    answers: Sequence[Answer],
+    answers: Sequence[MarkedAnswer],
     *,
     results: str | Path | None = None,
     settings: Mapping[str, Any] | None = None,
@@ -129,7 +129,7 @@ def judge_answers(
     return judged
 
 
-def _key(scorer: str, answer: Answer) -> str:
+def _key(scorer: str, answer: MarkedAnswer) -> str:
     source = [(document.id, document.text) for document in answer.source]
     return hashlib.sha256(json.dumps([scorer, source, answer.question, answer.text]).encode()).hexdigest()
 
@@ -147,7 +147,7 @@ def _read(path: Path) -> dict[str, JudgedAnswer]:
     return found
 
 
-def _judge(guard: Guard, answer: Answer, key: str) -> JudgedAnswer:
+def _judge(guard: Guard, answer: MarkedAnswer, key: str) -> JudgedAnswer:
     started = time.perf_counter()
     checked = guard.check(answer.text, answer.source, answer.question).sentences
     sentences = []
@@ -163,7 +163,7 @@ _ANSWER, _SENTENCE, _SPAN, _BEST = slice(0, 4), slice(4, 8), slice(8, 11), slice
 sentences; shared, found and marked characters, and the same where every sentence is judged rightly."""
 
 
-def _counts(answer: Answer, judged: JudgedAnswer) -> list[int]:
+def _counts(answer: MarkedAnswer, judged: JudgedAnswer) -> list[int]:
     sentences = [(s.start, s.end) for s in judged.sentences]
     held = [(s.start, s.end) for s in judged.sentences if s.held]
     wrong = [sentence for sentence in sentences if is_marked(sentence, answer.marked)]
@@ -201,7 +201,7 @@ def _balanced(counts: Counts) -> float:
 
 
 def summarise_answers(
-    answers: Sequence[Answer],
+    answers: Sequence[MarkedAnswer],
     judged: Sequence[JudgedAnswer],
     threshold: float,
     *,
@@ -221,7 +221,7 @@ def summarise_answers(
 
 
 def _summarise(
-    name: str, pairs: Sequence[tuple[Answer, JudgedAnswer]], threshold: float, resamples: int, seed: int
+    name: str, pairs: Sequence[tuple[MarkedAnswer, JudgedAnswer]], threshold: float, resamples: int, seed: int
 ) -> AnswerSummary:
     counts = np.array([_counts(answer, judged) for answer, judged in pairs], dtype=np.int64)
     supported = [float(not answer.marked) for answer, _ in pairs]

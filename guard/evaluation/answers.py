@@ -1,4 +1,4 @@
-"""Whole answers in which people marked the unsupported passages: RAGTruth's and FaithBench's files as `Answer`s.
+"""Whole answers in which people marked the unsupported passages: RAGTruth's and FaithBench's files as `MarkedAnswer`s.
 
 Formats whose rows are single claims are in `groundrail.evaluation.formats`. Judging answers, and measuring the judgements
 against the marks, belongs to `groundrail.evaluation.answer_summary`.
@@ -25,7 +25,7 @@ MARKS = ("implicit_true", "due_to_null", "questionable")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class MarkedAnswer:
     """A model's answer with its source, and the passages of its text that people marked as unsupported.
 
     `question` is what was asked, where the answer is one to a question. Marked passages may overlap.
@@ -84,7 +84,7 @@ class _FaithBenchBatch(BaseModel):
 
 
 Rows: TypeAlias = list[tuple[int, dict[str, Any]]]
-Reader: TypeAlias = Callable[[Path, Rows, Path, Collection[str]], Iterator[Answer]]
+Reader: TypeAlias = Callable[[Path, Rows, Path, Collection[str]], Iterator[MarkedAnswer]]
 _SOURCES = frozenset({"source_id", "task_type", "source_info"})
 
 
@@ -94,7 +94,7 @@ def _within(place: Place, field: str, text: str, start: int, end: int) -> Range:
     return start, end
 
 
-def _ragtruth(path: Path, rows: Rows, documents: Path, leave_out: Collection[str]) -> Iterator[Answer]:
+def _ragtruth(path: Path, rows: Rows, documents: Path, leave_out: Collection[str]) -> Iterator[MarkedAnswer]:
     """Niu et al.'s response.jsonl, with source_info.jsonl in the folder `documents`; each task is a data set.
 
     Their evaluation and LettuceDetect's count every marked passage, whatever its kind.
@@ -115,7 +115,7 @@ def _ragtruth(path: Path, rows: Rows, documents: Path, leave_out: Collection[str
         id = parsed.id if parsed.id is not None else f"{parsed.source_id}/{parsed.model}"
         dataset = "-".join(filter(None, ("ragtruth", parsed.split, task)))
         source = (Document(text=text, id=f"source {parsed.source_id}"),)
-        yield Answer(str(id), dataset, source, parsed.response, tuple(marked), question)
+        yield MarkedAnswer(str(id), dataset, source, parsed.response, tuple(marked), question)
 
 
 def _ragtruth_sources(path: Path) -> dict[str, tuple[str, str, str]]:
@@ -136,7 +136,7 @@ def _ragtruth_sources(path: Path) -> dict[str, tuple[str, str, str]]:
     return sources
 
 
-def _faithbench(path: Path, rows: Rows, documents: Path, leave_out: Collection[str]) -> Iterator[Answer]:
+def _faithbench(path: Path, rows: Rows, documents: Path, leave_out: Collection[str]) -> Iterator[MarkedAnswer]:
     """Bao et al.'s batch_N.json; all batches are one data set.
 
     A passage counts where any of its labels is Unwanted or Questionable, as in the authors' binarize.py; Benign does not.
@@ -151,7 +151,7 @@ def _faithbench(path: Path, rows: Rows, documents: Path, leave_out: Collection[s
                 if any(label.startswith(counted) for label in mark.label)
             ]
             source = (Document(text=sample.source),)
-            yield Answer(f"{path.stem}/{sample.sample_id}", "faithbench", source, sample.summary, tuple(marked))
+            yield MarkedAnswer(f"{path.stem}/{sample.sample_id}", "faithbench", source, sample.summary, tuple(marked))
 
 
 ANSWER_FORMATS: dict[str, tuple[frozenset[str], Reader]] = {
@@ -176,7 +176,7 @@ def load_answers(
     format: str | None = None,
     documents: str | Path | None = None,
     leave_out: Collection[str] = (),
-) -> list[Answer]:
+) -> list[MarkedAnswer]:
     """Read a file of whole answers; `format` is guessed from its first row unless given.
 
     `documents` is the folder of RAGTruth's source_info.jsonl, that of the responses unless given. `leave_out` names kinds

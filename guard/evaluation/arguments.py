@@ -12,7 +12,7 @@ from typing import Any
 from groundrail.cli.scorers import ScorerChoice, add_scorer_arguments
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
-from groundrail.evaluation.answers import ANSWER_FORMATS, Answer, load_answers
+from groundrail.evaluation.answers import ANSWER_FORMATS, MarkedAnswer, load_answers
 from groundrail.evaluation.counting import CountingEntailment, counted
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.formats import FORMATS
@@ -96,7 +96,7 @@ def read_claims(args: argparse.Namespace, paths: Sequence[Path]) -> list[Example
     return [example.in_context() for example in examples] if args.context else examples
 
 
-def read_answers(args: argparse.Namespace, paths: Sequence[Path]) -> list[Answer]:
+def read_answers(args: argparse.Namespace, paths: Sequence[Path]) -> list[MarkedAnswer]:
     """The whole answers of these files, sampled. Raises: InputError, for a file of single claims too."""
     answers = [answer for path in paths for answer in load_answers(path, args.format, args.documents, args.leave_out)]
     if not answers:

@@ -15,7 +15,7 @@ from groundrail.errors import InputError
 from groundrail.evaluation.answer_summary import judge_answers, summarise_answers
 from groundrail.evaluation.answers import ANSWER_FORMATS, MARKS, answer_format
 from groundrail.evaluation.arguments import Named, add_arguments, named_scorer, read_answers, read_claims
-from groundrail.evaluation.calibration import Calibration, choose_threshold, fit_calibration
+from groundrail.evaluation.calibration import Calibration, fit_calibration
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.metrics import best_balanced_accuracy
@@ -29,6 +29,7 @@ from groundrail.evaluation.tables import (
     print_summaries,
     print_threshold,
 )
+from groundrail.evaluation.thresholds import choose_threshold
 
 if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]

@@ -4,10 +4,10 @@ Benchmarks of summaries are in `groundrail.evaluation.summaries`. Opening files 
 `groundrail.evaluation.loaders`.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from groundrail.evaluation import summaries
 from groundrail.evaluation.examples import Example, parse_label
@@ -85,21 +85,6 @@ class _QmsumRow(BaseModel):
     general_query_list: list[_Query] = []
 
 
-class _ScreenColumns(BaseModel):
-    inferred_summary: dict[str, str]
-    agg_label: dict[str, Label]
-    convo: dict[str, list[str]] = Field(default_factory=dict)
-    original_convo: dict[str, str] = Field(default_factory=dict)
-    rel_utt: dict[str, list[int] | None] = Field(default_factory=dict)
-
-    def check(self, place: Place, ids: Iterable[str]) -> None:
-        """Every row has a summary sentence and a label. Raises: InputError."""
-        for id in ids:
-            for column in ("inferred_summary", "agg_label"):
-                if id not in getattr(self, column):
-                    raise place.error(column, f"expected a value for row {id!r}")
-
-
 class _AttributionRow(BaseModel):
     claim: str
     references: list[str]
@@ -164,10 +149,7 @@ def _pairs(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]
 def _wice(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
     parsed = place.parse(_WiceRow, row)
     document, spans = lines(parsed.evidence)
-    for number in {number for chosen in parsed.supporting_sentences for number in chosen}:
-        if not 0 <= number < len(spans):
-            raise place.error("supporting_sentences", f"expected numbers from 0 to {len(spans) - 1}, not {number}")
-    sets = [tuple(spans[number] for number in chosen) for chosen in parsed.supporting_sentences if chosen]
+    sets = [place.numbered("supporting_sentences", spans, chosen) for chosen in parsed.supporting_sentences if chosen]
     id = parsed.meta.id if parsed.meta else str(place.line)
     yield Example(id, name, (document,), parsed.claim, parsed.label, tuple(sets) or None)
 
@@ -226,31 +208,6 @@ def _challenge(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Exam
     )
 
 
-def _screeneval(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """Lattimer et al.'s pandas dump, one object a column, each from row number to value.
-
-    The conversation is `convo`, a list of utterances, which their scripts for tables 5 and 6 read.
-    """
-    columns = place.parse(_ScreenColumns, row)
-    columns.check(place, columns.convo)
-    for id, utterances in columns.convo.items():
-        yield Example(id, name, one("\n".join(utterances)), columns.inferred_summary[id], columns.agg_label[id])
-
-
-def _utterances(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """The same file as their scripts for table 7 read it: `original_convo`, whose lines `rel_utt` counts."""
-    columns = place.parse(_ScreenColumns, row)
-    columns.check(place, columns.original_convo)
-    for id, convo in columns.original_convo.items():
-        document, spans = lines(convo.split("\n"))
-        chosen = columns.rel_utt.get(id) or []
-        for number in chosen:
-            if not 0 <= number < len(spans):
-                raise place.error(f"rel_utt.{id}", f"expected numbers from 0 to {len(spans) - 1}, not {number}")
-        evidence = tuple((spans[number],) for number in chosen) or None
-        yield Example(id, name, (document,), columns.inferred_summary[id], columns.agg_label[id], evidence)
-
-
 def _ablation(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
     """Each target of West et al.'s factual ablation is a claim twice: of the source it is true of, and of the other.
 
@@ -296,8 +253,8 @@ FORMATS: dict[str, tuple[frozenset[str], Reader]] = {
     "challenge": (frozenset({"document", "claim"}), _challenge),
     "attributionbench": (frozenset({"claim", "references", "attribution_label"}), _attributionbench),
     "llm-aggrefact": (frozenset({"dataset", "doc", "claim", "label"}), _aggrefact),
-    "screeneval": (frozenset({"convo", "inferred_summary", "agg_label"}), _screeneval),
-    "screeneval-utterances": (frozenset({"original_convo", "inferred_summary", "agg_label"}), _utterances),
+    "screeneval": (frozenset({"convo", "inferred_summary", "agg_label"}), summaries.screeneval),
+    "screeneval-utterances": (frozenset({"original_convo", "inferred_summary", "agg_label"}), summaries.utterances),
     "ablation": (frozenset({"target", "new_target", "new_source"}), _ablation),
     "pairs": (frozenset({"premise", "hypothesis"}), _pairs),
 }

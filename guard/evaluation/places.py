@@ -26,6 +26,13 @@ class Place:
         self.line = line
         self.documents = path.parent if documents is None else documents
 
+    def numbered(self, field: str, spans: Sequence[Span], numbers: Sequence[int]) -> tuple[Span, ...]:
+        """The spans with these numbers, from 0. Raises: InputError for a number that no span has."""
+        for number in numbers:
+            if not 0 <= number < len(spans):
+                raise self.error(field, f"expected numbers from 0 to {len(spans) - 1}, not {number}")
+        return tuple(spans[number] for number in numbers)
+
     def error(self, field: str, message: str) -> InputError:
         """A complaint about a field of this row, to be raised."""
         return InputError(f"{self.path}, line {self.line}, field {field!r}: {message}")

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from groundrail.errors import InputError
-from groundrail.evaluation.answers import Answer
+from groundrail.evaluation.answers import MarkedAnswer
 from groundrail.evaluation.examples import Example
 
 
@@ -36,7 +36,7 @@ def sample(examples: Sequence[Example], limit: int | None, seed: int) -> list[Ex
     return [example for example, group in zip(examples, groups, strict=True) if group in chosen]
 
 
-def sample_answers(answers: Sequence[Answer], limit: int | None, seed: int) -> list[Answer]:
+def sample_answers(answers: Sequence[MarkedAnswer], limit: int | None, seed: int) -> list[MarkedAnswer]:
     """At most `limit` answers of each data set drawn by `seed`, in their order, with its share of wrong answers.
 
     Measures such as F1 depend on that share, so the sample keeps it, to the nearest whole answer.

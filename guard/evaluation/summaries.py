@@ -1,19 +1,19 @@
-"""Benchmarks of summaries as their authors publish them: FRANK, SummaC's six sets, AggreFact and DiverSumm.
+"""Benchmarks of summaries as their authors publish them: FRANK, SummaC's six sets, AggreFact, DiverSumm, ScreenEval.
 
-Each row is a summary with its article; cutting summaries into sentences belongs to `groundrail.papers.units`.
+Each row is a summary with its article (a whole file, in ScreenEval); cutting summaries into sentences belongs to `groundrail.papers.units`.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from groundrail.errors import InputError
 from groundrail.evaluation.examples import Example
-from groundrail.evaluation.places import Label, Place, one, read_text
+from groundrail.evaluation.places import Label, Place, lines, one, read_text
 
 FRANK_LABELS = "human_annotations.json"
 """FRANK's judgements, in the folder of its `benchmark_data.json`."""
@@ -46,6 +46,21 @@ class _AggrefactRow(BaseModel):
     cut: str = ""
     id: str | int | None = None
     model_name: str | None = None
+
+
+class _ScreenColumns(BaseModel):
+    inferred_summary: dict[str, str]
+    agg_label: dict[str, Label]
+    convo: dict[str, list[str]] = Field(default_factory=dict)
+    original_convo: dict[str, str] = Field(default_factory=dict)
+    rel_utt: dict[str, list[int] | None] = Field(default_factory=dict)
+
+    def check(self, place: Place, ids: Iterable[str]) -> None:
+        """Every row has a summary sentence and a label. Raises: InputError."""
+        for id in ids:
+            for column in ("inferred_summary", "agg_label"):
+                if id not in getattr(self, column):
+                    raise place.error(column, f"expected a value for row {id!r}")
 
 
 def frank(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
@@ -102,3 +117,25 @@ def aggrefact(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Examp
         parsed.label,
         system=parsed.model_name,
     )
+
+
+def screeneval(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    """Lattimer et al.'s pandas dump, one object a column, each from row number to value.
+
+    The conversation is `convo`, a list of utterances, which their scripts for tables 5 and 6 read.
+    """
+    columns = place.parse(_ScreenColumns, row)
+    columns.check(place, columns.convo)
+    for id, utterances in columns.convo.items():
+        yield Example(id, name, one("\n".join(utterances)), columns.inferred_summary[id], columns.agg_label[id])
+
+
+def utterances(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    """The same file as their scripts for table 7 read it: `original_convo`, whose lines `rel_utt` counts."""
+    columns = place.parse(_ScreenColumns, row)
+    columns.check(place, columns.original_convo)
+    for id, convo in columns.original_convo.items():
+        document, spans = lines(convo.split("\n"))
+        chosen = place.numbered(f"rel_utt.{id}", spans, columns.rel_utt.get(id) or [])
+        evidence = tuple((span,) for span in chosen) or None
+        yield Example(id, name, (document,), columns.inferred_summary[id], columns.agg_label[id], evidence)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from groundrail.errors import MissingExtraError
 from groundrail.evaluation.answer_summary import AnswerSummary
-from groundrail.evaluation.calibration import Rate, Threshold
 from groundrail.evaluation.comparison import Difference
 from groundrail.evaluation.metrics import Interval
 from groundrail.evaluation.summary import Summary
+from groundrail.evaluation.thresholds import Rate, Threshold
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -1,6 +1,6 @@
 """The drivers of the guard's loop: they do its steps in plain code, on an event loop, or for text that is pushed in.
 
-The rules are in `groundrail.generation.loop` and `groundrail.policy`. `groundrail.generation.judging` calls the scorer,
+The rules are in `groundrail.generation.loop` and `groundrail.policy`. `Judging` calls the scorer,
 `groundrail.generation.writing` the generator.
 """
 
@@ -12,32 +12,70 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 from groundrail.errors import GenerationError, InputError, UnsupportedError
-from groundrail.generation.judging import Reading
 from groundrail.generation.steps import CanRetry, Judge, NextPiece, Release, Step, Steps
 from groundrail.generation.writing import Writing
 from groundrail.runtime.both_ways import iterate, value_of
-from groundrail.runtime.deadlines import aside
-from groundrail.types import CheckedSentence, GuardResult
+from groundrail.runtime.deadlines import Calls, aside, in_time
+from groundrail.scoring.base import Reader, Score, Scorer
+from groundrail.scoring.language_note import with_language_note
+from groundrail.types import CheckedSentence, Document, GuardResult
 
 Event: TypeAlias = CheckedSentence | GuardResult
 
 
+class Judging:
+    """A scorer and the documents of one answer, read when the first claim needs them."""
+
+    def __init__(self, scorer: Scorer, documents: Sequence[Document], calls: Calls) -> None:
+        self._scorer, self._documents, self._calls = scorer, documents, calls
+        self._reader: Reader | None = None
+        self._lock = threading.Lock()
+
+    def do(self, step: Judge) -> list[Score]:
+        """One score a claim. Raises: OverdueError, and whatever the scorer raises."""
+        return self._calls.within(step.timeout, self._score, step)
+
+    async def ado(self, step: Judge) -> list[Score]:
+        """`do` without blocking the event loop."""
+        with self._calls.current():
+            scores: list[Score] = await in_time(step.timeout, self._ascore(step))
+        return scores
+
+    def _score(self, step: Judge) -> list[Score]:
+        """Exact scores without a threshold, else scores that tell which claims reach it."""
+        reader, claims = self._read(), step.claims
+        return self._noted(claims, reader.score(claims, step.threshold))
+
+    async def _ascore(self, step: Judge) -> list[Score]:
+        reader = await self._calls.awithin(None, self._read) if self._reader is None else self._reader
+        return self._noted(step.claims, await reader.ascore(step.claims, step.threshold))
+
+    def _read(self) -> Reader:
+        with self._lock:
+            if self._reader is None:
+                self._reader = self._scorer.read(self._documents)
+            return self._reader
+
+    def _noted(self, claims: Sequence[str], scores: Sequence[Score]) -> list[Score]:
+        return with_language_note(scores, claims, self._documents) if self._scorer.facts.english_only else list(scores)
+
+
 def drive(
-    steps: Steps, judged: Reading, writing: Writing | None, closed: threading.Event | None = None
+    steps: Steps, judged: Judging, writing: Writing | None, closed: threading.Event | None = None
 ) -> Generator[Event]:
     """Do the steps; yield the sentences they release, and the result last. End early once `closed` is set."""
     return iterate(_driven(steps, judged, writing, closed, is_async=False))
 
 
 def adrive(
-    steps: Steps, judged: Reading, writing: Writing | None, closed: threading.Event | None = None
+    steps: Steps, judged: Judging, writing: Writing | None, closed: threading.Event | None = None
 ) -> AsyncGenerator[Event]:
     """`drive` for an event loop."""
     return _driven(steps, judged, writing, closed, is_async=True)
 
 
 async def _driven(
-    steps: Steps, judged: Reading, writing: Writing | None, closed: threading.Event | None, *, is_async: bool
+    steps: Steps, judged: Judging, writing: Writing | None, closed: threading.Event | None, *, is_async: bool
 ) -> AsyncGenerator[Event]:
     try:
         # a text that is already written may be long, so an event loop has it split in a thread
@@ -76,7 +114,7 @@ async def _driven(
                 writing.close()
 
 
-def drive_together(answers: Sequence[Steps], judged: Reading) -> list[GuardResult]:
+def drive_together(answers: Sequence[Steps], judged: Judging) -> list[GuardResult]:
     """Drive the checks of several answers to one source: claims that wait at the same time are scored in one call.
 
     If that call fails, the claims of each answer are scored alone: an answer that fails costs the others nothing.
@@ -149,7 +187,7 @@ class PushedAnswer:
     Example: `answer = guard.pushed(source); answer.feed("The rent is 950 euros. "); answer.finish()`.
     """
 
-    def __init__(self, steps: Steps, judged: Reading) -> None:
+    def __init__(self, steps: Steps, judged: Judging) -> None:
         self._steps, self._judged = steps, judged
         self._told = 0
         self.result: GuardResult | None = None

@@ -7,8 +7,7 @@ from types import TracebackType
 from typing import Self, TypeGuard
 
 from groundrail.errors import InputError
-from groundrail.generation.drivers import Event, adrive, drive
-from groundrail.generation.judging import Reading
+from groundrail.generation.drivers import Event, Judging, adrive, drive
 from groundrail.generation.steps import Steps
 from groundrail.generation.writing import Writing
 from groundrail.runtime.both_ways import closing, each, is_running
@@ -45,7 +44,7 @@ class GuardedStream(_Outcome):
     released or not. A stream that is left early has to be closed, as by a `with` block: that frees the generator.
     """
 
-    def __init__(self, steps: Steps, judged: Reading, writing: Writing | None = None) -> None:
+    def __init__(self, steps: Steps, judged: Judging, writing: Writing | None = None) -> None:
         super().__init__(writing)
         self._events = drive(steps, judged, writing, self._closed)
 
@@ -75,7 +74,7 @@ class GuardedStream(_Outcome):
 class AsyncGuardedStream(_Outcome):
     """`GuardedStream` for an event loop: `async for text in stream`, then `stream.result`."""
 
-    def __init__(self, steps: Steps, judged: Reading, writing: Writing | None = None) -> None:
+    def __init__(self, steps: Steps, judged: Judging, writing: Writing | None = None) -> None:
         super().__init__(writing)
         self._events = adrive(steps, judged, writing, self._closed)
 

@@ -15,9 +15,8 @@ from groundrail.policy import Policy
 from groundrail.runtime.deadlines import OverdueError
 from groundrail.scoring.base import Score
 from groundrail.scoring.findings import findings
-from groundrail.text.claims import Claim, NoClaim, Refused
-from groundrail.text.english.short_answers import leans_on_sentence
-from groundrail.text.lists import needs_lead, opens_list
+from groundrail.text.claims import Claim, NoClaim, Refused, needs_lead, opens_list
+from groundrail.text.english.phrases import leans_on_sentence
 from groundrail.text.sentences import Sentence
 from groundrail.types import Attempt, CheckedSentence, Finding, GuardResult, Verdict
 

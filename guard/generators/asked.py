@@ -4,12 +4,12 @@ Keeps the accepted and the refused text, words the request to go on, and removes
 text. The adapters beside this module ask the model.
 """
 
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, TypeAlias
 
 from groundrail.generators.base import Generator, Session
-from groundrail.runtime.both_ways import closing
+from groundrail.runtime.both_ways import closing, each, iterate
 from groundrail.runtime.deadlines import OverdueError, in_time, within
 from groundrail.types import Document
 
@@ -82,7 +82,7 @@ class AskedSession(Session):
     def propose(self) -> Pieces:
         """The opened pieces, or those of a new call, without a repetition of the accepted text. Async where `write` is."""
         pieces, self._opened = self._opened or self._ask(), None
-        return self._follow_async(pieces) if isinstance(pieces, AsyncIterator) else self._follow(pieces)
+        return self._follow(pieces) if isinstance(pieces, AsyncIterator) else iterate(self._follow(pieces))
 
     def accept(self, n_chars: int) -> None:
         """The next call is told that these characters stand."""
@@ -100,18 +100,10 @@ class AskedSession(Session):
         self.cut_off = ""
         return self._write(self._accepted, tuple(self._refused))
 
-    def _follow(self, pieces: Iterator[str]) -> Iterator[str]:
-        fresh = Fresh(self._accepted)
-        for piece in pieces:
-            if new := fresh.feed(piece):
-                yield self._noted(new)
-        if held := fresh.flush():
-            yield self._noted(held)
-
-    async def _follow_async(self, pieces: AsyncIterator[str]) -> AsyncIterator[str]:
+    async def _follow(self, pieces: Pieces) -> AsyncGenerator[str]:
         fresh = Fresh(self._accepted)
         async with closing(pieces):
-            async for piece in pieces:
+            async for piece in each(pieces):
                 if new := fresh.feed(piece):
                     yield self._noted(new)
         if held := fresh.flush():

@@ -1,13 +1,12 @@
 """Plain callables as generators: `function(prompt)`, `function(prompt, documents)`, with or without `prefix`."""
 
-import collections.abc
 import inspect
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Sequence
-from contextlib import closing
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from typing import Any
 
 from groundrail.errors import GenerationError, InputError
 from groundrail.generators.base import Generator, Session
+from groundrail.runtime.both_ways import closing, each, iterate, value_of
 from groundrail.types import Document
 
 
@@ -75,9 +74,8 @@ class _CallableSession(Session):
                 "this callable cannot continue from accepted text; give it a parameter named `prefix`"
             )
         written = self._generator.call(self._prompt, self._documents, self._written[: self._accepted])
-        if isinstance(written, Awaitable) or hasattr(written, "__aiter__"):
-            return self._follow_async(written)
-        return self._follow(written)
+        is_async = isinstance(written, Awaitable) or hasattr(written, "__aiter__")
+        return self._follow(written) if is_async else iterate(self._follow(written))
 
     def accept(self, n_chars: int) -> None:
         self._accepted += n_chars
@@ -85,27 +83,11 @@ class _CallableSession(Session):
     def reject(self, n_chars: int) -> None:
         self._written = self._written[: self._accepted]
 
-    def _follow(self, written: str | Iterable[str]) -> collections.abc.Generator[str]:
-        try:
-            for piece in [written] if isinstance(written, str) else written:
+    async def _follow(self, written: Any) -> AsyncGenerator[str]:
+        written = await value_of(written)
+        async with closing([written] if isinstance(written, str) else written) as pieces:
+            async for piece in each(pieces):
                 yield self._noted(piece)
-        finally:
-            getattr(written, "close", lambda: None)()
-
-    async def _follow_async(self, written: Any) -> AsyncIterator[str]:
-        if isinstance(written, Awaitable):
-            written = await written
-        if hasattr(written, "__aiter__"):
-            try:
-                async for piece in written:
-                    yield self._noted(piece)
-            finally:
-                if hasattr(written, "aclose"):
-                    await written.aclose()
-        else:
-            with closing(self._follow(written)) as pieces:
-                for piece in pieces:
-                    yield piece
 
     def _noted(self, piece: Any) -> str:
         if not isinstance(piece, str):

@@ -11,7 +11,7 @@ from typing import Any
 from jsonpointer import JsonPointer
 
 from groundrail.objects.schemas import Schema, Step
-from groundrail.text.english.short_answers import is_fragment, leans_on_question
+from groundrail.text.english.phrases import is_fragment, leans_on_question
 from groundrail.text.rendering.visible import is_blank
 from groundrail.text.sentences import split
 

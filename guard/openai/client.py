@@ -9,8 +9,8 @@ import json
 import threading
 import time
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator, Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
+from contextlib import AbstractContextManager, aclosing, asynccontextmanager
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,7 +18,6 @@ from pydantic import SecretStr
 from tenacity import (
     AsyncRetrying,
     RetryCallState,
-    Retrying,
     retry_if_exception_type,
     stop_after_attempt,
     wait_exponential,
@@ -28,6 +27,7 @@ from tenacity.stop import stop_base
 
 from groundrail.errors import GroundrailError, InputError, MissingExtraError
 from groundrail.openai.events import StreamError, achunks_of, chunks_of
+from groundrail.runtime.both_ways import each, iterate, run, value_of
 
 if TYPE_CHECKING:
     import httpx
@@ -102,101 +102,88 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
 
     def complete(self, body: Mapping[str, Any]) -> dict[str, Any]:
         """The server's whole answer. Raises: `failure`."""
-        with self._slot():
-            response = self._retried(body, stream=False)
-            try:
-                answer = json.loads(response.content)
-            except ValueError as error:
-                raise self._failure(f"{self.server} sent malformed JSON: {self._clean(response.text)}") from error
+        return run(self._whole(body))
+
+    def stream(self, body: Mapping[str, Any]) -> Generator[dict[str, Any]]:
+        """The events of a streamed answer. Raises: `failure`, also if the stream ends before its end."""
+        return iterate(self._chunks(body, self._client))
+
+    async def astream(self, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any]]:
+        """`stream` for an event loop; each call has its own connection."""
+        import httpx
+
+        async with httpx.AsyncClient(timeout=self._timeout) as client, aclosing(self._chunks(body, client)) as chunks:
+            async for chunk in chunks:
+                yield chunk
+
+    async def _whole(self, body: Mapping[str, Any]) -> dict[str, Any]:
+        async with self._slot(is_async=False):
+            response = await self._retried(body, self._client, stream=False)
+        try:
+            answer = json.loads(response.content)
+        except ValueError as error:
+            raise self._failure(f"{self.server} sent malformed JSON: {self._clean(response.text)}") from error
         if not isinstance(answer, dict) or not answer.get("choices"):
             raise self._failure(f"{self.server} sent an answer without choices: {self._clean(str(answer))}")
         return answer
 
-    def stream(self, body: Mapping[str, Any]) -> Generator[dict[str, Any], None, None]:
-        """The events of a streamed answer. Raises: `failure`, also if the stream ends before its end."""
+    async def _chunks(
+        self, body: Mapping[str, Any], client: "httpx.Client | httpx.AsyncClient"
+    ) -> AsyncGenerator[dict[str, Any]]:
         import httpx
 
-        with self._slot():
-            response = self._retried({**body, "stream": True}, stream=True)
+        is_async = isinstance(client, httpx.AsyncClient)
+        async with self._slot(is_async=is_async):
+            response = await self._retried({**body, "stream": True}, client, stream=True)
+            chunks = achunks_of(response.aiter_bytes()) if is_async else each(chunks_of(response.iter_bytes()))
             try:
-                yield from chunks_of(response.iter_bytes())
-            except (StreamError, httpx.HTTPError) as error:
-                raise self._broken(error) from error
-            finally:
-                response.close()
-
-    async def astream(self, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any], None]:
-        """`stream` for an event loop; each call has its own connection."""
-        import httpx
-
-        async with self._aslot(), httpx.AsyncClient(timeout=self._timeout) as client:
-            response = await self._aretried(client, {**body, "stream": True})
-            try:
-                async for chunk in achunks_of(response.aiter_bytes()):
+                async for chunk in chunks:
                     yield chunk
             except (StreamError, httpx.HTTPError) as error:
                 raise self._broken(error) from error
             finally:
-                await response.aclose()
-
-    @contextmanager
-    def _slot(self) -> Iterator[None]:
-        """One of the requests allowed at a time; streams that nobody reads on or closes would hold all forever."""
-        if not self._free.acquire(timeout=self._timeout):
-            raise self._crowded()
-        try:
-            yield
-        finally:
-            self._free.release()
+                await _read_and_closed(response, is_async=is_async, read=False)
 
     @asynccontextmanager
-    async def _aslot(self) -> AsyncIterator[None]:
-        """The same among the requests of this event loop."""
-        free = self._free_in.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self.max_concurrency))
+    async def _slot(self, *, is_async: bool) -> AsyncIterator[None]:
+        """One of the requests that plain code, or this event loop, may make at a time.
+
+        Raises: `failure` after the timeout: streams that nobody reads on or closes would hold all slots forever.
+        """
+        free: Any = self._free
+        if is_async:
+            free = self._free_in.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(self.max_concurrency))
         try:
-            await asyncio.wait_for(free.acquire(), self._timeout)
+            if is_async:
+                await asyncio.wait_for(free.acquire(), self._timeout)
+            elif not free.acquire(timeout=self._timeout):
+                raise TimeoutError
         except TimeoutError as error:
-            raise self._crowded() from error
+            raise self._failure(
+                f"{self.max_concurrency} requests to {self.server} are still open after {self._timeout:g} seconds; "
+                f"read their streams to the end, close them, or raise max_concurrency"
+            ) from error
         try:
             yield
         finally:
             free.release()
 
-    def _crowded(self) -> GroundrailError:
-        return self._failure(
-            f"{self.max_concurrency} requests to {self.server} are still open after {self._timeout:g} seconds; "
-            f"read their streams to the end, close them, or raise max_concurrency"
+    async def _retried(
+        self, body: Mapping[str, Any], client: "httpx.Client | httpx.AsyncClient", *, stream: bool
+    ) -> "httpx.Response":
+        import httpx
+
+        is_async = isinstance(client, httpx.AsyncClient)
+        attempts = AsyncRetrying(
+            sleep=asyncio.sleep if is_async else _block, stop=self._stop, wait=_wait, retry=_IF_TRANSIENT, reraise=True
         )
-
-    def _retried(self, body: Mapping[str, Any], *, stream: bool) -> "httpx.Response":
-        import httpx
-
         try:
-            for attempt in Retrying(stop=self._stop, wait=_wait, retry=_IF_TRANSIENT, reraise=True):
+            async for attempt in attempts:
                 with attempt:
                     try:
-                        response = self._client.send(self._request(body), stream=stream)
+                        response = await value_of(client.send(self._request(body), stream=stream))
                         if not response.is_success:
-                            response.read()
-                            response.close()
-                    except httpx.TransportError as error:
-                        raise self._unreached(error) from error
-                    self._require_success(response)
-        except _TransientError as error:
-            raise self._failure(str(error)) from error
-        return response
-
-    async def _aretried(self, client: "httpx.AsyncClient", body: Mapping[str, Any]) -> "httpx.Response":
-        import httpx
-
-        try:
-            async for attempt in AsyncRetrying(stop=self._stop, wait=_wait, retry=_IF_TRANSIENT, reraise=True):
-                with attempt:
-                    try:
-                        response = await client.send(self._request(body), stream=True)
-                        if not response.is_success:
-                            await response.aread()
-                            await response.aclose()
+                            await _read_and_closed(response, is_async=is_async)
                     except httpx.TransportError as error:
                         raise self._unreached(error) from error
                     self._require_success(response)
@@ -242,6 +229,18 @@ class _TransientError(Exception):
     def __init__(self, message: str, after: float | None) -> None:
         super().__init__(message)
         self.after = after
+
+
+async def _block(seconds: float) -> None:
+    """Sleep in plain code, which has no event loop to wait on."""
+    time.sleep(seconds)
+
+
+async def _read_and_closed(response: "httpx.Response", *, is_async: bool, read: bool = True) -> None:
+    """Close a response, read to its end before if `read`."""
+    if read:
+        await response.aread() if is_async else response.read()
+    await response.aclose() if is_async else response.close()
 
 
 _IF_TRANSIENT = retry_if_exception_type(_TransientError)

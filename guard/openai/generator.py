@@ -4,8 +4,7 @@ vLLM, TGI, llama.cpp and hosted APIs speak this protocol. Requests are made by
 `groundrail.openai.client`; judging through such a server is `groundrail.openai.judge`.
 """
 
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
 from tenacity.stop import stop_base
@@ -15,6 +14,7 @@ from groundrail.generators import Generator
 from groundrail.generators.asked import AskedSession, request_to_continue
 from groundrail.openai.client import ChatCompletions
 from groundrail.openai.events import Completion
+from groundrail.runtime.both_ways import closing, each, iterate
 from groundrail.types import Document
 
 INSTRUCTION = """Answer from the source below and from nothing else.
@@ -76,32 +76,23 @@ class OpenAIGenerator(Generator):
 
     def start(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
         """A session for plain code."""
-        asked = self._asked(prompt, documents)
-
-        def write(accepted: str, refused: Sequence[str]) -> Iterator[str]:
-            completion = Completion()
-            try:
-                for chunk in self.client.stream(self._body(asked, accepted, refused)):
-                    if text := completion.read(chunk):
-                        yield text
-                    session.cut_off = completion.cut_off
-                if half := completion.rest():
-                    yield half
-            finally:
-                _count(session, completion)
-
-        session = AskedSession(write)
-        return session
+        return self._session(prompt, documents, self.client.stream, iterate)
 
     async def astart(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
         """A session for an event loop."""
+        return self._session(prompt, documents, self.client.astream, aiter)
+
+    def _session(
+        self, prompt: str, documents: Sequence[Document], stream: Callable[[dict[str, Any]], Any], form: Any
+    ) -> AskedSession:
+        """A session that asks by `stream`; `form` turns an async generator into the kind of iterator that it gives."""
         asked = self._asked(prompt, documents)
 
-        async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
+        async def write(accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
             completion = Completion()
             try:
-                async with aclosing(self.client.astream(self._body(asked, accepted, refused))) as chunks:
-                    async for chunk in chunks:
+                async with closing(stream(self._body(asked, accepted, refused))) as chunks:
+                    async for chunk in each(chunks):
                         if text := completion.read(chunk):
                             yield text
                         session.cut_off = completion.cut_off
@@ -110,7 +101,7 @@ class OpenAIGenerator(Generator):
             finally:
                 _count(session, completion)
 
-        session = AskedSession(write)
+        session = AskedSession(lambda accepted, refused: form(write(accepted, refused)))
         return session
 
     def _asked(self, prompt: str, documents: Sequence[Document]) -> str:

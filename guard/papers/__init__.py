@@ -1,10 +1,8 @@
-"""The papers' other systems, which `Guard()` alone never runs: Q², InFusE, text decomposition, grounding gain, overlap.
+"""The papers' other systems, which `Guard()` alone never runs: Q², InFusE, text decomposition, grounding gain, overlap."""
 
-Names resolve when first used, so that importing the package loads neither torch nor transformers.
-"""
-
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from groundrail.runtime.lazy import exported
 
 if TYPE_CHECKING:
     from groundrail.papers.decomposed import FullDocumentScorer, SentencePairScorer, SentliScorer, TopKScorer
@@ -16,22 +14,6 @@ if TYPE_CHECKING:
     from groundrail.papers.units.base import SentenceUnits
     from groundrail.papers.units.clauses import ClauseSplitter
     from groundrail.papers.units.subsentences import Seq2SeqSplitter, SubSentenceUnits
-
-_HOME = {
-    "ClauseSplitter": "units.clauses",
-    "ExtractiveAnswerer": "q2.extractive",
-    "FullDocumentScorer": "decomposed",
-    "GainScorer": "gain",
-    "InfuseScorer": "infuse",
-    "OverlapScorer": "overlap",
-    "Q2Scorer": "q2.q2",
-    "SentencePairScorer": "decomposed",
-    "SentenceUnits": "units.base",
-    "SentliScorer": "decomposed",
-    "Seq2SeqSplitter": "units.subsentences",
-    "SubSentenceUnits": "units.subsentences",
-    "TopKScorer": "decomposed",
-}
 
 __all__ = [
     "ClauseSplitter",
@@ -49,12 +31,17 @@ __all__ = [
     "TopKScorer",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+__getattr__, __dir__ = exported(
+    __name__,
+    {
+        "decomposed": "FullDocumentScorer SentencePairScorer SentliScorer TopKScorer",
+        "gain": "GainScorer",
+        "infuse": "InfuseScorer",
+        "overlap": "OverlapScorer",
+        "q2.extractive": "ExtractiveAnswerer",
+        "q2.q2": "Q2Scorer",
+        "units.base": "SentenceUnits",
+        "units.clauses": "ClauseSplitter",
+        "units.subsentences": "Seq2SeqSplitter SubSentenceUnits",
+    },
+)

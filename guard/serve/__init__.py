@@ -5,20 +5,12 @@
 
 from typing import TYPE_CHECKING
 
+from groundrail.runtime.lazy import exported
+
 if TYPE_CHECKING:
     from groundrail.serve.app import create_app
     from groundrail.serve.settings import Settings
 
 __all__ = ["Settings", "create_app"]
 
-
-def __getattr__(name: str) -> object:
-    if name == "create_app":
-        from groundrail.serve.app import create_app
-
-        return create_app
-    if name == "Settings":
-        from groundrail.serve.settings import Settings
-
-        return Settings
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = exported(__name__, {"app": "create_app", "settings": "Settings"})

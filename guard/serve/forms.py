@@ -17,7 +17,7 @@ from groundrail.serve import details
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.requests import ChatRequest
 from groundrail.serve.sources import Found
-from groundrail.serve.writers import Answer
+from groundrail.serve.writers import WrittenAnswer
 from groundrail.types import CheckedSentence, GuardResult
 
 
@@ -26,7 +26,7 @@ class Telling:
     """All that a form tells of: the request, its answer and source, and how much detail is asked for."""
 
     asked: ChatRequest
-    answer: Answer
+    answer: WrittenAnswer
     found: Found
     level: details.Level
     policy: Policy

@@ -21,7 +21,7 @@ from groundrail.serve.upstream import Reply, Upstream
 from groundrail.types import Document
 
 
-class Answer(Protocol):
+class WrittenAnswer(Protocol):
     """One answer."""
 
     generator: Generator
@@ -60,7 +60,9 @@ class Answer(Protocol):
 class Writer(Protocol):
     """Whoever writes answers."""
 
-    def answer(self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]) -> Answer:
+    def answer(
+        self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]
+    ) -> WrittenAnswer:
         """An answer to a request, not begun yet."""
         ...
 

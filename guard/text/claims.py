@@ -12,12 +12,20 @@ from typing import TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
 from groundrail.text.english import words
-from groundrail.text.english.phrases import is_claimless, may_answer, refuses_what_follows, takes_footnotes
-from groundrail.text.english.short_answers import is_fragment, leans_on_question, opens_with_answer, question_of
+from groundrail.text.english.phrases import (
+    is_claimless,
+    is_fragment,
+    leans_on_question,
+    may_answer,
+    opens_with_answer,
+    question_of,
+    refuses_what_follows,
+    takes_footnotes,
+)
 from groundrail.text.english.statements import statement
 from groundrail.text.facts.quantities import MONTHS
 from groundrail.text.form import SourceText, refuse_unreadable
-from groundrail.text.lists import needs_lead, opens_list, with_lead
+from groundrail.text.lines import without_mark
 from groundrail.text.rendering.cells import refuse_unseen_cells
 from groundrail.text.rendering.pointers import without_footnotes
 from groundrail.text.rendering.visible import visible
@@ -89,6 +97,9 @@ _WIDE_GAP = re.compile(r"\S\s{2,}\S")
 _SAYING_CELL = re.compile(r"\|[^|]*(?<![-=+])\+(?![-=+])")
 """A plus alone in a table cell, which says yes."""
 
+_LEAD_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_OPENS_CLAUSE = frozenset("who which that whose whom where when if unless while because whether".split())
+
 
 def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     """Return the claim of a sentence as a reader sees it, without list marks, or None if nothing is claimed.
@@ -153,7 +164,7 @@ def read_claim(
     Args:
         source: the documents of the answer; links, footnote marks and strange spellings must stand there. A blank
             source holds none of them and refuses none: who uses the claim decides what a missing source means.
-        lead: the line that the sentence's list begins with, see `groundrail.text.lists`.
+        lead: the line that the sentence's list begins with, see `Sentence.lead`.
         claim_of: replaces the function `claim_of` of this module. Its claims are compared with the source all the same.
         unread: `ScorerFacts.unread`, the words of a claim that the judge has no token for.
 
@@ -184,6 +195,50 @@ def read_claims(
         read_claim(sentence.text, previous, "", source, lead=sentence.lead, unread=unread)
         for previous, sentence in zip(["", *(s.text for s in sentences)], sentences, strict=False)
     ]
+
+
+def opens_list(sentence: str, lead: str) -> bool:
+    """Whether the sentence is the lead with the first item of its list."""
+    return bool(lead) and sentence.lstrip().startswith(lead)
+
+
+def needs_lead(item: str, lead: str) -> bool:
+    """Whether an item says something only with its lead: "people with asthma", not "The rent is due on the first."
+
+    An item is a sentence of its own if it begins with a capital and its main clause has a verb that is surely one.
+    """
+    if not lead or is_claimless(visible(lead).text):
+        return False
+    found = _LEAD_WORD.findall(without_mark(item))
+    if not found or not found[0][0].isupper():
+        return True
+    for word in (word.lower().replace("’", "'") for word in found[1:]):
+        if word in _OPENS_CLAUSE:
+            return True
+        if word in words.AUXILIARIES or word in words.PRESENT_SINGULAR or word.endswith("n't"):
+            return False
+    return True
+
+
+def with_lead(sentence: str, lead: str) -> str:
+    """The sentence that lead and item make: "Who must not take it: people with asthma".
+
+    If the lead claims nothing, such as "Here are the key points:", the item stands alone.
+
+    Raises: UncheckableError where markup goes on from the lead to the item.
+    """
+    item = without_mark(sentence.strip().removeprefix(lead).strip())
+    if is_claimless(visible(lead).text):
+        return item
+    lead = without_mark(" ".join(lead.split()))
+    whole = f"{lead} {item}"
+    if _letters(whole) != _letters(lead) + _letters(item):
+        raise UncheckableError("markup goes on from the lead of a list to its item")
+    return whole
+
+
+def _letters(text: str) -> str:
+    return "".join(filter(str.isalnum, visible(text).text))
 
 
 def _draws(text: str, bare: str) -> bool:

@@ -11,6 +11,7 @@ from groundrail.integrations.langchain.callback import AsyncGroundrailCallbackHa
 from groundrail.integrations.langchain.chat_model import GuardedChatModel
 from groundrail.integrations.langchain.retrieved import SourcedResult
 from groundrail.integrations.langchain.runnable import RESULT_EVENT, SENTENCE_EVENT, TEMPLATE, GuardedRunnable
+from groundrail.runtime.lazy import exported
 
 if TYPE_CHECKING:
     from groundrail.integrations.langchain.middleware import GroundrailMiddleware as GroundrailMiddleware
@@ -26,10 +27,4 @@ __all__ = [
     "SourcedResult",
 ]
 
-
-def __getattr__(name: str) -> object:
-    if name == "GroundrailMiddleware":
-        from groundrail.integrations.langchain.middleware import GroundrailMiddleware
-
-        return GroundrailMiddleware
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__, __dir__ = exported(__name__, {"middleware": "GroundrailMiddleware"})

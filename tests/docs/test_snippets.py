@@ -13,13 +13,13 @@ import io
 import json
 import re
 import shlex
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.http_servers import QuietHandler, serving
 
 from groundrail.cli.main import _parser
 
@@ -46,11 +46,11 @@ def snippets(page: Path) -> list[Snippet]:
 PAGES = [page for page in sorted(DOCS.rglob("*.md")) if snippets(page)]
 
 
-class _Server(BaseHTTPRequestHandler):
+class _Server(QuietHandler):
     """Writes one true and one false sentence; as a judge, says No to the false one."""
 
     def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        body = json.loads(self.body())
         asked = body["messages"][-1]["content"]
         if body.get("stream"):
             pieces = ["The rent is 1,450 euros per month. ", "The lease ends on ", "30 June 2027."]
@@ -59,25 +59,15 @@ class _Server(BaseHTTPRequestHandler):
         else:
             token = {"token": "No" if "2027" in asked else "Yes", "logprob": -0.1}
             content = json.dumps({"choices": [{"logprobs": {"content": [token]}}]})
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(content.encode())
-
-    def log_message(self, format: str, *arguments: Any) -> None:
-        """Quiet."""
+        self.send(200, content)
 
 
 @pytest.fixture(autouse=True)
 def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
     monkeypatch.chdir(tmp_path)
-    running = ThreadingHTTPServer(("127.0.0.1", 0), _Server)
-    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{running.server_address[1]}/v1")
-    yield
-    running.shutdown()
-    thread.join()
-    running.server_close()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), _Server)) as running:
+        monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{running.server_port}/v1")
+        yield
 
 
 def _trimmed(text: str) -> list[str]:

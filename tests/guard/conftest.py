@@ -1,14 +1,24 @@
-"""A model whose probabilities are drawn from a hash of the pair: scorers must be right for any weights."""
+"""A model whose probabilities are drawn from a hash of the pair, as scorers must be right for any weights; a browser."""
 
 import hashlib
 import re
+import shutil
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+
+if TYPE_CHECKING:
+    from selenium import webdriver
+
+QUIET = (
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1280,820"
+)
 
 
 def drawn(*parts: object) -> float:
@@ -58,3 +68,24 @@ def hashed_yes_no() -> type[HashedYesNo]:
 @pytest.fixture
 def hashed_nli() -> type[HashedNLI]:
     return HashedNLI
+
+
+@pytest.fixture(scope="session")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator["webdriver.Chrome"]:
+    """Debian's packages chromium and chromium-driver, or their like; without them its tests fail and say so."""
+    from selenium import webdriver
+    from selenium.webdriver.chrome.options import Options
+    from selenium.webdriver.chrome.service import Service
+
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if chromium is None or driver is None:
+        pytest.fail("this test needs a browser: apt-get install chromium chromium-driver")
+    options = Options()
+    options.binary_location = chromium
+    for argument in [*QUIET.split(), f"--user-data-dir={tmp_path_factory.mktemp('browser')}"]:
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    started = webdriver.Chrome(options=options, service=Service(driver))
+    yield started
+    started.quit()

@@ -9,7 +9,7 @@ import pytest
 from tenacity import stop_after_attempt
 
 from groundrail import Document, Guard, InputError, Policy, UnsupportedError, Verdict, generators
-from groundrail.chat import ChatGuard, leans_on_previous
+from groundrail.chat import ChatGuard
 from groundrail.papers.overlap import OverlapScorer
 from groundrail.testing import FakeEntailment
 
@@ -209,26 +209,6 @@ def test_the_sentence_before_is_the_last_released_one_and_claims_only() -> None:
     assert "It costs 950." in asked
     assert "It costs 950. It is due monthly." in asked
     assert not any("990" in claim and "monthly" in claim for claim in asked)
-
-
-@pytest.mark.parametrize(
-    ("claim", "leans"),
-    [
-        ("It ends in May.", True),
-        ("They agreed.", True),
-        ("This is allowed.", True),
-        ("And its colour is red.", True),
-        ("The fee is 45 euros.", True),
-        ("The fee for late payment is 45 euros.", False),
-        ("The end of the lease is in May.", False),
-        ("Anna signed it.", False),
-        ("Theodore signed.", False),
-        ("Item 4 is due.", False),
-        ("Hershey is a town.", False),
-    ],
-)
-def test_what_leans_on_the_sentence_before(claim: str, leans: bool) -> None:
-    assert leans_on_previous(claim) is leans
 
 
 def test_what_leans_on_a_sentence_that_cannot_be_checked_is_refused_for_that_reason() -> None:

@@ -27,7 +27,7 @@ _FIGURES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerSpan:
     """`text` is the source's slice from `start` to `end`; `score` in [0, 1], as sure as the answerer is."""
 
     text: str
@@ -40,7 +40,7 @@ class Answer:
 class Answerer(Protocol):
     """Anything that answers questions with a slice of a text."""
 
-    def answer(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
+    def answer(self, pairs: Sequence[tuple[str, str]]) -> list[AnswerSpan | None]:
         """One answer for each `(question, text)`, None where the text has none."""
         ...
 
@@ -66,12 +66,12 @@ class LexicalAnswerer:
             raise InputError(f"min_overlap is a share of words above 0 and at most 1, not {min_overlap}")
         self.min_overlap = min_overlap
 
-    def answer(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
+    def answer(self, pairs: Sequence[tuple[str, str]]) -> list[AnswerSpan | None]:
         """One answer for each `(question, text)`; its score is the share of the question's words found."""
         read = {text: _read(text) for text in dict.fromkeys(text for _, text in pairs)}
         return [self._one(question, text, read[text]) for question, text in pairs]
 
-    def _one(self, question: str, text: str, sentences: Sequence[_Sentence]) -> Answer | None:
+    def _one(self, question: str, text: str, sentences: Sequence[_Sentence]) -> AnswerSpan | None:
         asked = {stem for stem, _, _ in _stems(question)} - _ASKING
         counts = Counter(stem for sentence in sentences for stem in {stem for stem, _, _ in sentence.stems})
         weight = {stem: 1 / (1 + counts[stem]) for stem in asked}
@@ -88,7 +88,7 @@ class LexicalAnswerer:
                 break
             chosen = _open_span(question, weight, sentences[-place])
             if chosen is not None:
-                return Answer(text[chosen.start : chosen.end], chosen.start, chosen.end, share)
+                return AnswerSpan(text[chosen.start : chosen.end], chosen.start, chosen.end, share)
         return None
 
 

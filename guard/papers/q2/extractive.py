@@ -12,7 +12,7 @@ from transformers import AutoModelForQuestionAnswering, PreTrainedModel, PreTrai
 
 from groundrail.entailment.pretrained import longest_input, require_fast
 from groundrail.errors import ClaimTooLongError, InputError
-from groundrail.papers.q2.answering import Answer
+from groundrail.papers.q2.answering import AnswerSpan
 from groundrail.runtime.hub import load_pretrained
 
 PAPER_ANSWERER = "ktrapeznikov/albert-xlarge-v2-squad-v2"
@@ -83,7 +83,7 @@ class ExtractiveAnswerer:
         )
         return cls(model, tokenizer, **settings)
 
-    def answer(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
+    def answer(self, pairs: Sequence[tuple[str, str]]) -> list[AnswerSpan | None]:
         """One answer for each `(question, text)`, None where the text is blank or has none.
 
         Raises: ClaimTooLongError for a question that leaves no room for a window.
@@ -96,7 +96,7 @@ class ExtractiveAnswerer:
                 margins[window.pair].append(found)
         return [self._best(pair[1], found) for pair, found in zip(pairs, margins, strict=True)]
 
-    def _best(self, text: str, found: list[tuple[float, float, tuple[int, int]]]) -> Answer | None:
+    def _best(self, text: str, found: list[tuple[float, float, tuple[int, int]]]) -> AnswerSpan | None:
         """From each window's (score of its best span, of no span or of all spans, the span)."""
         if not found:
             return None
@@ -104,8 +104,8 @@ class ExtractiveAnswerer:
         others = torch.tensor([other for _, other, _ in found], dtype=torch.float64)
         if self.no_answer:
             margin = score - float(others.min())
-            return Answer(text[start:end], start, end, _sigmoid(margin)) if margin > 0 else None
-        return Answer(text[start:end], start, end, float(torch.exp(score - torch.logsumexp(others, 0))))
+            return AnswerSpan(text[start:end], start, end, _sigmoid(margin)) if margin > 0 else None
+        return AnswerSpan(text[start:end], start, end, float(torch.exp(score - torch.logsumexp(others, 0))))
 
     def _windows(self, number: int, question: str, text: str) -> list[_Window]:
         if not text.strip():

@@ -14,7 +14,7 @@ import numpy as np
 from groundrail.entailment.base import EntailmentModel, Pair
 from groundrail.errors import InputError
 from groundrail.papers.decomposed import SentencePairScorer, load_nli
-from groundrail.papers.q2.answering import Answer, Answerer, LexicalAnswerer
+from groundrail.papers.q2.answering import Answerer, AnswerSpan, LexicalAnswerer
 from groundrail.papers.q2.asking import QuestionGenerator, Seq2SeqQuestions, TemplateQuestions
 from groundrail.papers.q2.candidates import Candidate, candidates
 from groundrail.papers.q2.exchanges import Exchange, Label, normalised, response_score, token_f1
@@ -207,7 +207,7 @@ def _differs(exchange: Exchange) -> bool:
     return exchange.source_answer is not None and exchange.f1 < 1
 
 
-def _compared(question: _Question, answer: Answer | None, document: Document) -> Exchange:
+def _compared(question: _Question, answer: AnswerSpan | None, document: Document) -> Exchange:
     if answer is None:
         return Exchange(question.text, question.answer, None, 0.0, None, 0.0, None)
     f1 = token_f1(question.answer, answer.text)
@@ -215,7 +215,7 @@ def _compared(question: _Question, answer: Answer | None, document: Document) ->
     return Exchange(question.text, question.answer, answer.text, f1, None, f1, citation)
 
 
-def _sentence_of(answer: Answer, document: Document, score: float) -> Citation:
+def _sentence_of(answer: AnswerSpan, document: Document, score: float) -> Citation:
     """The sentences of the document that the answer touches, usually one."""
     from groundrail.text.sentences import split
 

@@ -22,7 +22,7 @@ from torch.nn.utils.rnn import pad_sequence
 from groundrail.entailment.batching import by_length
 from groundrail.entailment.cross_encoder import CrossEncoderEntailment
 from groundrail.errors import InputError, ModelError
-from groundrail.papers.q2.answering import Answer
+from groundrail.papers.q2.answering import AnswerSpan
 from groundrail.scoring.index import SentenceIndex
 from groundrail.scoring.passages import as_many_as_fit, joined, room
 from groundrail.types import Document
@@ -158,13 +158,13 @@ class SpanHeadAnswerer:
             )
         return cls(judge, head, threshold=threshold)
 
-    def answer(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
+    def answer(self, pairs: Sequence[tuple[str, str]]) -> list[AnswerSpan | None]:
         """One answer for each `(question, text)`, None where the text is blank or has none.
 
         Raises: ClaimTooLongError for a question that leaves no room for a text.
         """
         readings = self.readings(pairs)
-        answers: list[Answer | None] = [None] * len(pairs)
+        answers: list[AnswerSpan | None] = [None] * len(pairs)
         with torch.inference_mode():
             for batch in self._batches(readings):
                 chosen = [readings[index] for index in batch]
@@ -224,12 +224,12 @@ class SpanHeadAnswerer:
             sentence.append(number)
         return Reading(dict(encoded), slices, sentence)
 
-    def _answer(self, text: str, reading: Reading, margin: float, first: int, last: int) -> Answer | None:
+    def _answer(self, text: str, reading: Reading, margin: float, first: int, last: int) -> AnswerSpan | None:
         if not margin >= self.threshold:
             return None
         start, end = reading.slices[first][0], reading.slices[last][1]
         score = float(torch.sigmoid(torch.tensor(margin - self.threshold, dtype=torch.float64)))
-        return Answer(text[start:end], start, end, score)
+        return AnswerSpan(text[start:end], start, end, score)
 
 
 def _padded(rows: Sequence[Sequence[int]], filler: int = 0) -> Tensor:

@@ -1,6 +1,6 @@
 """The statement that a question and a bare answer make, where the grammar of the question is plain.
 
-Which answers are bare is told by `groundrail.text.english.short_answers`.
+Which answers are bare is told by `groundrail.text.english.phrases`.
 """
 
 import re

@@ -17,7 +17,7 @@ from groundrail.evaluation.answer_summary import (
     judge_answers,
     summarise_answers,
 )
-from groundrail.evaluation.answers import Answer, load_answers
+from groundrail.evaluation.answers import MarkedAnswer, load_answers
 from groundrail.evaluation.cli import add_eval_parser
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.sampling import sample_answers
@@ -186,9 +186,9 @@ _PASSAGES = st.lists(
 _ANSWERS = st.lists(st.tuples(_PASSAGES, st.lists(st.booleans(), min_size=4, max_size=4)), min_size=2, max_size=6)
 
 
-def cases(drawn: list[tuple[list[tuple[int, int]], list[bool]]]) -> tuple[list[Answer], list[JudgedAnswer]]:
+def cases(drawn: list[tuple[list[tuple[int, int]], list[bool]]]) -> tuple[list[MarkedAnswer], list[JudgedAnswer]]:
     """Answers of four sentences, ten characters each, with marks and decisions."""
-    answers = [Answer(str(n), "d", (Document(text="x"),), "a" * 40, tuple(m)) for n, (m, _) in enumerate(drawn)]
+    answers = [MarkedAnswer(str(n), "d", (Document(text="x"),), "a" * 40, tuple(m)) for n, (m, _) in enumerate(drawn)]
     judged = [
         JudgedAnswer(
             key="",
@@ -269,7 +269,7 @@ def test_several_data_sets_are_also_measured_together(ragtruth: Path) -> None:
 def test_a_sample_of_answers_keeps_each_sets_share_of_wrong_ones(limit: int) -> None:
     source = (Document(text="x"),)
     answers = [
-        Answer(f"{name}{n}", name, source, "abc", ((0, 1),) if n % part == 0 else ())
+        MarkedAnswer(f"{name}{n}", name, source, "abc", ((0, 1),) if n % part == 0 else ())
         for name, part in (("half", 2), ("fifth", 5))
         for n in range(20)
     ]

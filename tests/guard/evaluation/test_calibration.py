@@ -10,15 +10,9 @@ from hypothesis import strategies as st
 from scipy.stats import beta
 
 from groundrail.errors import InputError
-from groundrail.evaluation.calibration import (
-    Calibration,
-    allowed_errors,
-    choose_threshold,
-    fit_calibration,
-    labels_needed,
-    rate,
-)
+from groundrail.evaluation.calibration import Calibration, fit_calibration
 from groundrail.evaluation.metrics import ece
+from groundrail.evaluation.thresholds import allowed_errors, choose_threshold, labels_needed, rate
 from groundrail.policy import Policy
 
 ROWS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 30).map(lambda n: n / 30)), min_size=4, max_size=60).filter(

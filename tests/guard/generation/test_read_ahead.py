@@ -13,7 +13,7 @@ from tenacity import stop_after_attempt
 
 from groundrail import Guard, Policy, Verdict
 from groundrail.errors import UnsupportedError
-from groundrail.generation.read_ahead import MOST, ReadAhead
+from groundrail.generation.writing import READ_AHEAD, ReadAhead
 from groundrail.generators import CallableGenerator
 from groundrail.runtime.deadlines import Calls
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
@@ -142,7 +142,7 @@ def test_nothing_is_read_ahead_where_nobody_wants_it() -> None:
 
 
 def test_only_so_much_is_read_ahead() -> None:
-    gate = Gate([TRUE, *["Pets are allowed. "] * 500], wait_for=2 + MOST // 18 + 1)
+    gate = Gate([TRUE, *["Pets are allowed. "] * 500], wait_for=2 + READ_AHEAD // 18 + 1)
 
     def judge() -> None:
         gate.judge()
@@ -150,7 +150,7 @@ def test_only_so_much_is_read_ahead() -> None:
 
     with Guard(gate, scorer=Judging(judge)).stream("?", SOURCE) as stream:
         next(iter(stream))
-        assert gate.seen[0] == 2 + MOST // 18 + 1  # the piece that reaches the limit is the last
+        assert gate.seen[0] == 2 + READ_AHEAD // 18 + 1  # the piece that reaches the limit is the last
 
 
 def test_what_is_refused_costs_what_was_read_ahead_and_no_more() -> None:

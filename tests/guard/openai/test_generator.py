@@ -5,11 +5,9 @@ import json
 import logging
 import math
 import re
-import threading
 import time
 import traceback
-from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -17,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tenacity import stop_after_attempt
+from tests.http_servers import Handler, Reply, ScriptedServer, serving
 
 from groundrail import Guard, InputError, Policy, Verdict
 from groundrail.entailment.base import EntailmentModel
@@ -32,105 +31,24 @@ FALSE = "The rent is 990 euros. "
 KEY = "sk-very-secret-0123456789"
 ASKED = re.compile(r'(.*) Question: Does this imply that "(.*)"\? Yes or No\?', re.DOTALL)
 
-Reply = Callable[["Handler", dict[str, Any]], None]
-
-
-class Handler(BaseHTTPRequestHandler):
-    """Speaks chat completions; the server's `replies` come first, one a request."""
-
-    protocol_version = "HTTP/1.1"
-    server: "Server"
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        with self.server.counting:
-            self.server.bodies.append(body)
-            self.server.keys.append(self.headers.get("Authorization"))
-            self.server.at_once += 1
-            self.server.most_at_once = max(self.server.most_at_once, self.server.at_once)
-            reply = self.server.replies.pop(0) if self.server.replies else self.server.usual
-        try:
-            reply(self, body)
-        finally:
-            with self.server.counting:
-                self.server.at_once -= 1
-
-    def send(self, status: int, content: str, **headers: str) -> None:
-        data = content.encode()
-        self.send_response(status)
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def begin_stream(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
-
-    def send_chunk(self, text: str) -> None:
-        data = text.encode()
-        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
-        self.wfile.flush()
-
-    def send_piece(self, text: str, finish: str | None = None) -> None:
-        event = {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": finish}]}
-        self.send_chunk(f"data: {json.dumps(event)}\n\n")
-
-    def end_stream(self, *, done: bool = True) -> None:
-        if done:
-            self.send_chunk("data: [DONE]\n\n")
-        self.wfile.write(b"0\r\n\r\n")
-
-    def log_message(self, format: str, *arguments: Any) -> None:
-        """Quiet."""
-
-
-class Server(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-
-    def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.counting = threading.Lock()
-        self.replies: list[Reply] = []
-        self.usual: Reply = judging
-        self.bodies: list[dict[str, Any]] = []
-        self.keys: list[str | None] = []
-        self.at_once = self.most_at_once = 0
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1/"
-
-    def handle_error(self, *arguments: Any) -> None:
-        """A client that leaves early is part of the tests."""
-
 
 @pytest.fixture
-def server() -> Iterator[Server]:
-    running = Server()
-    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield running
-    running.shutdown()
-    thread.join()
-    running.server_close()
+def server() -> Iterator[ScriptedServer]:
+    with serving(ScriptedServer(judging)) as running:
+        yield running
 
 
 def streaming(*texts: str, finish: str = "stop") -> Reply:
     def reply(handler: Handler, body: dict[str, Any]) -> None:
         assert body["stream"] is True
-        handler.begin_stream()
-        handler.send_chunk(": comment\n\n")
+        handler.begin()
+        handler.raw(": comment\n\n")
         for text in texts:
             for start in range(0, len(text), 6):
-                handler.send_piece(text[start : start + 6])
-        handler.send_piece("", finish)
-        handler.send_chunk('data: {"choices": [], "usage": {"completion_tokens": 11}}\n\n')
-        handler.end_stream()
+                handler.chunk({"content": text[start : start + 6]})
+        handler.chunk({"content": ""}, finish)
+        handler.raw('data: {"choices": [], "usage": {"completion_tokens": 11}}\n\n')
+        handler.end()
 
     return reply
 
@@ -158,19 +76,19 @@ def judging(handler: Handler, body: dict[str, Any]) -> None:
     answering({"Yes": yes * 0.9, " yes": yes * 0.1, "No": 1 - yes})(handler, body)
 
 
-def generator(server: Server, **options: Any) -> OpenAIGenerator:
-    return OpenAIGenerator(server.url, "tiny", **({"timeout": 5.0} | options))
+def generator(server: ScriptedServer, **options: Any) -> OpenAIGenerator:
+    return OpenAIGenerator(f"{server.url}/", "tiny", **({"timeout": 5.0} | options))
 
 
-def guarded(server: Server, policy: Policy | None = None, **options: Any) -> Guard:
+def guarded(server: ScriptedServer, policy: Policy | None = None, **options: Any) -> Guard:
     return Guard(generator(server, **options), scorer="scale", judge=FakeEntailment(), policy=policy)
 
 
-def judge(server: Server, **options: Any) -> RemoteEntailment:
-    return RemoteEntailment(server.url, "tiny", **({"timeout": 5.0} | options))
+def judge(server: ScriptedServer, **options: Any) -> RemoteEntailment:
+    return RemoteEntailment(f"{server.url}/", "tiny", **({"timeout": 5.0} | options))
 
 
-def test_it_generates_and_judges_through_servers(server: Server) -> None:
+def test_it_generates_and_judges_through_servers(server: ScriptedServer) -> None:
     server.replies = [streaming(TRUE, "Pets are not allowed.")]
     result = Guard(generator(server, temperature=0.2), scorer="scale", judge=judge(server)).generate(
         "How much?", SOURCE
@@ -184,7 +102,7 @@ def test_it_generates_and_judges_through_servers(server: Server) -> None:
     assert "How much?" in first["messages"][0]["content"]
 
 
-def test_after_a_refusal_it_is_asked_to_go_on(server: Server) -> None:
+def test_after_a_refusal_it_is_asked_to_go_on(server: ScriptedServer) -> None:
     server.replies = [streaming(TRUE, FALSE), streaming(TRUE, "Pets are not allowed.")]
     result = guarded(server).generate("?", SOURCE)
     assert result.text == TRUE + "Pets are not allowed."
@@ -196,7 +114,7 @@ def test_after_a_refusal_it_is_asked_to_go_on(server: Server) -> None:
 
 
 @pytest.mark.parametrize("fields", [True, {}, {"prefix": True}])
-def test_or_writes_on_in_the_partial_message(server: Server, fields: Any) -> None:
+def test_or_writes_on_in_the_partial_message(server: ScriptedServer, fields: Any) -> None:
     server.replies = [streaming(TRUE, FALSE), streaming(" Pets are not allowed.")]
     result = guarded(server, prefill=fields).generate("?", SOURCE)
     assert result.text == TRUE + "Pets are not allowed."
@@ -206,7 +124,7 @@ def test_or_writes_on_in_the_partial_message(server: Server, fields: Any) -> Non
     assert FALSE.strip() in server.bodies[1]["messages"][0]["content"]
 
 
-def test_async_generation_with_many_at_once(server: Server) -> None:
+def test_async_generation_with_many_at_once(server: ScriptedServer) -> None:
     def tell(handler: Handler, body: dict[str, Any]) -> None:
         number = body["messages"][0]["content"].split()[-1]
         time.sleep(0.01)
@@ -224,7 +142,7 @@ def test_async_generation_with_many_at_once(server: Server) -> None:
     assert server.most_at_once <= 3
 
 
-def test_judging_asks_a_bounded_number_at_a_time_and_keeps_the_order(server: Server) -> None:
+def test_judging_asks_a_bounded_number_at_a_time_and_keeps_the_order(server: ScriptedServer) -> None:
     def slow(handler: Handler, body: dict[str, Any]) -> None:
         time.sleep(0.02)
         judging(handler, body)
@@ -252,7 +170,7 @@ def test_judging_asks_a_bounded_number_at_a_time_and_keeps_the_order(server: Ser
     ],
 )
 def test_yes_and_no_count_in_all_casings(
-    server: Server, candidates: dict[str, float], first: str | None, expected: float
+    server: ScriptedServer, candidates: dict[str, float], first: str | None, expected: float
 ) -> None:
     server.replies = [answering(candidates, first=first)]
     np.testing.assert_allclose(judge(server).entailment([("a", "b")]), [expected])
@@ -271,19 +189,19 @@ def test_yes_and_no_count_in_all_casings(
         {"message": {"content": "Yes"}, "logprobs": {"content": [{"token": "Y", "logprob": -1, "top_logprobs": []}]}},
     ],
 )
-def test_without_logprobs_it_does_not_guess_from_text(server: Server, choice: dict[str, Any]) -> None:
+def test_without_logprobs_it_does_not_guess_from_text(server: ScriptedServer, choice: dict[str, Any]) -> None:
     server.replies = [failing(200, json.dumps({"choices": [choice]}))]
     with pytest.raises(ModelError, match="logprobs"):
         judge(server).entailment([("a", "b")])
 
 
-def test_neither_yes_nor_no_is_an_error(server: Server) -> None:
+def test_neither_yes_nor_no_is_an_error(server: ScriptedServer) -> None:
     server.replies = [answering({"Maybe": 0.9, "Yesterday": 0.1})]
     with pytest.raises(ModelError, match="Maybe"):
         judge(server).entailment([("a", "b")])
 
 
-def test_pairs_that_do_not_fit_are_refused(server: Server) -> None:
+def test_pairs_that_do_not_fit_are_refused(server: ScriptedServer) -> None:
     subject = judge(server, max_tokens=10)
     with pytest.raises(ClaimTooLongError):
         subject.entailment([("a", "word " * 10)])
@@ -294,7 +212,7 @@ def test_pairs_that_do_not_fit_are_refused(server: Server) -> None:
         judge(server, template="{premise}?")
 
 
-def test_500_then_ok(server: Server) -> None:
+def test_500_then_ok(server: ScriptedServer) -> None:
     server.replies = [failing(500), failing(503, Retry_After="0"), streaming(TRUE)]
     assert guarded(server).generate("?", SOURCE).text == TRUE
     assert len(server.bodies) == 3
@@ -303,7 +221,7 @@ def test_500_then_ok(server: Server) -> None:
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_429_waits_as_long_as_it_is_told(server: Server, is_async: bool) -> None:
+def test_429_waits_as_long_as_it_is_told(server: ScriptedServer, is_async: bool) -> None:
     server.replies = [failing(429, Retry_After="0.4"), streaming(TRUE)]
     started = time.monotonic()
     subject = guarded(server)
@@ -312,7 +230,7 @@ def test_429_waits_as_long_as_it_is_told(server: Server, is_async: bool) -> None
     assert time.monotonic() - started >= 0.4
 
 
-def test_429_that_asks_for_too_long_a_wait_fails_at_once(server: Server) -> None:
+def test_429_that_asks_for_too_long_a_wait_fails_at_once(server: ScriptedServer) -> None:
     server.replies = [failing(429, "slow down", Retry_After="3600")]
     with pytest.raises(ScoringError, match="3600"):
         judge(server).entailment([("a", "b")])
@@ -320,14 +238,14 @@ def test_429_that_asks_for_too_long_a_wait_fails_at_once(server: Server) -> None
     assert judge(server).entailment([(SOURCE, TRUE)])[0] > 0.9
 
 
-def test_retries_end_where_the_caller_says(server: Server) -> None:
+def test_retries_end_where_the_caller_says(server: ScriptedServer) -> None:
     server.replies = [failing(500, "broken pipe", Retry_After="0")] * 5
     with pytest.raises(ScoringError, match="500: broken pipe"):
         judge(server, stop=stop_after_attempt(2)).entailment([("a", "b")])
     assert len(server.bodies) == 2
 
 
-def test_a_wrong_request_is_not_repeated(server: Server) -> None:
+def test_a_wrong_request_is_not_repeated(server: ScriptedServer) -> None:
     server.replies = [failing(400, "no such model")]
     result = guarded(server).generate("?", SOURCE)
     assert [s.verdict for s in result.sentences] == [Verdict.ERROR]
@@ -338,7 +256,7 @@ def test_a_wrong_request_is_not_repeated(server: Server) -> None:
         guarded(server, Policy(fallback="raise")).generate("?", SOURCE)
 
 
-def test_redirects_are_no_answers(server: Server) -> None:
+def test_redirects_are_no_answers(server: ScriptedServer) -> None:
     server.replies = [failing(302, Location="http://127.0.0.1:1/")]
     with pytest.raises(ScoringError, match="302"):
         judge(server).entailment([("a", "b")])
@@ -346,24 +264,24 @@ def test_redirects_are_no_answers(server: Server) -> None:
 
 @pytest.mark.parametrize("is_async", [False, True])
 @pytest.mark.parametrize("how", ["cut", "unfinished", "malformed", "other", "error", "slow"])
-def test_a_stream_that_goes_wrong_keeps_what_was_released(server: Server, how: str, is_async: bool) -> None:
+def test_a_stream_that_goes_wrong_keeps_what_was_released(server: ScriptedServer, how: str, is_async: bool) -> None:
     def reply(handler: Handler, body: dict[str, Any]) -> None:
-        handler.begin_stream()
-        handler.send_piece(TRUE + "The lease ")
+        handler.begin()
+        handler.chunk({"content": TRUE + "The lease "})
         match how:
             case "cut":
                 handler.close_connection = True
             case "unfinished":
-                handler.end_stream(done=False)
+                handler.end(done=False)
             case "malformed":
-                handler.send_chunk('data: {"choices": [\n\n')
-                handler.end_stream()
+                handler.raw('data: {"choices": [\n\n')
+                handler.end()
             case "other":
-                handler.send_chunk('data: {"choices": 5}\n\n')
-                handler.end_stream()
+                handler.raw('data: {"choices": 5}\n\n')
+                handler.end()
             case "error":
-                handler.send_chunk('data: {"error": {"message": "out of memory"}}\n\n')
-                handler.end_stream()
+                handler.raw('data: {"error": {"message": "out of memory"}}\n\n')
+                handler.end()
             case _:
                 time.sleep(3.0)
                 handler.close_connection = True
@@ -380,13 +298,13 @@ def test_a_stream_that_goes_wrong_keeps_what_was_released(server: Server, how: s
 
 
 @pytest.mark.parametrize("content", ["{", "[]", '{"choices": []}', "<html>"])
-def test_malformed_answers_are_errors(server: Server, content: str) -> None:
+def test_malformed_answers_are_errors(server: ScriptedServer, content: str) -> None:
     server.replies = [failing(200, content)]
     with pytest.raises(ScoringError):
         judge(server).entailment([("a", "b")])
 
 
-def test_a_slow_judge_times_out(server: Server) -> None:
+def test_a_slow_judge_times_out(server: ScriptedServer) -> None:
     server.usual = lambda handler, body: time.sleep(1.0)
     with pytest.raises(ScoringError, match="Timeout"):
         judge(server, timeout=0.2, stop=stop_after_attempt(1)).entailment([("a", "b")])
@@ -401,12 +319,12 @@ def test_no_server_is_a_clear_error() -> None:
             OpenAIGenerator(address, "tiny")
 
 
-def test_an_answer_cut_by_its_length_is_counted(server: Server) -> None:
+def test_an_answer_cut_by_its_length_is_counted(server: ScriptedServer) -> None:
     server.replies = [streaming(TRUE, "The rent", finish="length")]
     assert guarded(server).generate("?", SOURCE).generation["ended_by_length"] == 1
 
 
-def test_the_key_is_sent_and_told_nobody(server: Server, caplog: pytest.LogCaptureFixture) -> None:
+def test_the_key_is_sent_and_told_nobody(server: ScriptedServer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
     server.replies = [failing(401, f"wrong key {KEY} for Bearer {KEY}")]
     subject, writer = judge(server, api_key=KEY), generator(server, api_key=KEY)
@@ -415,7 +333,7 @@ def test_the_key_is_sent_and_told_nobody(server: Server, caplog: pytest.LogCaptu
     server.replies = [failing(401, f"wrong key {KEY}"), streaming(TRUE)]
     results = [Guard(writer, scorer="scale", judge=FakeEntailment()).generate("?", SOURCE) for _ in range(2)]
     assert results[1].text == TRUE
-    assert set(server.keys) == {f"Bearer {KEY}"}
+    assert {headers.get("Authorization") for headers in server.headers} == {f"Bearer {KEY}"}
     told = [
         repr(subject),
         repr(writer),
@@ -448,26 +366,26 @@ def test_a_repetition_of_what_stands_is_left_out(written: str, new: str, size: i
     assert passed == expected
 
 
-def test_a_no_that_is_not_listed_counts_as_the_least_that_is(server: Server) -> None:
+def test_a_no_that_is_not_listed_counts_as_the_least_that_is(server: ScriptedServer) -> None:
     server.replies = [answering({"Yes": 0.2, "Maybe": 0.6, "Perhaps": 0.1})]
     np.testing.assert_allclose(judge(server).entailment([("a", "b")]), [2 / 3])
 
 
-def test_a_character_sent_in_two_halves_is_whole(server: Server) -> None:
+def test_a_character_sent_in_two_halves_is_whole(server: ScriptedServer) -> None:
     server.replies = [streaming("The rent is 950 euros \ud83d", "\ude00. ")]
     assert guarded(server).generate("?", SOURCE).answer == "The rent is 950 euros \U0001f600. "
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_line_breaks_of_other_standards_are_text(server: Server, is_async: bool) -> None:
+def test_line_breaks_of_other_standards_are_text(server: ScriptedServer, is_async: bool) -> None:
     """Servers that write characters as they are may send them within an event."""
     text = "The rent is\u2028950 euros.\x85 "
 
     def reply(handler: Handler, body: dict[str, Any]) -> None:
-        handler.begin_stream()
+        handler.begin()
         choices = [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]
-        handler.send_chunk(f"data: {json.dumps({'choices': choices}, ensure_ascii=False)}\n\n")
-        handler.end_stream()
+        handler.raw(f"data: {json.dumps({'choices': choices}, ensure_ascii=False)}\n\n")
+        handler.end()
 
     server.replies = [reply]
     subject = guarded(server)
@@ -475,7 +393,7 @@ def test_line_breaks_of_other_standards_are_text(server: Server, is_async: bool)
     assert result.answer == text
 
 
-def test_streams_that_nobody_reads_on_are_told_of(server: Server) -> None:
+def test_streams_that_nobody_reads_on_are_told_of(server: ScriptedServer) -> None:
     server.usual = streaming(*[TRUE] * 3)
     subject = generator(server, max_concurrency=1, timeout=0.5)
     open_stream = subject.client.stream({"messages": []})
@@ -486,7 +404,7 @@ def test_streams_that_nobody_reads_on_are_told_of(server: Server) -> None:
     assert list(subject.client.stream({"messages": []}))
 
 
-def test_an_event_loop_is_told_too(server: Server) -> None:
+def test_an_event_loop_is_told_too(server: ScriptedServer) -> None:
     server.usual = streaming(*[TRUE] * 3)
     client = generator(server, max_concurrency=1, timeout=0.5).client
 

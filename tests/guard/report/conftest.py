@@ -1,23 +1,11 @@
-"""A scorer that says what it is told, and a headless browser to look at pages with.
+"""A scorer that says what it is told."""
 
-The browser is Debian's packages chromium and chromium-driver, or their like; without them its tests fail and say so.
-"""
-
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
-from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
 
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.types import Citation, Document, Source, as_documents
-
-QUIET = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1280,820"
-)
 
 
 class Told(Scorer):
@@ -51,19 +39,3 @@ def cited(text: str, score: float, documents: Sequence[Document]) -> Iterator[Ci
 @pytest.fixture
 def told() -> type[Told]:
     return Told
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    driver = shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.fail("the report's tests need a browser: apt-get install chromium chromium-driver")
-    options = Options()
-    options.binary_location = chromium
-    for argument in [*QUIET.split(), f"--user-data-dir={tmp_path_factory.mktemp('browser')}"]:
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    started = webdriver.Chrome(options=options, service=Service(driver))
-    yield started
-    started.quit()

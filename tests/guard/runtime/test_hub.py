@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ import pytest
 import torch
 from safetensors.torch import load_file
 from tests.decoding.conftest import letters
+from tests.http_servers import QuietHandler, serving
 
 from groundrail.decoding import HFGenerator
 from groundrail.entailment import CrossEncoderEntailment, Seq2SeqEntailment, load
@@ -213,27 +214,16 @@ def hub() -> Iterator[tuple[str, list[str | None]]]:
     """A model hub that knows no model, and the credentials it was shown by who asked for one."""
     shown: list[str | None] = []
 
-    class Hub(BaseHTTPRequestHandler):
+    class Hub(QuietHandler):
         def do_GET(self) -> None:
             if "someone" in self.path:
                 shown.append(self.headers.get("Authorization"))
-            self.send_response(404)
-            self.send_header("X-Error-Code", "RepoNotFound")
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self.send(404, X_Error_Code="RepoNotFound")
 
-        do_HEAD = do_GET  # noqa: N815
+        do_HEAD = do_GET
 
-        def log_message(self, *args: Any) -> None:
-            """Nothing on standard error."""
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}", shown
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Hub)) as server:
+        yield f"http://127.0.0.1:{server.server_port}", shown
 
 
 def test_the_token_is_passed_on_and_an_unknown_id_is_a_model_error(

@@ -5,7 +5,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx
@@ -13,6 +12,9 @@ import openai
 import pytest
 import uvicorn
 from starlette.types import ASGIApp
+from tests.http_servers import Handler as Handler
+from tests.http_servers import Reply as Reply
+from tests.http_servers import ScriptedServer, serving
 
 from groundrail import Guard, Policy
 from groundrail.entailment.shared import SharedEntailment
@@ -26,84 +28,12 @@ TRUE = "The rent is 950 euros. "
 FALSE = "The rent is 990 euros. "
 KEY = "sk-client-0123456789"
 
-Reply = Callable[["Handler", dict[str, Any]], None]
 
-
-class Handler(BaseHTTPRequestHandler):
-    """Speaks chat completions; the upstream's `replies` come first, one a request, then `usual`."""
-
-    protocol_version = "HTTP/1.1"
-    server: "Upstream"
-
-    def do_POST(self) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        with self.server.counting:
-            self.server.bodies.append(body)
-            self.server.headers.append(dict(self.headers.items()))
-            reply = self.server.replies.pop(0) if self.server.replies else self.server.usual
-        try:
-            reply(self, body)
-        except (BrokenPipeError, ConnectionResetError):
-            self.server.left.set()
-            self.close_connection = True
-
-    def do_GET(self) -> None:
-        self.send(200, json.dumps({"object": "list", "data": [{"id": "scripted", "object": "model"}]}))
-
-    def send(self, status: int, content: str, kind: str = "application/json", **headers: str) -> None:
-        data = content.encode()
-        self.send_response(status)
-        self.send_header("Content-Type", kind)
-        for name, value in headers.items():
-            self.send_header(name.replace("_", "-"), value)
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def begin(self) -> None:
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
-
-    def raw(self, text: str) -> None:
-        data = text.encode()
-        self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
-        self.wfile.flush()
-
-    def chunk(self, delta: dict[str, Any], finish: str | None = None, **fields: Any) -> None:
-        choices = [{"index": 0, "delta": delta, "finish_reason": finish}]
-        self.raw(f"data: {json.dumps({'model': 'scripted', 'choices': choices, **fields})}\n\n")
-
-    def end(self, *, done: bool = True) -> None:
-        if done:
-            self.raw("data: [DONE]\n\n")
-        self.wfile.write(b"0\r\n\r\n")
-
-    def log_message(self, format: str, *arguments: Any) -> None:
-        """Quiet."""
-
-
-class Upstream(ThreadingHTTPServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = 128
+class Upstream(ScriptedServer):
+    """The server that writes, before which groundrail serves; without a script it writes a true and a false sentence."""
 
     def __init__(self) -> None:
-        super().__init__(("127.0.0.1", 0), Handler)
-        self.counting = threading.Lock()
-        self.replies: list[Reply] = []
-        self.usual: Reply = writing(TRUE, FALSE)
-        self.bodies: list[dict[str, Any]] = []
-        self.headers: list[dict[str, str]] = []
-        self.left = threading.Event()
-
-    @property
-    def url(self) -> str:
-        return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-    def handle_error(self, *arguments: Any) -> None:
-        """A proxy that hangs up is part of the tests."""
+        super().__init__(writing(TRUE, FALSE))
 
 
 def writing(*texts: str, finish: str = "stop", piece: int = 6, usage: int = 11) -> Reply:
@@ -126,13 +56,8 @@ def writing(*texts: str, finish: str = "stop", piece: int = 6, usage: int = 11) 
 
 @pytest.fixture
 def upstream() -> Iterator[Upstream]:
-    running = Upstream()
-    thread = threading.Thread(target=running.serve_forever, kwargs={"poll_interval": 0.02})
-    thread.start()
-    yield running
-    running.shutdown()
-    thread.join()
-    running.server_close()
+    with serving(Upstream()) as running:
+        yield running
 
 
 @contextmanager

@@ -1,10 +1,6 @@
-"""The playground in headless Chromium, on the real server with the built-in judge and the demo's documents.
-
-Needs Debian's packages chromium and chromium-driver, or their like; without them these tests fail and say so.
-"""
+"""The playground in headless Chromium, on the real server with the built-in judge and the demo's documents."""
 
 import json
-import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,8 +8,6 @@ from typing import Any
 
 import pytest
 from selenium import webdriver
-from selenium.webdriver.chrome.options import Options
-from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -29,27 +23,7 @@ from groundrail.serve import Settings, create_app
 
 pytestmark = pytest.mark.browser
 
-QUIET = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --disable-dev-shm-usage --window-size=1280,820"
-)
 FALSE = "The rent is 1,650 euros a month."
-
-
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    driver = shutil.which("chromedriver")
-    if chromium is None or driver is None:
-        pytest.fail("the playground's tests need a browser: apt-get install chromium chromium-driver")
-    options = Options()
-    options.binary_location = chromium
-    for argument in [*QUIET.split(), f"--user-data-dir={tmp_path_factory.mktemp('browser')}"]:
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    started = webdriver.Chrome(options=options, service=Service(driver))
-    yield started
-    started.quit()
 
 
 @pytest.fixture(scope="module")

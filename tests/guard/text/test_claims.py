@@ -8,8 +8,7 @@ from groundrail import Guard, Verdict
 from groundrail.errors import InputError, UncheckableError
 from groundrail.testing import FakeEntailment
 from groundrail.text.claims import Claim, NoClaim, Refused, claim_of, read_claim
-from groundrail.text.english.phrases import is_refusal
-from groundrail.text.english.short_answers import leans_on_sentence, question_of
+from groundrail.text.english.phrases import is_refusal, leans_on_sentence, question_of
 from groundrail.text.form import SourceText
 from groundrail.types import Document
 
@@ -359,21 +358,33 @@ def test_markup_does_not_reach_from_a_lead_to_its_item() -> None:
 
 
 @pytest.mark.parametrize(
-    ("claim", "leans"),
+    ("claim", "pronoun", "noun"),
     [
-        ("They may be taken.", True),
-        ("But then it's due.", True),
-        ("If they are late, call.", True),
-        ("- Its rent is due.", True),
-        ("This is free.", True),
-        ("This flat is free.", False),
-        ("The tenants say they pay.", False),
-        ("If tenants are late, they pay.", False),
-        ("", False),
+        ("They may be taken.", True, True),
+        ("But then it's due.", True, True),
+        ("But it costs 900 euros, a month's rent.", True, True),
+        ("If they are late, call.", True, True),
+        ("If they are late, the tenants pay.", False, False),
+        ("- Its rent is due.", True, True),
+        ("And its colour is red.", True, True),
+        ("It ends in May.", True, True),
+        ("This is free.", True, True),
+        ("This flat is free.", False, True),
+        ("The fee is 45 euros.", False, True),
+        ("The fee for late payment is 45 euros.", False, False),
+        ("The end of the lease is in May.", False, False),
+        ("The tenants say they pay.", False, True),
+        ("If tenants are late, they pay.", False, False),
+        ("Anna signed it.", False, False),
+        ("Theodore signed.", False, False),
+        ("Item 4 is due.", False, False),
+        ("Hershey is a town.", False, False),
+        ("", False, False),
     ],
 )
-def test_a_pronoun_leans_on_the_sentence_before(claim: str, leans: bool) -> None:
-    assert leans_on_sentence(claim) is leans
+def test_a_pronoun_or_a_bare_noun_leans_on_the_sentence_before(claim: str, pronoun: bool, noun: bool) -> None:
+    assert leans_on_sentence(claim) is pronoun
+    assert leans_on_sentence(claim, nouns=True) is noun
 
 
 @pytest.mark.parametrize(

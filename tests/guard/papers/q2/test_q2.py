@@ -14,7 +14,7 @@ from groundrail.errors import InputError, ModelError
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.run import evaluate
 from groundrail.papers.decomposed import SentencePairScorer
-from groundrail.papers.q2.answering import Answer, Answerer, LexicalAnswerer
+from groundrail.papers.q2.answering import Answerer, AnswerSpan, LexicalAnswerer
 from groundrail.papers.q2.asking import QuestionGenerator, TemplateQuestions
 from groundrail.papers.q2.candidates import Candidate, Kind, candidates
 from groundrail.papers.q2.exchanges import Exchange, normalised, token_f1
@@ -152,7 +152,7 @@ class Scripted:
     def _found(self, text, row):
         for answer in row:
             if answer and answer in text:
-                return Answer(answer, text.index(answer), text.index(answer) + len(answer), 1.0)
+                return AnswerSpan(answer, text.index(answer), text.index(answer) + len(answer), 1.0)
         return None
 
 

@@ -11,7 +11,7 @@ from safetensors import safe_open
 
 from groundrail.entailment import CrossEncoderEntailment
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
-from groundrail.papers.q2.answering import Answer, Answerer
+from groundrail.papers.q2.answering import Answerer, AnswerSpan
 from groundrail.papers.q2.span_head import FILE, Shape, SpanHead, SpanHeadAnswerer
 from groundrail.text.sentences import split
 
@@ -64,7 +64,7 @@ def slowly(judge: CrossEncoderEntailment, head: SpanHead, question: str, text: s
     return best
 
 
-def answered(answerer: SpanHeadAnswerer, pairs: list[tuple[str, str]]) -> list[Answer]:
+def answered(answerer: SpanHeadAnswerer, pairs: list[tuple[str, str]]) -> list[AnswerSpan]:
     found = [answer for answer in answerer.answer(pairs) if answer is not None]
     assert len(found) == len(pairs)
     return found

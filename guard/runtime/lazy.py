@@ -1,0 +1,34 @@
+"""Names that are imported when they are first asked for, so that importing a package loads no model library."""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+VIEWS: dict[str, str] = {}
+"""The name of a view -> "module:function" inside groundrail. `groundrail/__init__.py`, above all modules, fills it in."""
+
+
+def view(name: str) -> Callable[..., Any]:
+    """The function that draws a value, as `view("markdown")(result)`: a value does not know the module of its views."""
+    module, function = VIEWS[name].split(":")
+    drawn: Callable[..., Any] = getattr(import_module(f"groundrail.{module}"), function)
+    return drawn
+
+
+def exported(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """`__getattr__` and `__dir__` of a package that imports its public names when they are first asked for.
+
+        __getattr__, __dir__ = exported(__name__, {"base": "Score Scorer", "scale.scale": "ScaleScorer"})
+
+    Args:
+        homes: a module of the package -> the names that are in it.
+    """
+    home_of = {name: module for module, names in homes.items() for name in names.split()}
+
+    def get(name: str) -> object:
+        if name not in home_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{package}.{home_of[name]}"), name)
+
+    return get, lambda: sorted({*sys.modules[package].__all__, *home_of})
