@@ -111,7 +111,7 @@ def _parser() -> argparse.ArgumentParser:
     ask.add_argument("--alpha", type=float, default=0.0, help="PMI-addition steering, 0 for none")
     ask.set_defaults(run=_ask)
 
-    demo = commands.add_parser("demo", help="see a small model's answers checked against two documents")
+    demo = commands.add_parser("demo", help="see a recorded answer judged, then a small model's")
     demo.add_argument("--web", action="store_true", help="in a browser, on a page to try your own texts on")
     demo.set_defaults(run=_demo)
     judges = commands.add_parser("judges", help="list the judges that can be named by one word")

@@ -71,7 +71,8 @@ def add_serve_parser(subparsers: "Subparsers") -> None:
     parser.add_argument("--demo-model", action="store_true", help="answer with SmolLM2-135M-Instruct in this process")
     parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"), default="info")
     parser.add_argument("--log-text", action="store_true", help="write sentences to the log (at debug)")
-    parser.add_argument("--otel", action="store_true", help="export OpenTelemetry spans, as OTEL_* variables say")
+    parser.add_argument("--otel", action="store_true", help="export OpenTelemetry, as OTEL_* variables say")
+    parser.add_argument("--otel-text", action="store_true", help="export the sentences and reasons, too")
     parser.set_defaults(run=run_serve, open_browser=False)
 
 
@@ -153,15 +154,17 @@ def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
     from groundrail.policy import Policy
     from groundrail.scoring.batched import BatchedScorer, batched
     from groundrail.serve.app import create_app
+    from groundrail.serve.observe import Observer
     from groundrail.serve.policy_file import read_policy
-    from groundrail.serve.tracing import export_spans
+    from groundrail.serve.tracing import exported
     from groundrail.serve.writers import LocalWriter
 
     policy = read_policy(options.policy) if options.policy else Policy()
     if options.demo_model and options.upstream:
         raise InputError("--demo-model and --upstream are two writers; pass one")
-    if options.otel:
-        export_spans()
+    if options.otel_text and not options.otel:
+        raise InputError("--otel-text says what OpenTelemetry exports: pass --otel, too")
+    tracing = exported(content=options.otel_text) if options.otel else None
     loading.disable_progress_bar()  # type: ignore[no-untyped-call]
     judges = list[SharedEntailment]()
 
@@ -179,7 +182,8 @@ def app_of(options: argparse.Namespace, settings: "Settings") -> "Starlette":
         from groundrail.generators.smollm2 import smollm2
 
         writer = LocalWriter(HFGenerator(*smollm2(), sampling=Sampling(max_new_tokens=64)), "SmolLM2-135M-Instruct")
-    return create_app(guard, settings, writer=writer, judge=next(iter(judges), None))
+    observer = Observer(tracing, log_text=settings.log_text)
+    return create_app(guard, settings, writer=writer, judge=next(iter(judges), None), observer=observer)
 
 
 def _listen(host: str, port: int) -> socket.socket:

@@ -1,4 +1,4 @@
-"""What the server tells of its work: Prometheus metrics, a log without text, and spans (`groundrail.serve.tracing`)."""
+"""Prometheus metrics, a log without text, and spans (`groundrail.serve.tracing`) of the server's work."""
 
 import logging
 import time
@@ -77,7 +77,7 @@ class Observer:
             finally:
                 released = seen.count - seen.withheld
                 if span is not None:
-                    span.set_attributes({"groundrail.text.sentences": seen.count, "groundrail.released": released})
+                    span.set_attributes({"groundrail.sentences": seen.count, "groundrail.released": released})
                 seconds = time.monotonic() - started
                 _log.info("%s: %d sentences, %d released, %.3f s", endpoint, seen.count, released, seconds)
 

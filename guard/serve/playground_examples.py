@@ -1,4 +1,4 @@
-"""What the playground shows at first: the example documents, questions about them, and answers right and wrong."""
+"""Examples for the playground and the demo: a document, questions about it, and an answer that is partly wrong."""
 
 from importlib.resources import files
 
@@ -28,7 +28,8 @@ EXAMPLES = (
         "A lease",
         "Here is a short summary. The lease begins on 1 March 2025 and ends on February 28, 2026. The rent is 1,650 euros "
         "a month. Before they get the keys, the tenants pay a deposit of 2,900 euros. The landlord pays for water, "
-        "heating and waste collection. Dogs of any size are allowed. No more than three people may live in the flat.",
+        "heating and waste collection. A spare key is kept by the caretaker, Anton Birke. No more than three people may "
+        "live in the flat.",
         "When does the lease end?",
         "How large is the deposit?",
         "What happens if the rent is late?",

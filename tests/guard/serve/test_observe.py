@@ -7,6 +7,8 @@ from typing import Any
 
 import httpx
 import pytest
+from opentelemetry.sdk._logs import LoggerProvider
+from opentelemetry.sdk._logs.export import InMemoryLogRecordExporter, SimpleLogRecordProcessor
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -18,7 +20,7 @@ from tests.http_servers import QuietHandler, serving
 from groundrail import Policy
 from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.serve.observe import Observer
-from groundrail.serve.tracing import Tracing, export_spans
+from groundrail.serve.tracing import EVALUATION, Tracing, exported
 from groundrail.types import Source
 
 CHAT = "/v1/chat/completions"
@@ -83,12 +85,12 @@ def test_spans_of_answer_sentences_and_model_calls(
     else:
         http.post(address + "/v1/check", json={"answer": TRUE + "The rent is 990 euros.", "source": SOURCE})
     found = by_name(spans)
-    (answer,) = found["groundrail.generation.verdicts"]
+    (answer,) = found["groundrail.answer"]
     sentences = found["groundrail.sentence"]
     assert answer.context is not None
     assert [s.parent.span_id if s.parent else None for s in sentences] == [answer.context.span_id] * 2
     assert [(s.attributes or {})["groundrail.verdict"] for s in sentences] == ["supported", "unsupported"]
-    assert (answer.attributes or {})["groundrail.text.sentences"] == 2
+    assert (answer.attributes or {})["groundrail.sentences"] == 2
     assert (answer.attributes or {})["groundrail.released"] == 1
     calls = found["groundrail.model_call"]
     assert calls
@@ -106,6 +108,83 @@ def test_spans_have_text_if_asked(serve: Serve, http: httpx.Client, spans: InMem
     http.post(serve(policy=ONCE, observer=observer_into(spans, content=True)) + CHAT, json=asking())
     texts = [(span.attributes or {})["groundrail.text"] for span in by_name(spans)["groundrail.sentence"]]
     assert texts == [TRUE, "The rent is 990 euros. "]
+
+
+LABELS = ["supported", "unsupported"]
+
+
+def evaluations_of(span: ReadableSpan) -> list[dict[str, Any]]:
+    return [dict(event.attributes or {}) for event in span.events if event.name == EVALUATION]
+
+
+def require_evaluations(found: list[dict[str, Any]], sentences: list[dict[str, Any]], labels: list[str]) -> None:
+    """The attributes of the convention; label and score are those of the sentences that the check returned."""
+    assert [each["gen_ai.evaluation.score.label"] for each in found] == labels
+    assert [each["gen_ai.evaluation.score.label"] for each in found] == [each["verdict"] for each in sentences]
+    assert [each["gen_ai.evaluation.score.value"] for each in found] == [each["score"] for each in sentences]
+    assert {each["gen_ai.evaluation.name"] for each in found} == {"groundedness"}
+    assert [set(each) - {"gen_ai.evaluation.explanation"} for each in found] == [
+        {"gen_ai.evaluation.name", "gen_ai.evaluation.score.label", "gen_ai.evaluation.score.value"}
+    ] * len(labels)
+
+
+def test_each_sentence_is_an_evaluation_event_of_the_answers_span(
+    serve: Serve, http: httpx.Client, spans: InMemorySpanExporter
+) -> None:
+    address = serve(policy=ONCE, observer=observer_into(spans))
+    checked = http.post(
+        address + "/v1/check", json={"answer": TRUE + "The rent is 990 euros.", "source": SOURCE}
+    ).json()
+    (answer,) = by_name(spans)["groundrail.answer"]
+    found = evaluations_of(answer)
+    require_evaluations(found, checked["sentences"], LABELS)
+    assert [each["gen_ai.evaluation.explanation"].partition(":")[0] for each in found] == ["Supported", "Not supported"]
+    assert not any("euros" in span.to_json() for span in spans.get_finished_spans())
+    assert not any(span.events for span in spans.get_finished_spans() if span is not answer)
+
+
+def test_evaluation_events_are_log_records_of_the_answers_span_where_logs_are_taken(
+    serve: Serve, http: httpx.Client, spans: InMemorySpanExporter
+) -> None:
+    logged = InMemoryLogRecordExporter()
+    logs = LoggerProvider()
+    logs.add_log_record_processor(SimpleLogRecordProcessor(logged))
+    address = serve(policy=ONCE, observer=observer_into(spans, logs=logs))
+    http.post(address + CHAT, json=asking(stream=True))
+    http.post(address + "/v1/check", json={"answer": TRUE, "source": SOURCE})
+    records = [each.log_record for each in logged.get_finished_logs()]
+    assert [record.event_name for record in records] == [EVALUATION] * 3
+    labels = [(record.attributes or {})["gen_ai.evaluation.score.label"] for record in records]
+    assert labels == [*LABELS, "supported"]
+    answers = by_name(spans)["groundrail.answer"]
+    ids = [(each.context.trace_id, each.context.span_id) for each in answers if each.context is not None]
+    assert [(record.trace_id, record.span_id) for record in records] == [ids[0], ids[0], ids[1]]
+    assert not any("euros" in record.to_json() for record in logged.get_finished_logs())
+    assert not any(span.events for span in spans.get_finished_spans())
+
+
+def test_evaluation_events_quote_the_source_if_asked(
+    serve: Serve, http: httpx.Client, spans: InMemorySpanExporter
+) -> None:
+    address = serve(policy=ONCE, observer=observer_into(spans, content=True))
+    checked = http.post(address + "/v1/check", json={"answer": "The rent is 990 euros.", "source": SOURCE}).json()
+    (answer,) = by_name(spans)["groundrail.answer"]
+    (found,) = evaluations_of(answer)
+    assert found["gen_ai.evaluation.explanation"] == checked["sentences"][0]["reason"]
+    assert "950 euros" in found["gen_ai.evaluation.explanation"]
+
+
+def test_a_sentence_that_could_not_be_judged_has_an_error_type_and_no_score(
+    serve: Serve, http: httpx.Client, spans: InMemorySpanExporter
+) -> None:
+    address = serve(policy=ONCE, scorer=Broken(), observer=observer_into(spans))
+    http.post(address + "/v1/check", json={"answer": TRUE, "source": SOURCE})
+    (answer,) = by_name(spans)["groundrail.answer"]
+    (found,) = evaluations_of(answer)
+    assert found["gen_ai.evaluation.score.label"] == "error"
+    assert found["error.type"] == "_OTHER"
+    assert "gen_ai.evaluation.score.value" not in found
+    assert "950" not in answer.to_json()
 
 
 class Broken(Scorer):
@@ -165,26 +244,35 @@ def test_a_fault_of_the_server_is_a_500_without_its_message(
     assert "990" not in said
 
 
-def test_spans_are_exported_as_the_standard_variables_say(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(("logs", "paths"), [("", {"/v1/traces", "/v1/logs"}), ("none", {"/v1/traces"})])
+def test_telemetry_is_exported_as_the_standard_variables_say(
+    logs: str, paths: set[str], serve: Serve, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
     from http.server import ThreadingHTTPServer
 
-    from opentelemetry import trace
+    from opentelemetry import _logs, trace
+    from opentelemetry.util._once import Once
 
-    received: list[bytes] = []
+    received: dict[str, bytes] = {}
 
     class Collector(QuietHandler):
         def do_POST(self) -> None:
-            received.append(self.body())
+            received[self.path] = received.get(self.path, b"") + self.body()
             self.send(200)
 
-    monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)
-    monkeypatch.setattr(trace, "_TRACER_PROVIDER_SET_ONCE", type(trace._TRACER_PROVIDER_SET_ONCE)())
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "leases")
+    if logs:
+        monkeypatch.setenv("OTEL_LOGS_EXPORTER", logs)
+    for module, kind in ((trace, "TRACER"), (_logs._internal, "LOGGER")):  # the process has no providers yet
+        monkeypatch.setattr(module, f"_{kind}_PROVIDER", None)
+        monkeypatch.setattr(module, f"_{kind}_PROVIDER_SET_ONCE", Once())
     with serving(ThreadingHTTPServer(("127.0.0.1", 0), Collector)) as server:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-        export_spans()
-        with Observer().answer("chat"):
-            pass
-        provider = trace.get_tracer_provider()
-        assert isinstance(provider, TracerProvider)
-        provider.shutdown()
-    assert any(b"groundrail.generation.verdicts" in body for body in received)
+        tracing = exported()
+        http.post(serve(observer=Observer(tracing)) + "/v1/check", json={"answer": TRUE, "source": SOURCE})
+        for provider in (trace.get_tracer_provider(), _logs.get_logger_provider()):
+            getattr(provider, "shutdown", lambda: None)()  # a process without logs has no provider to shut down
+    assert set(received) == paths
+    assert b"groundrail.answer" in received["/v1/traces"]
+    assert all(b"leases" in body and b"950 euros" not in body for body in received.values())
+    assert [path for path, body in received.items() if EVALUATION.encode() in body] == [sorted(paths)[0]]
