@@ -13,7 +13,6 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from prometheus_client.parser import text_string_to_metric_families
 from tenacity import stop_after_attempt
 from tests.guard.serve.conftest import KEY, SOURCE, TRUE, Serve, Upstream, asking, writing
-from tests.http_servers import QuietHandler, serving
 
 from groundrail import Policy
 from groundrail.scoring.base import Reader, Score, Scorer
@@ -166,25 +165,38 @@ def test_a_fault_of_the_server_is_a_500_without_its_message(
 
 
 def test_spans_are_exported_as_the_standard_variables_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    from http.server import ThreadingHTTPServer
+    import threading
+    from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
     from opentelemetry import trace
 
     received: list[bytes] = []
 
-    class Collector(QuietHandler):
+    class Collector(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
-            received.append(self.body())
-            self.send(200)
+            received.append(self.rfile.read(int(self.headers["Content-Length"])))
+            self.send_response(200)
+            self.send_header("Content-Length", "0")
+            self.end_headers()
 
+        def log_message(self, format: str, *arguments: Any) -> None:
+            """Quiet."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Collector)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
+    thread.start()
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{server.server_address[1]}")
     monkeypatch.setattr(trace, "_TRACER_PROVIDER", None)
     monkeypatch.setattr(trace, "_TRACER_PROVIDER_SET_ONCE", type(trace._TRACER_PROVIDER_SET_ONCE)())
-    with serving(ThreadingHTTPServer(("127.0.0.1", 0), Collector)) as server:
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+    try:
         export_spans()
         with Observer().answer("chat"):
             pass
         provider = trace.get_tracer_provider()
         assert isinstance(provider, TracerProvider)
         provider.shutdown()
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
     assert any(b"groundrail.generation.verdicts" in body for body in received)
