@@ -8,7 +8,7 @@ contexts in one forward pass is `groundrail.decoding.joint`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -202,7 +202,33 @@ def _certain_tokens(prompt: Tensor) -> int:
     return int((prompt.shape[1] - leading).max()) + 1
 
 
-class PMIAdditionLogitsProcessor(PMILogitsProcessor):
+class _OneStrength(PMILogitsProcessor):
+    """Steering by one strength `alpha` throughout, as both methods of the paper have it."""
+
+    method: ClassVar[Literal["addition", "interpolation"]]
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        ungrounded: TokenInputs,
+        alpha: float,
+        *,
+        floor: float | None = None,
+        renormalize: bool = True,
+        ungrounded_model: PreTrainedModel | None = None,
+        prompt_length: int | None = None,
+    ) -> None:
+        super().__init__(
+            model,
+            ungrounded,
+            PMI(alpha, self.method, floor),
+            renormalize=renormalize,
+            ungrounded_model=ungrounded_model,
+            prompt_length=prompt_length,
+        )
+
+
+class PMIAdditionLogitsProcessor(_OneStrength):
     """Equation 6: softmax(log P_g + alpha * s_pmi), alpha in [0, 1] in the paper, any from 0 here.
 
     Other arguments: see `PMILogitsProcessor`.
@@ -210,49 +236,13 @@ class PMIAdditionLogitsProcessor(PMILogitsProcessor):
     With `floor` off, the default, a large alpha promotes tokens that are rare in both contexts.
     """
 
-    def __init__(
-        self,
-        model: PreTrainedModel,
-        ungrounded: TokenInputs,
-        alpha: float,
-        *,
-        floor: float | None = None,
-        renormalize: bool = True,
-        ungrounded_model: PreTrainedModel | None = None,
-        prompt_length: int | None = None,
-    ) -> None:
-        super().__init__(
-            model,
-            ungrounded,
-            PMI(alpha, "addition", floor),
-            renormalize=renormalize,
-            ungrounded_model=ungrounded_model,
-            prompt_length=prompt_length,
-        )
+    method = "addition"
 
 
-class PMIInterpolationLogitsProcessor(PMILogitsProcessor):
+class PMIInterpolationLogitsProcessor(_OneStrength):
     """Equation 5: softmax((1 - alpha) * log P_g + alpha * s_pmi), 0 <= alpha <= 1.
 
     Other arguments: see `PMILogitsProcessor`.
     """
 
-    def __init__(
-        self,
-        model: PreTrainedModel,
-        ungrounded: TokenInputs,
-        alpha: float,
-        *,
-        floor: float | None = None,
-        renormalize: bool = True,
-        ungrounded_model: PreTrainedModel | None = None,
-        prompt_length: int | None = None,
-    ) -> None:
-        super().__init__(
-            model,
-            ungrounded,
-            PMI(alpha, "interpolation", floor),
-            renormalize=renormalize,
-            ungrounded_model=ungrounded_model,
-            prompt_length=prompt_length,
-        )
+    method = "interpolation"

@@ -1,6 +1,7 @@
 """Benchmarks of summaries as their authors publish them: FRANK, SummaC's six sets, AggreFact, DiverSumm, ScreenEval.
 
-Each row is a summary with its article (a whole file, in ScreenEval); cutting summaries into sentences belongs to `groundrail.papers.units`.
+Each row is a summary with its article; ScreenEval is one row for its whole file. Cutting summaries into sentences belongs
+to `groundrail.papers.units`.
 """
 
 import json

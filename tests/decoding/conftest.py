@@ -27,6 +27,17 @@ from groundrail.decoding import PMI, AdaCAD, Steering
 VOCABULARY = 61
 PAD, EOS = 0, 1
 CONTEXT = 96
+SMALL: dict[str, Any] = {
+    "hidden_size": 32,
+    "intermediate_size": 48,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "max_position_embeddings": CONTEXT,
+    "pad_token_id": PAD,
+    "bos_token_id": 2,
+    "eos_token_id": EOS,
+}
 
 
 def _ready(model: PreTrainedModel) -> PreTrainedModel:
@@ -43,37 +54,13 @@ def _ready(model: PreTrainedModel) -> PreTrainedModel:
 
 def llama(vocabulary: int = VOCABULARY, attention: str = "sdpa") -> PreTrainedModel:
     """Rotary positions, grouped key-value heads."""
-    config = LlamaConfig(  # type: ignore[call-arg]
-        vocab_size=vocabulary,
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=CONTEXT,
-        pad_token_id=PAD,
-        bos_token_id=2,
-        eos_token_id=EOS,
-        attn_implementation=attention,
-    )
+    config = LlamaConfig(vocab_size=vocabulary, attn_implementation=attention, **SMALL)  # type: ignore[call-arg]
     return _ready(LlamaForCausalLM(config))
 
 
 def sliding() -> PreTrainedModel:
     """Attention to the last four tokens only, so that its cache forgets and cannot be joined or cut."""
-    config = MistralConfig(
-        vocab_size=VOCABULARY,
-        hidden_size=32,
-        intermediate_size=48,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        max_position_embeddings=CONTEXT,
-        sliding_window=4,
-        pad_token_id=PAD,
-        bos_token_id=2,
-        eos_token_id=EOS,
-    )
+    config = MistralConfig(vocab_size=VOCABULARY, sliding_window=4, **SMALL)
     return _ready(MistralForCausalLM(config))
 
 
