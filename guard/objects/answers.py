@@ -39,7 +39,7 @@ def object_format(response_format: Any) -> ObjectFormat | None:
         case {"type": "json_schema", "json_schema": {"schema": Mapping() as schema}}:
             Schema(schema)
             return ObjectFormat(schema)
-    raise InputError("response_format is text, json_object or json_schema with json_schema.schema")
+    raise InputError("a format is text, json_object, or json_schema with its schema in json_schema.schema")
 
 
 def as_answer(text: str, result: ObjectResult, *, keep_refused: bool) -> GuardResult:

@@ -44,6 +44,7 @@ class _Delta(_Read):
 
 
 class _Choice(_Read):
+    index: int | None = None  # a server that leaves it out means the place in the list
     delta: _Delta | None = None
     finish_reason: str | None = None
 
@@ -105,7 +106,9 @@ class Chunks:
             raise StreamError("garbage", f"streamed {kind}: {data.decode(errors='replace')}") from error
         if chunk.get("error"):
             raise StreamError("failed", f"failed while streaming: {chunk['error']}")
-        self.ended = self.ended or any(choice.finish_reason for choice in known.choices or ())
+        self.ended = self.ended or any(
+            choice.finish_reason for place, choice in enumerate(known.choices or ()) if _is_first(place, choice.index)
+        )
         yield chunk
 
 
@@ -132,7 +135,7 @@ async def achunks_of(pieces: AsyncIterable[bytes]) -> AsyncIterator[dict[str, An
 class Completion:
     """A chat completion as far as it has been read: `read` gives a chunk's text, the rest is kept.
 
-    Only the first choice counts. calls: the deltas, verbatim, with which the model calls tools. usage: token counts,
+    Only the first choice counts, which has the index 0. calls: the deltas, verbatim, with which the model calls tools. usage: token counts,
     those of several chunks added.
 
         completion = Completion()
@@ -158,7 +161,9 @@ class Completion:
         self.model = chunk.get("model") or self.model
         add_counts(self.usage, chunk.get("usage"))
         text, self._half = self._half, ""
-        for choice in (chunk.get("choices") or ())[:1]:
+        for place, choice in enumerate(chunk.get("choices") or ()):
+            if not _is_first(place, choice.get("index")):
+                continue
             delta = choice.get("delta") or {}
             text += (delta.get("content") or "") + (delta.get("refusal") or "")
             if calls := {name: delta[name] for name in ("tool_calls", "function_call") if delta.get(name)}:
@@ -172,6 +177,11 @@ class Completion:
         """Half a character that nothing followed."""
         half, self._half = self._half, ""
         return half
+
+
+def _is_first(place: int, index: int | None) -> bool:
+    """Whether a part of a chunk, at `place` in the chunk's list, belongs to the first of several choices."""
+    return (place if index is None else index) == 0
 
 
 def add_counts(counts: dict[str, Any], more: object) -> None:

@@ -61,7 +61,7 @@ class Endpoint:
     def _read(self, data: bytes, headers: Mapping[str, str], level: details.Level) -> Telling:
         body = self.protocol.as_chat(decoded(data))
         asked = parsed(ChatRequest, body)
-        refuse_what_cannot_be_guarded(asked)
+        refuse_what_cannot_be_guarded(asked, self.protocol.format_field)
         places = self.settings.markers, self.settings.source_tools
         found = find_source(asked.messages, asked.documents, *places, together=self.protocol.together)
         if self.writer is None:

@@ -92,12 +92,14 @@ class Protocol:
 
     as_chat: gives the body of a chat completion. Raises: ProtocolError for requests that cannot be guarded.
     together: sources are tool results and documents in messages alike.
+    format_field: the request's field that asks for JSON; errors name it.
     """
 
     name: str
     as_chat: Callable[[dict[str, Any]], dict[str, Any]]
     form: type[Form]
     together: bool = True
+    format_field: str = "response_format"
 
 
 def event(content: object, name: str = "") -> bytes:

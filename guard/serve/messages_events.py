@@ -177,4 +177,4 @@ def _event(kind: str, **fields: Any) -> bytes:
     return event({"type": kind, **fields}, kind)
 
 
-ANTHROPIC_MESSAGES = Protocol("messages", as_chat, MessagesForm)
+ANTHROPIC_MESSAGES = Protocol("messages", as_chat, MessagesForm, format_field="output_config.format")

@@ -40,6 +40,19 @@ class _Thinking(BaseModel):
     type: Literal["disabled"]
 
 
+class _Format(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    type: Literal["json_schema"]
+    json_schema: dict[str, Any] = Field(alias="schema")
+
+
+class _OutputConfig(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    format: _Format | None = None
+
+
 class MessagesRequest(BaseModel):
     """The fields that the server understands; every other one is refused."""
 
@@ -59,6 +72,7 @@ class MessagesRequest(BaseModel):
     tools: list[dict[str, Any]] | None = None
     tool_choice: dict[str, Any] | None = None
     thinking: _Thinking | None = None
+    output_config: _OutputConfig | None = None
     documents: list[str | SourceDocument] | None = None
 
 
@@ -92,6 +106,7 @@ def as_chat(body: dict[str, Any]) -> dict[str, Any]:
         "user": asked.metadata and asked.metadata.user_id,
         "tools": [_tool(tool, f"tools.{number}") for number, tool in enumerate(asked.tools or ())] or None,
         "stream_options": {"include_usage": True} if asked.stream else None,
+        "response_format": asked.output_config and asked.output_config.format and _schema(asked.output_config.format),
     }
     fields |= {name: body.get(name) for name in _PASSED_ON}
     fields |= _tool_choice(asked.tool_choice or {})
@@ -207,6 +222,11 @@ def _address(source: Any, place: str) -> str:
         case {"type": "url", "url": str() as url}:
             return url
     raise _refusal(place, "an image is sent as base64 or by its URL")
+
+
+def _schema(asked: _Format) -> dict[str, Any]:
+    """The format as a chat completion has it, where a schema needs a name."""
+    return {"type": "json_schema", "json_schema": {"name": "answer", "schema": asked.json_schema}}
 
 
 def _tool(tool: dict[str, Any], place: str) -> dict[str, Any]:

@@ -17,8 +17,11 @@ from groundrail.text.rendering.visible import is_blank
 from groundrail.types import Document, GuardResult
 
 
-def refuse_unreadable_format(response_format: Any, *, tools: bool) -> None:
-    """Raises: ProtocolError for a format, or a schema in it, that cannot be read, and for JSON beside tools."""
+def refuse_unreadable_format(response_format: Any, field: str, *, tools: bool) -> None:
+    """Refuse a format, or a schema in it, that cannot be read, and JSON beside tools.
+
+    Raises: ProtocolError that names the request's `field` for the format.
+    """
     try:
         wanted = object_format(response_format)
         if wanted is not None and wanted.schema is not None and Schema(wanted.schema).has_patterns:
@@ -26,9 +29,9 @@ def refuse_unreadable_format(response_format: Any, *, tools: bool) -> None:
     except MissingExtraError as error:
         raise ProtocolError(501, str(error), code="no_schemas", retry=False) from error
     except InputError as error:
-        raise ProtocolError(400, str(error), param="response_format") from error
+        raise ProtocolError(400, f"{field}: {error}", param=field) from error
     if wanted is not None and tools:
-        raise ProtocolError(400, "an object is checked in answers without tools; leave tools out", param="tools")
+        raise ProtocolError(400, "tools: an object is checked in answers without tools; leave tools out", param="tools")
 
 
 async def guarded_stream(

@@ -99,8 +99,8 @@ def parsed(kind: type[Model], body: dict[str, Any]) -> Model:
         raise ProtocolError(400, f"{place}: {wrong['msg']}", param=place, code=wrong["type"]) from None
 
 
-def refuse_what_cannot_be_guarded(asked: ChatRequest) -> None:
-    """Raises: ProtocolError for what would let unchecked text through, or come out broken."""
+def refuse_what_cannot_be_guarded(asked: ChatRequest, format_field: str) -> None:
+    """Raises: ProtocolError for fields that would let unchecked text through, or whose answer would come out broken."""
     if asked.n is not None and asked.n != 1:
         raise ProtocolError(
             400, f"n is {asked.n}; one choice is checked at a time: leave n out or set it to 1", param="n"
@@ -111,4 +111,4 @@ def refuse_what_cannot_be_guarded(asked: ChatRequest) -> None:
         )
     if asked.modalities is not None and asked.modalities != ["text"]:
         raise ProtocolError(400, "only text is checked; leave modalities out", param="modalities")
-    refuse_unreadable_format(asked.response_format, tools=bool(getattr(asked, "tools", None)))
+    refuse_unreadable_format(asked.response_format, format_field, tools=bool(getattr(asked, "tools", None)))

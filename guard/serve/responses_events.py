@@ -183,4 +183,4 @@ def _usage(counts: dict[str, Any]) -> dict[str, Any] | None:
     }
 
 
-RESPONSES = Protocol("responses", as_chat, ResponsesForm)
+RESPONSES = Protocol("responses", as_chat, ResponsesForm, format_field="text.format")

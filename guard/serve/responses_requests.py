@@ -6,7 +6,7 @@ text become parts that are marked as sources (`groundrail.serve.sources`).
 
 import base64
 import binascii
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 from urllib.parse import unquote_to_bytes
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -30,10 +30,26 @@ _PASSED_ON = (
 """Fields that a chat completion has under the same name, with the same meaning."""
 
 
+class _AnyFormat(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    type: Literal["text", "json_object"]
+
+
+class _SchemaFormat(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    type: Literal["json_schema"]
+    name: str
+    json_schema: dict[str, Any] = Field(alias="schema")
+    description: str | None = None
+    strict: bool | None = None
+
+
 class _Text(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    format: dict[str, Any] | None = None
+    format: Annotated[_AnyFormat | _SchemaFormat, Field(discriminator="type")] | None = None
     verbosity: str | None = None
 
 
@@ -78,8 +94,6 @@ def as_chat(body: dict[str, Any]) -> dict[str, Any]:
     """The chat completion to ask for. Raises: ProtocolError."""
     body = {name: value for name, value in body.items() if value is not None}
     asked = parsed(ResponsesRequest, body)
-    if asked.text and asked.text.format and asked.text.format.get("type") != "text":
-        raise _refusal("text.format", "leaving out a sentence would break any other format than text")
     messages = [] if asked.instructions is None else [{"role": "system", "content": asked.instructions}]
     items = [{"role": "user", "content": asked.input}] if isinstance(asked.input, str) else asked.input
     for number, item in enumerate(items):
@@ -88,12 +102,19 @@ def as_chat(body: dict[str, Any]) -> dict[str, Any]:
         "max_tokens": asked.max_output_tokens,
         "reasoning_effort": asked.reasoning and asked.reasoning.effort,
         "verbosity": asked.text and asked.text.verbosity,
+        "response_format": asked.text and asked.text.format and _response_format(asked.text.format),
         "tools": asked.tools and [_tool(tool, f"tools.{number}") for number, tool in enumerate(asked.tools)],
         "tool_choice": _tool_choice(asked.tool_choice),
         "stream_options": {"include_usage": True} if asked.stream else None,
     }
     fields |= {name: body.get(name) for name in _PASSED_ON}
     return {name: value for name, value in fields.items() if value is not None} | {"messages": messages}
+
+
+def _response_format(asked: _AnyFormat | _SchemaFormat) -> dict[str, Any]:
+    """The format under the names of chat completions, which have the schema's fields in a level of their own."""
+    fields = asked.model_dump(by_alias=True, exclude_none=True, exclude={"type"})
+    return {"type": asked.type} | ({"json_schema": fields} if fields else {})
 
 
 def _add(messages: list[dict[str, Any]], item: dict[str, Any], place: str) -> None:

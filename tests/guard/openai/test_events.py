@@ -154,3 +154,22 @@ def test_a_completion_keeps_what_is_no_text() -> None:
     assert completion.usage == {"n": 3, "of": {"x": 3, "y": 0}, "more": 0}
     assert (completion.read({"choices": [{"delta": {"content": "b\ud83d"}}]}), completion.rest()) == ("b", "\ud83d")
     assert completion.rest() == ""
+
+
+def test_the_first_choice_is_known_by_its_index_wherever_it_stands() -> None:
+    """Servers send each choice in chunks of its own, and in no order."""
+    call = {"tool_calls": [{"index": 0, "id": "a"}]}
+    told: list[dict[str, Any]] = [
+        {"choices": [{"index": 1, "delta": {"content": "Another choice."}}]},
+        {"choices": [{"index": 0, "delta": {"content": "The rent"}}]},
+        {"choices": [{"index": 1, "delta": call, "finish_reason": "length"}]},
+        {"choices": [{"index": 1, "delta": {"content": "No. "}}, {"index": 0, "delta": {"content": " is 950."}}]},
+        {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
+    ]
+    completion, chunks, ended = Completion(), Chunks(), []
+    for each in told:
+        assert read(chunks, f"data: {json.dumps(each)}\n\n".encode()) == [each]
+        ended.append(chunks.ended)
+    assert [completion.read(each) for each in told] == ["", "The rent", "", " is 950.", ""]
+    assert (completion.finish_reason, completion.calls) == ("stop", [])
+    assert ended == [False, False, False, False, True]

@@ -395,6 +395,20 @@ def test_an_answer_cut_off_by_the_upstream_keeps_its_whole_sentences(
     assert answer.choices[0].finish_reason == "length"
 
 
+def test_choices_that_nobody_asked_for_do_not_pass(serve: Serve, client: Client, upstream: Upstream) -> None:
+    def two(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        for index, text in ((1, "Pets are not allowed. "), (0, TRUE)):
+            choice = {"index": index, "delta": {"content": text}, "finish_reason": "length" if index else "stop"}
+            handler.raw(f"data: {json.dumps({'model': 'scripted', 'choices': [choice]})}\n\n")
+        handler.end()
+
+    upstream.usual = two
+    answer = client(serve(policy=ONCE)).chat.completions.create(**asking_with_client())
+    (choice,) = answer.choices
+    assert (choice.message.content, choice.finish_reason) == (TRUE, "stop")
+
+
 def test_reasoning_and_logprobs_of_the_upstream_do_not_pass(serve: Serve, upstream: Upstream) -> None:
     def reply(handler: Handler, body: dict[str, Any]) -> None:
         handler.begin()

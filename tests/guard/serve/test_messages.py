@@ -274,7 +274,7 @@ PDF = {"type": "document", "source": {"type": "base64", "media_type": "applicati
         ({"tool_choice": {"type": "some"}}, "tool_choice.type"),
         ({"container": "c"}, "container"),
         ({"mcp_servers": []}, "mcp_servers"),
-        ({"output_config": {"format": {"type": "json_schema", "schema": {}}}}, "output_config"),
+        ({"output_config": {"effort": "low"}}, "output_config.effort"),
         (asking(PDF), "messages.0.content.0.source"),
         (asking({"type": "container_upload", "file_id": "f"}), "messages.0.content.0"),
         (asking({"type": "document", "source": {"type": "url", "url": "https://x"}}), "messages.0.content.0.source"),

@@ -1,11 +1,14 @@
-"""Chat completions in JSON: an object goes out whole and without its refused fields, and bad ones are errors."""
+"""Answers in JSON: an object goes out whole and without its refused fields, and bad ones are errors."""
 
 import json
 from typing import Any
 
+import anthropic
+import httpx
 import openai
 import pytest
-from tests.guard.serve.conftest import SOURCE, Client, Serve, Upstream, asking, writing
+from pydantic import BaseModel
+from tests.guard.serve.conftest import KEY, SOURCE, Client, Serve, Upstream, asking, writing
 
 from groundrail import Policy
 
@@ -88,7 +91,7 @@ def test_half_an_object_is_an_error(serve: Serve, client: Client, upstream: Upst
     ("fields", "said"),
     [
         ({"response_format": json_schema("lease")}, "schema cannot be read"),
-        ({"response_format": {"type": "json_schema"}}, "response_format is"),
+        ({"response_format": {"type": "json_schema"}}, "response_format: a format is"),
         ({"response_format": with_pattern()}, "regular expressions"),
         (
             {"response_format": {"type": "json_object"}, "tools": [{"type": "function", "function": {"name": "a"}}]},
@@ -112,3 +115,115 @@ def test_raise_and_flag_are_the_policys(serve: Serve, client: Client, upstream: 
     answer: Any = client(serve(policy=Policy(fallback="flag"))).chat.completions.create(**asked)
     assert json.loads(answer.choices[0].message.content) == json.loads(WRONG)
     assert answer.groundrail["supported"] is False
+
+
+class Lease(BaseModel):
+    """The object that a client of the other two protocols asks for."""
+
+    rent: str | None
+    pets: str | None
+
+
+LEASE = {"type": "object", "properties": {"rent": {"type": ["string", "null"]}, "pets": {"type": "string"}}}
+CONTENT: dict[str, dict[str, Any]] = {
+    "/v1/responses": {"input": [{"role": "user", "content": "How much is the rent?"}]},
+    "/v1/messages": {"max_tokens": 100, "messages": [{"role": "user", "content": "How much is the rent?"}]},
+}
+"""The requests without a format, by the address of their protocol."""
+
+
+def with_format(path: str, wanted: dict[str, Any], **fields: Any) -> dict[str, Any]:
+    asked = {"text": {"format": wanted}} if path == "/v1/responses" else {"output_config": {"format": wanted}}
+    return {"model": "scripted", "documents": [SOURCE], **CONTENT[path], **asked, **fields}
+
+
+def schema_format(path: str, schema: Any) -> dict[str, Any]:
+    return {"type": "json_schema", "schema": schema} | ({"name": "lease"} if path == "/v1/responses" else {})
+
+
+@pytest.mark.parametrize(("written", "rent"), [(RIGHT, "950 euros"), (WRONG, None)])
+def test_the_responses_client_parses_an_object_without_its_refused_fields(
+    serve: Serve, client: Client, upstream: Upstream, written: str, rent: Any
+) -> None:
+    upstream.usual = writing(written)
+    asked: dict[str, Any] = {"model": "scripted", "input": "How much is the rent?"}
+    asked["extra_body"] = {"documents": [SOURCE]}
+    responses = client(serve()).responses
+    answer = responses.parse(text_format=Lease, **asked)
+    assert answer.output_parsed == Lease(rent=rent, pets="allowed")
+    with responses.stream(text_format=Lease, **asked) as stream:
+        deltas = [event.delta for event in stream if event.type == "response.output_text.delta"]
+        assert stream.get_final_response().output_parsed == answer.output_parsed
+    assert len(deltas) == 1
+    assert "990 euros" not in answer.to_json() + deltas[0]
+    sent = upstream.bodies[0]["response_format"]
+    assert (sent["type"], sent["json_schema"]["name"], sent["json_schema"]["strict"]) == ("json_schema", "Lease", True)
+    assert set(sent["json_schema"]["schema"]["properties"]) == {"rent", "pets"}
+
+
+@pytest.mark.parametrize(("written", "rent"), [(RIGHT, "950 euros"), (WRONG, None)])
+def test_anthropics_client_parses_an_object_without_its_refused_fields(
+    serve: Serve, upstream: Upstream, written: str, rent: Any
+) -> None:
+    upstream.usual = writing(written)
+    asked: dict[str, Any] = {"model": "scripted", "max_tokens": 100, "extra_body": {"documents": [SOURCE]}}
+    asked["messages"] = CONTENT["/v1/messages"]["messages"]
+    with anthropic.Anthropic(base_url=serve(), api_key=KEY, max_retries=0, timeout=20) as client:
+        answer = client.messages.parse(output_format=Lease, **asked)
+        with client.messages.stream(output_format=Lease, **asked) as stream:
+            streamed = stream.get_final_message()
+    assert answer.parsed_output == streamed.parsed_output == Lease(rent=rent, pets="allowed")
+    assert "990 euros" not in answer.to_json() + streamed.to_json()
+    sent = upstream.bodies[0]["response_format"]
+    assert sent["type"] == "json_schema"
+    assert set(sent["json_schema"]["schema"]["properties"]) == {"rent", "pets"}
+
+
+def test_any_object_is_asked_for_in_responses(serve: Serve, http: httpx.Client, upstream: Upstream) -> None:
+    upstream.usual = writing(WRONG)
+    body = http.post(serve() + "/v1/responses", json=with_format("/v1/responses", {"type": "json_object"})).json()
+    assert json.loads(body["output"][0]["content"][0]["text"]) == {"rent": None, "pets": "allowed"}
+    assert upstream.bodies[0]["response_format"] == {"type": "json_object"}
+
+
+@pytest.mark.parametrize(
+    ("path", "field"), [("/v1/responses", "text.format"), ("/v1/messages", "output_config.format")]
+)
+def test_a_format_of_the_other_protocols_is_refused_in_their_own_form(
+    serve: Serve, http: httpx.Client, upstream: Upstream, path: str, field: str
+) -> None:
+    tool = {"type": "function", "name": "a"} if path == "/v1/responses" else {"name": "a", "input_schema": {}}
+    patterned = {"type": "object", "properties": {"rent": {"type": "string", "pattern": "(a+)+$"}}}
+    cases: list[tuple[dict[str, Any], str]] = [
+        (with_format(path, schema_format(path, {"type": "lease"})), f"{field}: "),
+        (with_format(path, schema_format(path, patterned)), f"{field}: "),
+        (with_format(path, {"type": "xml"}), field),
+        (with_format(path, {"type": "json_schema"}), field),
+        (with_format(path, schema_format(path, LEASE), tools=[tool]), "tools: "),
+    ]
+    address = serve()
+    for body, said in cases:
+        refused = http.post(address + path, json=body)
+        assert refused.status_code == 400
+        error = refused.json()["error"]
+        assert error["type"] == "invalid_request_error"
+        assert error["message"].startswith(said)
+    assert upstream.bodies == []
+
+
+@pytest.mark.parametrize("path", list(CONTENT))
+@pytest.mark.parametrize("stream", [False, True])
+def test_a_field_that_cannot_be_null_is_an_error_of_the_protocol(
+    serve: Serve, http: httpx.Client, upstream: Upstream, path: str, stream: bool
+) -> None:
+    upstream.usual = writing(WRONG)
+    schema = {"type": "object", "properties": {"rent": {"type": "string"}}, "required": ["rent"]}
+    answer = http.post(serve() + path, json=with_format(path, schema_format(path, schema), stream=stream))
+    assert "/rent" in answer.text
+    assert "990 euros" not in answer.text
+    if stream:
+        assert "event: error" in answer.text
+        assert "completed" not in answer.text
+        assert "message_stop" not in answer.text
+    else:
+        assert answer.status_code == 422

@@ -232,7 +232,7 @@ def test_grounding_sources_and_queries_of_litellm_count(serve: Serve, client: Cl
         ({"include": ["message.output_text.logprobs"]}, "include"),
         ({"truncation": "auto"}, "truncation"),
         ({"reasoning": {"summary": "auto"}}, "reasoning.summary"),
-        ({"text": {"format": {"type": "json_object"}}}, "text.format"),
+        ({"text": {"format": {"type": "grammar"}}}, "text.format"),
         ({"tools": [{"type": "web_search"}]}, "tools.0.type"),
         ({"tool_choice": {"type": "file_search"}}, "tool_choice"),
         ({"input": [{"type": "item_reference", "id": "x"}]}, "input.0.type"),
