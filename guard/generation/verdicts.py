@@ -15,7 +15,7 @@ from groundrail.policy import Policy
 from groundrail.runtime.deadlines import OverdueError
 from groundrail.scoring.base import Score
 from groundrail.scoring.findings import findings
-from groundrail.text.claims import Claim, NoClaim, Refused
+from groundrail.text.claims import PART_OF_BLOCK, Claim, NoClaim, Refused
 from groundrail.text.english.short_answers import leans_on_sentence
 from groundrail.text.lists import needs_lead, opens_list
 from groundrail.text.rendering.rendered import RenderedAnswer
@@ -250,6 +250,8 @@ class Answer:
         return checked
 
     def _read(self, sentence: Sentence, previous: str) -> Claim | NoClaim | Refused | Exception:
+        if sentence.of_block:
+            return PART_OF_BLOCK
         try:
             return self._read_claim(sentence.text, previous, lead=sentence.lead)
         except Exception as error:  # the caller's own function failed, so there is no verdict

@@ -49,6 +49,9 @@ class Refused:
     reason: str
 
 
+PART_OF_BLOCK = Refused("a code block is longer than a sentence may be, so that its end is not seen")
+"""The reading of a sentence that is a part of a code block, see `groundrail.text.sentences.Sentence`."""
+
 _BULLETS = re.compile(r"\s*(?:(?:[-+–>](?!\s*\d)|[*•‣◦▪·●■◆►▶➤]|#{1,6})\s+)*")
 _ENUMERATOR = re.compile(r"(?:\(\d{1,2}\)(?!\s+[a-z])|\d{1,2}[.)]|\(?[a-zA-Z]\))\s+")
 """Number or letter of a list item. "(3) bedrooms" has none: a number in brackets before a small letter counts things."""
