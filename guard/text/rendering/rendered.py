@@ -34,6 +34,13 @@ _MARKUP = re.compile(r"[\\`*_~\[<&|]|^[-+>\d.) \t]{9,}", re.MULTILINE)
 word; only lists nested deeper than markdown-it reads lose some, and the marks before their text are many."""
 
 _SINGLE_TILDE = re.compile("(?<!~)~(?!~)")
+"""GitHub strikes with one tilde as with two."""
+_HEAD_OF_COLUMN = re.compile(
+    r"^(?=[ \t>]*[^\s>|])([^|\n]*+)(?=\n[ \t>]*(?:\|[ \t]*:?-+:?[ \t]*\|?|:?-+:?[ \t]*\||:-+:?|-+:)[ \t]*$)",
+    re.MULTILINE,
+)
+"""GitHub takes a line without a bar for the head of a table with one column."""
+_LINE_BREAK = re.compile(r"\r\n?")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 
 _SHOWN = frozenset(
@@ -99,7 +106,8 @@ def render(text: str, definitions: dict[str, Any]) -> Rendered:
         return Rendered(text, Open(text, definitions))
     env = {"references": dict(definitions)}
     parser = _parser()
-    tokens = parser.parse(_SINGLE_TILDE.sub("~~", text), env)
+    lines = _LINE_BREAK.sub("\n", text)
+    tokens = parser.parse(_HEAD_OF_COLUMN.sub(r"\1|", _SINGLE_TILDE.sub("~~", lines)), env)
     page = _Page()
     page.feed(parser.renderer.render(tokens, parser.options, env))
     page.feed("<p>")  # behind a tag that does not end, nothing is seen
