@@ -9,14 +9,15 @@ from collections.abc import Generator, Iterator, Sequence
 from textwrap import shorten
 from typing import Any, Protocol
 
-from groundrail.errors import GroundrailError, InputError, ScoringError, UnsupportedError
+from groundrail.errors import GroundrailError, InputError, ScoringError, UncheckableError, UnsupportedError
 from groundrail.generation.steps import Judge, Step
 from groundrail.policy import Policy
 from groundrail.runtime.deadlines import OverdueError
 from groundrail.scoring.base import Score
 from groundrail.scoring.findings import findings
-from groundrail.text.claims import Claim, NoClaim, Refused, needs_lead, opens_list
+from groundrail.text.claims import PART_OF_BLOCK, Claim, NoClaim, Refused, needs_lead, opens_list
 from groundrail.text.english.phrases import leans_on_sentence
+from groundrail.text.rendering.rendered import RenderedAnswer
 from groundrail.text.sentences import Sentence
 from groundrail.types import Attempt, CheckedSentence, Finding, GuardResult, Verdict
 
@@ -44,6 +45,7 @@ class Answer:
         self.length = 0
         self.shown = ""  # the text that a reader saw last
         self.lead = ""  # the lead of the list that a reader saw last
+        self.rendered = RenderedAnswer()
         self.started = time.monotonic()
         self.over = False
 
@@ -113,13 +115,23 @@ class Answer:
         )
 
     def in_place(self, sentence: Sentence, checked: CheckedSentence) -> CheckedSentence:
-        """The supported sentence as it is read after what was released; others as they are.
+        """A sentence as it is read after the text that was released.
 
         An item whose lead was refused with an earlier item goes out behind the lead, as it was judged. A pronoun is
         unsupported without the sentence before it, unless it was judged together with the sentence released before.
+        Nothing goes out after which readers of rendered Markdown would see other words than were judged.
         """
-        if checked.verdict is not Verdict.SUPPORTED:
-            return checked
+        if checked.verdict is Verdict.SUPPORTED:
+            checked = self._with_context(sentence, checked)
+        if checked.verdict is not Verdict.UNSUPPORTED and self.policy.releases(checked.verdict):
+            try:
+                self.rendered.refuse_difference(checked.replacement or checked.text)
+            except UncheckableError as error:
+                return self.unscored(sentence, Verdict.UNSUPPORTED, str(error), checked.seconds)
+        return checked
+
+    def _with_context(self, sentence: Sentence, checked: CheckedSentence) -> CheckedSentence:
+        """A supported sentence with the lead that it needs, or unsupported without the sentence that it needs."""
         text, lead = sentence.text, sentence.lead
         if lead != self.lead and not opens_list(text, lead) and needs_lead(text, lead):
             return checked.model_copy(update={"replacement": f"{lead}\n{text}"})
@@ -154,6 +166,7 @@ class Answer:
             line_ended = "\n" if checked.text.rstrip(" ").endswith("\n") else ""
             self.shown = checked.replacement or self.shown or line_ended
             checked = self.kept(checked)
+        self.rendered.add(checked.released_text)
         start, self.length = self.length, self.length + len(checked.text)
         checked = checked.model_copy(update={"start": start, "end": self.length})
         self.sentences.append(checked)
@@ -236,6 +249,8 @@ class Answer:
         return checked
 
     def _read(self, sentence: Sentence, previous: str) -> Claim | NoClaim | Refused | Exception:
+        if sentence.of_block:
+            return PART_OF_BLOCK
         try:
             return self._read_claim(sentence.text, previous, lead=sentence.lead)
         except Exception as error:  # the caller's own function failed, so there is no verdict

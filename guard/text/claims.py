@@ -26,8 +26,8 @@ from groundrail.text.english.statements import statement
 from groundrail.text.facts.quantities import MONTHS
 from groundrail.text.form import SourceText, refuse_unreadable
 from groundrail.text.lines import without_mark
-from groundrail.text.rendering.cells import refuse_unseen_cells
 from groundrail.text.rendering.pointers import without_footnotes
+from groundrail.text.rendering.rendered import RenderedAnswer
 from groundrail.text.rendering.visible import visible
 from groundrail.text.sentences import split
 
@@ -56,6 +56,9 @@ class Refused:
 
     reason: str
 
+
+PART_OF_BLOCK = Refused("a code block is longer than a sentence may be, so that its end is not seen")
+"""The reading of a sentence that is a part of a code block, see `groundrail.text.sentences.Sentence`."""
 
 _BULLETS = re.compile(r"\s*(?:(?:[-+–>](?!\s*\d)|[*•‣◦▪·●■◆►▶➤]|#{1,6})\s+)*")
 _ENUMERATOR = re.compile(r"(?:\(\d{1,2}\)(?!\s+[a-z])|\d{1,2}[.)]|\(?[a-zA-Z]\))\s+")
@@ -113,7 +116,6 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     Raises: UncheckableError for a sentence that two readers would read differently, for an answer without a question,
     and for a number in brackets behind a phrase that claims nothing.
     """
-    refuse_unseen_cells(sentence, previous)
     text = visible(sentence).text.strip()
     bare = text[_BULLETS.match(text).end() :]  # type: ignore[union-attr]  # it matches the empty text too
     mark = _ENUMERATOR.match(bare) if not previous.strip() or previous.rstrip(" ").endswith("\n") else None
@@ -189,12 +191,22 @@ def read_claim(
 def read_claims(
     text: str, source: SourceText, *, unread: Callable[[str], Sequence[str]]
 ) -> list[Claim | NoClaim | Refused]:
-    """Read the claim of every sentence of a text, each after the sentence before it, as an answer to no prompt."""
-    sentences = split(text)
-    return [
-        read_claim(sentence.text, previous, "", source, lead=sentence.lead, unread=unread)
-        for previous, sentence in zip(["", *(s.text for s in sentences)], sentences, strict=False)
-    ]
+    """Read the claim of every sentence of a text, each after the sentences before it, as an answer to no prompt."""
+    rendered, previous = RenderedAnswer(), ""
+    found: list[Claim | NoClaim | Refused] = []
+    for sentence in split(text):
+        claim = read_claim(sentence.text, previous, "", source, lead=sentence.lead, unread=unread)
+        if sentence.of_block:
+            claim = PART_OF_BLOCK
+        if not isinstance(claim, Refused):
+            try:
+                rendered.refuse_difference(sentence.text)
+            except UncheckableError as error:
+                claim = Refused(str(error))
+        rendered.add(sentence.text)
+        found.append(claim)
+        previous = sentence.text
+    return found
 
 
 def opens_list(sentence: str, lead: str) -> bool:

@@ -80,12 +80,20 @@ def is_lead(text: str) -> bool:
     return text.rstrip().rstrip("*_ ").endswith((":", "："))
 
 
-def fence_end(text: str, start: int) -> int | None:
-    """The end of the white space after the fence that closes the one at `start`, None where there is none."""
+def opening_fence(text: str, start: int) -> str:
+    """The marks of the fence at `start`."""
     opening = _FENCE.match(text, start)
-    fence = opening[0] if opening else "```"
-    closing = re.compile(rf"[{NEWLINES}]{BLANK}*{fence}{fence[0]}*{BLANK}*[{NEWLINES}]\s*")
-    match = closing.search(text, start)
+    return opening[0] if opening else "```"
+
+
+def fence_end(text: str, start: int, fence: str, *, inside: bool) -> int | None:
+    """The end of the white space after the fence that closes a block opened by `fence`, None where there is none.
+
+    inside: whether the text from `start` on is a line of the block, and not its opening fence.
+    """
+    closing = rf"{BLANK}*{fence}{fence[0]}*{BLANK}*[{NEWLINES}]\s*"
+    match = re.compile(closing).match(text, start) if inside else None
+    match = match or re.compile(f"[{NEWLINES}]{closing}").search(text, start)
     return match.end() if match else None
 
 

@@ -12,7 +12,17 @@ from dataclasses import dataclass
 
 from groundrail.errors import InputError
 from groundrail.text.english.full_stops import CLOSING, EMOJI, is_full_stop
-from groundrail.text.lines import BLANK, NEWLINES, Line, break_ends, fence_end, is_lead, line_kind, line_starts
+from groundrail.text.lines import (
+    BLANK,
+    NEWLINES,
+    Line,
+    break_ends,
+    fence_end,
+    is_lead,
+    line_kind,
+    line_starts,
+    opening_fence,
+)
 
 LONGEST = 2000
 """Characters after which a text without boundary is cut: more than models of 512 tokens read of a claim."""
@@ -55,22 +65,28 @@ class Sentence:
 
     `lead`: for an item of a list, the line with a colon that the list begins with. The first item is one sentence
     with the lead: "Who must not take it:\\n- people with asthma\\n".
+    `of_block`: whether it is a part of a code block that is longer than a sentence may be.
     """
 
     text: str
     start: int
     end: int
     lead: str = ""
+    of_block: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a sentence starts, and what is known of its line. Offsets count from the first feed."""
+    """Where a sentence starts, and what is known of its line. Offsets count from the first feed.
+
+    `fence`: the opening fence of the code block that was cut before this place.
+    """
 
     start: int
     line: int
     kind: Line | None
     lead: str = ""
+    fence: str = ""
 
 
 def split(text: str, longest: int = LONGEST) -> list[Sentence]:
@@ -103,7 +119,7 @@ class Stream:
 
     That is when the word after its white space is complete, or the paragraph after it has begun. What has no
     boundary within `longest` characters is cut there, at white space if there is any in its second half, so that
-    memory is bounded and time grows with the text.
+    memory is bounded and time grows with the text. The parts of a code block that is cut say that they are parts.
     """
 
     def __init__(self, longest: int = LONGEST) -> None:
@@ -163,6 +179,7 @@ class Stream:
         self._line = self._place.line - self._offset
         self._kind = self._place.kind
         self._lead = self._place.lead
+        self._fence = self._place.fence
         self._entered = False
 
     def _release(self, *, final: bool) -> list[Sentence]:
@@ -187,16 +204,24 @@ class Stream:
         return released
 
     def _forced_end(self) -> int:
-        """Where to cut a sentence that is too long; what follows counts as plain text of a new line."""
+        """Where to cut a sentence that is too long. A code block goes on behind the cut; other text counts as plain text of
+        a new line."""
         limit = self._begin + self._longest
         spaces = [space.end() for space in _BREAK.finditer(self._text, self._begin + self._longest // 2, limit)]
-        self._kind = Line.PLAIN
-        self._line = end = spaces[-1] if spaces else limit
+        end = spaces[-1] if spaces else limit
+        if self._kind is Line.FENCE:
+            self._fence = self._fence or opening_fence(self._text, self._scan)
+            self._line = max([self._line, *line_starts(self._text, self._begin, end)])
+        else:
+            self._kind, self._line = Line.PLAIN, end
         return end
 
     def _cut(self, end: int) -> Sentence:
-        sentence = Sentence(self._text[self._begin : end], self._offset + self._begin, self._offset + end, self._lead)
-        self._place = _Place(sentence.end, self._offset + self._line, self._kind, self._lead)
+        start, of_block = self._offset + self._begin, bool(self._fence)
+        sentence = Sentence(self._text[self._begin : end], start, self._offset + end, self._lead, of_block)
+        if self._kind is not Line.FENCE:
+            self._fence = ""
+        self._place = _Place(sentence.end, self._offset + self._line, self._kind, self._lead, self._fence)
         self._places[sentence.end] = self._place
         self._begin = self._scan = end
         self._entered = False
@@ -229,6 +254,9 @@ class Stream:
 
     def _enter(self, final: bool) -> bool:
         """Go to the sentence's first word and learn what line it is in; False if that is not known yet."""
+        if self._fence:
+            self._scan, self._entered = self._begin, True
+            return True
         first = _SPACE.match(self._text, self._begin)
         start = first.end() if first else self._begin
         if start == len(self._text):
@@ -246,9 +274,14 @@ class Stream:
         return True
 
     def _fence_end(self, final: bool) -> int | None:
-        """End of the white space after the closing fence; a block that is never closed goes on to the end."""
-        end = fence_end(self._text, self._scan)
-        if end is None or end == len(self._text):
+        """End of the white space after the closing fence; a block that is never closed goes on to the end.
+
+        None, too, for a block that is too long and will be cut.
+        """
+        fence = self._fence or opening_fence(self._text, self._scan)
+        inside = bool(self._fence) and self._line == self._begin
+        end = fence_end(self._text, self._scan, fence, inside=inside)
+        if end is None or end == len(self._text) or end - self._begin > self._longest:
             return None
         self._line, self._kind = end, None
         return end

@@ -10,16 +10,19 @@ from collections.abc import Iterator
 
 _MARKUP = re.compile(
     r"\\[A-Za-z]+"  # LaTeX, and escapes of programs
-    r"|%%[^%\n]{1,500}%%|/\*.{0,500}?\*/|\{[#%*{][^{}\n]{0,500}[#%*}]\}"  # comments and templates
-    r"|\{(?:--|\+\+|>>|==).{0,500}?(?:--|\+\+|<<|==)\}"  # CriticMarkup
-    r"|\{(?P<change>[+-])[^{}\n]{1,500}(?P=change)\}|\[(?P<diff>[+-])[^\[\]\n]{1,500}(?P=diff)\]"  # changes in GitLab
+    r"|%%.*?(?:%%|\Z)|/\*(?:(?!/\*).)*?\*/|(?<![^\s(])/\*.*|\{[#%*{].*?(?:[#%*}]\}|\Z)"  # comments and templates
+    r"|\{(?:--|\+\+|>>|==).*?(?:--\}|\+\+\}|<<\}|==\}|\Z)"  # CriticMarkup
+    r"|\{(?P<change>[+-])[^{}]+(?P=change)\}|\[(?P<diff>[+-])[^\[\]]+(?P=diff)\]"  # changes in GitLab
     r"|(?<![\w:]):[a-z0-9_+-]{1,40}:(?![\w:])"  # pictures by name, as :x:
-    r"|\|\|[^|\n]{1,500}\|\||>![^!\n]{1,500}!<"  # spoilers
-    r"|\[\[[^\[\]\n]{1,500}\]\]|\[/?[a-z]{1,10}(?:=[^\[\]\n]{0,100})?\](?=[^\[\n]{0,500}\[/)|\[/[a-z]{1,10}\]"
-    r"|\]\{[^{}\n]{0,200}\}|\{[:.=#][^{}\n]{1,200}\}|\[\.[\w.-]{1,50}\]\#"  # attributes
-    r"|(?<![\w+-])(?P<side>[+-])(?=[A-Za-z])[\w ',.]{1,80}(?<=[A-Za-z])(?P=side)(?![\w+-])",  # struck in Textile and Org
+    r"|\^\[[^\]]*"  # footnotes within a line
+    r"|\|\|[^|]+\|\||(?<!\S)>!.*|>![^!]+!<"  # spoilers
+    r"|\[\[[^\[\]]+\]\]|\[/?[a-z]{1,10}(?:=[^\[\]]*)?\](?=[^\[]*\[/)|\[/[a-z]{1,10}\]"
+    r"|\]\{[^{}]*\}|\{[:.=#][^{}]+\}|\[\.[\w.-]{1,50}\]\#"  # attributes
+    r"|(?<![\w+-])(?P<side>[+-])(?=[A-Za-z])[\w ',.]+(?<=[A-Za-z])(?P=side)(?![\w+-])",  # struck in Textile and Org
     re.DOTALL,
 )
+"""Markup that ends in another sentence, or never, reaches to the end: it hides what follows."""
+
 _NUMBERS = re.compile(
     r"(?<![\w.,])(?:[A-Za-z]+\d+[A-Za-z]\w*|\d[\d.,]*[OoI](?![A-Za-z])|[lIO][.,]?\d[\d.,]*)"  # n0t, 1,45O, l,450
     r"|(?<![\w)\]⁺⁻])[⁺⁻²³¹⁰⁴-⁹₀-₉]+|\d[₀-₉]+"  # raised and lowered digits in a number's place

@@ -35,8 +35,9 @@ def visible(text: str) -> Visible:
 
     Raises: UncheckableError for what two readers would read differently: turned writing directions, characters
     that erase others, words struck through or in a comment (the one who sees them rendered does not read them as
-    said, the other does), pictures, footnotes, definitions and titles of links, links of which a part is elsewhere,
-    text between the cells of a table, tags that this module does not know.
+    said, the other does), pictures, footnotes, titles of links, links of which a part is elsewhere, text between the
+    cells of a table, tags that this module does not know. Definitions of links, cells that a table drops and code that is
+    none where it stands are seen by `groundrail.text.rendering.rendered`.
     """
     if not _SPECIAL.search(text):
         return Visible(text, tuple(range(len(text))))
@@ -76,7 +77,7 @@ _PIECE = re.compile(
     r"|(?P<half>\]\()"
     r"|(?P<label>!?\[)"
     r"|(?P<entity>&(?:\#(?:\d{1,7}|[xX][0-9a-fA-F]{1,6});?|[A-Za-z][A-Za-z0-9]{1,31};?))"
-    r"|(?P<run>\*{1,3}|_{1,3}|~{1,2})"
+    r"|(?P<run>\*{1,3}|_{1,3}|~~)"
     r"|(?P<letter>.[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1cd0-\u1cff\u1dc0-\u1dff\u20d0-\u20f0]*)",
     re.DOTALL,
 )
@@ -98,13 +99,6 @@ _LANGUAGES = frozenset(
 _BEFORE = r"^(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t]){0,40}"
 """Marks of quotations and lists, within which a line can be one that Markdown takes for itself."""
 _FENCE = re.compile(_BEFORE + r"(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[^`\n]*)$", re.MULTILINE)
-_INDENTED = re.compile(r"^ {0,3}(?: {4}|\t)[ \t]*(?P<marks>`{3,})", re.MULTILINE)
-"""The fence of a block of code, so far to the right that it is a line of code itself unless it is in a list."""
-_DEFINITION = re.compile(
-    _BEFORE + r"\[(?!\^)(?:[^\[\]\\]|\\.){1,999}\]:\s{0,8}(?:<[^<>\n]{0,500}>|\S{1,500})"
-    r"(?:\s{1,8}(?:\"[^\"\n]{0,500}\"|'[^'\n]{0,500}'|\([^()\n]{0,500}\)))?[ \t]*$",
-    re.MULTILINE,
-)
 _FOOTNOTE = re.compile(_BEFORE + r"\[\^[^\[\]\n]{1,999}\]:", re.MULTILINE)
 _STARRED_DIGITS = re.compile(r"\d(\*{1,3})\d[\d.,]*\1\d")
 _CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
@@ -119,8 +113,6 @@ def _marks(text: str) -> Sequence[_Mark]:
     links: list[str] = []
     closing = _closing_runs(text)
     fences = {fence.start("marks"): fence.end() for fence in _FENCE.finditer(text)}  # the language is not shown
-    indented = {fence.start("marks") for fence in _INDENTED.finditer(text)}
-    in_row = text.lstrip().startswith("|")
     of_table: list[tuple[int, str]] = []
     place = 0
     while place < len(text):
@@ -137,8 +129,6 @@ def _marks(text: str) -> Sequence[_Mark]:
                     )
                     marks.append(_Mark(start, "'" if in_word else match[0]))
                 else:
-                    if start in indented or (in_row and "|" in text[place:end]):
-                        _marks(text[place:end])  # no code to some readers
                     marks += _literal(text, fences.get(start, place), end)
                     place = end + len(match[0])
             case "comment":
@@ -171,6 +161,8 @@ def _marks(text: str) -> Sequence[_Mark]:
                 labels.append(len(marks))
                 marks.append(_Mark(start, match[0]))
             case "run":
+                if match[0] == "~~":
+                    raise UncheckableError(_STRUCK)
                 marks.append(_Mark(start, match[0]))
                 _pair(text, start, place, marks, openers)
             case "entity":
@@ -181,8 +173,6 @@ def _marks(text: str) -> Sequence[_Mark]:
                 marks.append(_Mark(start, f"<{match['address']}>"))
             case _:
                 marks.append(_Mark(start, seen(match[0])))
-    if openers.get("~~"):
-        raise UncheckableError(_STRUCK)
     if links:
         raise UncheckableError("a link that does not end takes what follows it along")
     _refuse_text_between_cells(marks, [(end, tag) for end, tag in of_table if tag in _OF_TABLE])
@@ -208,7 +198,7 @@ def _literal(text: str, start: int, end: int) -> Iterator[_Mark]:
 
 
 def _pair(text: str, start: int, end: int, marks: list[_Mark], openers: dict[str, list[int]]) -> None:
-    """Take the run of `*`, `_` or `~` at the end of `marks` off if it closes another; else remember it as an opener."""
+    """Take the run of `*` or `_` at the end of `marks` off if it closes another; else remember it as an opener."""
     run = text[start:end]
     before, after = text[start - 1 : start], text[end : end + 1]
     if run[0] == "_" and before.isalnum() and after.isalnum():  # snake_case
@@ -218,8 +208,6 @@ def _pair(text: str, start: int, end: int, marks: list[_Mark], openers: dict[str
     waiting = openers.setdefault(run, [])
     if closes and waiting:
         opener = waiting.pop()
-        if run[0] == "~" and any(mark.shown.isalnum() for mark in marks[opener:]):
-            raise UncheckableError(_STRUCK)
         marks[opener].shown = marks[-1].shown = ""
     elif opens:
         waiting.append(len(marks) - 1)
@@ -227,10 +215,6 @@ def _pair(text: str, start: int, end: int, marks: list[_Mark], openers: dict[str
             marks[-1].shown = ""
     elif run in ("**", "__") and closes:
         marks[-1].shown = ""
-    elif run == "~" and closes:
-        raise UncheckableError(_STRUCK)
-    elif run == "~~":
-        waiting.append(len(marks) - 1)
 
 
 def _refuse_unshown_lines(text: str) -> None:
@@ -240,8 +224,6 @@ def _refuse_unshown_lines(text: str) -> None:
         language = fence["language"].strip()
         if language.lower() not in _LANGUAGES and any(map(str.isalnum, language)):
             raise UncheckableError("words behind the mark of a code block are hidden from some readers")
-    if _DEFINITION.search(text):
-        raise UncheckableError("the definition of a link is hidden from some readers")
     if _FOOTNOTE.search(text):
         raise UncheckableError("a footnote is shown to some readers elsewhere, or nowhere")
     if _OVERWRITING.search(text):

@@ -1,13 +1,10 @@
 """What a Markdown table cuts short is refused; ordinary tables, and what stands around them, are not."""
 
-import time
-
 import pytest
 
 from groundrail import Guard
-from groundrail.errors import UncheckableError
 from groundrail.testing import FakeEntailment
-from groundrail.text.rendering.cells import refuse_unseen_cells
+
 
 HIDING = [
     "The rent is 950 euros.\n|---|\n| Cash is accepted | by no one. |\n",
@@ -50,19 +47,3 @@ def test_a_cell_that_a_table_drops_is_not_read_as_said(answer: str) -> None:
 def test_ordinary_tables_and_bars_pass(answer: str) -> None:
     believing = Guard(scorer="scale", judge=FakeEntailment(lambda premise, claim: 1.0))
     assert believing.check(answer, answer).text == answer
-
-
-@pytest.mark.parametrize("piece", ["| ", "\\|", "|-", "> ", "-:", "\n"])
-def test_time_grows_with_the_text(piece: str) -> None:
-    def seconds(times: int) -> float:
-        started = time.process_time()
-        try:
-            refuse_unseen_cells(piece * times, "| a |\n")
-            refuse_unseen_cells("| a |\n", "|" + piece * times + "\n")
-        except UncheckableError:
-            pass
-        return time.process_time() - started
-
-    seconds(100)
-    short = min(seconds(4000) for _ in range(3))
-    assert min(seconds(16_000) for _ in range(3)) < 12 * short + 0.05

@@ -1,0 +1,257 @@
+"""The released text, rendered as it grows: a piece adds its own words, and hides, strikes and moves no others."""
+
+import json
+import random
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from markdown_it import MarkdownIt
+
+from groundrail import Guard, Policy, Verdict
+from groundrail.errors import UncheckableError
+from groundrail.testing import FakeEntailment
+from groundrail.text.claims import Refused, read_claim, read_claims
+from groundrail.text.form import SourceText
+from groundrail.text.rendering.rendered import LONGEST_BLOCK, RenderedAnswer, render, words
+from groundrail.text.rendering.visible import visible
+from groundrail.text.sentences import split
+from groundrail.types import as_documents
+
+ROOT = Path(__file__).parents[4]
+SOURCE = "Cash is accepted. Pets are allowed."
+BELIEVING = Guard(scorer="scale", judge=FakeEntailment(lambda premise, claim: 1.0))
+LINE = "a line of a program that the source holds\n"
+
+CHANGED = [
+    "~~~ by `nobody`\nCash is accepted.\n~~~\n",
+    "[cash]: /u 'it is\nfalse that'\nCash is accepted.",
+    "[cash]: /u '" + "it is false " * 60 + "'\nCash is accepted.",
+    "- [x]: /u 'it is false that'\n  cash is accepted.",
+    "[a\\]]: /u 'it is false that'\ncash is accepted.",
+    "[//]: # (not)",
+    "Cash is accepted.\n[x]: not",
+    "Cash is accepted^[not].",
+    "Cash is %%" + "not " * 200 + "%% accepted.",
+    "Cash is %%not\never%% accepted.",
+    "Cash is /*" + "not " * 200 + "*/ accepted.",
+    "Cash is {#not\never#} accepted.",
+    "Cash is {% not ever.",
+    "Cash is {--" + "not " * 200 + "--} accepted.",
+    "Cash is ||not\never|| accepted.",
+    "Cash is [s]" + "not " * 200 + "accepted[/s].",
+    "Cash is ~not~ accepted.",
+    "    ```\nCash is ~~not~~ accepted.\n    ```",
+    "> Cash is\n> ~not~ accepted.",
+    "| Cash | Pets |\n|---|---|\n| ` | Cash is ~not~ accepted. | ` |",
+    "<!--\n```\nCash is accepted.\n```\n-->\n",
+    "<script>\n```\nCash is accepted.\n```\n</script>\n",
+    "```\n&#110;ot\n```\nCash is accepted. \n\n    &#110;ot\n",
+]
+"""Rendered, each shows other words than it has; a judge that believes everything would let them out."""
+
+
+@pytest.mark.parametrize("answer", CHANGED)
+def test_an_answer_that_is_rendered_with_other_words_is_not_released(answer: str) -> None:
+    for checked in BELIEVING.check(answer, SOURCE).sentences:
+        if any(hidden in checked.text for hidden in ("not", "false", "nobody", "Cash is {%", "```")):
+            assert checked.verdict is Verdict.UNSUPPORTED
+            assert checked.reason
+            assert not checked.released
+
+
+@pytest.mark.parametrize(
+    ("released", "piece"),
+    [
+        ("Pets are ~not allowed. ", "Cash~ is accepted."),
+        ("Pets are ~~not allowed. ", "Cash~~ is accepted."),
+        ("Pets are *~not allowed.* ", "*Cash~* is accepted."),
+        ("Cash is accepted.\n", "|---|\n| Pets | stay |\n"),
+        ("| Cash |\n|---|\n", "Pets | not\n"),
+        ("| Cash |\n|---|\n| a |\n| b |\n| c |\n", "| Pets | not |\n"),
+        ("Cash `is not. ", "Pets &amp; c` so."),
+        ("<!-- ", "Cash is accepted."),
+        ("<div\n\n", "Cash is accepted."),
+        ("<del>\n\nCash\n\n", "Pets are allowed."),
+        ("<p hidden>", "Cash is accepted."),
+        ("```", "python\nCash is accepted.\n"),
+        ("[Cash is ", "accepted](/u 'not') now."),
+        ("- a\n- b\n  - ~c\n  ", "d~\n"),
+    ],
+)
+def test_a_piece_that_changes_the_words_before_it_or_is_changed_by_them_is_refused(released: str, piece: str) -> None:
+    answer = RenderedAnswer()
+    answer.add(released)
+    with pytest.raises(UncheckableError):
+        answer.refuse_difference(piece)
+
+
+def test_what_is_not_released_changes_nothing() -> None:
+    result = BELIEVING.check("~~Pets. Cash is accepted~ now. Pets are allowed.", SOURCE)
+    assert result.text == "Cash is accepted~ now. Pets are allowed."
+    flagging = BELIEVING.with_policy(Policy(fallback="flag"))
+    result = flagging.check("Cash is <!-- accepted. Pets are allowed. ", SOURCE)
+    assert [checked.verdict for checked in result.sentences] == [Verdict.UNSUPPORTED, Verdict.UNSUPPORTED]
+
+
+@pytest.mark.parametrize("fence", ["```", "~~~", "````"])
+@pytest.mark.parametrize("closed", [True, False])
+def test_a_block_of_code_whose_end_is_not_seen_is_refused(fence: str, closed: bool) -> None:
+    block = f"{fence}\n{LINE * 200}" + (f"{fence}\n" if closed else "")
+    behind = f"Cash is ~not~ accepted.\n\n{fence}\nPets are allowed.\n{fence}\n"
+    answer = f"Cash is accepted.\n\n{block}\n{behind}Pets are allowed."
+    sentences = BELIEVING.check(answer, answer).sentences
+    parts = [checked for checked in sentences if "program" in checked.text]
+    assert len(parts) > 3
+    assert {checked.reason for checked in parts} == {
+        "a code block is longer than a sentence may be, so that its end is not seen"
+    }
+    released = "".join(checked.released_text for checked in sentences)
+    if not closed:
+        assert released == "Cash is accepted.\n\n"
+    assert "not" not in released
+    refused = [isinstance(claim, Refused) for claim in read_claims(answer, SourceText(()), unread=lambda claim: ())]
+    assert sum(refused) >= len(parts)
+
+
+def ordinary() -> Iterator[str]:
+    """Answers, documents and claims of the repository, and its own pages."""
+    for path in [*ROOT.glob("docs/*.md"), *ROOT.glob("examples/*/*.txt"), ROOT / "README.md"]:
+        yield path.read_text(encoding="utf-8")
+    for path in [*ROOT.glob("benchmarks/*/*.jsonl")]:
+        for row in path.read_text(encoding="utf-8").splitlines():
+            yield from _strings(json.loads(row))
+
+
+def _strings(value: object) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for part in value.values() if isinstance(value, dict) else value:
+            yield from _strings(part)
+
+
+def test_ordinary_text_is_not_refused() -> None:
+    read = 0
+    for text in dict.fromkeys(ordinary()):
+        source, answer, previous = SourceText(as_documents(text)), RenderedAnswer(), ""
+        for sentence in split(text):
+            claim = read_claim(sentence.text, previous, "", source, lead=sentence.lead)
+            previous = sentence.text
+            if not isinstance(claim, Refused):
+                answer.refuse_difference(sentence.text)
+                answer.add(sentence.text)
+                read += 1
+    assert read > 5000
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "1. First:\n   ```python\n   x = a ** b  # &amp;\n   ```\n2. Second\n   - one\n   - two\n\n3. Third [x](http://a.b/c_d).\n",
+        "> Quoted *words*, and `code`.\n> More.\n\nSee <http://a.b> or [here](<http://a.b/c>).\n",
+        "| Item | Sum |\n|---|---:|\n| Rent \\| fee | 950 |\n| `x` | **45** |\n\nBetween ~5 and ~10, 5~6.\n",
+        "# Head #\n\nText\n---\n\n***\n\n* a\n* b\n\n  c\n\n      code\n\nEnd &amp; more\\*.\n",
+        "- [ ] open\n- [x] done\n\n<b>bold</b> line<br>next <!-- --> one.\r\nLast\r\n",
+    ],
+)
+def test_ordinary_markup_keeps_its_words_in_any_pieces(answer: str) -> None:
+    growing = RenderedAnswer()
+    for sentence in split(answer):
+        growing.refuse_difference(sentence.text)
+        growing.add(sentence.text)
+
+
+_FRAGMENTS = (
+    "alpha beta gamma delta `code` ``x`y`` **bold** *em* __b__ ~s~ ~~s~~ [l](/u) [r] [r]: /u <b>b</b> <!-- c --> &amp; &#65; \\* | |- "
+    "- 1. 2) > # ``` ~~~ ```py <div> </div> ![i](/u) \\ ` ~ * _ [ ] <"
+).split() + [" ", " ", " ", ". ", ". ", "\n", "\n", "\n\n", "\n\n", "    ", "  ", "\t", "\n- ", "\n  - ", "\n> ", "\n|---|\n", "| a | b |\n", "\n|---|---|\n"]  # fmt: skip
+
+
+def test_rendering_the_last_block_is_rendering_the_whole() -> None:
+    """Decided by the last block alone, a piece is refused exactly if rendering everything from the beginning refuses it."""
+    rng = random.Random(33)
+    refused = taken = 0
+    for _ in range(1500):
+        text = "".join(rng.choice(_FRAGMENTS) for _ in range(rng.randint(5, 60)))
+        growing, whole = RenderedAnswer(), ""
+        for sentence in split(text, 80):
+            try:
+                plain = words(visible(sentence.text).text)
+            except UncheckableError:
+                continue
+            same = words(render(whole + sentence.text, {}).text) == words(render(whole, {}).text) + plain
+            try:
+                growing.refuse_difference(sentence.text)
+            except UncheckableError:
+                assert not same, (whole, sentence.text)
+                refused += 1
+            else:
+                assert same, (whole, sentence.text)
+                growing.add(sentence.text)
+                whole += sentence.text
+                taken += 1
+    assert min(refused, taken) > 300
+
+
+def test_text_without_markup_is_shown_as_it_is() -> None:
+    """The renderer is not asked about it; it would say the same."""
+    rng, markdown = random.Random(5), MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    parts = [
+        "alpha ",
+        "1. ",
+        "- ",
+        "> ",
+        "# ",
+        "#",
+        "\n",
+        "\n\n",
+        "    ",
+        "\t",
+        "beta. ",
+        "=\n",
+        "---\n",
+        ":-\n",
+        "!",
+        "]",
+        "(",
+        '"',
+        "{",
+        "$",
+    ]
+    for _ in range(3000):
+        text = "".join(rng.choice(parts) for _ in range(rng.randint(1, 30)))
+        shown = "".join(
+            (token.info if token.type == "list_item_open" else token.content)
+            for token in markdown.parse(text)
+            if token.type in ("inline", "code_block", "list_item_open")
+        )
+        assert words(render(text, {}).text) == words(shown), text
+
+
+def test_a_block_without_end_is_refused() -> None:
+    answer, piece = RenderedAnswer(), "> *alpha* beta gamma.\n"
+    with pytest.raises(UncheckableError, match="longer than"):
+        for _ in range(LONGEST_BLOCK):
+            answer.refuse_difference(piece)
+            answer.add(piece)
+    answer.add("> " * LONGEST_BLOCK)
+    with pytest.raises(UncheckableError, match="longer than"):
+        answer.refuse_difference(piece)
+
+
+@pytest.mark.parametrize(
+    "piece", ["The *rent* is due.\n\n", "- *a* b\n", "| *a* | b |\n", "Plain words. ", "`", "[a](b) ", "| "]
+)
+def test_time_grows_with_the_text(piece: str) -> None:
+    def seconds(times: int) -> float:
+        answer = RenderedAnswer()
+        answer.add("| a | b |\n|---|---|\n" if piece[0] == "|" else "")
+        started = time.process_time()
+        for _ in range(times):
+            answer.add(piece)
+        return time.process_time() - started
+
+    seconds(10)
+    assert seconds(400) < 12 * seconds(100) + 0.2
