@@ -40,13 +40,15 @@ def pack(folder: Path, out: Path, megabytes: float) -> list[Path]:
     out.mkdir(parents=True, exist_ok=True)
     parts: list[Path] = []
     with tempfile.TemporaryFile(dir=out) as archive:
-        with gzip.GzipFile(fileobj=archive, mode="wb", filename="", mtime=0) as packed:
-            with tarfile.open(fileobj=packed, mode="w|") as tar:
-                for path in files:
-                    entry = tarfile.TarInfo(path.relative_to(folder).as_posix())
-                    entry.size = path.stat().st_size
-                    with path.open("rb") as content:
-                        tar.addfile(entry, content)
+        with (
+            gzip.GzipFile(fileobj=archive, mode="wb", filename="", mtime=0) as packed,
+            tarfile.open(fileobj=packed, mode="w|") as tar,
+        ):
+            for path in files:
+                entry = tarfile.TarInfo(path.relative_to(folder).as_posix())
+                entry.size = path.stat().st_size
+                with path.open("rb") as content:
+                    tar.addfile(entry, content)
         archive.seek(0)
         while piece := archive.read(most):
             parts.append(out / f"part-{len(parts):03}")

@@ -18,6 +18,7 @@ plan and OUT, runs that are done stay done and the others start again; with `--r
 
 import argparse
 import json
+import shutil
 import subprocess
 import sys
 import time
@@ -86,19 +87,18 @@ def run_plan(runs: Sequence[Planned], out: Path, minutes: float) -> list[Result]
     out.mkdir(parents=True, exist_ok=True)
     file = out / "results.json"
     before = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
-    done = {result["name"]: Result(**result) for result in before if result["state"] == "done"}
+    results = {result["name"]: Result(**result) for result in before if result["state"] == "done"}
     end = time.monotonic() + 60 * minutes
-    results: list[Result] = []
     for run in runs:
+        if run.name in results:
+            continue
         left = (end - time.monotonic()) / 60
-        if run.name in done:
-            results.append(done[run.name])
-        elif run.minutes > left:
-            results.append(Result(run.name, "left out", 0.0, f"{left:.1f} minutes were left, not {run.minutes:g}"))
+        if run.minutes > left:
+            results[run.name] = Result(run.name, "left out", 0.0, f"{left:.1f} minutes were left, not {run.minutes:g}")
         else:
-            results.append(_run(run, out / f"{run.name}.log"))
-        file.write_text(json.dumps([asdict(result) for result in results], indent=2) + "\n", encoding="utf-8")
-    return results
+            results[run.name] = _run(run, out / f"{run.name}.log")
+        file.write_text(json.dumps([asdict(result) for result in results.values()], indent=2) + "\n", encoding="utf-8")
+    return [results[run.name] for run in runs]
 
 
 def _run(run: Planned, log: Path) -> Result:
@@ -107,6 +107,8 @@ def _run(run: Planned, log: Path) -> Result:
     started = time.monotonic()
     notice = min(60.0, NOTICE * 60 * run.minutes)
     stopped = False
+    if shutil.which(command[0]) is None:
+        return Result(run.name, "failed", 0.0, f"there is no program {command[0]}")
     with log.open("ab") as output, subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT) as process:
         try:
             process.wait(60 * run.minutes - notice)

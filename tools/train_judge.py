@@ -10,7 +10,8 @@ pairs); the folder is looked at again now and then, so that files may be added m
 mean of the weights, with `--keep` also as it was now and then, in folders beside `--out`, for `mean_weights.py`.
 
 The seed decides the order of the pairs, whatever the device. `OUT/checkpoint.pt` holds all that a run needs to go on
-with `--resume` exactly where it stopped; a run that is asked to end (SIGTERM, Ctrl-C) writes it first.
+with `--resume` exactly where it stopped; a run that is asked to end (SIGTERM, Ctrl-C) writes it first and
+exits with 3.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import hashlib
 import json
 import random
 import signal
+import sys
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable
@@ -261,7 +263,8 @@ def main() -> None:
     if settings.device == "cuda" and not torch.cuda.is_available():
         parser.error("torch finds no GPU for --device cuda: use --device cpu, or a torch that was built for the GPU")
     with Signals() as signals:
-        Run(settings).train(signals)
+        finished = Run(settings).train(signals)
+    sys.exit(0 if finished else 3)
 
 
 if __name__ == "__main__":
