@@ -84,7 +84,7 @@ class Run:
         self.losses: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=600))
         self.tokens = 0
         self.started, self.before = time.monotonic(), 0.0
-        self.read = ""  # the names and sums of the files that were read
+        self.read: str | None = None  # the names and sums of the files that were read
         self.read_texts()
         if settings.resume and self.checkpoint.exists():
             self.restore(read_checkpoint(self.checkpoint))

@@ -16,10 +16,9 @@ from batches import Batches
 from judge_forward import logits_of, scores_of
 from judge_training import Training, read_checkpoint
 from safetensors.torch import load_file
+from tests.conftest import WORDS
 from train_judge import Run, Signals, options
 from windows import Pair, Windows, load_texts
-
-from tests.conftest import WORDS
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
