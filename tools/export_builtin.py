@@ -17,8 +17,8 @@ from pathlib import Path
 
 import rounding
 import torch
+from judge_forward import scores_of
 from safetensors.torch import load_file, save_file
-from train_judge import scores_of
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from windows import Windows, load_texts
 

@@ -10,7 +10,7 @@ several times, are asked as one sentence, which is supported where all of them a
 import json
 import random
 import re
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,30 +124,56 @@ class Windows:
         self.rng, self.tokenizer = rng, tokenizer
         self.texts: Sequence[Text] = []
         self._asked: Counter[tuple[str, str]] = Counter()
-        self._waiting: list[tuple[Text, Claim]] = []
+        self._waiting: list[tuple[int, int]] = []  # the numbers of a text and of its claim, the next one last
+        self._ready: deque[Pair] = deque()
 
     def load(self, texts: Sequence[Text]) -> None:
         self.texts, self._waiting = texts, []
 
+    def state(self) -> dict[str, Any]:
+        """All that the next pairs depend on, beside the texts, as plain values."""
+        return {
+            "random": self.rng.getstate(),
+            "asked": dict(self._asked),
+            "waiting": list(self._waiting),
+            "ready": [(pair.premise, pair.claim, pair.label, pair.kind) for pair in self._ready],
+        }
+
+    def restore(self, state: dict[str, Any], same_texts: bool) -> None:
+        """Go on after a `state`; a new pass begins where the texts are not the same as then."""
+        self.rng.setstate(state["random"])
+        self._asked = Counter(state["asked"])
+        self._waiting = list(state["waiting"]) if same_texts else []
+        self._ready = deque(Pair(*fields) for fields in state["ready"])
+
     def pairs(self) -> Iterator[Pair]:
         while True:
-            if not self._waiting:
-                every = [(text, claim) for text in self.texts for claim in text.claims]
-                turn = {
-                    (text.id, claim.text): self._asked[text.id, claim.text] + 1.2 * self.rng.random()
-                    for text, claim in every
-                }
-                self._waiting = sorted(every, key=lambda each: -turn[each[0].id, each[1].text])
-            text, claim = self._waiting.pop()
-            self._asked[text.id, claim.text] += 1
-            if self.rng.random() < JOINED:
-                claim = self.joined(text, claim)
-            pair = self.drawn(text, claim)
-            if pair is None or not pair.premise or len(pair) > MOST:
-                continue
-            yield pair
-            if pair.label == "entailment" and self.rng.random() < EXCHANGED:
-                yield from self.exchanged(text, claim, pair)
+            if not self._ready:
+                self._ready.extend(self._next())
+            else:
+                yield self._ready.popleft()
+
+    def _next(self) -> Iterator[Pair]:
+        """The pair of the claim whose turn it is, and perhaps its twin; none where the pair cannot be asked."""
+        if not self._waiting:
+            every = [(n, m) for n, text in enumerate(self.texts) for m in range(len(text.claims))]
+            turn = {at: self._asked[self._key(at)] + 1.2 * self.rng.random() for at in every}
+            self._waiting = sorted(every, key=lambda at: -turn[at])
+        at = self._waiting.pop()
+        text, claim = self.texts[at[0]], self.texts[at[0]].claims[at[1]]
+        self._asked[self._key(at)] += 1
+        if self.rng.random() < JOINED:
+            claim = self.joined(text, claim)
+        pair = self.drawn(text, claim)
+        if pair is None or not pair.premise or len(pair) > MOST:
+            return
+        yield pair
+        if pair.label == "entailment" and self.rng.random() < EXCHANGED:
+            yield from self.exchanged(text, claim, pair)
+
+    def _key(self, at: tuple[int, int]) -> tuple[str, str]:
+        text = self.texts[at[0]]
+        return text.id, text.claims[at[1]].text
 
     def exchanged(self, text: Text, claim: Claim, pair: Pair) -> Iterator[Pair]:
         """The same premise beside the claim with one figure, date or unit of another value, if it has one."""
