@@ -61,8 +61,8 @@ class Document(_Frozen):
         Comments, scripts and struck words are left out, and so is everything that the page's markup or the style
         sheets inside the page hide. Style sheets in other files are not read.
 
-        Raises: InputError for a page without visible text, or for a style rule that hides elements which the parser
-            cannot identify.
+        Raises: InputError for a page without visible text, or for a style rule that hides elements by a selector that
+            cannot be read.
         """
         from groundrail.document_files import read_html
 

@@ -1,6 +1,6 @@
-"""Scorers: claim and source in, score and citations out.
+"""Scorers: they take claims and a source, and return scores with citations.
 
-Names resolve when first used, so that importing the package loads neither torch nor transformers.
+Each name is imported at its first use, so that importing the package loads neither torch nor transformers.
 """
 
 from importlib import import_module
