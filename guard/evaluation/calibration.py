@@ -1,7 +1,7 @@
-"""From labelled scores to a threshold with its two error rates, and to a map that makes scores probabilities.
+"""Choose a threshold with known error rates from labelled scores, and fit a map from scores to probabilities.
 
-A map is plain JSON (never a pickle), so that a policy can load it without scikit-learn. Scoring the labelled
-sentences belongs to `groundrail.evaluation.run`.
+A map is plain JSON (never a pickle), so that a policy can load it without scikit-learn.
+`groundrail.evaluation.run` scores the labelled sentences.
 """
 
 import itertools
@@ -21,20 +21,23 @@ from groundrail.evaluation.metrics import Bools, Floats, scipy_stats, two_classe
 Method: TypeAlias = Literal["isotonic", "platt", "none"]
 
 _EDGE = 1e-6
-"""Platt's map works on log-odds; scores are kept this far from 0 and 1."""
+"""Minimum distance of scores from 0 and 1, because Platt's map works on log-odds."""
 
 _ROUNDING = 1e-9
-"""Probabilities and shares that differ by less are equal."""
+"""Maximum difference of probabilities and shares that count as equal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A non-decreasing map from a score in [0, 1] to the share of such claims that are supported.
+    """A non-decreasing map from a score in [0, 1] to the share of claims with this score that are supported.
 
-    "isotonic" interpolates between the points (`x`, `y`) and is flat outside them. "platt" is
-    sigmoid(x[0] * log-odds(score) + y[0]), its slope and intercept stored as the one point. "none" leaves scores
-    as they are. `threshold` is of mapped scores, None where none was chosen; `scorer` is the identity of the scorer
-    that it was fitted on, which a guard compares with its own.
+    method: "isotonic" interpolates between the points (`x`, `y`) and is constant outside them. "platt" is
+        sigmoid(x[0] * log-odds(score) + y[0]); slope and intercept are stored as one point. "none" does not change
+        scores.
+    threshold: threshold for mapped scores; None if none was chosen.
+    scorer: identity of the scorer that the map was fitted on; a guard compares it with the identity of its scorer.
+
+        Guard(policy=Policy(calibration=Calibration.load("map.json")))
     """
 
     method: Method
@@ -70,14 +73,14 @@ class Calibration:
         return float(_sigmoid(self.x[0] * _log_odds(np.asarray(value, dtype=np.float64)) + self.y[0]))
 
     def save(self, path: str | Path) -> None:
-        """Write the map as JSON. Raises: InputError without the scorer's identity, which `load` asks for."""
+        """Write the map as JSON. Raises: InputError without the identity of the scorer, which `load` needs."""
         if not self.scorer:
             raise InputError("a calibration is saved with the scorer it was fitted on: fit_calibration(..., scorer=)")
         Path(path).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> "Calibration":
-        """Read what `save` wrote. Raises: InputError for anything else."""
+        """Read a map that `save` wrote. Raises: InputError for any other file."""
         try:
             facts = json.loads(Path(path).read_text(encoding="utf-8"))
             threshold, scorer = facts.get("threshold"), str(facts["scorer"])
@@ -114,9 +117,10 @@ def fit_calibration(
 ) -> Calibration:
     """Fit a map to labelled scores of the scorer with the identity `scorer`.
 
-    Isotonic regression needs some hundred labels not to follow noise; Platt's two numbers do with fewer.
-    Raises: InputError where one class is missing, or where higher scores do not mean more support; MissingExtraError
-    without scikit-learn.
+    Isotonic regression needs some hundred labels, or it follows noise; Platt's map has two numbers and needs fewer.
+
+    Raises: InputError if one class is missing, or if higher scores do not mean more support; MissingExtraError without
+        scikit-learn.
     """
     supported, s = two_classes(labels, scores, "Calibration")
     try:
@@ -142,7 +146,7 @@ def fit_calibration(
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """`errors` of `total`, with the exact (Clopper-Pearson) interval of the rate behind it."""
+    """An error rate: `errors` out of `total`, with the exact (Clopper-Pearson) interval."""
 
     errors: int
     total: int
@@ -153,13 +157,13 @@ class Rate:
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A threshold and what it costs: sentences are released from `value` upwards.
+    """A threshold with its error rates; sentences with a score of at least `value` are released.
 
-    `false_release` is the share of unsupported sentences that go out, `false_block` the share of supported
-    ones that do not, on the very sentences the threshold was chosen on; `held_out_*` are the same rates where
-    each fifth of the sentences was judged by a threshold chosen on the others, None with under five a class or where
-    the others are too few for the guarantee. `guarantee` is the confidence at which the rate that was asked for holds
-    for new sentences, None for a plain quantile.
+    false_release: share of unsupported sentences that are released, on the sentences that the threshold was chosen on.
+    false_block: share of supported sentences that are not released, on the same sentences.
+    held_out_*: the same rates by cross-validation: each fifth of the sentences is judged by a threshold chosen on the
+        other four. None with fewer than five sentences in a class, or if four fifths are too few for the guarantee.
+    guarantee: confidence that the requested rate holds for new sentences; None for a plain quantile.
     """
 
     value: float
@@ -171,13 +175,13 @@ class Threshold:
 
 
 def rate(errors: int, total: int, confidence: float = 0.95) -> Rate:
-    """The error rate with its Clopper-Pearson interval."""
+    """Compute an error rate with its Clopper-Pearson interval."""
     interval = scipy_stats().binomtest(errors, total).proportion_ci(confidence, method="exact")
     return Rate(errors, total, errors / total, float(interval.low), float(interval.high))
 
 
 def labels_needed(target: float, guarantee: float) -> int:
-    """The fewest labelled sentences with which a rate of at most `target` can be guaranteed: none of them goes wrong.
+    """Minimum number of labelled sentences that can guarantee a rate of at most `target`, if none of them is an error.
 
     >>> labels_needed(0.05, 0.95)
     59
@@ -189,17 +193,19 @@ def labels_needed(target: float, guarantee: float) -> int:
 
 
 def allowed_errors(total: int, target: float, guarantee: float | None = None) -> int:
-    """How many of `total` labelled sentences may go wrong at a threshold that keeps the rate of errors to `target`.
+    """Maximum number of errors among `total` labelled sentences at a threshold that keeps the error rate to `target`.
 
-    Without a `guarantee` this is `target` of them. With one it is the largest number k for which the exact binomial
-    test rejects "the rate of new sentences is above `target`", P(Binomial(total, target) <= k) <= 1 - guarantee: the
-    Clopper-Pearson upper bound of k in `total` is at most `target`. The rate only rises, or only falls, with the
-    threshold, so that testing one threshold after another from the safe end, up to the first that is not rejected,
-    needs no correction for their number: the fixed-sequence testing of Angelopoulos, Bates, Candes, Jordan and Lei,
-    "Learn then Test" (arXiv 2110.01052), here the same as the upper bounds for monotone risks of Bates, Angelopoulos,
-    Lei, Malik and Jordan, "Distribution-Free, Risk-Controlling Prediction Sets" (arXiv 2101.02703).
+    Without a `guarantee` this is the share `target` of the sentences. With a guarantee it is the largest number k for
+    which the exact binomial test rejects "the rate of new sentences is above `target`", P(Binomial(total, target) <= k)
+    <= 1 - guarantee: the Clopper-Pearson upper bound of k in `total` is at most `target`.
 
-    Raises: InputError where even no error at all would not be enough, with the number of labels that is needed.
+    The rate is monotone in the threshold. Thresholds can therefore be tested one after another from the safe end, up to
+    the first that is not rejected, without a correction for their number. This is the fixed-sequence testing of
+    Angelopoulos, Bates, Candes, Jordan and Lei, "Learn then Test" (arXiv 2110.01052), and here equals the upper bounds
+    for monotone risks of Bates, Angelopoulos, Lei, Malik and Jordan, "Distribution-Free, Risk-Controlling Prediction
+    Sets" (arXiv 2101.02703).
+
+    Raises: InputError if the labels are too few even without any error; the message says how many are needed.
 
     >>> allowed_errors(200, 0.05), allowed_errors(200, 0.05, 0.95)
     (10, 4)
@@ -251,19 +257,25 @@ def choose_threshold(
     confidence: float = 0.95,
     seed: int = 0,
 ) -> Threshold:
-    """The threshold that keeps one error rate to what is asked and the other as low as it can.
+    """Choose the threshold that keeps one error rate to the requested rate and the other rate as low as possible.
 
-    Exactly one of `false_release` and `false_block` is given, a share of the unsupported or of the supported
-    sentences. It lies halfway between the scores it separates. With a `method` the scores are mapped first, and
-    the threshold is one of mapped scores; a held-out fifth is mapped by what the others fitted.
+        choose_threshold(labels, scores, false_release=0.05, guarantee=0.95)
 
-    Without a `guarantee` the rate is that of the labelled sentences, and new ones exceed it about half of the time. With one,
-    the rate of new sentences is at most what was asked with at least that probability over the labels
-    (`allowed_errors`), provided that the labelled sentences are drawn like the new ones, each by itself. A map keeps
-    the guarantee: it never falls, so that its thresholds are thresholds of scores. `confidence` is that of the
-    intervals that are reported.
+    The threshold lies halfway between the two scores that it separates.
 
-    Raises: InputError where one class is missing, no threshold does or the labels are too few for the guarantee.
+    Args:
+        false_release: Requested share of unsupported sentences that are released. Give this or `false_block`.
+        false_block: Requested share of supported sentences that are not released.
+        method: Map the scores first; the threshold then applies to mapped scores. For the held-out rates each fifth is
+            mapped by a map fitted to the other four.
+        guarantee: Probability over the labels that the rate of new sentences is at most the requested rate
+            (`allowed_errors`), if labelled and new sentences are drawn independently in the same way. A map keeps the
+            guarantee, because it is monotone. None: the rate holds for the labelled sentences only, and new sentences
+            exceed it about half of the time.
+        confidence: Confidence of the reported intervals.
+
+    Raises: InputError if one class is missing, if no threshold meets the rate, or if the labels are too few for the
+        guarantee.
     """
     supported, s = two_classes(labels, scores, "Choosing a threshold")
     asked = [target for target in (false_release, false_block) if target is not None]
