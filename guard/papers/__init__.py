@@ -1,6 +1,6 @@
-"""The papers' other systems, which `Guard()` alone never runs: Q², InFusE, text decomposition, grounding gain, overlap.
+"""The papers' systems that `Guard()` does not run by default: Q², InFusE, text decomposition, grounding gain, overlap.
 
-Names resolve when first used, so that importing the package loads neither torch nor transformers.
+Each name is imported at its first use, so that importing the package loads neither torch nor transformers.
 """
 
 from importlib import import_module

@@ -1,7 +1,7 @@
 """Q²'s tables 2, 4 and 7 and figures 3 to 5 (Honovich et al., EMNLP 2021) on its annotated dialogues.
 
 Whole responses are scored, and a response without a valid question is left out. The authors' main setting is greedy
-questions without a filter. "Q²" is token F1 alone, as in section 6.1; in "Q² + NLI" the judge compares differing answers.
+questions without a filter. "Q²" is token F1 alone (section 6.1); for "Q² + NLI" a judge compares differing answers.
 """
 
 import csv

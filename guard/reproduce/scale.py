@@ -1,8 +1,8 @@
 """SCALE's tables 3 to 7 and figures 4 and 5 (Lattimer et al., EMNLP 2023), by the protocol of the authors' programs.
 
 The authors' chunk includes question and claim, so that a judge is loaded with the length of the chunk and the source
-fills the remaining room. Their measurements used the wording "Yes or no?", as in the paper; their later package has "Yes
-or No?".
+fills the remaining room. Their measurements used the wording "Yes or no?", as in the paper; their later package has
+"Yes or No?".
 """
 
 import time

@@ -92,7 +92,7 @@ def glover_summac(job: Job) -> Figures:
 
 
 def glover_frank(job: Job) -> Figures:
-    """FRANK, test split: Pearson's and Spearman's partial correlations with `Factuality`, with the system held fixed."""
+    """FRANK, test split: Pearson's and Spearman's partial correlations with `Factuality`, the system held fixed."""
     examples = [example for example in job.examples(format="frank") if example.dataset != "frank-valid"]
     judge, rows = job.judge(), {}
     for name, factory in _GLOVER_ROWS.items():
