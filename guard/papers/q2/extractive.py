@@ -1,6 +1,6 @@
 """Answers from an extractive question-answering model: the slice of a text between its best start and end.
 
-Long texts are read in overlapping windows and never cut. Choosing questions is left to others.
+Long texts are read in overlapping windows and never cut.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from groundrail.papers.q2.answering import Answer
 from groundrail.runtime.hub import load_pretrained
 
 PAPER_ANSWERER = "ktrapeznikov/albert-xlarge-v2-squad-v2"
-"""The hub id of the paper's answerer."""
+"""Hub id of the paper's answerer."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """One model input. `first`/`last` bound the text's tokens, whose characters are in `offsets`."""
+    """One model input. `first` and `last` bound the tokens of the text; `offsets` has their characters."""
 
     pair: int
     inputs: dict[str, list[int]]
@@ -31,14 +31,17 @@ class _Window:
 
 
 class ExtractiveAnswerer:
-    """Any `AutoModelForQuestionAnswering`; the paper's is an ALBERT tuned on SQuAD 2.0.
+    """Answer with any `AutoModelForQuestionAnswering`; the paper uses an ALBERT tuned on SQuAD 2.0.
 
-    A window's answer is the pair of start and end, at most `max_answer_tokens` apart, with the highest sum of
-    logits. `no_answer`: the model was tuned on unanswerable questions and points at its first token for
-    them; the margin over that decides, and the score is its sigmoid. Otherwise every question has an answer,
-    and the score is the pair's probability among all pairs of all windows.
+    The answer of a window is the pair of start and end with the highest sum of logits.
 
-    overlap: tokens that neighbouring windows share, so that no answer up to this length is cut.
+    max_answer_tokens: maximum distance of start and end.
+    no_answer: True for a model that was tuned on unanswerable questions and points at its first token for them. A pair
+        is an answer if its sum is higher than that of the first token, and the score is the sigmoid of the difference.
+        False: every question has an answer, and the score is the probability of the pair among all pairs of all windows.
+    overlap: number of tokens that neighbouring windows share, so that no answer up to this length is cut.
+
+        ExtractiveAnswerer.from_pretrained(PAPER_ANSWERER)
     """
 
     def __init__(
@@ -76,7 +79,7 @@ class ExtractiveAnswerer:
     ) -> Self:
         """Load by hub id or folder; `hub` goes to transformers, `settings` to the constructor.
 
-        Raises: ModelError where the model cannot be loaded, or was not trained to answer.
+        Raises: ModelError if the model cannot be loaded or was not trained to answer questions.
         """
         model, tokenizer = load_pretrained(
             AutoModelForQuestionAnswering, name_or_path, device=device, dtype=dtype, hub=hub or {}
@@ -84,7 +87,7 @@ class ExtractiveAnswerer:
         return cls(model, tokenizer, **settings)
 
     def answer(self, pairs: Sequence[tuple[str, str]]) -> list[Answer | None]:
-        """One answer for each `(question, text)`, None where the text is blank or has none.
+        """One answer for each `(question, text)`, None if the text is blank or has no answer.
 
         Raises: ClaimTooLongError for a question that leaves no room for a window.
         """
@@ -97,7 +100,7 @@ class ExtractiveAnswerer:
         return [self._best(pair[1], found) for pair, found in zip(pairs, margins, strict=True)]
 
     def _best(self, text: str, found: list[tuple[float, float, tuple[int, int]]]) -> Answer | None:
-        """From each window's (score of its best span, of no span or of all spans, the span)."""
+        """The best answer over all windows, given (score of the best span, score of no or all spans, span) of each."""
         if not found:
             return None
         score, _, (start, end) = max(found)
