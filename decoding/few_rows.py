@@ -34,7 +34,7 @@ class FewRows(TorchFunctionMode):
 
 
 def few_rows(ids: Tensor) -> AbstractContextManager[object]:
-    """The context for a forward pass over the tokens `ids`, (rows, tokens): `FewRows` if it helps, else an empty one."""
+    """The context for a forward pass over the tokens `ids`, (rows, tokens): `FewRows` if it helps, else empty."""
     few = ids.device.type == "cpu" and 1 < ids.numel() <= MOST
     return FewRows() if few and turning_pays(ids.numel(), torch.get_num_threads()) else nullcontext()
 

@@ -44,8 +44,8 @@ class PMIDecoding:
     ungrounded: the prompt without its source, as a tokenizer's output or ids, a row for every grounded prompt.
     streamer: gets the tokens; pass it here, because `generate` does not hand its streamer to a custom method.
 
-    After a call `gains` holds the s_pmi of every generated token in nats, (rows, tokens), NaN at the padding of finished
-    rows. The steering comes before all other logits processors.
+    After a call `gains` holds the s_pmi of every generated token in nats, (rows, tokens), NaN at the padding of
+    finished rows. The steering comes before all other logits processors.
 
     Raises: InputError or ModelError for a request that only the logits processor can serve.
     """

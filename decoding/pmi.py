@@ -123,7 +123,7 @@ class PMILogitsProcessor(LogitsProcessor):
         return combine(log_p_grounded, log_p_ungrounded, self.steering, renormalize=self.renormalize)
 
     def _follow(self, input_ids: Tensor, log_p: Tensor) -> int:
-        """Decide whether the rows continue the last prompt or are a new prompt; return the prompt's number of tokens."""
+        """Decide whether the rows continue the last prompt or are a new prompt; return the prompt's token count."""
         parents = self._parents(input_ids)
         if parents is not None and self._prompt is not None and self._rows is not None:
             one_step = input_ids.shape[1] == self._rows.shape[1] + 1

@@ -89,7 +89,7 @@ class HFSession(Session):
 
     @property
     def writes_ahead(self) -> bool:
-        """Whether to write ahead: if the generator allows it, decoding is greedy, and no refusal changes the next tokens.
+        """Whether to write ahead: the generator allows it, decoding is greedy, and no refusal changes the next tokens.
 
         With sampling, discarded tokens would use random numbers and change the answer.
         """

@@ -45,7 +45,7 @@ class ScoringError(GroundrailError):
 class GenerationError(GroundrailError):
     """The generator failed; text that was released before the failure stays released.
 
-    `result` holds the sentences checked before the failure if a guard raised the error under `Policy(fallback="raise")`.
+    `result` holds the sentences checked before the failure if a guard raised it under `Policy(fallback="raise")`.
     """
 
     def __init__(self, message: str, result: "GuardResult | None" = None) -> None:

@@ -167,7 +167,7 @@ def _judge(guard: Guard, answer: Answer, key: str) -> JudgedAnswer:
 
 _ANSWER, _SENTENCE, _SPAN, _BEST = slice(0, 4), slice(4, 8), slice(8, 11), slice(11, 14)
 """Columns of an answer's row of counts: answers (one of the four counts is 1) and sentences that are found, falsely
-held back, missed and passed; characters shared, found and marked, and the same if all sentences are judged correctly."""
+held back, missed and passed; characters shared, found and marked, also if all sentences are judged correctly."""
 
 
 def _counts(answer: Answer, judged: JudgedAnswer) -> list[int]:

@@ -124,7 +124,7 @@ class _Walk:
         return end
 
     def premises(self) -> Iterator[Premise]:
-        """A premise for each field that is not blank, in order; the naming field of a record stands without the name."""
+        """A premise for each field that is not blank, in order; the naming field of a record stands alone."""
         for each in self._fields:
             if not each.value:
                 continue

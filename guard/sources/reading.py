@@ -17,7 +17,7 @@ from groundrail.text.sentences import splits
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The parts of a text that have a form, in order; `note` says why a text that seemed to have a form was not parsed."""
+    """The parts of a text that have a form, in order; `note` says why a seeming form was not parsed."""
 
     text: str
     regions: tuple[Region, ...] = ()

@@ -1,7 +1,7 @@
 """The interface of question answering, and an answerer that needs no model.
 
-`groundrail.papers.q2.span_head` has an answerer with the built-in judge's encoder, and `groundrail.papers.q2.extractive`
-an answerer with extractive models from the hub.
+`groundrail.papers.q2.span_head` has an answerer with the built-in judge's encoder, and
+`groundrail.papers.q2.extractive` an answerer with extractive models from the hub.
 """
 
 import re

@@ -38,7 +38,7 @@ class ExtractiveAnswerer:
     max_answer_tokens: maximum distance of start and end.
     no_answer: True for a model that was tuned on unanswerable questions and points at its first token for them. A pair
         is an answer if its sum is higher than that of the first token, and the score is the sigmoid of the difference.
-        False: every question has an answer, and the score is the probability of the pair among all pairs of all windows.
+        False: every question has an answer, and the score is the pair's probability among all pairs of all windows.
     overlap: number of tokens that neighbouring windows share, so that no answer up to this length is cut.
 
         ExtractiveAnswerer.from_pretrained(PAPER_ANSWERER)

@@ -49,8 +49,8 @@ class Q2Scorer(Scorer):
     questions: a question generator, a hub id or folder of an encoder-decoder, or None for templates.
     answerer: an answerer, a hub id or folder of an extractive model, or None for word overlap.
         `groundrail.papers.q2.span_head.SpanHeadAnswerer.builtin()` is a better baseline.
-    spans: finds the spans to ask for, by default by rule. `groundrail.papers.q2.parsed.ParsedText().spans` finds spaCy's
-        entities and noun phrases, as in the paper.
+    spans: finds the spans to ask for, by default by rule. `groundrail.papers.q2.parsed.ParsedText().spans` finds
+        spaCy's entities and noun phrases, as in the paper.
     personal: tells which questions the filter leaves out, by default by word order.
         `groundrail.papers.q2.parsed.ParsedText().is_personal` uses the parser's subjects and owners.
     fallback: scores claims without a valid question. By default this is P(entailment) from the best source sentence.
@@ -100,8 +100,9 @@ class Q2Scorer(Scorer):
 
     @property
     def facts(self) -> ScorerFacts:
-        """The identity of the class around its judge. The judge's threshold does not hold for Q², and a claim joined
-        with other text has other questions.
+        """The identity of the class around its judge, whose threshold does not hold for Q².
+
+        Q² takes no context: a claim joined with other text has other questions.
         """
         judge = self.entailment.facts
         return ScorerFacts(f"{type(self).__name__} around {judge.identity}", judges=(judge,))
@@ -154,7 +155,7 @@ class Q2Scorer(Scorer):
     def _exchanges(
         self, asked: Sequence[Sequence[_Question]], documents: Sequence[Document]
     ) -> list[list[list[Exchange]]]:
-        """For each claim and document an exchange for each question, by one call of the answerer and one of the judge."""
+        """For each claim and document an exchange for each question: one call of the answerer, one of the judge."""
         pairs = [(q.text, document.text) for of_claim in asked for document in documents for q in of_claim]
         answers = iter(self.answerer.answer(pairs) if pairs else [])
         drafts = [

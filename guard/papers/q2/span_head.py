@@ -1,8 +1,8 @@
 """Answer questions with the encoder of the built-in judge and a small head over its token states.
 
 The encoder reads the text as the premise and the question as the claim. The head finds the slice that answers the
-question, or that there is no answer. `tools/train_span_head.py` trains the head with the encoder frozen, so that it fits
-this encoder only. The answerer is better than the word overlap of `groundrail.papers.q2.answering` and worse than the
+question, or that there is no answer. `tools/train_span_head.py` trains the head with the encoder frozen, so that it
+fits this encoder only. The answerer is better than the word overlap of `groundrail.papers.q2.answering` and worse than the
 paper's model.
 """
 
@@ -33,10 +33,10 @@ FILE = "span_head.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The sizes of a head: numbers of the encoder states that it reads (0 is the embeddings), their width, the width and
-    layers of the head, and the maximum answer length.
+    """The sizes of a head.
 
-    `longest` is in tokens.
+    They are the numbers of the encoder states that it reads (0 is the embeddings), their width, the width and layers of
+    the head, and the maximum length of an answer (`longest`, in tokens).
     """
 
     states: tuple[int, ...]
@@ -48,7 +48,7 @@ class Shape:
 
 
 class SpanHead(nn.Module):
-    """Project several states of each token to a narrower state, apply attention, and score starts, ends and no answer."""
+    """Project several states of each token to a narrow state, apply attention, and score starts, ends and no answer."""
 
     def __init__(self, shape: Shape, dropout: float = 0.0) -> None:
         super().__init__()
@@ -124,8 +124,8 @@ class SpanHeadAnswerer:
     """Answer with the slice that the head scores highest, from the `nearest` sentences that are most like the question.
 
     Likeness compares words. An answer lies within one sentence. The margin of an answer is its logit minus the logit of
-    no answer; it counts if the margin is at least `threshold`, and the score is the sigmoid of the difference. A sentence
-    that does not fit beside the question is cut.
+    no answer; it counts if the margin is at least `threshold`, and the score is the sigmoid of the difference. A
+    sentence that does not fit beside the question is cut.
 
         SpanHeadAnswerer.builtin().answer([("When does the lease end?", "The lease ends on 28 February 2026.")])
     """

@@ -17,7 +17,7 @@ class Tally:
 
     responses, covered: number of all responses, and of responses with a valid question.
     f1, nli: the paper's Q², and Q² + NLI.
-    star: the paper's Q²* + NLI (section 6.4), which leaves out unanswered questions if the response has an answered one.
+    star: the paper's Q²* + NLI (section 6.4), which leaves out unanswered questions if another has an answer.
     questions, unanswered: number of valid questions, and of questions without an answer in the source.
     """
 
