@@ -1,8 +1,8 @@
-"""Linear layers over two to four rows on a CPU: the shape of a step with two prompts, and on many a slow one in float32.
+"""Faster float32 linear layers over two to four rows on a CPU, the shape of a decoding step with two prompts.
 
-On some processors torch multiplies so few rows by the weights two to four times slower than it multiplies the weights by
-the transposed rows, which is the same product; on others it is the other way round. So both are tried, once
-(`benchmarks/pmi.py` shows what it is worth). One row and many rows, other types and other devices are left alone.
+On some processors torch multiplies few rows by the weights two to four times slower than it multiplies the weights by
+the transposed rows, which gives the same product; on other processors the first way is faster. Both ways are therefore
+timed once (`benchmarks/pmi.py` measures the gain). Other numbers of rows, types and devices are not changed.
 """
 
 import time
@@ -17,11 +17,11 @@ from torch.nn.functional import linear
 from torch.overrides import TorchFunctionMode
 
 MOST = 4
-"""Rows up to which the other way round is faster."""
+"""Maximum number of rows for which the transposed product can be faster."""
 
 
 class FewRows(TorchFunctionMode):
-    """Inside `with FewRows():`, float32 linear layers over two to four rows are computed the faster way round."""
+    """Compute float32 linear layers over two to four rows by the transposed product, inside `with FewRows():`."""
 
     def __torch_function__(
         self,
@@ -34,14 +34,14 @@ class FewRows(TorchFunctionMode):
 
 
 def few_rows(ids: Tensor) -> AbstractContextManager[object]:
-    """What to run a model's pass over the tokens `ids`, (rows, tokens), in: `FewRows` where it can help, else nothing."""
+    """The context for a forward pass over the tokens `ids`, (rows, tokens): `FewRows` if it helps, else empty."""
     few = ids.device.type == "cpu" and 1 < ids.numel() <= MOST
     return FewRows() if few and turning_pays(ids.numel(), torch.get_num_threads()) else nullcontext()
 
 
 @cache
 def turning_pays(rows: int, threads: int) -> bool:
-    """Whether this processor, with so many threads, is faster the other way round, by the best of some tries: milliseconds."""
+    """Whether the transposed product is faster on this processor with `threads` threads; timed in milliseconds."""
     weight, input = torch.ones(2048, 512), torch.ones(rows, 512)
     seconds: dict[Callable[..., Tensor], list[float]] = {linear: [], _turned: []}
     for _ in range(12):

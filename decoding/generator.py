@@ -1,7 +1,7 @@
 """A Hugging Face causal language model as a groundrail generator.
 
-Says what is asked of which model, and how its tokens are drawn. An answer being written, with its rollback, is
-`groundrail.decoding.session`.
+This module has the prompts, the models and the settings of sampling. `groundrail.decoding.session` writes an answer,
+with rollback.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ INSTRUCTION = (
     "Answer the question in one to three short sentences, using only facts from the document."
     "\n\nDocument:\n{source}\n\nQuestion: {prompt}"
 )
-"""Filled in by replacement, so braces in a source or prompt are safe."""
+"""Template of the prompt. It is filled in by replacement, so that braces in a source or prompt are safe."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How the next token is drawn; greedy where `temperature` is 0.
+    """Settings for drawing the next token; a `temperature` of 0 is greedy.
 
-    A retry never repeats a refused sentence. The first one is steered harder if steering is on, and from
-    the second on tokens are drawn with at least `retry_temperature`.
+    A retry never repeats a refused sentence. Each retry is steered harder if steering is on, and from the second retry
+    on tokens are drawn with at least `retry_temperature`.
     """
 
     max_new_tokens: int = 256
@@ -63,19 +63,20 @@ class Sampling:
 
 
 class HFGenerator(Generator):
-    """Writes answers with a decoder-only model, sentence by sentence, with rollback.
+    """Write answers with a decoder-only model, sentence by sentence, with rollback.
 
-    The prompt is `instruction` with `{source}` and `{prompt}` filled in, put through the tokenizer's chat
-    template if it has one. `steering` (`PMI`, `CAD`, `AdaCAD`) is against the same prompt with an empty source: one forward
-    pass a token for both, unless a layer of the model forgets early tokens (sliding windows, recurrent states).
-    `ungrounded_model` reads the prompt without its source in the model's place, as in West et al., section 4.1,
-    where it is one tuned without sources; it takes a pass of its own, over the same vocabulary.
-    `logits_processor` runs on the steered scores, as in `generate`.
-    `writes_ahead`: the next tokens are drawn while a sentence is judged, if greedily. None does so where the model is
-    not on the processor, for which it would compete with a judge there; True suits a judge on another machine.
+    instruction: the template of the prompt, with `{source}` and `{prompt}`. The tokenizer's chat template is applied to
+        it if there is one.
+    steering: `PMI`, `CAD` or `AdaCAD`, against the same prompt with an empty source. One forward pass for each token
+        serves both prompts, unless a layer of the model forgets early tokens (sliding windows, recurrent states).
+    ungrounded_model: a model that reads the prompt without source, over the same vocabulary and in a separate forward
+        pass. In West et al., section 4.1, it is a model tuned without sources.
+    logits_processor: runs on the steered scores, as in `generate`.
+    writes_ahead: whether greedy decoding continues while a sentence is judged. None: only if the model is not on the
+        CPU, where it would compete with the judge. True suits a judge on another machine.
 
     Raises: ModelError for an encoder-decoder, a model without a cache, or another vocabulary; InputError for an
-    instruction without its two places, or an `ungrounded_model` without `steering`.
+        instruction without both places, or an `ungrounded_model` without `steering`.
     """
 
     def __init__(
@@ -124,8 +125,9 @@ class HFGenerator(Generator):
 
             HFGenerator.from_pretrained("HuggingFaceTB/SmolLM2-1.7B-Instruct", dtype="bfloat16", revision="main")
 
-        `device` None takes the accelerator if there is one. Raises: ModelError where there is no causal language
-        model by that name; InputError for `trust_remote_code`.
+        `device` None takes the accelerator if there is one.
+
+        Raises: ModelError if there is no causal language model of this name; InputError for `trust_remote_code`.
         """
         from transformers import AutoModelForCausalLM
 
@@ -136,7 +138,7 @@ class HFGenerator(Generator):
         return cls(model, tokenizer, steering=steering, ungrounded_model=ungrounded_model, sampling=sampling)
 
     def start(self, prompt: str, documents: Sequence[Document]) -> HFSession:
-        """Begin an answer; nothing is read before it is asked for.
+        """Begin an answer; the model reads the prompt only at the first proposal.
 
         Raises: SourceTooLongError if the prompt does not fit the model together with the answer.
         """
@@ -174,7 +176,7 @@ class HFGenerator(Generator):
         return set() if ids is None else set(ids if isinstance(ids, list) else [ids])
 
     def vocabulary(self) -> list[str]:
-        """What every token adds to a text, by id."""
+        """The text of each token, by id."""
         if self._vocabulary is None:
             anchor = self.tokenizer("a", add_special_tokens=False)["input_ids"]
             size: int = self.model.get_input_embeddings().num_embeddings  # type: ignore[assignment]

@@ -1,8 +1,8 @@
-"""Key-value caches with room to grow in place, of one prompt or of several that advance together.
+"""Key-value caches with room to grow in place, for one prompt or for several prompts that advance together.
 
-A `DynamicCache` copies everything it holds at every token; with the rows of two prompts that would cost more than
-the second context itself. Prompts of unlike length are padded on the left, so that all end at the same column. The
-mask that hides the padding is the caller's.
+A `DynamicCache` copies all states at every token; with the rows of two prompts this would cost more than the second
+context itself. Prompts of different lengths are padded on the left, so that all end at the same column. The caller
+makes the mask for the padding.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 ROOM = 256
-"""Tokens by which a full buffer grows."""
+"""Number of tokens by which a full buffer grows."""
 
 
 class GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
@@ -49,7 +49,7 @@ class GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         return self.keys, self.values
 
     def _can_take(self, tokens: int) -> bool:
-        """Whether the buffers have room for so many, still hold the states, and may be written to here."""
+        """Whether the buffers have room for `tokens` tokens, still hold the states, and may be changed in place."""
         buffer = self._key_buffer
         regrouped = self.keys.data_ptr() != buffer.data_ptr()
         frozen = buffer.is_inference() and not torch.is_inference_mode_enabled()
@@ -62,23 +62,23 @@ class GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
 
 
 def can_be_joined(model: PreTrainedModel) -> bool:
-    """Whether the caches of several prompts can be one: all layers of the model keep every token."""
+    """Whether the caches of several prompts can be joined: all layers of the model keep every token."""
     return all(type(layer) is DynamicLayer for layer in DynamicCache(config=model.config).layers)
 
 
 def can_be_cut(cache: Cache) -> bool:
-    """Whether the last tokens can be taken back: only plain layers keep all that came before them."""
+    """Whether the last tokens can be removed: only plain layers keep all earlier tokens."""
     own = cache.self_attention_cache if isinstance(cache, EncoderDecoderCache) else cache
     return bool(own.layers) and all(_is_plain(layer) for layer in own.layers)
 
 
 def grown(cache: Cache) -> Cache:
-    """The same states with room to grow, where all layers keep every token; any other cache as it is."""
+    """Give a cache room to grow if all its layers keep every token; return any other cache unchanged."""
     return joined(cache) if isinstance(cache, DynamicCache) and can_be_cut(cache) else cache
 
 
 def joined(*caches: Cache) -> DynamicCache:
-    """The rows of all caches in one, the first's above the second's, padded on the left.
+    """Join the rows of all caches in order in one cache, padded on the left.
 
     Raises: `ModelError` for layers that do not keep every token, which cannot be padded.
     """
@@ -90,7 +90,7 @@ def joined(*caches: Cache) -> DynamicCache:
 
 
 def selected(cache: Cache, rows: Tensor, tokens: int) -> DynamicCache:
-    """A copy of the last `tokens` columns of the given rows, zeros before where there are fewer; an ordinary cache."""
+    """Copy the last `tokens` columns of the given rows to an ordinary cache, with zeros in front of shorter rows."""
     copy = DynamicCache()
     for layer in cache.layers:
         plain = DynamicLayer()  # type: ignore[no-untyped-call]
@@ -105,7 +105,7 @@ def _is_plain(layer: object) -> bool:
 
 
 def _states(layer: object) -> tuple[Tensor, Tensor]:
-    """Keys and values of a layer that keeps every token; `ModelError` for any other."""
+    """Keys and values of a layer that keeps every token. Raises: ModelError for any other layer."""
     if not _is_plain(layer):
         kind = type(layer).__name__
         raise ModelError(f"one pass for two prompts needs layers that keep every token, not {kind}: use the processor")
@@ -114,7 +114,7 @@ def _states(layer: object) -> tuple[Tensor, Tensor]:
 
 
 def _stacked(states: Sequence[Tensor]) -> Tensor:
-    """Rows of all over each other, columns aligned at the right, zeros before the shorter."""
+    """Stack the rows of all states, aligned at the right, with zeros in front of shorter rows."""
     if len(states) == 1:
         return states[0]
     width = max(each.shape[-2] for each in states)

@@ -1,8 +1,8 @@
 """PMI decoding with both contexts in one forward pass a token: `model.generate(..., custom_generate=...)`.
 
-Grounded and ungrounded rows share one `PromptCache` and every step appends the same token to both. Greedy search
-and sampling; for beams, encoder-decoder models, models with other caches and a second model for the ungrounded
-distribution there is the logits processor, which gives the same tokens.
+Grounded and ungrounded rows share one `PromptCache`, and every step appends the same token to both. This serves greedy
+search and sampling. The logits processor gives the same tokens and also serves beams, encoder-decoder models, models
+with other caches, and a second model for the ungrounded distribution.
 """
 
 from __future__ import annotations
@@ -39,13 +39,15 @@ _KNOWN = {
 
 
 class PMIDecoding:
-    """Steers `generate` by a `Steering` as `PMI(0.5)` or `AdaCAD()`, given the prompt without its source: pass it as `custom_generate`.
+    """Steer `generate` by a `Steering`, for example `PMI(0.5)` or `AdaCAD()`; pass the object as `custom_generate`.
 
-    `ungrounded`: a tokenizer's output or ids, one row for every grounded prompt. `streamer` gets the
-    tokens; give it here, because `generate` does not hand its own on to a custom method. After a call
-    `gains` holds the s_pmi of every generated token in nats, (rows, tokens), NaN where a finished row was
-    padded. The steering comes before any other logits processor. `InputError` or `ModelError` for what only the
-    processor can do.
+    ungrounded: the prompt without its source, as a tokenizer's output or ids, a row for every grounded prompt.
+    streamer: gets the tokens; pass it here, because `generate` does not hand its streamer to a custom method.
+
+    After a call `gains` holds the s_pmi of every generated token in nats, (rows, tokens), NaN at the padding of
+    finished rows. The steering comes before all other logits processors.
+
+    Raises: InputError or ModelError for a request that only the logits processor can serve.
     """
 
     def __init__(
@@ -74,7 +76,7 @@ class PMIDecoding:
         streamer: BaseStreamer | None = None,
         **model_kwargs: Any,
     ) -> GenerateDecoderOnlyOutput | Tensor:
-        """What `generate` calls: the sequences (rows, length), or the output object if it was asked for."""
+        """Generate, called by `generate`: the sequences (rows, length), or the output object on request."""
         _require_supported(model, generation_config, model_kwargs, synced_gpus)
         mask = model_kwargs.get("attention_mask")
         cache = _joint_cache(
@@ -133,7 +135,7 @@ class PMIDecoding:
 
 
 def _joint_cache(model: PreTrainedModel, grounded: Prompt, ungrounded: Prompt) -> PromptCache:
-    """Both prompts, every one once, though `generate` repeats the grounded ones for several sequences."""
+    """A cache of both prompts, each row once, although `generate` repeats grounded rows for several sequences."""
     rows = rows_for(ungrounded, len(grounded.ids))
     require_one_each((grounded.ids[1:] != grounded.ids[:-1]).any(dim=1), ungrounded, rows)
     one_each = torch.arange(0, len(rows), len(rows) // len(ungrounded.ids), device=grounded.ids.device)
@@ -143,7 +145,7 @@ def _joint_cache(model: PreTrainedModel, grounded: Prompt, ungrounded: Prompt) -
 def _require_supported(
     model: PreTrainedModel, config: GenerationConfig, model_kwargs: dict[str, Any], synced_gpus: bool
 ) -> None:
-    """Raise for everything that one joint pass cannot do, rather than do something else."""
+    """Raise InputError or ModelError for a request that a joint pass cannot serve."""
     instead = ": use PMILogitsProcessor"
     if model.config.is_encoder_decoder:
         raise InputError("PMIDecoding is for decoder-only models" + instead)

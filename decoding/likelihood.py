@@ -1,7 +1,7 @@
-"""Next-token distributions along a given continuation: what a text scores, not what is generated.
+"""Next-token distributions along a given continuation, to score a text without generating.
 
-The context is read once and its cache serves every continuation of it. Shared by the gain scorer and by
-factual ablation; tokenizing and what the numbers mean are theirs.
+The context is read once, and its cache serves all continuations. The gain scorer and factual ablation use this module
+with texts that they have tokenized.
 """
 
 from __future__ import annotations
@@ -28,18 +28,19 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 BATCH = 8
-"""Continuations of one context that are scored together."""
+"""Maximum number of continuations of a context that are scored together."""
 
 
 @torch.no_grad()
 def continuation_log_probs(
     model: PreTrainedModel, context: Sequence[int], continuations: Sequence[Sequence[int]]
 ) -> Iterator[Tensor]:
-    """For each continuation log P(t | context, its tokens so far), (its tokens, vocabulary), float32.
+    """Yield log P(t | context, tokens so far) for each continuation: (tokens, vocabulary), float32.
 
-    Yielded one by one because of their size. `InputError` for an empty context or continuation,
-    `ModelError` for a model with an encoder or without a cache, `SourceTooLongError` if a continuation does
-    not fit the model behind its context.
+    The tensors are large and therefore yielded one by one.
+
+    Raises: InputError for an empty context or continuation; ModelError for a model with an encoder or without a cache;
+        SourceTooLongError if a continuation does not fit the model behind the context.
     """
     if model.config.is_encoder_decoder:
         raise ModelError("texts are scored by decoder-only models, this one has an encoder")
@@ -73,11 +74,10 @@ def token_gains(
     *,
     ungrounded_model: PreTrainedModel | None = None,
 ) -> Tensor:
-    """s_pmi of every token of `continuation` (rows, n) after its prompts, (rows, n) in nats.
+    """s_pmi of every token of `continuation` (rows, n) after its prompts, (rows, n) in nats; decoder-only models.
 
-    The prompts are tokenizer outputs or ids, one row each for every row of `continuation`, decoder-only.
-    Both contexts are read in full once: this is the way for beams that were finished early, and for any
-    other text.
+    The prompts are tokenizer outputs or ids, with a row for every row of `continuation`. Both contexts are read once in
+    full. Use this function for beams that were finished early, and for any other text.
     """
     estimator = model if ungrounded_model is None else ungrounded_model
     found = []
@@ -101,6 +101,6 @@ def _chosen_log_probs(model: PreTrainedModel, prompt: Prompt, continuation: Tens
 
 
 def _right_padded(rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
-    """Rows of equal width; what fills them comes after, so no token of the row attends to it."""
+    """Pad rows on the right to equal width, so that no token of a row attends to the padding."""
     width = max(map(len, rows))
     return torch.tensor([[*row, *[0] * (width - len(row))] for row in rows], device=device)

@@ -1,9 +1,9 @@
 """Logits processors that steer `generate` toward the source: PMI-addition and PMI-interpolation.
 
-West et al. (ACL 2022), section 3.3.2. Exact under greedy search, sampling, beams, several returned
-sequences, padded batches, encoder-decoder models and assisted decoding. The ungrounded distribution comes
-from `groundrail.decoding.prompt_cache`, the equations from `groundrail.decoding.steering`; running both
-contexts in one forward pass is `groundrail.decoding.joint`.
+West et al. (ACL 2022), section 3.3.2. The processors are exact under greedy search, sampling, beams, several returned
+sequences, padded batches, encoder-decoder models and assisted decoding. `groundrail.decoding.prompt_cache` gives the
+ungrounded distribution and `groundrail.decoding.steering` has the equations. `groundrail.decoding.joint` runs both
+contexts in one forward pass.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 _SAME_PROMPT = 1e-2
-"""Nats by which two rows' first distributions may differ if they come from one encoder prompt."""
+"""Maximum difference in nats between the first distributions of two rows with the same encoder prompt."""
 
 
 class PMILogitsProcessor(LogitsProcessor):
@@ -68,7 +68,7 @@ class PMILogitsProcessor(LogitsProcessor):
         self.reset()
 
     def reset(self) -> None:
-        """Forget the current generation: the rows of the next call are a new prompt."""
+        """Forget the current generation: the next call begins with a new prompt."""
         self._context.reset()
         self._prompt: Tensor | None = None
         self._rows: Tensor | None = None
@@ -123,7 +123,7 @@ class PMILogitsProcessor(LogitsProcessor):
         return combine(log_p_grounded, log_p_ungrounded, self.steering, renormalize=self.renormalize)
 
     def _follow(self, input_ids: Tensor, log_p: Tensor) -> int:
-        """Tokens of the prompt, after finding whether the rows continue what was seen or start anew."""
+        """Decide whether the rows continue the last prompt or are a new prompt; return the prompt's token count."""
         parents = self._parents(input_ids)
         if parents is not None and self._prompt is not None and self._rows is not None:
             one_step = input_ids.shape[1] == self._rows.shape[1] + 1
@@ -197,7 +197,7 @@ class PMILogitsProcessor(LogitsProcessor):
 
 
 def _certain_tokens(prompt: Tensor) -> int:
-    """Tokens the longest row has at least, though equal ones at its start might all be padding."""
+    """Minimum number of tokens of the longest row, because equal tokens at the start may all be padding."""
     leading = (prompt == prompt[:, :1]).int().cumprod(dim=1).sum(dim=1)
     return int((prompt.shape[1] - leading).max()) + 1
 

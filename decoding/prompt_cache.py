@@ -1,10 +1,9 @@
-"""Prompts with their key/value cache, asked for the next token after any continuation of them.
+"""Prompts with their key/value cache, which give the next-token logits after any continuation.
 
-Finds cached state by looking at the tokens, never by counting steps: whatever rows are asked for, in whatever
-order and number, the cache is regrouped and cut back to what they share with it, or computed anew. Several prompts
-(one with the source, one without) are read apart, so that none pays for another's length, and then advance
-together, one forward pass for all. Where the continuation starts, and what is done with the logits, is left to
-the callers.
+Cached state is found by comparing tokens, never by counting steps: for any rows in any order and number, the cache is
+regrouped and cut back to the tokens that it shares with the rows, or computed again. Several prompts (with and without
+the source) are read separately, so that the length of one does not slow the others, and then advance together in one
+forward pass.
 """
 
 from __future__ import annotations
@@ -56,7 +55,7 @@ class PromptCache:
         self.reset()
 
     def reset(self) -> None:
-        """Forget everything computed so far; what is asked next is computed from the prompts."""
+        """Forget all cached states; the next request is computed from the prompts."""
         self.prompts = tuple(prompt.to(self.model.device) for prompt in self.prompts)
         self._all = stacked(self.prompts)
         self._encoded: Tensor | None = None
@@ -100,7 +99,7 @@ class PromptCache:
         return selected(self._cache, torch.arange(n, device=self.model.device) * cached // n, width)
 
     def _read(self) -> Tensor:
-        """Read every prompt by itself: the logits of the first token, and a cache that holds the prompts."""
+        """Read each prompt separately; return the logits of the first token and cache the prompts."""
         self._cache = None
         everyone = torch.arange(self.batch_size, device=self.model.device)
         outputs = [self._forward(prompt, 0, None) for prompt in self.prompts]
@@ -149,7 +148,7 @@ class PromptCache:
         return logits[None]
 
     def _share(self, rows: Tensor, continuation: Tensor) -> int | None:
-        """Regroup the cache to the asked rows, cut to what all share with it: tokens kept, if any."""
+        """Regroup the cache for the requested rows and cut it to shared tokens; return the number of tokens kept."""
         if self._cache is None:
             return None
         most = min(self._cached_tokens.shape[1], continuation.shape[1] - 1)  # the last one is fed for its logits

@@ -1,8 +1,7 @@
-"""One answer of a Hugging Face model being written: sentences proposed, accepted, refused and written again.
+"""`HFSession` writes an answer with a Hugging Face model: it proposes sentences and rewrites refused sentences.
 
-A rejected sentence costs only its own tokens: the caches go back to the last accepted character, and the
-refused tokens are ruled out. What is asked of which model is set in `groundrail.decoding.generator`; whether a
-sentence is good enough is the guard's business.
+A refused sentence costs only its own tokens: the caches go back to the last accepted character, and the refused tokens
+are ruled out. `groundrail.decoding.generator` has the models and settings; the guard decides about sentences.
 """
 
 from __future__ import annotations
@@ -26,12 +25,12 @@ if TYPE_CHECKING:
     from groundrail.decoding.generator import HFGenerator
 
 _LONGEST_TOKEN = 32
-"""Characters of a refused sentence that may still be missing when its last token is looked for."""
+"""Maximum number of characters of a token that can complete a refused sentence."""
 
 
 @dataclass(slots=True)
 class _Token:
-    """One token of the answer: `end` is where its text ends, `margin` how clearly it won, in nats."""
+    """A token of the answer: `end` is the end of its text, `margin` the lead over the second token, in nats."""
 
     id: int
     margin: float
@@ -41,8 +40,8 @@ class _Token:
 
 @dataclass(frozen=True, slots=True)
 class _Refusal:
-    """A refused sentence: its tokens, the index of the one that won by least (there the retry turns off), and
-    its text without its full stop."""
+    """A refused sentence: its tokens, the index of the token with the lowest margin (where the retry differs), and its
+    text without the full stop."""
 
     ids: tuple[int, ...]
     turn: int
@@ -84,23 +83,23 @@ class HFSession(Session):
 
     @property
     def cut_off(self) -> str:
-        """Says so where the answer stopped at `max_new_tokens`, perhaps within a sentence; else empty."""
+        """A message if the answer stopped at `max_new_tokens`, possibly within a sentence; else empty."""
         limit = self._generator.sampling.max_new_tokens
         return f"the answer was cut off at max_new_tokens={limit}" if len(self._tokens) >= limit else ""
 
     @property
     def writes_ahead(self) -> bool:
-        """As the generator says, where it leaves no trace: greedy, and with no refusal that steers what is drawn.
+        """Whether to write ahead: the generator allows it, decoding is greedy, and no refusal changes the next tokens.
 
-        Drawn tokens that are thrown away would have used up random numbers, and the answer would be another one.
+        With sampling, discarded tokens would use random numbers and change the answer.
         """
         return self._generator.writes_ahead and self._generator.sampling.temperature == 0 and not self._refusals
 
     @property
     def stats(self) -> dict[str, float]:
-        """Tokens generated in all, kept, and fed through the model; seconds to the first accepted sentence.
+        """Numbers of tokens generated, kept and fed through the model, and seconds to the first accepted sentence.
 
-        When steering, a token is fed once for each prompt, in one forward pass or two.
+        With steering, a token is fed once for each prompt, in one or two forward passes.
         """
         kept = sum(token.end <= self._accepted for token in self._tokens)
         stats: dict[str, float] = {
@@ -143,7 +142,7 @@ class HFSession(Session):
             yield self._added_text(clean)
 
     def accept(self, n_chars: int) -> None:
-        """The next `n_chars` characters stay, however they were cut into tokens; what was refused is forgotten."""
+        """Keep the next `n_chars` characters, also if they end within a token, and forget refused sentences."""
         before, self._accepted = self._accepted, self._accepted + n_chars
         gains = [t.gain for t in self._tokens if before < t.end <= self._accepted and t.gain is not None]
         if gains:
@@ -153,10 +152,10 @@ class HFSession(Session):
         self._refusals = []
 
     def reject(self, n_chars: int) -> None:
-        """The next `n_chars` characters are a refused sentence, which is not written again in their place.
+        """Refuse the next `n_chars` characters as a sentence, which is then not written again in this place.
 
-        The next proposal parts from it where the model was least sure, is steered harder, and from the second
-        refusal on is drawn at `retry_temperature`; see `Sampling`.
+        The next proposal differs where the model was least certain, is steered harder, and from the second refusal on
+        is drawn at `retry_temperature`; see `Sampling`.
         """
         refused = [t for t in self._tokens if t.end > self._accepted]
         ends = [t.end for t in refused if t.end < self._accepted + n_chars]
@@ -168,22 +167,22 @@ class HFSession(Session):
         self._rewind()
 
     def close(self) -> None:
-        """Free the caches. A session that is used again reads its prompts anew."""
+        """Free the caches. If the session is used again, it reads its prompts again."""
         for cache in self._caches:
             cache.reset()
 
     def _rewind(self) -> str:
-        """Forget what was not accepted; returns accepted characters that no kept token covers.
+        """Remove tokens that were not accepted; return accepted characters that no remaining token covers.
 
-        A token may hold the space that ends one sentence and the first letters of the next. It goes, and
-        the next tokens must begin with its accepted part, so the text never changes.
+        A token may contain the space at the end of a sentence and the first letters of the next sentence. The token is
+        removed, and the next tokens must begin with the accepted part, so that accepted text never changes.
         """
         self._tokens = [token for token in self._tokens if token.end <= self._accepted]
         self._text = self._text[: self._accepted]
         return self._text[self._tokens[-1].end if self._tokens else 0 :]
 
     def _added_text(self, clean: int) -> str:
-        """What the tokens from `clean` on add, decoded after a few tokens of context."""
+        """The text that the tokens from `clean` on add, decoded after a few tokens of context."""
         context = max(0, clean - 4)
         ids = [token.id for token in self._tokens[context:]]
         decode = self._generator.tokenizer.decode
@@ -256,7 +255,7 @@ class HFSession(Session):
         return scores
 
     def _completing(self, refused: str) -> list[int]:
-        """Tokens that would end the sentence being written with just the refused words, spelt in whatever tokens."""
+        """Tokens that would complete the present sentence to the refused words, in any tokenization."""
         written = self._text[self._accepted :].lstrip()
         missing = refused[len(written) :]
         if not refused.startswith(written) or len(missing) > _LONGEST_TOKEN:

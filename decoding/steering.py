@@ -1,8 +1,7 @@
-"""Steering as pure functions: how a next-token distribution with the source and one without it become one.
+"""Steering as pure functions that combine the next-token distributions with and without the source.
 
 `PMI` is West et al. (ACL 2022), section 3.3.2, equations 4 to 6; `CAD` is Shi et al. (NAACL 2024) and `AdaCAD` Wang
-et al. (NAACL 2025). Where the two distributions come from (a logits processor, one joint pass, a scored target) is
-left to the modules that call this one.
+et al. (NAACL 2025). The callers (logits processor, joint pass, scored targets) compute the two distributions.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ class Steering(ABC):
 
     @abstractmethod
     def weights(self, log_p_grounded: Tensor, log_p_ungrounded: Tensor) -> tuple[float | Tensor, float | Tensor]:
-        """(a, b) of a * log P_g - b * log P_u: numbers, or one of each for every row with a last dimension of 1."""
+        """(a, b) of a * log P_g - b * log P_u: two numbers, or two tensors with a value for each row (..., 1)."""
 
     @abstractmethod
     def harder(self, factor: float) -> Self:
-        """This steering, `factor` times as strong, for the retry of a refused sentence."""
+        """A copy that steers `factor` times as strongly, for the retry of a refused sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +87,7 @@ class CAD(PMI):
 
 @dataclass(frozen=True, slots=True)
 class AdaCAD(Steering):
-    """Adaptive context-aware decoding (Wang et al., NAACL 2025): CAD whose alpha each step finds anew.
+    """Adaptive context-aware decoding (Wang et al., NAACL 2025): CAD with another alpha in each step.
 
     alpha = scale * max(JSD, least), where JSD is the Jensen-Shannon divergence of the next-token distributions with
     the source and without it, in bits and so in [0, 1]: steering is weak where both agree and strong where the

@@ -1,7 +1,7 @@
 """`ChatGuard`: a guarded conversation that remembers released text only.
 
-Adds history, sources that grow with the talk, claims that lean on the sentence before, and a second try for
-a whole turn. Checking and retrying a sentence is `groundrail.guard`'s.
+This module adds history, sources that grow with the conversation, claims that are read with the previous sentence, and
+retries of whole answers. `groundrail.guard` checks and retries single sentences.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
@@ -19,10 +19,10 @@ from groundrail.types import CheckedSentence, Document, GuardResult, Source, Ver
 
 
 class Turn(BaseModel):
-    """A message of the user, the text that was released in reply, and the checks behind it.
+    """A message of the user, the reply that was released, and the checked answer behind the reply.
 
-    `discarded` are whole answers that were written anew. `abstained` says that the reply answers nothing: it
-    is the policy's abstention, or the model's own "I don't know".
+    discarded: answers that the generator wrote for this message and that another answer replaced.
+    abstained: whether the reply answers nothing: it is the policy's abstention or the model's "I don't know".
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -35,7 +35,7 @@ class Turn(BaseModel):
 
 
 def transcript(turns: Sequence[Turn], message: str) -> str:
-    """The prompt of a turn: the message alone at first, later after the talk so far."""
+    """The prompt of a turn: the message, behind the conversation so far if there is any."""
     if not turns:
         return message
     lines = [line for turn in turns for line in (f"User: {turn.message}", f"Assistant: {turn.reply.strip()}")]
@@ -43,7 +43,7 @@ def transcript(turns: Sequence[Turn], message: str) -> str:
 
 
 def in_context(claim_of: ClaimOf) -> ClaimOf:
-    """Like `claim_of`, but a claim that leans on the sentence before is scored together with it."""
+    """Wrap `claim_of`: put the previous claim in front of a claim that leans on it (`leans_on_previous`)."""
 
     def joined(sentence: str, previous: str, prompt: str) -> str | None:
         claim = claim_of(sentence, previous, prompt)
@@ -59,14 +59,14 @@ def in_context(claim_of: ClaimOf) -> ClaimOf:
 
 
 class _Shown:
-    """The sentences of a stream. White space waits for text, since a blank answer becomes an abstention."""
+    """The sentences of a stream and the text to show. White space waits for text: a blank answer is an abstention."""
 
     def __init__(self) -> None:
         self.sentences: list[CheckedSentence] = []
         self._held = ""
 
     def ready(self, sentence: CheckedSentence) -> str:
-        """The text that can be shown now that this sentence has its verdict."""
+        """Add a sentence that has its verdict; return the text that can be shown now."""
         self.sentences.append(sentence)
         self._held += sentence.released_text
         if not self._held.strip():
@@ -75,23 +75,27 @@ class _Shown:
         return ready
 
     def last(self, result: GuardResult, abstention: str) -> str:
-        """The text that is shown after the last sentence."""
+        """The text to show after the last sentence."""
         return self._held if result.text.strip() else abstention
 
 
 class ChatGuard:
     """A conversation with a guard's generator, one turn at a time.
 
-    guard: writes and checks. Its policy counts for sentences and for whole turns: an answer that keeps
-        unsupported sentences while attempts are left is written anew, and the answer with the most supported
-        sentences is the reply. A stream has no second answer: the text that it has shown stays.
-    source: what every turn may draw on, beside its own source.
-    user_as_source, answers_as_source: also draw on the user's messages, and on earlier supported sentences.
-    pronouns: score a claim that opens with a pronoun or a bare "the ..." together with the sentence before,
-        where the scorer takes context (`Scorer`): one that averages would let it borrow that sentence's score.
-    prompt: makes the generator's prompt of the turns so far and the message.
+    guard: writes and checks answers. Its policy holds for sentences and for whole answers: while attempts are left, an
+        answer with unsupported sentences is written again, and the answer with the most supported sentences becomes
+        the reply. A stream has no second answer, because the text that it has shown stays.
+    source: the source for all turns; `ask` adds the source of one turn.
+    user_as_source, answers_as_source: also use the user's messages, or earlier supported sentences, as sources.
+    pronouns: score a claim that opens with a pronoun or a bare "the ..." together with the previous sentence, if the
+        scorer takes context (`ScorerFacts.takes_context`): a scorer that averages would add the score of the
+        previous sentence to the claim's score.
+    prompt: makes the generator's prompt from the turns so far and the message.
 
-    Where nothing of an answer is released, the reply is the policy's `abstention`.
+    If no sentence of an answer is released, the reply is the policy's `abstention`.
+
+        chat = ChatGuard(Guard(generator), source=lease)
+        chat.ask("How much is the rent?").reply
 
     Raises: InputError for a guard without generator.
     """
@@ -117,27 +121,30 @@ class ChatGuard:
 
     @property
     def turns(self) -> tuple[Turn, ...]:
-        """The conversation so far, as its user saw it."""
+        """The conversation so far, as the user saw it."""
         return tuple(self._turns)
 
     def ask(self, message: str, source: Source = ()) -> Turn:
-        """One turn. Raises: what `Guard.generate` raises; the conversation is then as it was before."""
+        """Answer one message.
+
+        Raises: the errors of `Guard.generate`; the conversation then stays as it was before the call.
+        """
         return run(self._ask(message, source, self.guard.generate))
 
     async def aask(self, message: str, source: Source = ()) -> Turn:
-        """`ask` without blocking the event loop."""
+        """Run `ask` without blocking the event loop."""
         return await self._ask(message, source, self.guard.agenerate)
 
     def stream(self, message: str, source: Source = ()) -> Iterator[str]:
-        """Released text as soon as its verdict is known; the turn is in `turns` once the iterator ends.
+        """Yield released text as soon as the verdict is known; `turns` has the turn once the iterator ends.
 
-        An iterator that is closed early, or that raises, leaves a turn with the text that it has shown, and frees the
-        generator.
+        If the iterator is closed early or raises, `turns` keeps a turn with the text shown so far, and the generator
+        is freed.
         """
         return iterate(self._stream(message, source, self.guard.stream))
 
     def astream(self, message: str, source: Source = ()) -> AsyncIterator[str]:
-        """`stream` without blocking the event loop."""
+        """Run `stream` without blocking the event loop."""
         return self._stream(message, source, self.guard.astream)
 
     async def _ask(self, message: str, source: Source, generate: Callable[..., Any]) -> Turn:
@@ -203,9 +210,9 @@ class ChatGuard:
 
 
 class _Tries:
-    """Answers to one message: whether to write another, and which is best.
+    """The answers to one message: decides whether to write another, and chooses the best.
 
-    A sentence that was retried has used up as many of the policy's attempts.
+    Retries of a sentence count as attempts at the whole answer too.
     """
 
     def __init__(self, guard: Guard) -> None:
@@ -233,9 +240,9 @@ class _Tries:
         self._failures.append(error)
 
     def best(self) -> tuple[GuardResult, tuple[GuardResult, ...]]:
-        """The answer with the most supported sentences, a wholly supported one before others; then the rest.
+        """The answer with the most supported sentences (of equals, a fully supported answer), and the other answers.
 
-        Raises: UnsupportedError where all failed.
+        Raises: UnsupportedError if all answers failed.
         """
         standing = [n for n, failure in enumerate(self._failures) if failure is None]
         if not standing:

@@ -1,7 +1,7 @@
-"""Every exception groundrail raises, on one page.
+"""All exceptions that groundrail raises.
 
-Catch `GroundrailError` for all of them. Errors about what the caller passed in are also `ValueError`,
-so code that already guards against bad values keeps working.
+Catch `GroundrailError` for all of them. Errors about bad arguments are also `ValueError`, so that code which already
+catches `ValueError` keeps working.
 """
 
 from typing import TYPE_CHECKING
@@ -12,40 +12,40 @@ if TYPE_CHECKING:
 
 
 class GroundrailError(Exception):
-    """Base of every error raised on purpose by groundrail."""
+    """Base class of all errors that groundrail raises on purpose."""
 
 
 class InputError(GroundrailError, ValueError):
-    """The caller's text, file or argument cannot be used; the message says what to do."""
+    """A text, file or argument cannot be used; the message says what to do."""
 
 
 class ClaimTooLongError(InputError):
-    """A claim leaves no room for any premise in the entailment model; claims are never truncated."""
+    """A claim is so long that no premise fits beside it in the judge; groundrail never truncates a claim."""
 
 
 class UncheckableError(InputError):
-    """What a sentence says cannot be told from its text: readers would read it differently, or not at all.
+    """A sentence cannot be checked, because readers would read its text in different ways or not at all.
 
-    A guard gives such a sentence the verdict UNSUPPORTED, with this reason.
+    A guard gives the sentence the verdict UNSUPPORTED, with the message as the reason.
     """
 
 
 class SourceTooLongError(InputError):
-    """The prompt with its source does not fit the generator's context; a source is never cut silently."""
+    """Prompt and source together do not fit the generator's context; groundrail never cuts a source silently."""
 
 
 class ModelError(GroundrailError):
-    """A model cannot be used as asked: wrong head, unknown labels, missing Yes or No token."""
+    """A model cannot be used as asked: it has the wrong head, unknown labels, or no token for Yes or No."""
 
 
 class ScoringError(GroundrailError):
-    """An entailment model or scorer failed while scoring; the sentence's verdict is ERROR."""
+    """A judge or scorer failed while scoring; the sentence gets the verdict ERROR."""
 
 
 class GenerationError(GroundrailError):
-    """The generator failed; what was released before stays released.
+    """The generator failed; text that was released before the failure stays released.
 
-    `result` holds what was checked before, where a guard raised it under `Policy(fallback="raise")`.
+    `result` holds the sentences checked before the failure if a guard raised it under `Policy(fallback="raise")`.
     """
 
     def __init__(self, message: str, result: "GuardResult | None" = None) -> None:
@@ -54,9 +54,9 @@ class GenerationError(GroundrailError):
 
 
 class UnsupportedError(GroundrailError):
-    """Raised under `Policy(fallback="raise")` when a sentence stays unsupported.
+    """A sentence stayed unsupported under `Policy(fallback="raise")`.
 
-    `result` holds everything checked so far, the offending sentence last.
+    `result` holds all sentences checked so far; the last one is the unsupported sentence.
     """
 
     def __init__(self, message: str, result: "GuardResult | None" = None) -> None:
@@ -65,9 +65,9 @@ class UnsupportedError(GroundrailError):
 
 
 class UnsupportedObjectError(UnsupportedError):
-    """Raised for an object with a refused field that the schema does not allow to be null, or that the policy raises.
+    """An object has a refused field that the schema does not allow to be null, or the policy's fallback is "raise".
 
-    The message names the JSON pointers; `fields` holds the verdict on every field.
+    The message names the JSON pointers of the refused fields; `fields` holds the verdict on every field.
     """
 
     def __init__(self, message: str, fields: "dict[str, CheckedField]") -> None:
@@ -76,7 +76,7 @@ class UnsupportedObjectError(UnsupportedError):
 
 
 class MissingExtraError(GroundrailError, ImportError):
-    """An optional dependency is missing; the message names the extra to install."""
+    """An optional package is not installed; the message names the extra to install."""
 
     def __init__(self, feature: str, extra: str) -> None:
         super().__init__(f"{feature} needs an optional dependency: pip install 'groundrail[{extra}]'")

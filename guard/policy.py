@@ -1,6 +1,6 @@
-"""What to do about a verdict: how far to trust, how often to retry, what to release instead.
+"""The rules for what follows a verdict: threshold, retries, and the text released in place of a refused sentence.
 
-A policy holds choices and no state. Scoring belongs to scorers, the loop to `groundrail.generation.loop`.
+A policy holds choices and no state. Scorers give scores; `groundrail.generation.loop` applies the policy.
 """
 
 from collections.abc import Callable
@@ -20,22 +20,27 @@ OpenOrClosed: TypeAlias = Literal["open", "closed"]
 class Policy(BaseModel):
     """The rules of release.
 
-    threshold: score from which a claim counts as supported; None takes the calibration's, else the scorer's own.
-    stop: when to stop regenerating an unsupported sentence; any tenacity `stop_*`, `|` and `&` included.
-    fallback: what happens to a sentence that stays unsupported: `"drop"` leaves it out, `"flag"` releases
-        it with its verdict, `"quote"` releases in its place the source's own sentence, in quotation marks, where the
-        source contradicts it, and nothing else; `"abstain"` ends the answer with `abstention`, `"raise"` raises
-        UnsupportedError, a callable returns the text to release instead, or None to leave it out.
-    on_error, on_no_source: `"closed"` keeps back what could not be checked, `"open"` releases it.
+    threshold: the score from which a claim counts as supported. None takes the threshold of the calibration, or else
+        of the scorer.
+    stop: when to stop regenerating an unsupported sentence: any tenacity `stop_*`, also joined by `|` and `&`.
+    fallback: what happens to a sentence that stays unsupported. `"drop"` leaves it out. `"flag"` releases it with its
+        verdict. `"quote"` replaces it by the source sentence that contradicts it, in quotation marks, and leaves it out
+        if none does. `"abstain"` ends the answer with `abstention`. `"raise"` raises UnsupportedError. A callable
+        returns the text to release instead, or None to leave the sentence out.
+    on_error, on_no_source: `"closed"` holds back a sentence that could not be checked, `"open"` releases it.
     deadline, answer_deadline: seconds for a sentence with its retries, and for a whole answer.
-    longest_sentence: characters after which a text without boundary is cut and its piece judged as it is.
-    keep_refused: False leaves out of results, attempts, reasons, errors, events and logs every text that was not
-        released, errors from what caused them, and hides what a wrapped LangChain runnable writes from handlers and
+    longest_sentence: number of characters after which text without a sentence boundary is cut; the piece is then
+        judged as a sentence.
+    keep_refused: False removes every text that was not released from results, attempts, reasons, errors, events and
+        logs, detaches errors from their causes, and hides the text of a wrapped LangChain runnable from handlers and
         tracers.
-    fields: which leaves of a JSON object are claims, by key ("amount") or JSON pointer ("/deposit"), with all that is
-        below. "!position" names leaves that are none, as numbers that only count. None: every leaf is a claim.
-    doubt: (low, high), the scores of the guard's scorer between which its second scorer is asked instead.
-    calibration: maps a scorer's value to a probability before it meets the threshold.
+    fields: the leaves of a JSON object that are claims, by key ("amount") or JSON pointer ("/deposit", with everything
+        below it). "!position" names leaves that are no claims, for example numbers of list entries. None: every leaf is
+        a claim.
+    doubt: (low, high): if the score of the guard's scorer lies in this range, the second scorer decides.
+    calibration: maps a score to a probability before the threshold is applied.
+
+        Guard(policy=Policy(threshold=0.8, fallback="abstain"))
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
@@ -82,17 +87,17 @@ class Policy(BaseModel):
         return min((d for d in (self.deadline, self.answer_deadline) if d is not None), default=None)
 
     def decisive(self, threshold: float) -> float:
-        """The score from which a claim counts as supported, where the scorer's own threshold is this one."""
+        """The score from which a claim counts as supported; `threshold` is the scorer's, used if no other is set."""
         fitted = getattr(self.calibration, "threshold", None)
         chosen = (self.threshold, fitted, threshold)
         return next(value for value in chosen if value is not None)
 
     def replacing(self, **changes: Any) -> Self:
-        """The same policy with some choices changed, validated again."""
+        """Copy the policy with some choices changed, and validate the copy."""
         return self.model_validate({name: getattr(self, name) for name in type(self).model_fields} | changes)
 
     def releases(self, verdict: Verdict) -> bool:
-        """Whether a sentence with this verdict goes out as it is, before any fallback."""
+        """Whether a sentence with this verdict is released unchanged, without a fallback."""
         match verdict:
             case Verdict.SUPPORTED | Verdict.NO_CLAIM:
                 return True
@@ -105,7 +110,7 @@ class Policy(BaseModel):
 
 
 class Attempts:
-    """Counts the attempts at one sentence in tenacity's own terms."""
+    """Count the attempts at one sentence for the policy's tenacity stop."""
 
     def __init__(self, policy: Policy) -> None:
         self._stop = policy.stop
@@ -113,11 +118,11 @@ class Attempts:
 
     @property
     def number(self) -> int:
-        """Which attempt it is, from 1."""
+        """Number of the present attempt, counted from 1."""
         return self._state.attempt_number
 
     def another(self) -> bool:
-        """Whether the policy allows one more try after a failed one; if so, counts it."""
+        """Whether the policy allows another attempt after a failed one; if so, count the new attempt."""
         self._state.set_result(None)
         if self._stop(self._state):
             return False

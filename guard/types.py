@@ -1,6 +1,6 @@
-"""The values that travel through groundrail, all frozen pydantic models.
+"""The values that groundrail takes and returns, all frozen pydantic models.
 
-`groundrail.text.sentences` cuts sentences, `groundrail.policy` decides about verdicts.
+`groundrail.text.sentences` cuts text into sentences. `groundrail.policy` says what happens after a verdict.
 """
 
 from collections import Counter
@@ -21,10 +21,12 @@ class _Frozen(BaseModel):
 
 
 class Document(_Frozen):
-    """One source text. `metadata` travels untouched to whoever renders a citation.
+    """One source text with its metadata, which groundrail never changes.
 
-    Of the metadata, citations tell `title`, `url` (or `source`, where it is a web address) and the page, by
-    `page_starts` or `page`; see `groundrail.places`.
+    Citations show `title`, `url` (or `source` if it is a web address) and the page, which comes from `page_starts` or
+    `page` in the metadata; see `groundrail.places`.
+
+        Document(text="The rent is 1,450 euros.", id="lease.txt", metadata={"title": "The lease"})
     """
 
     text: str
@@ -35,13 +37,14 @@ class Document(_Frozen):
     def from_pdf(
         cls, path: str | Path, *, id: str | None = None, url: str | None = None, title: str | None = None
     ) -> "Document":
-        """A PDF file's text, with its pages; `url` is where readers can open it. Needs the extra `pdf`.
+        """Read a PDF file with its page numbers. Needs the extra `pdf`.
 
             lease = Document.from_pdf("lease.pdf", url="https://example.org/lease.pdf")
 
-        `metadata["pages_without_text"]` lists pages on which there is none: they are blank, or pictures.
+        `url` is the address at which readers can open the file. `metadata["pages_without_text"]` lists the pages that
+        have no text because they are blank or hold only pictures.
 
-        Raises: InputError for a file that is broken, encrypted, or without any text, as a scanned one.
+        Raises: InputError for a file that is broken, encrypted or without any text (a scan, for example).
         """
         from groundrail.document_files import read_pdf
 
@@ -51,14 +54,15 @@ class Document(_Frozen):
     def from_html(
         cls, page: str | Path, *, id: str | None = None, url: str | None = None, title: str | None = None
     ) -> "Document":
-        """The text of a page that a reader sees; `page` is markup or the path of a file. Needs the extra `html`.
+        """Read the visible text of a web page; `page` is markup or the path of a file. Needs the extra `html`.
 
             terms = Document.from_html("<h1>Terms</h1><p>Pets are allowed.", url="https://example.org/terms")
 
-        Comments, scripts and struck words are left out, and so is everything that the page's markup or its own style
-        sheets hide. Style sheets in other files are not read.
+        Comments, scripts and struck words are left out, and so is everything that the page's markup or the style
+        sheets inside the page hide. Style sheets in other files are not read.
 
-        Raises: InputError for a page without visible text, or a style rule that hides cannot tell what.
+        Raises: InputError for a page without visible text, or for a style rule that hides elements by a selector that
+            cannot be read.
         """
         from groundrail.document_files import read_html
 
@@ -68,7 +72,7 @@ class Document(_Frozen):
     def from_docx(
         cls, path: str | Path, *, id: str | None = None, url: str | None = None, title: str | None = None
     ) -> "Document":
-        """A Word file's paragraphs and tables, without hidden or struck words. Needs the extra `docx`.
+        """Read the paragraphs and tables of a Word file, without hidden or struck words. Needs the extra `docx`.
 
             lease = Document.from_docx("lease.docx", title="The lease")
 
@@ -81,7 +85,7 @@ class Document(_Frozen):
         return read_docx(path, id=id, url=url, title=title)
 
     def cite(self, start: int, end: int, score: float) -> "Citation":
-        """The piece `text[start:end]` as a citation that says where a reader finds it."""
+        """Make a citation of `text[start:end]`, with the page, title and link at which a reader finds it."""
         text, page, title = self.text[start:end], page_at(self.metadata, start), self.metadata.get("title")
         return Citation(
             document_id=self.id,
@@ -113,17 +117,17 @@ class Span(_Frozen):
 
     @staticmethod
     def trimmed(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
-        """Where `text[start:end]` begins and ends without the white space around it, in `text`."""
+        """Start and end of `text[start:end]` without white space at both ends, in characters of `text`."""
         part = text[start:end]
         start += len(part) - len(part.lstrip())
         return start, start + len(part.strip())
 
 
 class Citation(Span):
-    """The piece of source that speaks for a claim; `score` is P(entailment) of the claim from it alone.
+    """A piece of a source that supports a claim; `score` is P(entailment) of the claim from this piece alone.
 
-    `page`, counted from 1, is where it begins; `title` is its document's; `link` opens the document there.
-    `Document.cite` fills them in, where the document's metadata tells them.
+    `page`, counted from 1, is the page on which the piece begins; `title` is the document's title; `link` opens the
+    document at this place. `Document.cite` fills in all three if the document's metadata has them.
     """
 
     text: str
@@ -134,13 +138,13 @@ class Citation(Span):
 
     @property
     def where(self) -> str:
-        """Its document and place in words: "lease.txt, characters 10-20", or "The lease, page 4"."""
+        """Document and place in words: "lease.txt, characters 10-20", or "The lease, page 4"."""
         place = f"characters {self.start}-{self.end}" if self.page is None else f"page {self.page}"
         return f"{self.title or self.document_id}, {place}"
 
 
 class Verdict(StrEnum):
-    """The state of a sentence, never a number."""
+    """The outcome of the check of a sentence."""
 
     SUPPORTED = "supported"
     UNSUPPORTED = "unsupported"
@@ -151,7 +155,7 @@ class Verdict(StrEnum):
 
 
 class Attempt(_Frozen):
-    """One try at a sentence, kept whether it was released or not."""
+    """One version of a sentence that the generator wrote; kept whether the guard released it or not."""
 
     text: str
     verdict: Verdict
@@ -161,10 +165,12 @@ class Attempt(_Frozen):
 
 
 class Finding(_Frozen):
-    """A detail of a sentence, `text[start:end]`, that the nearest source sentence does not give.
+    """A detail of a sentence, `text[start:end]`, that the nearest source sentence does not state.
 
-    kind: date, time, quantity, number, ordinal, name, or literal for one that can be read in two ways. given: the
-    detail of the same kind that stands there instead, where there is one. It explains a verdict and never makes one.
+    kind: date, time, quantity, number, ordinal, name, or "literal" for a detail that can be read in two ways.
+    given: the detail of the same kind that the source sentence states instead, if there is exactly one.
+
+    A finding explains a verdict and never decides it.
     """
 
     kind: str
@@ -182,16 +188,20 @@ class Detail(Span):
 class CheckedSentence(_Frozen):
     """A sentence with its verdict.
 
-    `text` is verbatim what the generator wrote, trailing white space included, and `start`/`end` index
-    `GuardResult.answer`. `attempts` lists every try in order, the last being this sentence.
-    `replacement` is what was released instead: a callable fallback's text, the abstention, a quotation, or a list item
-    behind its list's first line, where that line was refused with an earlier item.
-    `conflict` is the piece of source that says otherwise, its score P(contradiction), where the scorer can tell that
-    from silence. `exact` is False where
-    `score` is a lower bound: the source was not read further once it was decided. `findings` are details of an
-    unsupported sentence that the nearest source sentence gives otherwise or not at all. Where a second scorer
-    was asked, `first_score` is the first's score and `threshold` what `score` was compared with. `quoted`: the
-    replacement is the text of `conflict`. `note` is the scorer's remark on its score, as that it reads English only.
+    text: the generator's words unchanged, trailing white space included.
+    start, end: the place of the sentence in `GuardResult.answer`.
+    attempts: every version of the sentence in order; the last one is this sentence.
+    replacement: the text released in place of the sentence: the text of a callable fallback, the abstention, a
+        quotation, or a list item together with the first line of its list, if that line was refused with an
+        earlier item.
+    quoted: whether the replacement quotes `conflict`.
+    conflict: the piece of source that contradicts the sentence, with P(contradiction) as its score; None if the scorer
+        cannot tell contradiction from silence.
+    exact: False if `score` is a lower bound, because the scorer stopped reading once the verdict was certain.
+    findings: details of an unsupported sentence that the nearest source sentence states differently or not at all.
+    first_score, threshold: if a second scorer was asked, the score of the first scorer, and the threshold that `score`
+        was compared with.
+    note: a remark of the scorer on its score, for example that the judge reads English only.
     """
 
     text: str
@@ -215,9 +225,9 @@ class CheckedSentence(_Frozen):
 
     @property
     def supporting(self) -> tuple[Citation, ...]:
-        """The citations of a sentence that was released because they support it; others are only the nearest.
+        """The citations that support the released text; empty if the citations are only the nearest places.
 
-        Of a quotation in its place, where it stands.
+        For a quotation this is the quoted place.
         """
         if self.quoted and self.conflict is not None:
             return (self.conflict,)
@@ -225,16 +235,16 @@ class CheckedSentence(_Frozen):
 
     @property
     def released_text(self) -> str:
-        """The text that a reader sees of this sentence: its text, its replacement, or nothing."""
+        """The text that a reader sees: the sentence, the replacement, or nothing."""
         if self.replacement is not None:
             return self.replacement
         return self.text if self.released else ""
 
 
 def as_documents(source: Source) -> tuple[Document, ...]:
-    """Normalise whatever a caller passes as a source into documents with distinct ids.
+    """Turn a source (text, a document, or a sequence of both) into documents with distinct ids.
 
-    Plain strings in a sequence are named `source-1`, `source-2`, ... by position.
+    A single text gets the id `source`; texts in a longer sequence are called `source-1`, `source-2`, ... by position.
 
     Raises: InputError for anything that is not text or a `Document`, and for two documents with one id.
     """
@@ -259,8 +269,13 @@ def as_documents(source: Source) -> tuple[Document, ...]:
 class GuardResult(_Frozen):
     """A checked answer.
 
-    `text` is what was released, exactly the concatenation of the sentences' `released_text`; `answer` is
-    everything that was checked, released or not. `generation` holds the generator's own counts, if it keeps any.
+    text: the released text, exactly the `released_text` of all sentences joined.
+    answer: all checked text, released or not.
+    threshold: the score from which a claim counted as supported.
+    generation: the counts that the generator keeps, if any.
+
+        result = Guard().check("The rent is 1,650 euros.", "The rent is 1,450 euros.")
+        result.supported  # False
     """
 
     text: str
@@ -277,7 +292,7 @@ class GuardResult(_Frozen):
 
     @property
     def citations(self) -> tuple[Citation, ...]:
-        """What supports the released sentences, in order, each place once."""
+        """The citations that support the released sentences, in order, each place once."""
         places: dict[tuple[str, int, int], Citation] = {}
         for sentence in self.sentences:
             for citation in sentence.supporting:
@@ -285,19 +300,25 @@ class GuardResult(_Frozen):
         return tuple(places.values())
 
     def to_html(self, source: Source | None = None, *, question: str = "") -> str:
-        """One self-contained page: the answer beside the source it was checked against, or with its citations.
+        """Render one self-contained page: the answer beside its source, or with its citations if no source is given.
 
-        Every text in it is escaped, and it loads nothing. Raises: InputError if `source` is not what was checked.
+        All text in the page is escaped, and the page loads nothing.
+
+        Raises: InputError if a citation is not in `source`: pass the source that was checked.
         """
         page: str = view("html")(self, source, question)
         return page
 
     def to_markdown(self, *, held_back: bool = False) -> str:
-        """The released text with its citations as footnotes; on request, what was held back and why."""
+        """Render the released text with its citations as footnotes.
+
+        Args:
+            held_back: Also list the sentences that were not released, with the reasons.
+        """
         text: str = view("markdown")(self, held_back=held_back)
         return text
 
     def _repr_html_(self) -> str:
-        """A short form for notebooks."""
+        """Render a short form for notebooks."""
         fragment: str = view("notebook")(self)
         return fragment

@@ -1,4 +1,4 @@
-"""A whole corpus of claims, scored into rows: `score_corpus(file, folder, build)`."""
+"""Score a corpus of claims into rows: `score_corpus(file, folder, build)`."""
 
 from groundrail.corpus.folder import score_corpus
 

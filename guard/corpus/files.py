@@ -1,7 +1,6 @@
-"""The rows of a corpus file, one after the other: of JSON lines by lines, of Parquet by batches of its row groups.
+"""Read the rows of a corpus file one by one: JSON lines by lines, Parquet by batches of a row group.
 
-No more of the file is held than one row or batch. What becomes of the rows, and which of them are done, belongs to
-`groundrail.corpus.folder`.
+Only one row or batch is in memory. `groundrail.corpus.folder` scores the rows and knows which are done.
 """
 
 import codecs
@@ -17,16 +16,18 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _PARQUET_ROWS = 64
-"""Rows of a Parquet file decoded at a time."""
+"""Number of rows of a Parquet file that are decoded at a time."""
 
 _COLUMNS = ("id", "claim", "source")
 
 
 def rows(path: Path) -> Iterator[Row]:
-    """Each row's id, as text, with its `claim` (text or None) and `source` (text, a list of texts, or None).
+    """Yield each row with `id` (text), `claim` (text or None) and `source` (text, a list of texts, or None).
 
-    Neighbours with equal sources share one. Raises: InputError for a file that cannot be read, and for a row without
-    an id or with half a character in it, MissingExtraError where Arrow is not installed.
+    Neighbouring rows with equal sources share one object.
+
+    Raises: InputError for a file that cannot be read, and for a row without an id or with half of a surrogate pair;
+        MissingExtraError if Arrow is not installed.
     """
     last: Any = None
     for number, row in enumerate(_read(path, _COLUMNS), start=1):
@@ -37,7 +38,7 @@ def rows(path: Path) -> Iterator[Row]:
 
 
 def ids(path: Path) -> Iterator[str]:
-    """The ids of `rows`, without the texts. Raises as `rows`."""
+    """Yield the ids of the rows without the texts. Raises: the errors of `rows`."""
     for number, row in enumerate(_read(path, ("id",)), start=1):
         yield _name(number, row)
 
@@ -50,9 +51,9 @@ def as_table(rows: Sequence[Row]) -> "pa.Table":
 
 
 def blocks(some: Iterable[Row], most_rows: int, most_letters: int) -> Iterator[list[Row]]:
-    """Rows in lists of at most `most_rows`, whose sources have at most `most_letters` unless a single one has more.
+    """Divide rows into blocks of at most `most_rows` rows and at most `most_letters` characters of sources.
 
-    A source that neighbours share counts once.
+    A source that neighbours share counts once. A single row with a longer source is a block.
     """
     block: list[Row] = []
     letters = 0
@@ -69,7 +70,7 @@ def blocks(some: Iterable[Row], most_rows: int, most_letters: int) -> Iterator[l
 
 
 def arrow() -> Any:
-    """The library. Raises: MissingExtraError where it is not installed."""
+    """Import Arrow. Raises: MissingExtraError if it is not installed."""
     try:
         import pyarrow
         import pyarrow.parquet

@@ -1,7 +1,7 @@
-"""A corpus file to a folder of verdicts, in blocks, so that a second run goes on where the first stopped.
+"""Score a corpus file into a folder of verdicts, in blocks, so that a second run continues where the first stopped.
 
-Reading the file is `groundrail.corpus.files`'s, what becomes of a row `groundrail.corpus.rows`'s; the engine for many machines
-is `groundrail.integrations.ray`.
+`groundrail.corpus.files` reads the file, `groundrail.corpus.rows` scores rows, and `groundrail.integrations.ray` is the
+engine for many machines.
 """
 
 import sqlite3
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 Engine: TypeAlias = Literal["local", "ray"]
 
 _BLOCK_ROWS = 64
-"""Rows read, scored and written at a time."""
+"""Maximum number of rows that are read, scored and written at a time."""
 
 _BLOCK_LETTERS = 32_000_000
-"""Characters of source in such a block."""
+"""Maximum number of characters of sources in a block of rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The rows in the folder by their verdict, and how many of them were an earlier run's errors, tried again."""
+    """The number of rows in the folder by verdict, and the number of rows that were tried again after an error."""
 
     verdicts: Counter[str]
     retried: int
@@ -50,14 +50,19 @@ def score_corpus(
     gpus: float = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Tally:
-    """Score the rows of a JSON-lines or Parquet file into Parquet files in `out`; count the verdicts there.
+    """Score the rows of a JSON-lines or Parquet file into Parquet files in `out`, and count the verdicts in `out`.
 
-    Rows have an `id`, a `claim` and a `source` (text, or a list of texts). Rows whose id is in `out` already are left
-    alone; of those, ERROR rows are taken out and tried again. `scorer` builds the scorer, in every worker. `progress`
-    gets rows done and rows to do, from the local engine. The file is read twice, for its ids and then block by block;
-    ids are kept on disk, the blocks that wait for Ray in its object store.
+        score_corpus("claims.jsonl", "verdicts", NearestScorer)
 
-    Raises: InputError for a file that is no corpus, MissingExtraError where Arrow or Ray is not installed.
+    Rows have an `id`, a `claim` and a `source` (text, or a list of texts). Rows whose id is in `out` already are not
+    scored again, except ERROR rows, which are removed and tried again. The file is read twice: for the ids, which are
+    kept on disk, and then block by block. Blocks that wait for Ray are in Ray's object store.
+
+    Args:
+        scorer: Builds the scorer in each worker.
+        progress: Gets the number of rows done and the number of rows to do; only the local engine calls it.
+
+    Raises: InputError for a file that is no corpus; MissingExtraError if Arrow or Ray is not installed.
     """
     arrow()
     file, folder = Path(path), Path(out)
@@ -74,13 +79,13 @@ def score_corpus(
 
 
 def results(folder: str | Path, columns: Sequence[str] = COLUMNS) -> Iterator[Row]:
-    """The rows of every part in a folder. Raises: InputError for a part that cannot be read."""
+    """Yield the rows of all parts in a folder. Raises: InputError for a part that cannot be read."""
     for part in sorted(Path(folder).glob("*.parquet")):
         yield from _table(part, columns).to_pylist()
 
 
 class _Ledger:
-    """The ids of a corpus and which of them wait, in a temporary file: it may be long."""
+    """The ids of a corpus and their states, in a temporary file because there may be many."""
 
     def __init__(self) -> None:
         self._rows = sqlite3.connect("")
@@ -88,7 +93,7 @@ class _Ledger:
         self.waiting = 0
 
     def enter(self, names: Iterator[str]) -> None:
-        """All rows of the corpus, which wait. Raises: InputError where two have one id."""
+        """Add all rows of the corpus as waiting. Raises: InputError if two rows have the same id."""
         for number, name in enumerate(names, start=1):
             try:
                 self._rows.execute("INSERT INTO row VALUES (?, 0)", (name,))
@@ -100,22 +105,22 @@ class _Ledger:
             self.waiting += 1
 
     def waits(self, name: str) -> bool | None:
-        """Whether the row is still to be scored; None for one that the corpus does not have."""
+        """Whether the row is still to be scored; None if the corpus does not have the row."""
         found = self._rows.execute("SELECT done FROM row WHERE id = ?", (name,)).fetchone()
         return None if found is None else not found[0]
 
     def settle(self, name: str) -> None:
-        """Row is scored, and waits no more."""
+        """Mark the row as scored."""
         self._rows.execute("UPDATE row SET done = 1 WHERE id = ?", (name,))
         self.waiting -= 1
 
     def close(self) -> None:
-        """Forget all."""
+        """Close and delete the temporary file."""
         self._rows.close()
 
 
 def _taken_up(folder: Path, ledger: _Ledger) -> int:
-    """Settle what an earlier run has scored, and take its errors, counted here, and what is there twice out again."""
+    """Mark the rows that an earlier run scored, remove ERROR rows and duplicates; return the number of ERROR rows."""
     retried = 0
     for part in sorted(folder.glob("*.parquet")):
         table = _table(part, COLUMNS)
@@ -172,7 +177,7 @@ def _score_on_ray(
 
 
 def _waiting_table(block: Sequence[Row]) -> "pa.Table":
-    """Rows to be scored as Arrow has them, every source a list of texts."""
+    """Convert rows to be scored to an Arrow table in which each source is a list of texts."""
     text = arrow().large_string()
     schema = arrow().schema([("id", text), ("claim", text), ("source", arrow().list_(text))])
     listed = [{**row, "source": [row["source"]] if isinstance(row["source"], str) else row["source"]} for row in block]
@@ -187,7 +192,7 @@ def _table(part: Path, columns: Sequence[str]) -> "pa.Table":
 
 
 def _write(table: "pa.Table", part: Path) -> None:
-    """All of it or nothing: a part that is cut short is not taken for one."""
+    """Write a part completely or not at all."""
     unfinished = part.with_name(f".{uuid.uuid4().hex}")
     arrow().parquet.write_table(table, unfinished)
     unfinished.rename(part)

@@ -1,7 +1,7 @@
-"""Rows of a corpus, each a claim with its source, checked into flat rows that any table can hold.
+"""Check the rows of a corpus (each a claim with its source) and write the verdicts as flat rows of a table.
 
-`Guard.check_all` gives the verdicts; this module turns results into rows. A bad row is an ERROR row and costs the others
-nothing. `groundrail.corpus.folder` and `groundrail.integrations.ray` decide where rows come from and who shares them.
+`Guard.check_all` gives the verdicts; this module turns results into rows. A bad row becomes an ERROR row and does not
+affect the others. `groundrail.corpus.folder` and `groundrail.integrations.ray` read and distribute rows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,17 +18,18 @@ from groundrail.types import GuardResult, Verdict
 Row: TypeAlias = dict[str, Any]
 
 COLUMNS = ("id", "verdict", "score", "exact", "document_id", "start", "end", "citation", "reason")
-"""Columns of a scored row: text, but for `score` (a number or None), `exact` and the citation's `start` and `end`."""
+"""Columns of a scored row. All are text except `score` (number or None), `exact`, and the citation's `start`, `end`."""
 
 
 def scored_rows(scorer: Scorer, rows: Sequence[Mapping[str, Any]], threshold: float | None = None) -> list[Row]:
-    """One row of `COLUMNS` for each row with `id`, `claim` and `source` (text, or a list of texts), in order.
+    """Score rows with `id`, `claim` and `source` (text, or a list of texts) into rows of `COLUMNS`, in order.
 
-    Neighbours with the same source are scored together, the source read once. A claim of several sentences is as good
-    as its worst sentence; a claim without anything to check is NO_CLAIM. Scores are decisions at `threshold` (the
-    scorer's own for None): the score of a supported row may be a lower bound. A refused claim has the score 0.
+    Neighbouring rows with the same source are scored together, and the source is read once. A claim of several
+    sentences gets the verdict of its worst sentence; a claim without anything to check is NO_CLAIM. Each score is only
+    computed until the decision at `threshold` (None: the scorer's threshold) is certain, so that the score of a
+    supported row may be a lower bound. A refused claim has the score 0.
     """
-    # every sentence is released, so that each is read after the sentence that stands before it
+    # all sentences are released, so that each is read after the sentence that stands before it
     policy = Policy(threshold=threshold, fallback="flag", on_error="open")
     guard = Guard(scorer=scorer, policy=policy)
     found: list[Row] = []
@@ -41,7 +42,7 @@ def scored_rows(scorer: Scorer, rows: Sequence[Mapping[str, Any]], threshold: fl
 
 
 def _row(row: Mapping[str, Any], result: GuardResult) -> Row:
-    """The row as the worst of its sentences makes it."""
+    """The scored row, with the verdict of the worst sentence."""
     claims = [sentence for sentence in result.sentences if sentence.verdict is not Verdict.NO_CLAIM]
     if not claims:
         return {**_empty(row), "verdict": str(Verdict.NO_CLAIM)}
@@ -72,7 +73,7 @@ def _empty(row: Mapping[str, Any]) -> Row:
 
 
 def _fault(row: Mapping[str, Any]) -> str | None:
-    """Why a row cannot be checked, None if it can."""
+    """The reason why a row cannot be checked, None if it can be checked."""
     claim, source = row.get("claim"), row.get("source")
     if not isinstance(claim, str) or is_blank(claim):
         return "the row has no claim"

@@ -1,7 +1,7 @@
-"""Benchmark files, measures and calibration: how good a scorer is, and where its threshold belongs.
+"""Benchmark files, measures and calibration: how good a scorer is, and which threshold it needs.
 
-The papers' files are read by `load`, scored by `evaluate`, measured by `summarise`. scikit-learn, SciPy and
-matplotlib (extra `eval`) are imported when first needed.
+`load` reads the papers' files, `evaluate` scores them and `summarise` measures the scores. scikit-learn, SciPy and
+matplotlib (extra `eval`) are imported at their first use.
 """
 
 from groundrail.evaluation.calibration import Calibration, fit_calibration

@@ -1,10 +1,10 @@
-"""Factual ablation, West et al. (ACL 2022), section 3.2: is a text likelier given the source it is true of?
+"""Factual ablation, West et al. (ACL 2022), section 3.2: is a text likelier with the source that supports it?
 
-Each example has one context, one target and two sources; the target is true of one. Targets are scored,
-nothing is generated. With steering, the target's tokens are scored by the steered distribution.
+Each example has one context, one target and two sources, of which one supports the target. Targets are scored; nothing
+is generated. With steering, the steered distribution scores the tokens of the target.
 
-The paper says that the synthetic set has 162 examples. The authors' file has 85 records, which make 170, and every share
-that table 2 prints of a language model on it is one of 168.
+The paper says that the synthetic set has 162 examples. The authors' file has 85 records, which make 170 examples, and
+the shares that table 2 prints for language models are all fractions of 168.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 MARGINS = (0.0, math.log(100), math.log(1000))
-"""The margins of the paper's tables in nats: acc, and margin-acc at 100 and at 1000."""
+"""Margins of the paper's tables in nats: acc, and margin-acc at 100 and at 1000."""
 
 SEPARATOR = "\n\n"
-"""Between a source and the context."""
+"""Text between a source and the context."""
 
 TooLong: TypeAlias = Literal["error", "cut", "leave out"]
 """Treatment of an example that does not fit the model: an error, sources cut at their ends, or the example left out."""
@@ -45,10 +45,12 @@ class AblationExample:
 
 @dataclass(frozen=True, slots=True)
 class AblationResult:
-    """`log_ratios`: log P(target | source) - log P(target | other source) in nats, one an example.
+    """The result of factual ablation.
 
-    NaN where both are impossible, as below a steering's floor: that is above no margin. `cut` of these examples lost the
-    end of a source, and `left_out` others were not measured, because they did not fit the model.
+    log_ratios: log P(target | source) - log P(target | other source) in nats, one for each example. NaN if the target
+        is impossible with both sources, for example below the floor of a steering; NaN is above no margin.
+    cut: number of these examples of which a source was cut at its end.
+    left_out: number of examples that were not measured because they do not fit the model.
     """
 
     log_ratios: tuple[float, ...]
@@ -58,14 +60,16 @@ class AblationResult:
 
     @property
     def accuracies(self) -> tuple[float, ...]:
-        """acc (margin 0, equation 2) or margin-acc for each margin, in [0, 1]: a tie is a failure, as in the paper."""
+        """acc (margin 0, equation 2) or margin-acc for each margin, in [0, 1]. A tie is a failure, as in the paper."""
         return tuple(sum(ratio > m for ratio in self.log_ratios) / len(self.log_ratios) for m in self.margins)
 
 
 def load_examples(path: str | Path) -> list[AblationExample]:
-    """The authors' file: each record holds two sources and a target true of each, so it gives two examples.
+    """Read the authors' file: each record has two sources with a target for each, which makes two examples.
 
-    A line is a record, or an object of records by id. `InputError` if there is none or a field is missing.
+    A line is a record, or an object that holds records by id.
+
+    Raises: InputError if there is no record or a field is missing.
     """
     try:
         lines = Path(path).read_text(encoding="utf-8").split("\n")
@@ -88,7 +92,7 @@ def _read(line: str, place: str) -> Iterator[AblationExample]:
 
 
 def examples_of(found: Mapping[str, Any], place: str) -> Iterator[AblationExample]:
-    """Two examples a record; `found` is a record or holds records by id, `place` is named in complaints."""
+    """Two examples for each record; `found` is a record or holds records by id, error messages name `place`."""
     for record in [found] if "target" in found else found.values():
         fields = ("context", "target", "new_target", "source", "new_source")
         wrong = [field for field in fields if not isinstance(record, dict) or not isinstance(record.get(field), str)]
@@ -108,17 +112,20 @@ def factual_ablation(
     ungrounded_model: PreTrainedModel | None = None,
     too_long: TooLong = "error",
 ) -> AblationResult:
-    """acc and margin-acc of a decoder-only model, steered or not; `margins` in nats.
-
-    `ungrounded_model` estimates log P(t | context) for the steering, as in section 4.1, where it is tuned without
-    the sources; by default `model` does. `too_long` is what is done with an example of more tokens than `model` reads:
-    "cut" takes the end off its sources, which may take the fact that tells them apart (a tie, so a miss).
+    """Measure acc and margin-acc of a decoder-only model, with or without steering.
 
         factual_ablation(tuned, tokenizer, load_examples(path), steering=PMI(0.5), ungrounded_model=tuned_without)
 
-    Raises `InputError` without examples, or for an `ungrounded_model` without steering, `ModelError` if it has
-    another vocabulary, and `SourceTooLongError` before anything is scored where an example does not fit the model, or
-    where nothing of its source would.
+    Args:
+        margins: Margins in nats.
+        ungrounded_model: Estimates log P(t | context) for the steering; in section 4.1 it is a model tuned without the
+            sources. By default `model` estimates it.
+        too_long: Treatment of an example with more tokens than `model` reads. "cut" cuts the end of the sources, which
+            may remove the fact that distinguishes them (then the example is a tie, so a failure).
+
+    Raises: InputError without examples, or for an `ungrounded_model` without steering; ModelError for an
+        `ungrounded_model` with another vocabulary; SourceTooLongError, before anything is scored, if an example does
+        not fit the model or leaves no room for its source.
     """
     return ablation_table(model, tokenizer, examples, margins, [steering], ungrounded_model, too_long)[0]
 
@@ -132,7 +139,7 @@ def ablation_table(
     ungrounded_model: PreTrainedModel | None = None,
     too_long: TooLong = "error",
 ) -> list[AblationResult]:
-    """`factual_ablation` for several steerings, from one reading of the texts. Raises: what that raises."""
+    """Run `factual_ablation` for several steerings, reading the texts once. Raises: the errors of that function."""
     if not examples:
         raise InputError("factual ablation needs at least one example")
     if ungrounded_model is not None:
@@ -153,7 +160,7 @@ def ablation_table(
 
 
 class _Texts:
-    """A model's token ids of texts, and how many of them it reads."""
+    """Token ids of texts, and the maximum number of tokens that the model reads."""
 
     def __init__(self, model: PreTrainedModel, tokenizer: Any) -> None:
         from groundrail.decoding.prompts import context_limit
@@ -167,7 +174,7 @@ class _Texts:
         return list(self._tokenizer(text, add_special_tokens=False)["input_ids"])
 
     def prompt(self, source: str, context: str, longest_target: int) -> list[int]:
-        """Source and context, the end of the source cut off where the target would not fit behind them."""
+        """Token ids of source and context; the end of the source is cut if the target would not fit behind them."""
         before, behind = self.ids(source + SEPARATOR), self.ids(context)
         if self.limit is not None and len(self.start) + len(before) + len(behind) + longest_target > self.limit:
             behind = [*self.ids(SEPARATOR), *behind]
@@ -181,7 +188,7 @@ class _Texts:
         return [*self.start, *before, *behind]
 
     def tokens(self, example: AblationExample) -> int:
-        """Tokens of the example with the longer of its sources."""
+        """Number of tokens of the example with its longer source."""
         sources = (len(self.ids(source + SEPARATOR)) for source in (example.source, example.other_source))
         return len(self.start) + max(sources) + len(self.ids(example.context)) + len(self.ids(example.target))
 
@@ -189,7 +196,7 @@ class _Texts:
 def _fitting(
     examples: Sequence[AblationExample], texts: _Texts, too_long: TooLong
 ) -> tuple[Sequence[AblationExample], int]:
-    """The examples to be measured, and how many of them will be cut. Raises: InputError, SourceTooLongError."""
+    """The examples to measure, and the number of examples to cut. Raises: InputError, SourceTooLongError."""
     if too_long not in get_args(TooLong):
         raise InputError(f"too_long is one of {', '.join(map(repr, get_args(TooLong)))}, not {too_long!r}")
     limit = texts.limit
@@ -217,7 +224,7 @@ def _log_ratios(
     examples: Sequence[AblationExample],
     steerings: Sequence[Steering | None],
 ) -> list[list[float]]:
-    """Log-ratios of examples with one context, a list for every steering; each source is read once."""
+    """Log-ratios of examples with the same context, a list for each steering; each source is read once."""
     from groundrail.decoding.likelihood import continuation_log_probs
 
     context = examples[0].context

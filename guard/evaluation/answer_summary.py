@@ -1,15 +1,15 @@
-"""Whole answers judged as a guard judges them, and measured against people's marks as the papers do.
+"""Judge whole answers as a guard does, and compare the verdicts with people's marks as the papers do.
 
-Three levels, where what is to be found is what the source does not support:
+A measure counts how well unsupported text is found, at three levels:
 
-- an answer is unsupported where any passage of it is marked, and found where the guard holds any of its sentences back;
-- a sentence is unsupported where a marked passage shares a character with it, and found where it is held back;
-- by characters ("span" level), the marked passages are to be found, and the sentences held back are what is found. Precision
-  is the number of characters that both share, summed over pairs of a marked and a found passage, over that of all found
-  passages, recall the same over that of all marked ones, both over all answers together, as in LettuceDetect's
-  `evaluate_detector_char_level`.
+- Answers: an answer is unsupported if any passage of it is marked, and found if the guard holds any sentence back.
+- Sentences: a sentence is unsupported if it shares a character with a marked passage, and found if it is held back.
+- Characters ("span" level): marked passages are to be found, and the sentences held back are the found passages. The
+  shared characters are summed over pairs of a marked and a found passage. Precision divides this sum by the characters
+  of all found passages, recall by the characters of all marked passages, over all answers together, as LettuceDetect's
+  `evaluate_detector_char_level` does.
 
-Reading the files belongs to `groundrail.evaluation.answers`.
+`groundrail.evaluation.answers` reads the files.
 """
 
 import hashlib
@@ -35,7 +35,7 @@ Counts: TypeAlias = NDArray[np.int64]
 
 
 class JudgedSentence(BaseModel):
-    """A sentence of an answer, white space at its ends cut off, with the guard's verdict and score."""
+    """A sentence of an answer, without white space around it, with the guard's verdict and score."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -46,12 +46,12 @@ class JudgedSentence(BaseModel):
 
     @property
     def held(self) -> bool:
-        """Whether a guard would hold it back: its verdict is neither SUPPORTED nor NO_CLAIM."""
+        """Whether a guard would hold the sentence back: its verdict is neither SUPPORTED nor NO_CLAIM."""
         return self.verdict not in (Verdict.SUPPORTED, Verdict.NO_CLAIM)
 
 
 class JudgedAnswer(BaseModel):
-    """An answer's sentences in order; `key` finds the result again, `seconds` is what judging took."""
+    """The sentences of an answer in order; `key` finds the result again, `seconds` is the time for judging."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -62,10 +62,10 @@ class JudgedAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """How well unsupported items are found: measures with unsupported as the positive class, at 95 % confidence.
+    """Measures of how well unsupported items are found (unsupported is the positive class), at 95 % confidence.
 
-    `balanced_accuracy` is the mean of the shares found of unsupported and passed of supported items, None without
-    items of both kinds or where only passages are compared.
+    `balanced_accuracy` is the mean of two shares: unsupported items found, and supported items passed. It is None
+    without items of both kinds, and for passages.
     """
 
     precision: Interval
@@ -78,9 +78,10 @@ class Detection:
 class AnswerSummary:
     """A scorer's measures on the answers of one data set; intervals come from resampling whole answers.
 
-    `claimless` counts sentences in which a guard finds nothing to check, which it lets pass, `errors` those for which
-    judging failed, which it holds back. `best_span_f1` is the span F1 of a guard that judges every sentence rightly: sentences
-    are longer than the passages that people mark.
+    claimless: number of sentences without anything to check, which a guard releases.
+    errors: number of sentences for which judging failed, which a guard holds back.
+    best_span_f1: span F1 of a guard that judges every sentence correctly; it is below 1 because sentences are longer
+        than the passages that people mark.
     """
 
     dataset: str
@@ -106,10 +107,16 @@ def judge_answers(
     settings: Mapping[str, Any] | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[JudgedAnswer]:
-    """Check every answer; `results` is a JSON-lines file to continue, `progress` gets answers done and in all.
+    """Check every answer.
 
-    The guard's policy should be `Policy(fallback="flag")`, so that sentences are read after those that were written.
-    Raises: InputError for a file of results that is none.
+    The guard's policy should be `Policy(fallback="flag")`, so that each sentence is read after the sentence that stands
+    before it in the answer.
+
+    Args:
+        results: A JSON-lines file to continue.
+        progress: Gets the number of answers done and the number of all answers.
+
+    Raises: InputError if `results` is not a file of results.
     """
     scorer = fingerprint(guard.scorer, {**(settings or {}), "threshold": guard.policy.threshold})
     path = None if results is None else Path(results)
@@ -159,8 +166,8 @@ def _judge(guard: Guard, answer: MarkedAnswer, key: str) -> JudgedAnswer:
 
 
 _ANSWER, _SENTENCE, _SPAN, _BEST = slice(0, 4), slice(4, 8), slice(8, 11), slice(11, 14)
-"""Where an answer's counts stand in its row: found, false alarms, missed and passed answers (one of them is 1) and
-sentences; shared, found and marked characters, and the same where every sentence is judged rightly."""
+"""Columns of an answer's row of counts: answers (one of the four counts is 1) and sentences that are found, falsely
+held back, missed and passed; characters shared, found and marked, also if all sentences are judged correctly."""
 
 
 def _counts(answer: MarkedAnswer, judged: JudgedAnswer) -> list[int]:
@@ -185,7 +192,7 @@ def _ratio(part: float, whole: float) -> float:
 
 
 def f1(shared: float, found: float, wanted: float) -> float:
-    """The harmonic mean of shared / found and shared / wanted; 0 where nothing is shared.
+    """The harmonic mean of shared / found and shared / wanted; 0 if nothing is shared.
 
     >>> f1(2, 4, 4)
     0.5
@@ -194,7 +201,7 @@ def f1(shared: float, found: float, wanted: float) -> float:
 
 
 def _balanced(counts: Counts) -> float:
-    """The mean over the kinds that occur of the share decided rightly."""
+    """The mean share of correct decisions over the kinds that occur."""
     found, alarms, missed, passed = map(int, counts)
     shares = [right / (right + wrong) for right, wrong in ((found, missed), (passed, alarms)) if right + wrong]
     return sum(shares) / len(shares)
@@ -208,9 +215,9 @@ def summarise_answers(
     resamples: int = 1000,
     seed: int = 0,
 ) -> list[AnswerSummary]:
-    """One summary a data set, in order of appearance, and one of all answers together where there are several sets.
+    """One summary for each data set, in order of appearance, and one of all answers if there are several data sets.
 
-    `judged` is what `judge_answers` returned for `answers`.
+    `judged` is the result of `judge_answers` for `answers`.
     """
     pairs = list(zip(answers, judged, strict=True))
     names = list(dict.fromkeys(answer.dataset for answer in answers))

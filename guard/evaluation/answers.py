@@ -1,7 +1,7 @@
 """Whole answers in which people marked the unsupported passages: RAGTruth's and FaithBench's files as `MarkedAnswer`s.
 
-Formats whose rows are single claims are in `groundrail.evaluation.formats`. Judging answers, and measuring the judgements
-against the marks, belongs to `groundrail.evaluation.answer_summary`.
+Formats whose rows are single claims are in `groundrail.evaluation.formats`.
+`groundrail.evaluation.answer_summary` judges answers and compares the verdicts with the marks.
 """
 
 import json
@@ -18,17 +18,17 @@ from groundrail.evaluation.places import Place
 from groundrail.types import Document
 
 Range: TypeAlias = tuple[int, int]
-"""The first character of a passage and the one after its last."""
+"""Start and end of a passage in characters, the end exclusive."""
 
 MARKS = ("implicit_true", "due_to_null", "questionable")
-"""Kinds of marked passages that count as unsupported in the papers, and can be left out."""
+"""Kinds of marked passages that count as unsupported in the papers and that `load_answers` can leave out."""
 
 
 @dataclass(frozen=True, slots=True)
 class MarkedAnswer:
     """A model's answer with its source, and the passages of its text that people marked as unsupported.
 
-    `question` is what was asked, where the answer is one to a question. Marked passages may overlap.
+    `question` is the question that the text answers, if there is one. Marked passages may overlap.
     """
 
     id: str
@@ -97,7 +97,7 @@ def _within(place: Place, field: str, text: str, start: int, end: int) -> Range:
 def _ragtruth(path: Path, rows: Rows, documents: Path, leave_out: Collection[str]) -> Iterator[MarkedAnswer]:
     """Niu et al.'s response.jsonl, with source_info.jsonl in the folder `documents`; each task is a data set.
 
-    Their evaluation and LettuceDetect's count every marked passage, whatever its kind.
+    The evaluations of the authors and of LettuceDetect count marked passages of all kinds.
     """
     sources = _ragtruth_sources(documents / "source_info.jsonl")
     for line, row in rows:
@@ -119,7 +119,7 @@ def _ragtruth(path: Path, rows: Rows, documents: Path, leave_out: Collection[str
 
 
 def _ragtruth_sources(path: Path) -> dict[str, tuple[str, str, str]]:
-    """Task, text and question of each source: passages and articles as they are, a record as its JSON."""
+    """Task, text and question of each source: passages and articles unchanged, a record as JSON."""
     sources = {}
     for line, row in _checked(path, read_rows(path)[1], _SOURCES, "RAGTruth's source_info.jsonl"):
         place = Place(path, line)
@@ -139,7 +139,7 @@ def _ragtruth_sources(path: Path) -> dict[str, tuple[str, str, str]]:
 def _faithbench(path: Path, rows: Rows, documents: Path, leave_out: Collection[str]) -> Iterator[MarkedAnswer]:
     """Bao et al.'s batch_N.json; all batches are one data set.
 
-    A passage counts where any of its labels is Unwanted or Questionable, as in the authors' binarize.py; Benign does not.
+    A passage counts if one of its labels is Unwanted or Questionable, as in the authors' binarize.py; Benign does not.
     """
     counted = ("Unwanted",) if "questionable" in leave_out else ("Unwanted", "Questionable")
     for line, row in rows:
@@ -161,9 +161,9 @@ ANSWER_FORMATS: dict[str, tuple[frozenset[str], Reader]] = {
 
 
 def answer_format(path: str | Path) -> str | None:
-    """The format of a file of whole answers, by its first row's fields; None for any other file.
+    """The format of a file of whole answers, guessed from the fields of its first row; None for any other file.
 
-    Raises: InputError for RAGTruth's sources, which are read with its responses, and for a file that cannot be read.
+    Raises: InputError for RAGTruth's file of sources, which is read with the responses, and for an unreadable file.
     """
     fields = read_rows(Path(path))[1][0][1].keys()
     if fields >= _SOURCES:
@@ -179,10 +179,12 @@ def load_answers(
 ) -> list[MarkedAnswer]:
     """Read a file of whole answers; `format` is guessed from its first row unless given.
 
-    `documents` is the folder of RAGTruth's source_info.jsonl, that of the responses unless given. `leave_out` names kinds
-    of marked passages (`MARKS`) that count as supported.
+    Args:
+        format: Name of the format; None guesses it from the first row.
+        documents: The folder of RAGTruth's source_info.jsonl; by default the folder of the responses.
+        leave_out: Kinds of marked passages (`MARKS`) that count as supported.
 
-    Raises: InputError for a file in no known format, and for a bad row with its line and field.
+    Raises: InputError for a file in no known format, and for a bad row, with line and field.
 
     >>> load_answers("ragtruth/response.jsonl", leave_out=["implicit_true"])  # doctest: +SKIP
     """
@@ -201,7 +203,7 @@ def load_answers(
 
 
 def _checked(path: Path, rows: Rows, wanted: frozenset[str], of: str) -> Rows:
-    """The rows. Raises: InputError for a row without a wanted field, with the fields that it has."""
+    """Yield the rows. Raises: InputError for a row without a wanted field; the message lists the fields of the row."""
     for line, row in rows:
         missing = sorted(wanted - row.keys())
         if missing:
@@ -211,7 +213,7 @@ def _checked(path: Path, rows: Rows, wanted: frozenset[str], of: str) -> Rows:
 
 
 def overlap(first: Range, second: Range) -> int:
-    """How many characters two passages share.
+    """Number of characters that two passages share.
 
     >>> overlap((0, 5), (3, 9))
     2
@@ -220,11 +222,11 @@ def overlap(first: Range, second: Range) -> int:
 
 
 def trimmed(text: str, start: int, end: int) -> Range:
-    """A passage without the white space at its ends."""
+    """A passage without the white space around it."""
     passage = text[start:end]
     return start + len(passage) - len(passage.lstrip()), end - len(passage) + len(passage.rstrip())
 
 
 def is_marked(passage: Range, marked: Collection[Range]) -> bool:
-    """Whether a passage shares a character with a marked one."""
+    """Whether a passage shares a character with a marked passage."""
     return any(overlap(passage, one) for one in marked)

@@ -1,6 +1,6 @@
-"""What `eval` and `calibrate` are told alike: which scorer, and which claims of which files.
+"""The arguments that `eval` and `calibrate` share: the scorer, the files and the sample of claims.
 
-What they do with both is `groundrail.evaluation.cli`.
+The commands are in `groundrail.evaluation.cli`.
 """
 
 import argparse
@@ -24,7 +24,7 @@ from groundrail.scoring.registry import UNITS
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """The scorer that the arguments name, the counter inside it, and what else its numbers depend on."""
+    """The scorer that the arguments name, the counter inside it, and the other settings that its scores depend on."""
 
     name: str
     scorer: Scorer
@@ -33,7 +33,7 @@ class Named:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add those of both commands."""
+    """Add the arguments of both commands."""
     add_scorer_arguments(parser)
     parser.add_argument(
         "--units", choices=UNITS, help="what a claim is cut into (the scorer's own: whole for q2, else sentences)"
@@ -79,7 +79,7 @@ def named_scorer(args: argparse.Namespace) -> Named:
 
 
 def read_claims(args: argparse.Namespace, paths: Sequence[Path]) -> list[Example]:
-    """The claims of these files, sampled, as one data set where they are pooled. Raises: InputError."""
+    """Read a sample of the claims of these files, pooled as one data set on request. Raises: InputError."""
     examples: list[Example] = []
     for path in paths:
         loaded = load(path, args.format, args.documents)

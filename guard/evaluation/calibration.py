@@ -20,17 +20,20 @@ from groundrail.evaluation.metrics import Floats, two_classes
 Method: TypeAlias = Literal["isotonic", "platt", "none"]
 
 _EDGE = 1e-6
-"""Platt's map works on log-odds; scores are kept this far from 0 and 1."""
+"""Minimum distance of scores from 0 and 1, because Platt's map works on log-odds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """A non-decreasing map from a score in [0, 1] to the share of such claims that are supported.
+    """A non-decreasing map from a score in [0, 1] to the share of claims with this score that are supported.
 
-    "isotonic" interpolates between the points (`x`, `y`) and is flat outside them. "platt" is
-    sigmoid(x[0] * log-odds(score) + y[0]), its slope and intercept stored as the one point. "none" leaves scores
-    as they are. `threshold` is of mapped scores, None where none was chosen; `scorer` is the identity of the scorer
-    that it was fitted on, which a guard compares with its own.
+    method: "isotonic" interpolates between the points (`x`, `y`) and is constant outside them. "platt" is
+        sigmoid(x[0] * log-odds(score) + y[0]); slope and intercept are stored as one point. "none" does not change
+        scores.
+    threshold: threshold for mapped scores; None if none was chosen.
+    scorer: identity of the scorer that the map was fitted on; a guard compares it with the identity of its scorer.
+
+        Guard(policy=Policy(calibration=Calibration.load("map.json")))
     """
 
     method: Method
@@ -66,14 +69,14 @@ class Calibration:
         return float(_sigmoid(self.x[0] * _log_odds(np.asarray(value, dtype=np.float64)) + self.y[0]))
 
     def save(self, path: str | Path) -> None:
-        """Write the map as JSON. Raises: InputError without the scorer's identity, which `load` asks for."""
+        """Write the map as JSON. Raises: InputError without the identity of the scorer, which `load` needs."""
         if not self.scorer:
             raise InputError("a calibration is saved with the scorer it was fitted on: fit_calibration(..., scorer=)")
         Path(path).write_text(json.dumps(asdict(self), indent=1) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | Path) -> "Calibration":
-        """Read what `save` wrote. Raises: InputError for anything else."""
+        """Read a map that `save` wrote. Raises: InputError for any other file."""
         try:
             facts = json.loads(Path(path).read_text(encoding="utf-8"))
             threshold, scorer = facts.get("threshold"), str(facts["scorer"])
@@ -110,9 +113,10 @@ def fit_calibration(
 ) -> Calibration:
     """Fit a map to labelled scores of the scorer with the identity `scorer`.
 
-    Isotonic regression needs some hundred labels not to follow noise; Platt's two numbers do with fewer.
-    Raises: InputError where one class is missing, or where higher scores do not mean more support; MissingExtraError
-    without scikit-learn.
+    Isotonic regression needs some hundred labels, or it follows noise; Platt's map has two numbers and needs fewer.
+
+    Raises: InputError if one class is missing, or if higher scores do not mean more support; MissingExtraError without
+        scikit-learn.
     """
     supported, s = two_classes(labels, scores, "Calibration")
     try:

@@ -1,7 +1,7 @@
-"""`groundrail eval`, `calibrate` and `tune`: arguments in, tables, JSON and pictures out.
+"""The commands `groundrail eval`, `calibrate` and `tune`: they parse arguments and print tables, JSON and pictures.
 
-Only parsing and printing; the work is done by the neighbours. What the arguments name is built by
-`groundrail.evaluation.arguments`. `groundrail.cli.main` adds these commands to its own and turns errors into messages.
+The other modules of this package do the work; `groundrail.evaluation.arguments` builds the scorer and reads the files.
+`groundrail.cli.main` adds these commands and turns errors into messages.
 """
 
 import argparse
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 def add_eval_parser(subparsers: "Subparsers") -> None:
-    """Add `eval`, with `run_eval` as its `run` default."""
+    """Add the command `eval`, which calls `run_eval`."""
     parser = subparsers.add_parser("eval", help="measure a scorer on benchmark files")
     parser.add_argument("--data", nargs="+", required=True, type=Path, metavar="FILE")
     add_arguments(parser)
@@ -67,7 +67,7 @@ def add_eval_parser(subparsers: "Subparsers") -> None:
 
 
 def add_calibrate_parser(subparsers: "Subparsers") -> None:
-    """Add `calibrate`, with `run_calibrate` as its `run` default."""
+    """Add the command `calibrate`, which calls `run_calibrate`."""
     parser = subparsers.add_parser("calibrate", help="find a threshold from labelled sentences")
     parser.add_argument("data", nargs="+", type=Path, metavar="LABELLED")
     target = parser.add_mutually_exclusive_group(required=True)
@@ -91,7 +91,7 @@ def add_calibrate_parser(subparsers: "Subparsers") -> None:
 
 
 def add_tune_parser(subparsers: "Subparsers") -> None:
-    """Add `tune`, with `run_tune` as its `run` default."""
+    """Add the command `tune`, which calls `run_tune`."""
     parser = subparsers.add_parser("tune", help="train the built-in judge's head on labelled sentences of your own")
     parser.add_argument("data", nargs="+", type=Path, metavar="LABELLED")
     parser.add_argument(
@@ -109,7 +109,7 @@ class _Run:
     results: list[Result]
 
     def of(self, dataset: str) -> "_Run":
-        """The part of one data set."""
+        """The examples and results of one data set."""
         return _Run(
             [example for example in self.examples if example.dataset == dataset],
             [result for result in self.results if result.dataset == dataset],
@@ -138,9 +138,9 @@ def _score(args: argparse.Namespace, named: Named, examples: list[Example], name
 
 
 def _tuned(args: argparse.Namespace, named: Named) -> dict[str, float]:
-    """Each data set's threshold of best balanced accuracy on its validation file (SummaC's protocol).
+    """The threshold with the best balanced accuracy on the validation file of each data set (SummaC's protocol).
 
-    Its results have a file of their own: a validation set may have its test set's name.
+    The validation results have a separate file, because a validation set may have the same name as the test set.
     """
     if len(args.validation) not in (0, 1, len(args.data)):
         raise InputError(f"--validation takes one file, or {len(args.data)} as --data does, not {len(args.validation)}")
@@ -155,7 +155,7 @@ def _tuned(args: argparse.Namespace, named: Named) -> dict[str, float]:
 
 
 def run_eval(args: argparse.Namespace) -> int:
-    """`groundrail eval`. Raises: GroundrailError for what the caller can mend."""
+    """Run `groundrail eval`. Raises: GroundrailError for errors that the caller can correct."""
     if any((args.format or answer_format(path)) in ANSWER_FORMATS for path in args.data):
         return _eval_answers(args)
     named, examples = named_scorer(args), read_claims(args, args.data)
@@ -185,7 +185,7 @@ def run_eval(args: argparse.Namespace) -> int:
 
 
 def _eval_answers(args: argparse.Namespace) -> int:
-    """`groundrail eval` of files of whole answers."""
+    """Run `groundrail eval` on files of whole answers."""
     from groundrail.guard import Guard
     from groundrail.policy import Policy
 
@@ -224,7 +224,7 @@ def _plot(run: _Run, summaries: Sequence[Summary], folder: Path, scorer: str) ->
 
 
 def run_calibrate(args: argparse.Namespace) -> int:
-    """`groundrail calibrate`. Raises: GroundrailError for what the caller can mend."""
+    """Run `groundrail calibrate`. Raises: GroundrailError for errors that the caller can correct."""
     named = named_scorer(args)
     run = _score(args, named, read_claims(args, args.data))
     labels, scores = run.labelled()
@@ -251,7 +251,7 @@ def run_calibrate(args: argparse.Namespace) -> int:
 
 
 def run_tune(args: argparse.Namespace) -> int:
-    """`groundrail tune`: 0 where the judge was better and is saved, else 1. Raises: GroundrailError."""
+    """Run `groundrail tune`; return 0 if the judge is better and saved, else 1. Raises: GroundrailError."""
     from groundrail.evaluation.tuning import lines, tune
 
     if args.out.exists() and (not args.out.is_dir() or any(args.out.iterdir())):

@@ -1,4 +1,4 @@
-"""Two scorers on the same claims: how far apart a measure of them is, and how surely.
+"""Compare two scorers on the same claims: the difference of a measure, and its significance.
 
 The measures are in `groundrail.evaluation.metrics`.
 """
@@ -15,10 +15,10 @@ from groundrail.evaluation.metrics import Floats, checked, scipy_stats
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """`value` is the one measure less the other, from `low` to `high`; `p` is the chance of one so large from luck.
+    """The difference of two measures with its interval, `low` to `high`, and its two-sided p-value `p`.
 
-    `p` is two-sided: twice the share of resamples in which the difference has the other sign or is 0, at least one
-    resample and at most 1.
+    For a bootstrap, `p` is twice the share of resamples in which the difference has the other sign or is 0. At least
+    one resample is counted, and `p` is at most 1.
     """
 
     value: float
@@ -37,12 +37,12 @@ def paired_bootstrap(
     resamples: int = 1000,
     seed: int = 0,
 ) -> Difference:
-    """`measure` of `scores` less that of `others`, both on the same resampled claims, drawn within each class.
+    """`measure` of `scores` minus `measure` of `others`, both on the same claims, resampled within each class.
 
-    InFusE's footnote 4 tests otherwise (`paired_t_test`).
+    InFusE's footnote 4 describes another test: `paired_t_test`.
 
-    Raises: InputError for labels and scores that do not fit, or for no resample; MissingExtraError without
-    scikit-learn.
+    Raises: InputError for labels and scores of different lengths, or for less than one resample; MissingExtraError
+        without scikit-learn.
     """
     y, s = checked(labels, scores)
     _, o = checked(labels, others)
@@ -77,10 +77,10 @@ def paired_t_test(
 ) -> Difference:
     """InFusE's test (section 5.1, footnote 4): a paired t-test of `measure` over draws of 70 % of the claims.
 
-    The draws overlap, so `p` falls with their number and says less than `paired_bootstrap`'s. A draw without both
-    classes is drawn again.
+    The draws overlap, so that `p` falls with the number of draws; `paired_bootstrap` gives a more reliable `p`. A draw
+    without both classes is repeated.
 
-    Raises: InputError for labels and scores that do not fit, for a share out of range, or for fewer than two draws.
+    Raises: InputError for labels and scores of different lengths, for a share out of range, or for less than two draws.
     """
     y, s = checked(labels, scores)
     _, o = checked(labels, others)

@@ -1,6 +1,6 @@
-"""A wrapper that counts what a scorer asks of its entailment model.
+"""A wrapper that counts a scorer's calls of its judge, without changing any answer.
 
-It changes no answer. Timing belongs to `groundrail.evaluation.run`.
+`groundrail.evaluation.run` measures the time.
 """
 
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pa
 
 
 class CountingEntailment(Wrapped):
-    """An entailment model that counts its calls and the premise-claim pairs in them."""
+    """A judge that counts its calls and the pairs of premise and claim in them."""
 
     def __init__(self, model: EntailmentModel) -> None:
         super().__init__(model)
@@ -17,7 +17,7 @@ class CountingEntailment(Wrapped):
         self.pairs = 0
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
-        """The wrapped model's, counted."""
+        """Ask the wrapped model, and count the call."""
         self._count(pairs)
         return self.model.entailment(pairs)
 
@@ -27,7 +27,7 @@ class CountingEntailment(Wrapped):
 
 
 class CountingNLI(CountingEntailment):
-    """The same for a model of three classes."""
+    """A judge of three classes that counts its calls and pairs."""
 
     model: NLIModel
 
@@ -35,11 +35,11 @@ class CountingNLI(CountingEntailment):
         super().__init__(model)
 
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
-        """The wrapped model's, counted."""
+        """Ask the wrapped model, and count the call."""
         self._count(pairs)
         return self.model.classify(pairs)
 
 
 def counted(model: EntailmentModel) -> CountingEntailment:
-    """Wrap `model`; a model of three classes stays one."""
+    """Wrap `model`; a judge of three classes becomes `CountingNLI`."""
     return CountingNLI(model) if isinstance(model, NLIModel) else CountingEntailment(model)

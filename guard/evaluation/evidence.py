@@ -1,6 +1,6 @@
-"""How well citations meet the evidence that people marked.
+"""Measures of how well citations match the evidence that people marked.
 
-Only offsets are compared, never words. Measures of scores are in `groundrail.evaluation.metrics`.
+Only offsets are compared, not words. Measures of scores are in `groundrail.evaluation.metrics`.
 """
 
 from collections.abc import Sequence
@@ -26,14 +26,14 @@ def hit(citations: Sequence[Span], evidence: Sequence[EvidenceSet], first: int =
 
 
 def recall(citations: Sequence[Span], evidence: Sequence[EvidenceSet]) -> float:
-    """Share of the evidence's characters that citations cover, for the evidence set they cover best."""
+    """Share of the evidence's characters that citations cover, for the evidence set with the highest share."""
     cited = _characters(citations)
     sets = [_characters(chosen) for chosen in evidence]
     return max((len(cited & chosen) / len(chosen) for chosen in sets if chosen), default=0.0)
 
 
 def precision(citations: Sequence[Span], evidence: Sequence[EvidenceSet]) -> float:
-    """Share of the cited characters that any evidence set holds; 0 where nothing is cited."""
+    """Share of the cited characters that are in any evidence set; 0 if nothing is cited."""
     cited = _characters(citations)
     marked = _characters([span for chosen in evidence for span in chosen])
     return len(cited & marked) / len(cited) if cited else 0.0

@@ -1,6 +1,6 @@
-"""One labelled claim with its source: what every benchmark file is read into.
+"""`Example`, a labelled claim with its source, the common form of all benchmark files.
 
-Reading files belongs to `groundrail.evaluation.loaders`, scoring to `groundrail.evaluation.run`.
+`groundrail.evaluation.loaders` reads files, `groundrail.evaluation.run` scores examples.
 """
 
 import re
@@ -36,12 +36,13 @@ _WORDS = {
 class Example:
     """A claim to score against its source.
 
-    `label` is 1 where the source supports the claim, 0 where it does not, between where a benchmark
-    grades (WiCE's "partially supported" is 0.5), None where nobody said.
-    `evidence` lists alternative sets of spans, each of which suffices; None where it was not annotated.
-    `group` joins claims of which exactly one is true (Evidence Inference's prompts, a claim and its twin).
-    `kind` is how a claim was made or what is wrong with it, where a benchmark says so, `system` who wrote it.
-    `context` is text that the claim goes on from, apart from its source (West et al.'s c).
+    label: 1 if the source supports the claim, 0 if not, a number between for grades (WiCE's "partially supported" is
+        0.5), None if there is no label.
+    evidence: alternative sets of spans, each of which is sufficient; None if evidence was not annotated.
+    group: name shared by claims of which exactly one is true (Evidence Inference's prompts, a claim and its twin).
+    kind: how the claim was made, or its kind of error, if the benchmark says so.
+    system: the system that wrote the claim.
+    context: text that the claim continues, separate from the source (West et al.'s c).
     """
 
     id: str
@@ -56,7 +57,7 @@ class Example:
     context: str = ""
 
     def in_context(self) -> "Example":
-        """The same with the context as the last paragraph of every document, where a language model expects it."""
+        """Copy the example with the context as the last paragraph of every document, as a language model reads it."""
         if not self.context:
             return self
         longer = (
@@ -66,9 +67,9 @@ class Example:
 
 
 def parse_label(value: object) -> float | None:
-    """A label as benchmark files write it: a number from 0 to 1, a boolean, or a word such as "entailment".
+    """Parse a label of a benchmark file: a number from 0 to 1, a boolean, or a word such as "entailment".
 
-    Raises: ValueError (as pydantic's validators want it) for anything else.
+    Raises: ValueError (which pydantic's validators expect) for any other value.
     """
     if value is None or value == "":
         return None

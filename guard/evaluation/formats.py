@@ -1,7 +1,7 @@
-"""The rows of each benchmark format, and how each becomes `Example`s.
+"""The rows of each benchmark format, and their conversion to `Example`s.
 
-Benchmarks of summaries are in `groundrail.evaluation.summaries`. Opening files and guessing their format belongs to
-`groundrail.evaluation.loaders`.
+Benchmarks of summaries are in `groundrail.evaluation.summaries`.
+`groundrail.evaluation.loaders` opens files and guesses their format.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -107,9 +107,10 @@ def _true(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
 
 
 def _q2(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """Two layouts: one response a row, its label in the file's name, or one response and label a system.
+    """Read Q²'s two layouts: one response in a row with the label in the file's name, or one for each system.
 
-    The latter's 1 marks a response that is not consistent with the knowledge, as comparing the authors' files shows.
+    In the second layout 1 marks a response that is not consistent with the knowledge; a comparison of the authors'
+    files shows this.
     """
     source = one(str(row["knowledge"] or ""))
     number = row.get("") or str(place.line)
@@ -170,7 +171,7 @@ def _long(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
 
 
 def _qmsum(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """Every reference answer is a claim that the meeting supports, with its turns as evidence."""
+    """Read QMSum: each reference answer is a claim that the meeting supports, with the named turns as evidence."""
     parsed = place.parse(_QmsumRow, row)
     document, spans = lines([f"{turn.speaker}: {turn.content}" for turn in parsed.meeting_transcripts])
     for number, query in enumerate(parsed.specific_query_list + parsed.general_query_list):
@@ -183,7 +184,7 @@ def _qmsum(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]
 
 
 def _challenge(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """Claims in pairs, one true, about documents in a folder; each split is a data set of its own."""
+    """Read pairs of claims, of which one is true, about documents in a folder; each split is a data set."""
     parsed = place.parse(_ChallengeRow, row)
     path = place.documents / parsed.document
     if not path.is_file():
@@ -209,9 +210,9 @@ def _challenge(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Exam
 
 
 def _ablation(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """Each target of West et al.'s factual ablation is a claim twice: of the source it is true of, and of the other.
+    """Read West et al.'s factual ablation: each target is a claim about two sources, of which one supports it.
 
-    The context it goes on from stays apart: a judge of entailment is given none (section 4.2.2), a language model is.
+    The context stays separate, because a judge does not read it (section 4.2.2) and a language model does.
     """
     from groundrail.evaluation.ablation import examples_of
 
@@ -223,7 +224,7 @@ def _ablation(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Examp
 
 
 def _attributionbench(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """Li et al.'s claims with the passages that were cited for them; each of the sets they come from is one here."""
+    """Read Li et al.'s claims with the passages cited for them; each original data set stays a data set."""
     parsed = place.parse(_AttributionRow, row)
     source = tuple(Document(text=text, id=f"reference {n}") for n, text in enumerate(parsed.references, start=1))
     if not source:
@@ -234,7 +235,7 @@ def _attributionbench(place: Place, row: Mapping[str, Any], name: str) -> Iterat
 
 
 def _aggrefact(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """A row of LLM-AggreFact (Tang et al., MiniCheck); each of the sets that it joins is one here."""
+    """Read a row of LLM-AggreFact (Tang et al., MiniCheck); each joined data set stays a data set."""
     parsed = place.parse(_AggreFactRow, row)
     yield Example(str(place.line), f"{name}-{parsed.dataset}", one(parsed.doc), parsed.claim, parsed.label)
 

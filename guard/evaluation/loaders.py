@@ -1,7 +1,7 @@
-"""Benchmark files in, `Example`s out, the format guessed from the content.
+"""Read benchmark files into `Example`s and guess their format from the content.
 
-What a row of each format holds is said in `groundrail.evaluation.formats`. Nothing is scored here, and rows with
-an empty claim are handed on for `groundrail.evaluation.run` to count.
+`groundrail.evaluation.formats` describes the rows of each format. Rows with an empty claim are kept, and
+`groundrail.evaluation.run` counts them.
 """
 
 import csv
@@ -55,7 +55,7 @@ def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _records(whole: dict[str, Any]) -> list[dict[str, Any]]:
-    """The records of West et al.'s file, which holds them by id in one object; of any other, the object itself."""
+    """The records of West et al.'s file, one object that holds records by id; for any other file the object itself."""
     records = list(whole.values())
     nested = all(isinstance(record, dict) and "new_source" in record for record in records)
     return records if records and nested else [whole]
@@ -93,9 +93,9 @@ def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def read_rows(path: Path) -> tuple[Literal["CSV", "JSON", "Parquet"], list[tuple[int, dict[str, Any]]]]:
-    """The kind of a file and its rows, each with the line or number it has there.
+    """The kind of a file, and its rows, each with its line or number in the file.
 
-    Raises: InputError for a file that cannot be read or has no row, MissingExtraError for Parquet without Arrow.
+    Raises: InputError for a file that cannot be read or has no row; MissingExtraError for Parquet without Arrow.
     """
     kind: Literal["CSV", "JSON", "Parquet"]
     if _is_parquet(path):
@@ -118,11 +118,15 @@ def _is_parquet(path: Path) -> bool:
 
 
 def load(path: str | Path, format: str | None = None, documents: str | Path | None = None) -> list[Example]:
-    """Read a benchmark file; `format` is guessed from its first row unless given.
+    """Read a benchmark file.
 
-    `documents` is the folder of the documents that a challenge file names, its own unless given.
+        examples = load("claims.jsonl")
 
-    Raises: InputError for a file in no known format, and for a bad row with its line and field.
+    Args:
+        format: Name of the format; None guesses it from the first row.
+        documents: The folder of the documents that a challenge file names; by default the folder of the file.
+
+    Raises: InputError for a file in no known format, and for a bad row, with line and field.
     """
     path = Path(path)
     if format is not None and format not in FORMATS:

@@ -1,7 +1,7 @@
 """The papers' measures of scores against labels, with bootstrap intervals.
 
-Ranking, classification and calibration come from scikit-learn and SciPy (extra `eval`, imported when first
-needed). Measures of citations are in `groundrail.evaluation.evidence`; nothing is scored or printed here.
+scikit-learn and SciPy (extra `eval`) compute most measures and are imported at their first use. Measures of citations
+are in `groundrail.evaluation.evidence`.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ Bools: TypeAlias = NDArray[np.bool_]
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A measure with the range it may as well have: `low` to `high` at the confidence that was asked for."""
+    """A measure with its confidence interval, `low` to `high`."""
 
     value: float
     low: float
@@ -29,9 +29,9 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """Scores from `low` to `high` (the last bin holds 1 itself): how many, their mean, the share supported.
+    """The scores from `low` to `high`: their count, their mean, and the share of supported claims.
 
-    `score` and `supported` are NaN where `count` is 0.
+    `high` is exclusive, but for the last bin, which contains 1. `score` and `supported` are NaN if `count` is 0.
     """
 
     low: float
@@ -42,7 +42,7 @@ class Bin:
 
 
 def sklearn_metrics() -> ModuleType:
-    """scikit-learn's metrics. Raises: MissingExtraError."""
+    """Import scikit-learn's metrics. Raises: MissingExtraError."""
     try:
         import sklearn.metrics
     except ImportError as error:
@@ -51,7 +51,7 @@ def sklearn_metrics() -> ModuleType:
 
 
 def scipy_stats() -> ModuleType:
-    """SciPy's statistics. Raises: MissingExtraError."""
+    """Import SciPy's statistics. Raises: MissingExtraError."""
     try:
         import scipy.stats
     except ImportError as error:
@@ -60,7 +60,7 @@ def scipy_stats() -> ModuleType:
 
 
 def checked(labels: ArrayLike, scores: ArrayLike) -> tuple[Floats, Floats]:
-    """Labels and scores as vectors of one length without NaN. Raises: InputError."""
+    """Convert labels and scores to vectors of one length without NaN. Raises: InputError."""
     y, s = np.asarray(labels, dtype=np.float64), np.asarray(scores, dtype=np.float64)
     if y.ndim != 1 or y.shape != s.shape:
         raise InputError(f"labels and scores are two lists of one length, not {y.shape} and {s.shape}")
@@ -72,7 +72,7 @@ def checked(labels: ArrayLike, scores: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def two_classes(labels: ArrayLike, scores: ArrayLike, measure: str) -> tuple[Bools, Floats]:
-    """Which claims are fully supported (label 1), and their scores.
+    """For each claim whether it is fully supported (label 1), and its score.
 
     Raises: InputError unless both classes occur.
     """
@@ -85,9 +85,11 @@ def two_classes(labels: ArrayLike, scores: ArrayLike, measure: str) -> tuple[Boo
 
 
 def roc_auc(labels: ArrayLike, scores: ArrayLike) -> float:
-    """Area under the ROC curve, a claim counting as supported where its label is 1.
+    """Area under the ROC curve; a claim counts as supported if its label is 1.
 
-    Raises: InputError where only one class occurs.
+        roc_auc([1, 0, 1], [0.9, 0.2, 0.8])  # 1.0
+
+    Raises: InputError if only one class occurs.
     """
     supported, s = two_classes(labels, scores, "ROC-AUC")
     return float(sklearn_metrics().roc_auc_score(supported, s))
@@ -102,27 +104,27 @@ def _varied(labels: ArrayLike, scores: ArrayLike, measure: str) -> tuple[Floats,
 
 
 def pearson(labels: ArrayLike, scores: ArrayLike) -> float:
-    """Pearson's r with the graded labels. Raises: InputError where labels or scores are all the same."""
+    """Pearson's r with the graded labels. Raises: InputError if all labels or all scores are equal."""
     y, s = _varied(labels, scores, "Pearson's r")
     return float(scipy_stats().pearsonr(y, s).statistic)
 
 
 def kendall(labels: ArrayLike, scores: ArrayLike) -> float:
-    """Kendall's tau-b with the graded labels. Raises: InputError where either is constant."""
+    """Kendall's tau-b with the graded labels. Raises: InputError if all labels or all scores are equal."""
     y, s = _varied(labels, scores, "Kendall's tau")
     return float(scipy_stats().kendalltau(y, s).statistic)
 
 
 def spearman(labels: ArrayLike, scores: ArrayLike) -> float:
-    """Spearman's rho with the graded labels. Raises: InputError where either is constant."""
+    """Spearman's rho with the graded labels. Raises: InputError if all labels or all scores are equal."""
     y, s = _varied(labels, scores, "Spearman's rho")
     return float(scipy_stats().spearmanr(y, s).statistic)
 
 
 def without_group_means(values: ArrayLike, groups: Sequence[str | None]) -> Floats:
-    """Values less the mean of their group, which correlations take to hold the group fixed (FRANK's partial correlation).
+    """Subtract from each value the mean of its group, for correlations with the group held fixed (FRANK).
 
-    Raises: InputError unless there is one group a value.
+    Raises: InputError unless there is a group for each value.
     """
     v = np.asarray(values, dtype=np.float64)
     if len(groups) != v.size:
@@ -134,18 +136,18 @@ def without_group_means(values: ArrayLike, groups: Sequence[str | None]) -> Floa
 
 
 def average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
-    """The area under the precision-recall curve, as steps, a claim counting as supported where its label is 1.
+    """Area under the stepwise precision-recall curve; a claim counts as supported if its label is 1.
 
-    Raises: InputError where only one class occurs.
+    Raises: InputError if only one class occurs.
     """
     supported, s = two_classes(labels, scores, "Average precision")
     return float(sklearn_metrics().average_precision_score(supported, s))
 
 
 def macro_f1(labels: ArrayLike, scores: ArrayLike, threshold: float) -> float:
-    """Mean of the F1 of released (score at or above `threshold`) and of blocked claims.
+    """Mean of the F1 of released claims (score of at least `threshold`) and the F1 of blocked claims.
 
-    Raises: InputError for labels and scores that do not fit; MissingExtraError without scikit-learn.
+    Raises: InputError for labels and scores of different lengths; MissingExtraError without scikit-learn.
     """
     y, s = checked(labels, scores)
     return float(sklearn_metrics().f1_score(y >= 1, s >= threshold, labels=[0, 1], average="macro", zero_division=0))
@@ -154,8 +156,9 @@ def macro_f1(labels: ArrayLike, scores: ArrayLike, threshold: float) -> float:
 def best_macro_f1(labels: ArrayLike, scores: ArrayLike) -> tuple[float, float]:
     """The best macro F1 over all thresholds, and the lowest threshold that reaches it.
 
-    Chosen on the very claims it is measured on, as the papers do: an upper bound, not a promise.
-    Raises: InputError where only one class occurs.
+    The threshold is chosen on the claims that it is measured on, as in the papers: the value is an upper bound.
+
+    Raises: InputError if only one class occurs.
     """
     supported, s = two_classes(labels, scores, "The best macro F1")
     false_rate, true_rate, thresholds = sklearn_metrics().roc_curve(supported, s, drop_intermediate=False)
@@ -168,9 +171,9 @@ def best_macro_f1(labels: ArrayLike, scores: ArrayLike) -> tuple[float, float]:
 
 
 def balanced_accuracy(labels: ArrayLike, scores: ArrayLike, threshold: float) -> float:
-    """Mean of the shares of supported claims released and of unsupported claims blocked.
+    """Mean of two shares: supported claims released, and unsupported claims blocked.
 
-    Raises: InputError where only one class occurs.
+    Raises: InputError if only one class occurs.
     """
     supported, s = two_classes(labels, scores, "Balanced accuracy")
     return float(sklearn_metrics().balanced_accuracy_score(supported, s >= threshold))
@@ -179,8 +182,10 @@ def balanced_accuracy(labels: ArrayLike, scores: ArrayLike, threshold: float) ->
 def best_balanced_accuracy(labels: ArrayLike, scores: ArrayLike) -> tuple[float, float]:
     """The best balanced accuracy over all thresholds, and the lowest threshold that reaches it.
 
-    SummaC's protocol: the threshold is taken on validation claims, and `balanced_accuracy` of the test claims reported
-    at it. Raises: InputError where only one class occurs.
+    In SummaC's protocol the threshold is chosen on validation claims, and `balanced_accuracy` of the test claims is
+    reported at this threshold.
+
+    Raises: InputError if only one class occurs.
     """
     supported, s = two_classes(labels, scores, "The best balanced accuracy")
     false_rate, true_rate, thresholds = sklearn_metrics().roc_curve(supported, s, drop_intermediate=False)
@@ -190,7 +195,7 @@ def best_balanced_accuracy(labels: ArrayLike, scores: ArrayLike) -> tuple[float,
 
 
 def reliability(labels: ArrayLike, scores: ArrayLike, bins: int = 10) -> list[Bin]:
-    """Scores in `bins` bins of equal width between 0 and 1, with the share of supported claims in each.
+    """Divide [0, 1] into `bins` bins of equal width, and compute the share of supported claims in each.
 
     Raises: InputError for scores outside [0, 1].
     """
@@ -212,14 +217,14 @@ def reliability(labels: ArrayLike, scores: ArrayLike, bins: int = 10) -> list[Bi
 
 
 def ece(labels: ArrayLike, scores: ArrayLike, bins: int = 10) -> float:
-    """Expected calibration error: the gap between mean score and share supported, averaged over claims.
+    """Expected calibration error: the difference of mean score and share supported in a bin, averaged over claims.
 
-    SCALE's equation 1 prints the share of right predictions where this has the share supported. Beside equation 2's
-    mean score that would make a claim scored 0.1 and rightly blocked an error of 0.9, so this follows the paper's text
-    ("a score of 0.2 ... a 20 % probability of being 1") and the share of positives of its figure 3, and the authors'
-    program. Table 4 is that of `min_max` scores in 15 bins.
+    SCALE's equation 1 prints the share of correct predictions instead of the share supported. With the mean score of
+    equation 2, a claim with score 0.1 that is correctly blocked would then count as an error of 0.9. This function
+    follows the paper's text ("a score of 0.2 ... a 20 % probability of being 1"), its figure 3 (share of positives) and
+    the authors' program. Table 4 uses `min_max` scores and 15 bins.
 
-    Raises: InputError for labels and scores that do not fit, for scores outside [0, 1], or for no bin.
+    Raises: InputError for labels and scores of different lengths, for scores outside [0, 1], or for less than one bin.
     """
     table = [found for found in reliability(labels, scores, bins) if found.count]
     total = sum(found.count for found in table)
@@ -227,9 +232,9 @@ def ece(labels: ArrayLike, scores: ArrayLike, bins: int = 10) -> float:
 
 
 def min_max(scores: ArrayLike) -> Floats:
-    """Scores moved and stretched to go from 0 to 1, as SCALE's authors do before they measure table 4's ECE.
+    """Map scores linearly so that they range from 0 to 1, as SCALE's authors do for the ECE of table 4.
 
-    Raises: InputError where all scores are the same.
+    Raises: InputError if all scores are equal.
     """
     s = np.asarray(scores, dtype=np.float64)
     if not s.size or s.min() == s.max():
@@ -239,11 +244,13 @@ def min_max(scores: ArrayLike) -> Floats:
 
 
 def best_of_group(labels: ArrayLike, scores: ArrayLike, groups: Sequence[str | None], margin: float = 0.0) -> float:
-    """Share of groups whose true claim scores higher than every other by more than `margin`.
+    """Share of groups whose true claim scores higher than every other claim by more than `margin`.
 
-    Strict, so that a tie is a miss. Evidence Inference's best of three; West et al.'s acc (equation 2), and with a
-    margin in nats their margin-acc, where scores are log-probabilities. Groups without exactly one supported claim are
-    left out. Raises: InputError where no group is left.
+    A tie is a miss. This is Evidence Inference's best of three and West et al.'s acc (equation 2); with scores in
+    log-probabilities and a margin in nats it is their margin-acc. Groups without exactly one supported claim are left
+    out.
+
+    Raises: InputError if no group is left.
     """
     y, s = checked(labels, scores)
     if len(groups) != y.size:
@@ -270,14 +277,17 @@ def bootstrap(
     seed: int = 0,
     biased: bool = False,
 ) -> Interval:
-    """`measure` with its bootstrap interval, resampling claims within each class.
+    """Compute `measure` with its bootstrap interval; claims are resampled within each class.
 
-    The interval is that of percentiles; with `biased`, for a measure that resampling itself raises, such as the
-    calibration error, it is mirrored at the value ("basic") and cut off at 0. Claims are taken as independent: where
-    many share a source, the true interval is wider.
+    The interval is between percentiles. Claims are taken as independent: if many claims share a source, the true
+    interval is wider.
 
-    Raises: InputError for labels and scores that do not fit; MissingExtraError without scikit-learn; what `measure`
-    raises.
+    Args:
+        biased: For a measure that resampling raises, such as the calibration error: mirror the interval at the value
+            ("basic" bootstrap) and cut it off at 0.
+
+    Raises: InputError for labels and scores of different lengths; MissingExtraError without scikit-learn; the errors of
+        `measure`.
     """
     y, s = checked(labels, scores)
     value = measure(y, s)

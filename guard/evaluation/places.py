@@ -1,6 +1,6 @@
-"""Where a row of a benchmark file stands, and what the readers of all formats share.
+"""`Place`, the position of a row in a benchmark file, and helpers for the readers of all formats.
 
-A pydantic model a row says what is expected; a complaint names the file, line and field. The rows themselves are in
+A pydantic model describes each kind of row; error messages name file, line and field. The models are in
 `groundrail.evaluation.formats` and `.summaries`.
 """
 
@@ -19,7 +19,7 @@ Row = TypeVar("Row", bound=BaseModel)
 
 
 class Place:
-    """Where a row stands, so that every complaint can say so."""
+    """The position of a row in a file, for error messages."""
 
     def __init__(self, path: Path, line: int, documents: Path | None = None) -> None:
         self.path = path
@@ -34,11 +34,11 @@ class Place:
         return tuple(spans[number] for number in numbers)
 
     def error(self, field: str, message: str) -> InputError:
-        """A complaint about a field of this row, to be raised."""
+        """Make an error about a field of this row; the caller raises it."""
         return InputError(f"{self.path}, line {self.line}, field {field!r}: {message}")
 
     def parse(self, model: type[Row], row: Mapping[str, Any]) -> Row:
-        """The row as a model. Raises: InputError that names file, line and field."""
+        """Validate the row as a model. Raises: InputError that names file, line and field."""
         try:
             return model.model_validate(row)
         except ValidationError as error:
@@ -51,7 +51,7 @@ class Place:
 
 
 def read_text(path: Path) -> str:
-    """A file's text in UTF-8. Raises: InputError where it cannot be read or is something else."""
+    """Read a UTF-8 text file. Raises: InputError for a file that cannot be read or is not UTF-8."""
     try:
         return path.read_bytes().decode("utf-8-sig")
     except OSError as error:
@@ -61,12 +61,12 @@ def read_text(path: Path) -> str:
 
 
 def one(text: str, id: str = "source") -> tuple[Document, ...]:
-    """A source of one document."""
+    """Make a source of one document."""
     return (Document(text=text, id=id),)
 
 
 def lines(parts: Sequence[str]) -> tuple[Document, list[Span]]:
-    """A document of one part a line, and the span of each part in it."""
+    """Make a document with each part on its own line, and the span of each part."""
     spans: list[Span] = []
     position = 0
     for part in parts:

@@ -1,6 +1,6 @@
 """The pictures of an evaluation as PNG files: reliability diagram, ROC curve and precision-recall curve.
 
-Drawn with matplotlib's Agg canvas directly, so the caller's backend and figures stay as they are.
+They are drawn on matplotlib's Agg canvas, so that the caller's backend and figures stay unchanged.
 """
 
 from collections.abc import Sequence
@@ -42,9 +42,9 @@ def _save(figure: "Figure", path: str | Path) -> Path:
 
 
 def reliability_diagram(bins: Sequence[Bin], path: str | Path, title: str = "Reliability") -> Path:
-    """Share of supported claims against mean score, one dot a bin, its size the number of claims.
+    """Draw the share of supported claims over the mean score, a dot for each bin, sized by the number of claims.
 
-    A calibrated scorer's dots lie on the diagonal.
+    The dots of a calibrated scorer lie on the diagonal.
     """
     figure, axes = _figure()
     _diagonal(axes)
@@ -63,9 +63,9 @@ def reliability_diagram(bins: Sequence[Bin], path: str | Path, title: str = "Rel
 
 
 def roc_curve(labels: ArrayLike, scores: ArrayLike, path: str | Path, title: str = "ROC") -> Path:
-    """Supported claims released against unsupported claims released, over all thresholds.
+    """Draw the share of supported claims released over the share of unsupported claims released, for all thresholds.
 
-    Raises: InputError where only one class occurs.
+    Raises: InputError if only one class occurs.
     """
     supported, s = two_classes(labels, scores, "A ROC curve")
     released_wrongly, released_rightly, _ = sklearn_metrics().roc_curve(supported, s)
@@ -84,9 +84,9 @@ def roc_curve(labels: ArrayLike, scores: ArrayLike, path: str | Path, title: str
 def precision_recall_curve(
     labels: ArrayLike, scores: ArrayLike, path: str | Path, title: str = "Precision and recall"
 ) -> Path:
-    """Share of released claims that are supported against supported claims released (Q²'s figure 3).
+    """Draw the share of released claims that are supported over the share of supported claims released (Q², figure 3).
 
-    Raises: InputError where only one class occurs.
+    Raises: InputError if only one class occurs.
     """
     supported, s = two_classes(labels, scores, "A precision-recall curve")
     precision, recall, _ = sklearn_metrics().precision_recall_curve(supported, s)

@@ -1,8 +1,9 @@
-"""Score a benchmark's claims, writing every result as it comes, so that a second run continues.
+"""Score the claims of a benchmark and write each result at once, so that a second run continues.
 
-Claims are read as the guard reads them (`groundrail.text.claims`). A result is found again by a hash of everything it
-depends on: the scorer with its settings, the code of the package, the scorer's answers to two fixed probes (which tell
-other weights under the same name), the claim and its source. `groundrail.evaluation.summary` computes the measures.
+Claims are read as the guard reads them (`groundrail.text.claims`). A result is found again by a hash of everything that
+it depends on: the scorer with its settings, the code of the package, the scorer's scores of two fixed probes (which
+detect other weights under the same name), the claim and its source. `groundrail.evaluation.summary` computes the
+measures.
 """
 
 import hashlib
@@ -34,10 +35,12 @@ _PROBE_CLAIMS = ("Children under twelve pay nothing.", "The museum opens at seve
 class Result(BaseModel):
     """The score of one example.
 
-    `value` is None where nothing is claimed or the scorer gave no number, 0 where the guard refuses the claim without
-    asking a scorer; `citations` come best first. `seconds`, `calls` (of the entailment model) and `pairs` (premise and
-    claim) are this claim's share of the batch it was scored in.
-    `error` is the message of a scorer that failed; such a claim is tried again by the next run.
+    value: the score. None if the text claims nothing or the scorer gave no number; 0 if the guard refuses the claim
+        without asking a scorer.
+    citations: the best citation first.
+    seconds, calls, pairs: time, calls of the judge, and pairs of premise and claim; each is the claim's share of its
+        batch.
+    error: the message of a scorer that failed; the next run tries the claim again.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -54,7 +57,7 @@ class Result(BaseModel):
 
 
 def describe(thing: object, depth: int = 4) -> Any:
-    """A scorer and the objects it is made of, as class names and plain settings, for hashing."""
+    """Describe a scorer and the objects inside it by class names and plain settings, for hashing."""
     if thing is None or isinstance(thing, bool | int | float | str):
         return thing
     if isinstance(thing, CountingEntailment):
@@ -64,7 +67,7 @@ def describe(thing: object, depth: int = 4) -> Any:
         asked = getattr(getattr(type(thing).__init__, "__code__", None), "co_varnames", ())
         for name, value in sorted(vars(thing).items()):
             if isinstance(value, Mapping | Set | list | tuple):
-                if name in asked:  # else it is what the object remembers, and no setting
+                if name in asked:  # other collections are memory of the object and no settings
                     described[name] = repr(sorted(value, key=str) if isinstance(value, Set) else value)
             elif not callable(value):
                 described[name] = describe(value, depth - 1)
@@ -73,7 +76,7 @@ def describe(thing: object, depth: int = 4) -> Any:
 
 @cache
 def code() -> str:
-    """A hash of everything in the package that a score could depend on: its modules and the built-in weights."""
+    """Hash of all files in the package that a score can depend on: modules and built-in weights."""
     import groundrail
     from groundrail import decoding
 
@@ -88,7 +91,7 @@ def code() -> str:
 
 
 def fingerprint(scorer: Scorer, settings: Mapping[str, Any] | None = None) -> str:
-    """A hash that changes with the scorer's class, settings or weights, or with groundrail's scoring code."""
+    """Hash that changes with the scorer's class, settings or weights, or with groundrail's code."""
     described = describe(scorer)
     probes = scorer.score(_PROBE_CLAIMS, _PROBE_SOURCE)
     facts = {
@@ -107,7 +110,7 @@ def _key(print_: str, example: Example) -> str:
 
 
 def read_results(path: str | Path) -> dict[str, Result]:
-    """Results by key, as an earlier run wrote them; an unfinished last line is cut off the file.
+    """Read the results of an earlier run by key; an unfinished last line is removed from the file.
 
     Raises: InputError for a line that is no result.
     """
@@ -135,7 +138,7 @@ class _Meter:
     counter: CountingEntailment | None
 
     def score(self, scorer: UnitScorer, claims: Sequence[str], source: Sequence[Document]) -> list[Result]:
-        """Results without key, dataset and id."""
+        """Score claims; the results have no key, data set and id yet."""
         calls, pairs = self._counts()
         started = time.perf_counter()
         scores = _scores(scorer, claims, source)
@@ -149,9 +152,10 @@ class _Meter:
 
 
 def _scores(scorer: UnitScorer, texts: Sequence[str], source: Sequence[Document]) -> list[Score]:
-    """One score a text: its sentences are read as the guard reads them, and their claims scored in the scorer's units.
+    """Score each text: read the claims of its sentences as the guard does, and score them in the scorer's units.
 
-    A text with a refused sentence has the value 0, a text that claims nothing has NaN; the scorer is asked for neither.
+    A text with a refused sentence has the value 0, a text that claims nothing has NaN; the scorer is not asked about
+    either.
     """
     compared = SourceText(source)
     read = [read_claims(text, compared, unread=scorer.facts.unread) for text in texts]
@@ -166,13 +170,13 @@ def _scores(scorer: UnitScorer, texts: Sequence[str], source: Sequence[Document]
 
 
 def _claimed(text: str, claims: Sequence[Claim | NoClaim | Refused]) -> list[str]:
-    """The claims of a text; the first keeps the blanks that the text begins with, which a language model reads."""
+    """The claims of a text; the first keeps the blanks at the start of the text, which a language model reads."""
     found = [claim.text for claim in claims if isinstance(claim, Claim)]
     return [text[: len(text) - len(text.lstrip())] + found[0], *found[1:]]
 
 
 def _unasked(claims: Sequence[Claim | NoClaim | Refused]) -> Score | None:
-    """The score of a text that no scorer is asked about, None for others."""
+    """The score of a text that needs no scorer, None for other texts."""
     refused = next((claim for claim in claims if isinstance(claim, Refused)), None)
     if refused is not None:
         return Score(0.0, note=refused.reason)
@@ -195,7 +199,7 @@ def _result(score: Score, seconds: float, calls: float, pairs: float) -> Result:
 
 
 def _batches(examples: Sequence[Example], size: int) -> Iterator[list[Example]]:
-    """Neighbours that share a source, at most `size` together."""
+    """Batches of at most `size` neighbouring examples with the same source."""
     batch: list[Example] = []
     for example in examples:
         if batch and (len(batch) == size or batch[0].source != example.source):
@@ -222,14 +226,13 @@ def evaluate(
     """Score every example whose claim is not blank, in order.
 
     Args:
-        units: the pieces that a claim is cut into before scoring, by default the pieces that the scorer names
-            (`Scorer.claim_units`).
-        aggregate: joins the scores of the pieces (`groundrail.scoring.registry.in_units`).
-        splitter: the model that cuts the pieces.
+        units: name of the units into which a claim is cut before scoring; None takes `Scorer.claim_units`.
+        aggregate: joins the scores of the units (`groundrail.scoring.registry.in_units`).
+        splitter: the model that cuts the units.
         results: a JSON-lines file to continue.
-        settings: anything else the numbers depend on.
+        settings: other settings that the scores depend on.
         counter: the counting wrapper inside the scorer, if there is one.
-        progress: gets claims done and claims in all.
+        progress: gets the number of claims done and the number of all claims.
     """
     claims = [example for example in examples if example.claim.strip()]
     whole = in_units(scorer, units or scorer.claim_units, aggregate, splitter)
@@ -258,7 +261,7 @@ def evaluate(
 
 
 def _score_group(meter: _Meter, scorer: UnitScorer, group: Sequence[Example]) -> list[Result]:
-    """Score a batch; where one claim fails, score each alone so that only that one is lost."""
+    """Score a batch; if it fails, score each claim alone, so that only failing claims are lost."""
     try:
         return meter.score(scorer, [example.claim for example in group], group[0].source)
     except (InputError, ScoringError) as error:

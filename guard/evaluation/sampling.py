@@ -1,6 +1,6 @@
-"""A part of a benchmark that keeps what belongs together, or the share of wrong answers.
+"""Samples of a benchmark: of claims, with groups kept whole, or of answers, with the share of wrong answers kept.
 
-Reading the whole of it belongs to `groundrail.evaluation.loaders`.
+`groundrail.evaluation.loaders` reads the files.
 """
 
 import random
@@ -13,9 +13,9 @@ from groundrail.evaluation.examples import Example
 
 
 def sample(examples: Sequence[Example], limit: int | None, seed: int) -> list[Example]:
-    """At most `limit` examples drawn by `seed`, in their order; claims of one group stay together.
+    """Draw at most `limit` examples with `seed`, and keep their order; claims of a group stay together.
 
-    Raises: InputError for a limit below 1, or one that no group fits.
+    Raises: InputError for a limit below 1, or below the size of the smallest group.
     """
     if limit is None or limit >= len(examples):
         return list(examples)
@@ -39,7 +39,6 @@ def sample(examples: Sequence[Example], limit: int | None, seed: int) -> list[Ex
 def sample_answers(answers: Sequence[MarkedAnswer], limit: int | None, seed: int) -> list[MarkedAnswer]:
     """At most `limit` answers of each data set drawn by `seed`, in their order, with its share of wrong answers.
 
-    Measures such as F1 depend on that share, so the sample keeps it, to the nearest whole answer.
     Raises: InputError for a limit below 1.
     """
     if limit is None:

@@ -17,7 +17,7 @@ from groundrail.evaluation.examples import Example
 from groundrail.evaluation.places import Label, Place, lines, one, read_text
 
 FRANK_LABELS = "human_annotations.json"
-"""FRANK's judgements, in the folder of its `benchmark_data.json`."""
+"""Name of the file with FRANK's judgements, in the folder of `benchmark_data.json`."""
 
 
 class _FrankRow(BaseModel):
@@ -65,7 +65,7 @@ class _ScreenColumns(BaseModel):
 
 
 def frank(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """FRANK's `benchmark_data.json`; the label is `Factuality`, graded from 0 to 1, of the judgements beside it."""
+    """Read FRANK's `benchmark_data.json`; the label is the grade `Factuality`, 0 to 1, from the file of judgements."""
     parsed = place.parse(_FrankRow, row)
     judged = _judgements(place.path.parent / FRANK_LABELS)
     key = parsed.hash, parsed.model_name
@@ -94,7 +94,7 @@ def _judgements(path: Path) -> dict[tuple[str, str], float]:
 
 
 def summac(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """A row of SummaC's benchmark, as its loader makes them: a binary label, and the set's name in `dataset`."""
+    """Read a row of SummaC's benchmark as its loader writes it: a binary label, and the data set's name."""
     parsed = place.parse(_SummacRow, row)
     yield Example(
         str(place.line),
@@ -108,7 +108,7 @@ def summac(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]
 
 
 def aggrefact(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """A row of AggreFact, or of DiverSumm, which names only the `origin` of its articles."""
+    """Read a row of AggreFact, or of DiverSumm, which names only the `origin` of its articles."""
     parsed = place.parse(_AggrefactRow, row)
     yield Example(
         str(place.line),

@@ -1,7 +1,6 @@
-"""What a benchmark run amounts to: every measure the labels allow, and why the others are missing.
+"""Summaries of a benchmark run: every measure that the labels allow, and reasons for the missing measures.
 
-The measures themselves are in `groundrail.evaluation.metrics` and `.evidence`; printing is left to the
-command line.
+The measures are in `groundrail.evaluation.metrics` and `.evidence`; the command line prints them.
 """
 
 import math
@@ -24,15 +23,12 @@ from groundrail.evaluation.systems import SystemCorrelation, by_system
 T = TypeVar("T")
 
 MARGINS = (math.log(100), math.log(1000))
-"""The margins of West et al.'s table 2, in nats."""
+"""Margins of West et al.'s table 2, in nats."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Claims made in one way, with one label: how many were decided rightly at the threshold, and their scores.
-
-    `quartiles` of the scores: a quarter lie below the first, half below the second, three quarters below the third.
-    """
+    """The claims of one kind with one label: the number decided correctly at the threshold, and quartiles of scores."""
 
     name: str
     label: float
@@ -43,16 +39,20 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """One scorer on one data set. A measure is None where `notes` say why.
+    """The measures of one scorer on one data set. A measure is None if `notes` gives a reason.
 
-    Of `claims`, `empty` had no words, `failed` made the scorer fail and `unscored` got no number; only the
-    `measured` rest, which also have a label, enter the measures. Counts of model calls and seconds are a
-    claim. `threshold` is where `macro_f1` and `balanced_accuracy` are taken, `best_threshold` where
-    `best_macro_f1` is. `evidence_hit` is the share of the `with_evidence` claims whose first citation touches
-    the evidence; recall and precision are by characters over all citations. `best_of_group` and `margins` (pairs of a
-    margin and the share above it) are of claims in groups, the latter where scores are no probabilities.
-    `tuned_balanced_accuracy` is taken at a threshold chosen on other claims (SummaC), `auc_difference` against another
-    scorer on the same claims, by a bootstrap, and `auc_t_test` the same as InFusE tests it.
+    claims, empty, failed, unscored, measured: number of all claims, of claims without words, of claims that made the
+        scorer fail, of claims without a score, and of claims with a label and a score, which enter the measures.
+    calls, pairs, seconds: means for each claim.
+    threshold: the threshold of `macro_f1` and `balanced_accuracy`.
+    best_threshold: the threshold of `best_macro_f1`.
+    evidence_hit: share of the `with_evidence` claims whose first citation touches the evidence. Evidence recall and
+        precision count characters over all citations.
+    best_of_group, margins: measures of claims in groups; `margins` has pairs of a margin and the share above it, for
+        scores that are no probabilities.
+    tuned_balanced_accuracy: balanced accuracy at a threshold chosen on other claims (SummaC).
+    auc_difference, auc_t_test: difference of ROC-AUC to another scorer on the same claims, by a bootstrap and by
+        InFusE's t-test.
     """
 
     dataset: str
@@ -94,9 +94,9 @@ class Summary:
 
 
 def match(examples: Sequence[Example], results: Sequence[Result]) -> list[tuple[Example, Result]]:
-    """Examples that have a claim, each with its result.
+    """The examples that have a claim, each with its result.
 
-    Raises: InputError where `results` are not of these examples.
+    Raises: InputError if `results` belong to other examples.
     """
     claims = [example for example in examples if example.claim.strip()]
     names = [(example.dataset, example.id) for example in claims]
@@ -106,7 +106,7 @@ def match(examples: Sequence[Example], results: Sequence[Result]) -> list[tuple[
 
 
 def labelled(pairs: Sequence[tuple[Example, Result]]) -> tuple[list[float], list[float], list[str | None]]:
-    """Label, score and group of every claim that has both a label and a score."""
+    """Labels, scores and groups of the claims that have both a label and a score."""
     kept = [
         (example.label, result.value, example.group)
         for example, result in pairs
@@ -127,10 +127,14 @@ def summarise(
     against: Sequence[Result] = (),
     stretch: bool = False,
 ) -> list[Summary]:
-    """One summary a data set, in order of appearance. `results` are those of `evaluate` for `examples`.
+    """Summarise the results of `evaluate`, a summary for each data set, in order of appearance.
 
-    `tuned` has a data set's threshold that was chosen on other claims; `against` another scorer's results.
-    `stretch` takes the calibration error of scores that are stretched to go from 0 to 1 (SCALE, table 4).
+        summarise(examples, evaluate(scorer, examples))
+
+    Args:
+        tuned: A threshold for each data set that was chosen on other claims.
+        against: The results of another scorer on the same claims.
+        stretch: Map the scores to the range 0 to 1 for the calibration error (SCALE, table 4).
     """
     others = _values(against)
     rows = match(examples, results)
@@ -253,7 +257,7 @@ def _kinds(rows: Sequence[tuple[Example, Result]], threshold: float) -> Iterator
 
 
 def _values(results: Sequence[Result]) -> dict[tuple[str, str], float | None]:
-    """Another scorer's values by claim. Raises: InputError where several runs scored the same claim."""
+    """The values of another scorer by claim. Raises: InputError if several runs scored the same claim."""
     values: dict[tuple[str, str], float | None] = {}
     for result in results:
         place = (result.dataset, result.id)

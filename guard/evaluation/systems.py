@@ -1,6 +1,6 @@
-"""Measures of whole systems, by the mean score of what each wrote (Q², section 5).
+"""Measures of whole systems by the mean score of their responses (Q², section 5).
 
-Of the systems that a file names, and of simulated ones that mix right and wrong responses in known shares.
+Systems are named in a file, or simulated by mixing right and wrong responses in known shares.
 """
 
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from groundrail.errors import InputError
 from groundrail.evaluation.metrics import Bools, Floats, Interval, checked, pearson, spearman, two_classes
 
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.25)
-"""The shares of inconsistent responses of the paper's simulated systems (section 6.1)."""
+"""Shares of inconsistent responses in the paper's simulated systems (section 6.1)."""
 
 
 @dataclass(frozen=True, slots=True)
 class System:
-    """What one system wrote: how many claims, their mean label and their mean score."""
+    """The claims of one system: their number, mean label and mean score."""
 
     name: str
     claims: int
@@ -37,9 +37,9 @@ class SystemCorrelation:
 
 
 def by_system(labels: ArrayLike, scores: ArrayLike, systems: Sequence[str | None]) -> SystemCorrelation:
-    """The systems that are named, and how well their mean scores follow their mean labels.
+    """Correlate the mean scores of the named systems with their mean labels.
 
-    Raises: InputError with fewer than three systems, of which any two lie on a line, or where all means are the same.
+    Raises: InputError for fewer than three systems, because any two points lie on a line, or if all means are equal.
     """
     y, s = checked(labels, scores)
     names = sorted({name for name in systems if name is not None})
@@ -64,13 +64,14 @@ def simulated_correlation(
     resamples: int = 1000,
     seed: int = 0,
 ) -> Interval:
-    """The mean over `resamples` of the correlation between simulated systems' scores and their shares of right responses.
+    """Correlate the scores of simulated systems with their shares of right responses, as the mean over `resamples`.
 
-    Each time `size` contexts are drawn with repetition among those that have a supported and an unsupported response;
-    the system of share c gives a random c of them the unsupported one. The paper does not name its correlation; the
-    bounds that it prints for five systems are Spearman's steps, so that is taken.
+    For each resample, `size` contexts are drawn with repetition from the contexts with a supported and an unsupported
+    response; the system with share c answers a random share c of them with the unsupported response. The paper does not
+    name the correlation. The bounds that it prints for five systems are possible values of Spearman's rho, which is
+    therefore used here.
 
-    Raises: InputError where no context has both.
+    Raises: InputError if no context has both responses.
     """
     right, wrong = _both(labels, scores, contexts)
     random = np.random.default_rng(seed)
@@ -92,7 +93,7 @@ def robustness(
     resamples: int = 1000,
     seed: int = 0,
 ) -> list[Interval]:
-    """The mean score of systems of which each share is unsupported, drawn with repetition (section 5, figure 4)."""
+    """Mean score of a system for each share of unsupported responses, drawn with repetition (section 5, figure 4)."""
     supported, s = two_classes(labels, scores, "Score robustness")
     random = np.random.default_rng(seed)
     table = []
@@ -107,7 +108,7 @@ def robustness(
 
 
 def _both(labels: ArrayLike, scores: ArrayLike, contexts: Sequence[str | None]) -> tuple[Floats, Floats]:
-    """Of every context with a supported and an unsupported response, their first scores."""
+    """The first scores of the supported and the unsupported response in each context that has both."""
     y, s = checked(labels, scores)
     first: dict[tuple[str, bool], float] = {}
     for context, label, score in zip(contexts, y, s, strict=True):

@@ -1,6 +1,6 @@
-"""Summaries and thresholds as text for a terminal, drawn by rich (extra `cli`), or as JSON; a bar while they are worked out.
+"""Print summaries and thresholds as tables (drawn by rich, extra `cli`) or JSON, and show a progress bar.
 
-What the numbers mean is said where they are worked out: `groundrail.evaluation.summary` and `.calibration`.
+`groundrail.evaluation.summary` and `.calibration` compute the numbers and explain them.
 """
 
 import json
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def console(stderr: bool = False) -> "Console":
-    """Where tables and bars go. Raises: MissingExtraError."""
+    """Make the console for tables and bars. Raises: MissingExtraError."""
     try:
         from rich.console import Console
     except ImportError as error:
@@ -29,7 +29,7 @@ def console(stderr: bool = False) -> "Console":
 
 
 class Progress:
-    """A bar on standard error where a person watches, nothing elsewhere. `of`: the noun for the things that are counted."""
+    """A progress bar on standard error if it is a terminal. `of`: noun for the things that are counted."""
 
     def __init__(self, of: str = "claims") -> None:
         self._of = of
@@ -59,7 +59,7 @@ def print_json(value: Any) -> None:
 
 
 def finite(value: Any) -> Any:
-    """NaN and infinity are no JSON; they become null."""
+    """Replace NaN and infinity, which JSON does not have, by None."""
     if isinstance(value, float):
         return value if isfinite(value) else None
     if isinstance(value, Mapping):
@@ -86,7 +86,7 @@ def _difference(value: Difference | None) -> str:
 
 
 def print_summaries(summaries: Sequence[Summary], scorer: str) -> None:
-    """Print one column a data set, one row a measure, and the notes on what is missing."""
+    """Print a column for each data set, a row for each measure, and notes on missing measures."""
     from rich.table import Table
 
     table = Table(title=f"{scorer} (95% intervals)", title_justify="left")
@@ -152,7 +152,7 @@ def print_summaries(summaries: Sequence[Summary], scorer: str) -> None:
 
 
 def print_answer_summaries(summaries: Sequence[AnswerSummary], scorer: str) -> None:
-    """Print one column a data set: measures x 100 of whole answers, their sentences and the passages in them."""
+    """Print a column for each data set: measures x 100 for answers, sentences and passages."""
     from rich.table import Table
 
     title = f"{scorer} at {summaries[0].threshold:.3g} (x 100, 95% intervals; unsupported is what is to be found)"
@@ -175,7 +175,7 @@ def print_answer_summaries(summaries: Sequence[AnswerSummary], scorer: str) -> N
 
 
 def print_threshold(found: Threshold, method: str | None, left_out: int) -> None:
-    """Print a threshold with both error rates; `method` names the map it applies to, if any."""
+    """Print a threshold with both error rates; `method` names the map of scores, if there is one."""
     out = console()
     on = f" on the {method} map's values" if method else ""
     out.print(f"threshold{on}: {found.value:.6g}")

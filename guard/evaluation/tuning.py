@@ -1,9 +1,8 @@
-"""The built-in judge's head, trained on a few hundred labelled claims of a user's own.
+"""Train the head of the built-in judge on a few hundred labelled claims of a user.
 
-The encoder stays as it is, so that every premise and claim is read by it once. The head (the two layers that make three
-classes of the first token's state) is trained on the score that the guard decides by, and measured on claims that
-training has not seen. Which labels there are is read by `groundrail.evaluation.loaders`; the command is in
-`groundrail.evaluation.cli`.
+The encoder is not changed, so that it reads each premise and claim once. The head (two layers that turn the state of
+the first token into three classes) is trained on the score by which the guard decides, and measured on held-out claims.
+`groundrail.evaluation.loaders` reads the labels; the command is in `groundrail.evaluation.cli`.
 """
 
 import copy
@@ -29,9 +28,9 @@ from groundrail.scoring.nearest import NearestScorer
 from groundrail.text.english.language import is_english
 
 FEWEST = 100
-"""Labelled claims below which a held-out part says nothing."""
+"""Minimum number of labelled claims; with fewer, the held-out claims cannot show an improvement."""
 FEWEST_OF_EACH = 30
-"""Supported claims, and unsupported ones, below which it says nothing of them."""
+"""Minimum number of supported claims and of unsupported claims."""
 
 _HELD_OUT, _VALIDATION = 0.3, 0.2
 _STEPS, _PATIENCE, _RATE, _DECAY = 300, 40, 1e-4, 0.01
@@ -40,7 +39,7 @@ _EDGE = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A judge on the held-out claims: ROC-AUC, and the shares of wrong claims caught and true ones passed."""
+    """A judge's measures on the held-out claims: ROC-AUC, shares of wrong claims caught and of true claims passed."""
 
     name: str
     threshold: float
@@ -50,16 +49,17 @@ class Measured:
 
     @property
     def balanced(self) -> float:
-        """Balanced accuracy: the mean of both shares."""
+        """Balanced accuracy: the mean of the two shares."""
         return (self.caught + self.passed) / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """A trained judge, and the held-out claims before and after.
+    """A trained judge with measures on the held-out claims before and after training.
 
-    `rows` are the judge as shipped at its own threshold, the same at a threshold fitted to the labels, and the trained
-    one at its own. `counts` are the claims trained on, those that ended the training, and those held out.
+    rows: measures of the shipped judge at its threshold, of the shipped judge at a threshold fitted to the labels, and
+        of the trained judge at its threshold.
+    counts: number of training claims, of validation claims (which end the training), and of held-out claims.
     """
 
     judge: CrossEncoderEntailment
@@ -68,12 +68,12 @@ class Tuned:
 
     @property
     def better(self) -> bool:
-        """Whether the trained judge orders the held-out claims better and decides them no worse than both others."""
+        """Whether the trained judge has a higher ROC-AUC and no lower balanced accuracy than both other rows."""
         *before, after = self.rows
         return after.auc > before[0].auc and after.balanced >= max(row.balanced for row in before)
 
     def save(self, folder: str | Path) -> None:
-        """Write a folder for `groundrail.entailment.load`. Raises: InputError for a judge that is not better."""
+        """Save the judge as a folder for `groundrail.entailment.load`. Raises: InputError for a judge not better."""
         if not self.better:
             raise InputError(
                 "the trained judge is not better on the held-out claims, so it is not saved: label more claims, or fit "
@@ -93,10 +93,13 @@ def tune(
 ) -> Tuned:
     """Train the head of the built-in judge, or of `judge`, on labelled claims.
 
-    Three tenths of the claims are held out, and a fifth ends the training; claims of one source stay together. Claims
-    without a label, or with one between 0 and 1, are left out. `progress` gets claims read and claims in all.
+        tune(load("labelled.jsonl")).save("my-judge")
 
-    Raises: InputError for too few labels, labels that are all alike, or claims in another language than the judge's.
+    Three tenths of the claims are held out, and a fifth decides when training ends; claims of one source stay together.
+    Claims without a label or with a label between 0 and 1 are left out. `progress` gets the number of claims read and
+    the number of all claims.
+
+    Raises: InputError for too few labels, for labels of one kind only, or for claims in another language than English.
     """
     claims = _usable(examples)
     given = judge or load_builtin("cpu", "float32")
@@ -158,12 +161,12 @@ def _refuse_other_languages(claims: Sequence[Example]) -> None:
 
 
 def _parts(claims: Sequence[Example], seed: int) -> tuple[list[Example], list[Example], list[Example]]:
-    """Training, validation and held-out claims. Raises: InputError where a part lacks one kind."""
+    """Training, validation and held-out claims. Raises: InputError if a part lacks supported or unsupported claims."""
     of_source: dict[str, list[Example]] = {}
     for example in claims:
         of_source.setdefault("\0".join(document.text for document in example.source), []).append(example)
     groups = [of_source[text] for text in sorted(of_source)]
-    if len(groups) < 6:  # too few to hold sources apart
+    if len(groups) < 6:  # too few to keep sources in separate parts
         groups = [[example] for example in claims]
     random.Random(seed).shuffle(groups)
     held_out: list[Example] = []
@@ -183,7 +186,7 @@ def _parts(claims: Sequence[Example], seed: int) -> tuple[list[Example], list[Ex
 
 
 class _Read(NLIModel):
-    """A classifier whose encoder reads each pair once, its state kept; the head can be exchanged."""
+    """A classifier that encodes each pair once and keeps the state; its head can be exchanged."""
 
     def __init__(self, judge: CrossEncoderEntailment) -> None:
         self.judge = judge
@@ -197,7 +200,7 @@ class _Read(NLIModel):
         return self.judge.facts
 
     def recorded(self) -> "_Recorded":
-        """Within it, the pairs of the first call, those that a claim is decided by, are noted."""
+        """A context in which the pairs of the first call, which decide a claim, are recorded."""
         return _Recorded(self)
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
@@ -214,7 +217,7 @@ class _Read(NLIModel):
         return rows
 
     def logits(self, pairs: Sequence[Pair]) -> torch.Tensor:
-        """Entailment, neutral, contradiction, shape (pairs, 3)."""
+        """Logits for entailment, neutral and contradiction, shape (pairs, 3)."""
         if not pairs:
             return torch.empty(0, 3)
         self._read(pairs)
@@ -261,7 +264,7 @@ def _trained(
     asked: dict[int, list[Pair]],
     seed: int,
 ) -> Any:
-    """The head with the least loss on the validation claims."""
+    """Train a copy of the head and return the version with the lowest loss on the validation claims."""
     torch.manual_seed(seed)
     head = copy.deepcopy(read.head).float()
     optimizer = torch.optim.AdamW(head.parameters(), lr=_RATE, weight_decay=_DECAY)
@@ -282,8 +285,10 @@ def _trained(
 
 
 def _loss(read: _Read, claims: Sequence[Example], asked: dict[int, list[Pair]]) -> torch.Tensor:
-    """Binary cross-entropy of the default score without its rivals: the mean of two log-odds, those of the likeliest
-    premise and of the last, which is the window. Both kinds of claims weigh the same."""
+    """Binary cross-entropy of the default score without rivals; both kinds of claims have the same weight.
+
+    The score is the mean of two log-odds: of the likeliest premise, and of the last premise, which is the window.
+    """
     logits = read.logits([pair for example in claims for pair in asked[id(example)]])
     odds = logits[:, 0] - torch.logsumexp(logits[:, 1:], dim=-1)
     of_claim = torch.split(odds, [len(asked[id(example)]) for example in claims])
@@ -294,7 +299,7 @@ def _loss(read: _Read, claims: Sequence[Example], asked: dict[int, list[Pair]]) 
 
 
 def _threshold(claims: Sequence[Example], scores: dict[int, float]) -> float:
-    """Halfway between the claims that balanced accuracy parts best."""
+    """The threshold with the best balanced accuracy, halfway between the two scores that it separates."""
     values = [scores[id(example)] for example in claims]
     _, lowest = best_balanced_accuracy([float(example.label == 1.0) for example in claims], values)
     below = [value for value in values if value < lowest]
@@ -313,7 +318,7 @@ def _measured(name: str, threshold: float, claims: Sequence[Example], scores: di
 def _judge(
     given: CrossEncoderEntailment, head: Any, threshold: float, claims: Sequence[Example]
 ) -> CrossEncoderEntailment:
-    """A judge of its own with the head; what `load` must know stands in its configuration."""
+    """Build a new judge with the head; its configuration holds the settings that `load` needs."""
     model = copy.deepcopy(given.model)
     model.classifier = head
     labels = hashlib.blake2b(digest_size=4)
@@ -329,7 +334,7 @@ def _judge(
 
 
 def lines(tuned: Tuned) -> Iterator[str]:
-    """The table of before and after, one line a row, without a terminal's colours."""
+    """Lines of the table with the measures before and after training, without colours."""
     yield f"{'on the held-out claims':30} threshold  ROC-AUC  caught  passed"
     for row in tuned.rows:
         yield f"{row.name:30} {row.threshold:9.3f} {100 * row.auc:8.1f} {row.caught:7.0%} {row.passed:7.0%}"

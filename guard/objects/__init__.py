@@ -1,1 +1,1 @@
-"""JSON objects as claims: leaves in, a verdict and citations for each JSON pointer out."""
+"""Check JSON objects: each leaf is a claim and gets a verdict and citations by JSON pointer."""

@@ -1,4 +1,4 @@
-"""An object as the answer of a model that was asked for JSON: the format that was asked for, and the one released text."""
+"""An object as the answer of a model that was asked for JSON: the requested format and the released text."""
 
 import json
 from collections.abc import Mapping
@@ -15,13 +15,13 @@ from groundrail.types import CheckedSentence, GuardResult
 
 @dataclass(frozen=True, slots=True)
 class ObjectFormat:
-    """An answer is to be a JSON object. `schema`: the one that it is to fit, None for any object."""
+    """The request for a JSON object as the answer. `schema`: the schema of the object, None for any object."""
 
     schema: Mapping[str, Any] | type[BaseModel] | None = None
 
 
 def object_format(response_format: Any) -> ObjectFormat | None:
-    """The format that OpenAI's field `response_format` asks for, None for text.
+    """The format that OpenAI's field `response_format` requests, None for text.
 
         object_format({"type": "json_schema", "json_schema": {"name": "rent", "schema": {"type": "object"}}})
 
@@ -43,7 +43,7 @@ def object_format(response_format: Any) -> ObjectFormat | None:
 
 
 def as_answer(text: str, result: ObjectResult, *, keep_refused: bool) -> GuardResult:
-    """The answer `text` and its checked object as one sentence, whose released text is the released object as JSON."""
+    """The answer `text` with its checked object as one sentence; the released text is the released object as JSON."""
     refused = result.refused
     released = json.dumps(result.object, ensure_ascii=False)
     kept = released if not refused else text if keep_refused else ""

@@ -1,4 +1,4 @@
-"""The check of an object: read its leaves, judge all statements in one call, release what the source supports."""
+"""Check an object: read its leaves, judge all statements in one call, release the values that the source supports."""
 
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +15,7 @@ from groundrail.policy import Policy
 from groundrail.types import GuardResult
 
 CheckAll: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[GuardResult]]
-"""(text, the question that it answers) of several answers -> the result of each."""
+"""Function from several pairs of (text, question that the text answers) to their results."""
 
 
 def checked_object(

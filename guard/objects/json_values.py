@@ -1,4 +1,4 @@
-"""JSON values within limits: parsing a text, and refusing values that JSON cannot hold."""
+"""Parse JSON text within limits, and refuse values that JSON cannot hold."""
 
 import json
 import math
@@ -9,10 +9,10 @@ from groundrail.errors import InputError
 from groundrail.text.sentences import is_unicode
 
 DEEPEST = 64
-"""Levels of lists and objects inside each other."""
+"""Maximum depth of nested lists and objects."""
 
 LARGEST = 1_000_000
-"""Bytes of a value as UTF-8 encoded JSON."""
+"""Maximum number of bytes of a value as UTF-8 encoded JSON."""
 
 
 def parsed(text: str) -> Any:
@@ -41,7 +41,7 @@ def parsed(text: str) -> Any:
 
 
 def refuse_unfit(value: Any, name: str = "the object") -> None:
-    """Raises: InputError for a value that is no JSON, deeper than `DEEPEST` or larger than `LARGEST`."""
+    """Refuse an unfit value. Raises: InputError for a value that is not JSON, or is too deep or too large."""
     level, depth = [value], 0
     while level:
         if depth > DEEPEST:

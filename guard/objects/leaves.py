@@ -25,16 +25,16 @@ _UNIT = re.compile(r"(?P<name>.+) in (?P<unit>.+)")
 """A name with its unit: "amount in euros"."""
 
 _YEARS = range(1900, 2101)
-"""Numbers that may be years, which have no commas."""
+"""Range of numbers that may be years and are written without commas."""
 
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A value without others inside it.
+    """A value that contains no other values.
 
-    pointer: its place, as RFC 6901 writes it.
+    pointer: the place of the value as a JSON pointer (RFC 6901).
     statement: the text to judge; empty if the leaf claims nothing.
-    question: asks for the field; a sentence that says something only as an answer is judged behind it.
+    question: a question for the field; a short answer is judged together with it.
     is_text: whether the statement is the value itself, made of sentences.
     """
 
@@ -47,7 +47,7 @@ class Leaf:
 
 
 def leaves(value: Any, schema: Schema | None = None, fields: Sequence[str] | None = None) -> Iterator[Leaf]:
-    """The leaves in the order of the object. `fields`: those of `Policy`, which say which leaves are claims."""
+    """The leaves in the order of the object. `fields`: see `Policy.fields`, which says which leaves are claims."""
     waiting: list[tuple[tuple[Step, ...], Any]] = [((), value)]
     while waiting:
         path, found = waiting.pop()
@@ -96,7 +96,7 @@ def _is_text(value: str) -> bool:
 
 
 def _statement(label: str, value: Any, *, in_list: bool) -> str:
-    """One sentence that says what the field says."""
+    """One sentence that states the value of the field."""
     if isinstance(value, bool):
         if clause := _WHETHER.match(label):
             said = label[clause.end() :]
@@ -117,9 +117,9 @@ def _written(value: str | int | float) -> str:
 
 
 def _label(path: Sequence[Step], schema: Schema | None) -> str:
-    """The words for a place: the names of the keys on the way, "deposit's amount".
+    """The words for a place, from the names of the keys on the path: "deposit's amount".
 
-    A name whose words stand in the next name too is left out: "deposit", "deposit amount" is the "deposit amount".
+    A name whose words are also in the next name is left out: "deposit", "deposit amount" becomes "deposit amount".
     """
     keys = [end for end in range(1, len(path) + 1) if isinstance(path[end - 1], str)]
     names = [_name(path[:end], schema) for end in keys]

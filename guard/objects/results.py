@@ -30,11 +30,11 @@ class _Frozen(BaseModel):
 class CheckedField(_Frozen):
     """A leaf of an object with its verdict.
 
-    pointer: where it stands, as RFC 6901 writes it: "/deposit/amount".
-    value: the value in the released object; None in the place of a refused one.
+    pointer: the place of the leaf as a JSON pointer (RFC 6901), for example "/deposit/amount".
+    value: the value in the released object; None for a refused value.
     statement: the text that was judged; empty if the leaf claims nothing, or is not kept.
-    released: whether the whole value is in the released object. Of a text that is partly refused, the supported
-        sentences are.
+    released: whether the whole value is in the released object. If a text is partly refused, the released object has
+        only its supported sentences.
     sentences: the sentences of the statement.
     """
 
@@ -69,7 +69,7 @@ class ObjectResult(_Frozen):
         result.fields["/rent"].verdict  # unsupported
         result.object  # {'rent': None}
 
-    object: the object to use, with null in the place of each refused leaf.
+    object: the released object, with null in the place of each refused leaf.
     fields: each leaf by its JSON pointer, in the order of the object.
     """
 
@@ -85,7 +85,7 @@ class ObjectResult(_Frozen):
 
     @property
     def refused(self) -> tuple[str, ...]:
-        """The pointers of the fields whose value is not released as it was."""
+        """The pointers of the fields whose value is not released unchanged."""
         return tuple(pointer for pointer, field in self.fields.items() if not field.released)
 
     @property
@@ -99,7 +99,7 @@ class ObjectResult(_Frozen):
 
 
 def gravest(verdicts: Iterable[Verdict]) -> Verdict:
-    """The verdict that counts for a whole whose parts have these."""
+    """The gravest of the verdicts of several parts, which becomes the verdict of the whole."""
     return min(verdicts, key=_GRAVEST.index, default=Verdict.NO_CLAIM)
 
 

@@ -1,4 +1,4 @@
-"""A JSON schema: how it names the places of an object, and whether an object fits it."""
+"""`Schema`, a JSON schema that names the places of an object and checks whether an object fits it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -12,7 +12,7 @@ Step: TypeAlias = str | int
 """A key of an object, or the position of an item of a list."""
 
 _LONGEST_NAME = 12
-"""Words from which a description explains a field and no longer names it."""
+"""Number of words from which a description counts as an explanation of a field and not as its name."""
 
 
 class Schema:
@@ -49,11 +49,11 @@ class Schema:
 
     @property
     def has_patterns(self) -> bool:
-        """Whether it holds regular expressions, which can take for ever on a text made for that."""
+        """Whether the schema has regular expressions, which can take very long on a malicious text."""
         return any(isinstance(d.get("pattern"), str) or "patternProperties" in d for d in _dicts(self._root))
 
     def misfits(self, value: Any) -> list[str]:
-        """Where a value does not fit: places in JSON path notation and the keyword, without the value.
+        """The places where a value does not fit, in JSON path notation with the keyword and without the value.
 
         Raises: InputError for a reference that leads nowhere or in a circle, and for a pattern that cannot be read.
         """
@@ -65,7 +65,7 @@ class Schema:
             raise InputError(f"the schema cannot be read: {type(error).__name__}: {error}") from None
 
     def name_at(self, path: Sequence[Step]) -> str | None:
-        """The description of the place, if it is as short as a name, else the title; None without either."""
+        """The description of the place if it is short, else the title; None if the schema has neither."""
         here = list(self._alternatives(self._root))
         for step in path:
             here = [deeper for schema in here for deeper in self._below(schema, step)]

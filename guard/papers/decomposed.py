@@ -1,8 +1,8 @@
-"""Scorers that cut the source into sentences: Falke et al.'s and SummaC-ZS's sentence pairs, Glover et al.'s
-top-k premise and full document, Schuster et al.'s SeNtLI.
+"""Scorers that cut the source into sentences: sentence pairs, top-k premise, full document and SeNtLI.
 
-Each scores a claim as it is; cutting claims is `groundrail.papers.units.base`, InFusE's growing premise is
-`groundrail.papers.infuse`. Documents are scored apart and the best one counts, as everywhere.
+Sentence pairs are from Falke et al. and SummaC-ZS, top-k premise and full document from Glover et al., SeNtLI from
+Schuster et al. Claims are not cut: `groundrail.papers.units.base` does that. InFusE's growing premise is in
+`groundrail.papers.infuse`. Each document is scored by itself, and the best document counts.
 """
 
 import math
@@ -24,9 +24,9 @@ from groundrail.types import Source
 
 @dataclass(slots=True)
 class _Task:
-    """One claim against one document: passages that fit beside the claim, and how the model judged each.
+    """One claim and one document: the passages that fit beside the claim, and the model's judgement of each.
 
-    `judged` has one row a passage: (n,) entailment, or (n, 3) for a model asked for three classes.
+    `judged` has a row for each passage: entailment, shape (n,), or three classes, shape (n, 3).
     """
 
     claim: str
@@ -39,7 +39,7 @@ class _Task:
 
 
 def load_nli(entailment: EntailmentModel | str | None, wanted_by: str) -> NLIModel:
-    """A model of three classes, loaded as everywhere. Raises: ModelError for one that only says yes or no."""
+    """Load a judge of three classes. Raises: ModelError for a judge that only gives P(entailment)."""
     model = load(entailment)
     if not isinstance(model, NLIModel):
         raise ModelError(
@@ -56,23 +56,23 @@ def load_nli(entailment: EntailmentModel | str | None, wanted_by: str) -> NLIMod
 
 
 class _Decomposed(Scorer, ABC):
-    """Judges every claim against every document: one model call for the passages, at most one more."""
+    """Judge each claim against each document, with one model call for the passages and at most one more call."""
 
     def __init__(self, entailment: EntailmentModel | str | None = None) -> None:
         self.entailment = load(entailment)
 
     @property
     def facts(self) -> ScorerFacts:
-        """The class around its judge."""
+        """The identity of the class around its judge, and the facts about the judge."""
         judge = self.entailment.facts
         return ScorerFacts.around(judge, f"{type(self).__name__} around {judge.identity}")
 
     def read(self, source: Source) -> Reader:
-        """Cut the source into sentences, each tokenized once."""
+        """Cut the source into sentences; each is tokenized once."""
         return Prepared(self._score, _Documents(source_passages.sentences(source, self.entailment), self._premises))
 
     def _score(self, claims: Sequence[str], documents: "_Documents") -> list[Score]:
-        """One score a claim, NaN where the source is blank.
+        """Score each claim; NaN if the source is blank.
 
         Raises: ClaimTooLongError for a claim that leaves no room for a premise.
         """
@@ -91,7 +91,7 @@ class _Decomposed(Scorer, ABC):
         return [_Task(claim, size, premises, np.empty(0)) for premises in documents.premises(size)]
 
     def _premises(self, document: Sequence[Passage], size: int) -> list[Passage]:
-        """What the first round judges: sentences, unless a scorer wants longer passages."""
+        """The passages for the first model call: sentences, unless a subclass makes longer passages."""
         return fitted(document, size, self.entailment)
 
     def _judge(self, pairs: Sequence[Pair]) -> FloatArray:
@@ -99,11 +99,11 @@ class _Decomposed(Scorer, ABC):
 
     @abstractmethod
     def _scores(self, tasks: Sequence[_Task]) -> Iterator[Score]:
-        """One score a task, from its judged passages."""
+        """Compute the score of each task from its judged passages."""
 
 
 class _Documents:
-    """The sentences of every document, made into premises once for all claims that leave the same room."""
+    """The sentences of each document; premises are made once for all claims that leave the same room."""
 
     def __init__(
         self, sentences: Sequence[Sequence[Passage]], cut: Callable[[Sequence[Passage], int], list[Passage]]
@@ -112,16 +112,18 @@ class _Documents:
         self._premises: dict[int, list[list[Passage]]] = {}
 
     def premises(self, size: int) -> list[list[Passage]]:
-        """Of each document, at most `size` tokens long."""
+        """The premises of each document, of at most `size` tokens."""
         if size not in self._premises:
             self._premises[size] = [self._cut(document, size) for document in self._sentences]
         return self._premises[size]
 
 
 class SentencePairScorer(_Decomposed):
-    """The claim against every source sentence, the maximum (Falke et al. 2019; SummaC-ZS).
+    """The maximum P(entailment) of the claim from any source sentence (Falke et al. 2019; SummaC-ZS).
 
-    The citation is the sentence that reaches it.
+    The citation is the sentence with the maximum.
+
+        Guard(scorer=SentencePairScorer())
     """
 
     def _scores(self, tasks: Sequence[_Task]) -> Iterator[Score]:
@@ -132,7 +134,7 @@ class SentencePairScorer(_Decomposed):
 
 
 class _Rescored(_Decomposed):
-    """Chooses some sentences a task, joins them in document order, and scores the claim once more."""
+    """Choose sentences for each task, join them in document order, and judge the claim again by the joined text."""
 
     def _scores(self, tasks: Sequence[_Task]) -> Iterator[Score]:
         chosen = [
@@ -151,16 +153,17 @@ class _Rescored(_Decomposed):
 
     @abstractmethod
     def _choice(self, task: _Task) -> list[int]:
-        """Indices into the task's passages, the most wanted first."""
+        """Indices of the task's passages, the most important first."""
 
 
 class TopKScorer(_Rescored):
     """The `k` most entailing sentences, joined in document order, as one premise (Glover et al. 2022).
 
-    The authors' summary says only that they are concatenated; the order is ours. `reverse=True` ranks by P(claim | sentence)
-    plus P(sentence | claim): InFusE-k (Zhang et al. 2024, appendix E).
-    Sentences that no longer fit beside the claim are left out from the least entailing; the citations are
-    exactly the sentences that were read.
+    The authors say only that the sentences are concatenated; the order is ours. `reverse=True` ranks by
+    P(claim | sentence) plus P(sentence | claim): InFusE-k (Zhang et al. 2024, appendix E). If the sentences do not fit
+    beside the claim, the least entailing are left out. The citations are the sentences in the premise.
+
+        Guard(scorer=TopKScorer(k=3))
     """
 
     def __init__(self, entailment: EntailmentModel | str | None = None, *, k: int = 5, reverse: bool = False) -> None:
@@ -169,7 +172,7 @@ class TopKScorer(_Rescored):
         self.reverse = reverse
 
     def _judge(self, pairs: Sequence[Pair]) -> FloatArray:
-        """One row a pair: P(claim | sentence), and P(sentence | claim) behind it where that is asked for."""
+        """A row for each pair: P(claim | sentence), and with `reverse` also P(sentence | claim)."""
         backward = [(claim, premise) for premise, claim in pairs] if self.reverse else []
         judged = super()._judge([*pairs, *backward])
         return judged.reshape(1 + self.reverse, len(pairs)).T
@@ -184,8 +187,10 @@ class TopKScorer(_Rescored):
 class SentliScorer(_Rescored):
     """The `k` most entailing and the `k` most contradicting sentences as one premise (Schuster et al. 2022).
 
-    So evidence against the claim is read together with the evidence for it. Needs a model of three classes.
-    Sentences that no longer fit are left out from the least telling, both kinds in turn.
+    The judge, which needs three classes, reads evidence for and against the claim together. If the sentences do not
+    fit, the least entailing and the least contradicting are left out in turn.
+
+        Guard(scorer=SentliScorer(NLI_ID))
     """
 
     def __init__(self, entailment: EntailmentModel | str | None = None, *, k: int = 5) -> None:
@@ -206,10 +211,12 @@ class SentliScorer(_Rescored):
 
 
 class FullDocumentScorer(_Decomposed):
-    """The whole document as the premise; where it does not fit, the mean over chunks of whole sentences.
+    """The whole document as the premise; if it does not fit, the mean over chunks of whole sentences.
 
-    Chunks are filled one after the other, each as full as the model allows beside the claim, and the chunks'
-    scores averaged, which is how InFusE (section 4) runs its full-document baseline. Every chunk is cited.
+    Each chunk is filled as far as the model has room beside the claim, and the scores of the chunks are averaged, as
+    in InFusE's full-document baseline (section 4). All chunks are cited.
+
+        Guard(scorer=FullDocumentScorer())
     """
 
     def _premises(self, document: Sequence[Passage], size: int) -> list[Passage]:
@@ -220,7 +227,10 @@ class FullDocumentScorer(_Decomposed):
         return chunks
 
     def _filled(self, pieces: Sequence[Passage], start: int, size: int) -> tuple[Passage, int]:
-        """The longest chunk from piece `start` on, and the piece after it; their own tokens say about how many fit."""
+        """The longest chunk that begins with piece `start`, and the index of the piece after the chunk.
+
+        The token counts of the pieces give a first estimate.
+        """
         fits = takewhile(size.__ge__, accumulate(piece.tokens for piece in islice(pieces, start, None)))
         end = start + sum(1 for _ in fits)
         chunk = self._run(pieces[start], pieces[end - 1])

@@ -1,9 +1,9 @@
-"""Grounding gain: how much more likely a claim becomes once the model has read the source.
+"""Grounding gain: how much likelier a claim becomes for a language model that has read the source.
 
-The mean over the claim's tokens of log P(t | source, tokens so far) - log P(t | tokens so far), West et al.
-(ACL 2022), section 3.3.2, as a score of any text. Needs only the language model that generates. It is a
-log-ratio in nats, not a probability: above 0 where the source helps, unbounded on both sides. Steering by
-the same number is `groundrail.decoding`.
+It is the mean over the claim's tokens of log P(t | source, tokens so far) - log P(t | tokens so far), West et al. (ACL
+2022), section 3.3.2, used as a score of any text. The language model that writes the answer can compute it. The gain is
+a log-ratio in nats and no probability: it is above 0 if the source helps, and has no bounds. `groundrail.decoding`
+steers a model by the same number.
 """
 
 from __future__ import annotations
@@ -25,24 +25,28 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 _Tokens: TypeAlias = tuple[Document, list[tuple[int, int]]]
-"""A document and where its tokens are."""
+"""A document and the character spans of its tokens."""
 
 _SLACK = 8
-"""Tokens by which a chunk, tokenized apart from what surrounds it, may come out longer than counted."""
+"""Maximum number of tokens that a chunk may grow when it is tokenized without the surrounding text."""
 
 
 class GainScorer(Scorer):
-    """Scores claims by grounding gain under a causal language model.
+    """Score claims by their grounding gain under a causal language model.
 
-    `model`: a decoder-only model with its `tokenizer` (a fast one), or a hub id or folder for both. `chunk_tokens`:
-    most tokens of source read at once; by default all that fits beside the longest claim. A longer document
-    is read in chunks and the best one counts; nothing is cut off. `separator` stands between source and
-    claim, and before the claim alone. The citation is the chunk. `threshold` is the gain from which a claim
-    counts as supported: it depends on the model, calibrate it. A claim is read with the blanks that it has: a target of
-    factual ablation begins with one, so its separator is empty.
+        Guard(scorer=GainScorer("HuggingFaceTB/SmolLM2-135M-Instruct", threshold=0.8))
 
-    `reduce`: "mean" is nats a token, so that long and short claims compare; "sum" is the whole claim's log-ratio, of
-    which the difference between two sources is factual ablation's (West et al., section 3.2).
+    A document that does not fit is read in chunks, and the best chunk counts and is cited; nothing is cut off.
+
+    Args:
+        model: A decoder-only model with its fast `tokenizer`, or a hub id or folder for both.
+        chunk_tokens: Maximum number of source tokens that are read at once; None fills the room beside the longest
+            claim.
+        separator: Text between source and claim, and before the claim alone. Blanks at the start of a claim are kept:
+            the targets of factual ablation begin with a blank and need an empty separator.
+        threshold: The gain from which a claim counts as supported. It depends on the model: calibrate it.
+        reduce: "mean": nats for each token, comparable for long and short claims. "sum": the log-ratio of the whole
+            claim; its difference between two sources is the measure of factual ablation (West et al., section 3.2).
 
     Raises: InputError for another `reduce`, or without a fast tokenizer; ModelError for a model with an encoder.
     """
@@ -79,7 +83,7 @@ class GainScorer(Scorer):
 
     @property
     def facts(self) -> ScorerFacts:
-        """The class, its threshold and its model."""
+        """The identity of the class with its model, and the threshold."""
         from groundrail.decoding.prompts import context_limit
 
         limit = context_limit(self.model) or sys.maxsize
@@ -98,18 +102,18 @@ class GainScorer(Scorer):
     ) -> Self:
         """Load by hub id or folder; `hub` goes to transformers (`revision`, ...), `settings` to the constructor.
 
-        Raises: ModelError where there is no causal language model by that name; InputError for `trust_remote_code`.
+        Raises: ModelError if there is no causal language model of this name; InputError for `trust_remote_code`.
         """
         return cls(*_loaded(name_or_path, None, device, dtype, hub), **settings)
 
     def read(self, source: Source) -> Reader:
-        """Tokenize every document, to be cut into chunks that fit beside the claims."""
+        """Tokenize every document; chunks are cut when claims come."""
         return Prepared(self._score, [(document, self._spans(document.text)) for document in as_documents(source)])
 
     def _score(self, claims: Sequence[str], documents: Sequence[_Tokens]) -> list[Score]:
-        """One `Score` a claim, in nats, a token's or all tokens'; NaN for a blank claim or where there is no source.
+        """Score each claim in nats, by token or in total; NaN for a blank claim or source.
 
-        Raises `ClaimTooLongError` if a claim leaves no room for a source in the model's context.
+        Raises: ClaimTooLongError if a claim leaves no room for a source in the model's context.
         """
         tokens = [self._encode(claim) if claim.strip() else [] for claim in claims]
         scored = [index for index, row in enumerate(tokens) if row]
@@ -131,7 +135,7 @@ class GainScorer(Scorer):
         return best
 
     def _log_probs(self, source: str, claims: Sequence[Sequence[int]]) -> list[Tensor]:
-        """log P of every token of every claim after `source`."""
+        """log P of each token of each claim after `source`."""
         from groundrail.decoding.likelihood import continuation_log_probs
 
         context = [*self._start, *self._encode(source), *self._separator]
@@ -139,7 +143,7 @@ class GainScorer(Scorer):
         return [log_p[range(len(claim)), list(claim)] for claim, log_p in found]
 
     def _room(self, longest_claim: int) -> int | None:
-        """Tokens of source that fit beside the longest claim; `None` where nothing limits them."""
+        """Maximum number of source tokens beside the longest claim; None if there is no limit."""
         from groundrail.decoding.prompts import context_limit
 
         limit = context_limit(self.model)
@@ -180,15 +184,15 @@ def _loaded(
 
 
 def _citation(document: Document, start: int, end: int, gain: float) -> Citation:
-    """The chunk without white space at its ends."""
+    """Cite the chunk without the white space around it."""
     start, end = Span.trimmed(document.text, start, end)
     return document.cite(start, end, gain)
 
 
 def _chunks(document: Document, spans: Sequence[tuple[int, int]], size: int | None) -> Iterator[tuple[int, int]]:
-    """Character spans of at most `size` tokens that together hold all words of the document.
+    """Character spans of at most `size` tokens that together contain all words of the document.
 
-    A chunk ends with a sentence where one ends in its second half.
+    A chunk ends with a sentence if a sentence ends in its second half.
     """
     from groundrail.text.sentences import split
 

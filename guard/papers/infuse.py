@@ -1,8 +1,8 @@
-"""InFusE (Zhang et al., EACL 2024): a premise that grows sentence by sentence until it stops helping.
+"""InFusE (Zhang et al., EACL 2024): the premise grows sentence by sentence until another sentence no longer helps.
 
-One claim (a sentence, or a sub-sentence) against sentences of the source. Cutting claims and fitting sentences are
-done elsewhere: `groundrail.scoring.registry.in_units` makes InFusE_sub of it, the minimum over the sub-sentences of a
-sentence and the mean over sentences (sections 3 and 4).
+This module judges one claim (a sentence or a sub-sentence) by sentences of the source.
+`groundrail.scoring.registry.in_units` makes InFusE_sub of it: the minimum over the sub-sentences of a sentence, and the
+mean over sentences (sections 3 and 4).
 """
 
 import math
@@ -21,10 +21,12 @@ from groundrail.types import Source
 
 @dataclass(slots=True)
 class _Growth:
-    """One claim against one document: the ranked sentences, and the steps evaluated so far.
+    """One claim and one document: the ranked sentences, and the steps evaluated so far.
 
-    Step i reads the first i + 1 ranked sentences. `kept` is the last step before the neutral probability
-    stopped falling, -1 for none; `over` says that growing has ended.
+    Step i reads the first i + 1 ranked sentences.
+
+    kept: the last step before the neutral probability stopped falling, -1 if there is none.
+    over: whether growing has ended.
     """
 
     claim: str
@@ -42,7 +44,7 @@ class _Growth:
         return [self.passages[index] for index in self.order[: step + 1]]
 
     def take(self, judged: FloatArray, margin: float) -> None:
-        """Go through steps just evaluated, shape (n, 3), up to the first whose neutral probability has not fallen."""
+        """Take new steps, shape (n, 3), up to the first step at which the neutral probability does not fall."""
         for entailment, neutral, _ in judged:
             if not neutral < self.neutral + margin:
                 self.over = True
@@ -52,22 +54,30 @@ class _Growth:
 
 
 class InfuseScorer(Scorer):
-    """Algorithm 1 of the paper, over every document apart; the best document counts.
+    """Algorithm 1 of the paper, run for each document by itself; the best document counts.
 
-    Source sentences are ranked by P(claim | sentence) plus, with `reverse`, P(sentence | claim). The premise
-    is the first one, two, three ... of them in document order; growing stops at the first step whose neutral
-    probability is at least the step's before (plus `margin`, which the paper's limitations suggest against
-    stopping too early), and the score is the entailment of the step before. Growing also ends with the
-    document, with what the model can read, and after `max_sentences`.
+        Guard(scorer=in_units(InfuseScorer(NLI_ID), "subsentences"))
 
-    Where the paper contradicts itself: Algorithm 1 returns the step before the one that stops, and so does this,
-    where section 3's text names the stopping step; Algorithm 1 begins with a neutral probability of 0, at which
-    every first step would stop with no premise at all, so here the first step never stops. The order of a
-    premise's sentences is not given; document order is ours.
+    Source sentences are ranked by P(claim | sentence); with `reverse`, P(sentence | claim) is added. Equal ranks keep
+    document order. The premise consists of the first, the first two, the first three ... ranked sentences, in document
+    order. Growing stops at the first step whose neutral probability is not below that of the previous step, and the
+    score is the entailment of the previous step. Growing also ends when the document ends, when the premise does not
+    fit the model, and after `max_sentences` sentences.
 
-    `ahead` steps of all claims are evaluated in one model call; the result does not depend on it.
-    Equal ranks keep document order. The authors' program ranks with reversed entailment only among the 2k
-    sentences of best forward entailment at step k; Algorithm 1, and this, among all.
+    Args:
+        margin: Added to the previous neutral probability before the comparison, against stopping too early (the
+            paper's limitations suggest it).
+        ahead: Number of steps of all claims that are evaluated in one model call; it does not change the result.
+
+    Differences to the paper and the authors' program:
+
+    - Algorithm 1 returns the step before the stopping step, and so does this scorer; the text of section 3 names the
+      stopping step.
+    - Algorithm 1 begins with a neutral probability of 0, so that every first step would stop without a premise. Here
+      the first step never stops.
+    - The paper does not give the order of sentences in a premise; document order is ours.
+    - The authors' program ranks with reversed entailment only the 2k sentences of best forward entailment at step k.
+      Algorithm 1 and this scorer rank all sentences.
     """
 
     def __init__(
@@ -92,16 +102,16 @@ class InfuseScorer(Scorer):
 
     @property
     def facts(self) -> ScorerFacts:
-        """The class around its judge."""
+        """The identity of the class around its judge, and the facts about the judge."""
         judge = self.entailment.facts
         return ScorerFacts.around(judge, f"{type(self).__name__} around {judge.identity}")
 
     def read(self, source: Source) -> Reader:
-        """Cut the source into sentences, each tokenized once."""
+        """Cut the source into sentences; each is tokenized once."""
         return Prepared(self._scores, sentences(source, self.entailment))
 
     def _scores(self, claims: Sequence[str], documents: Sequence[Sequence[Passage]]) -> list[Score]:
-        """One score a claim, with the sentences of its final premise as citations; NaN for a blank source.
+        """Score each claim, with the sentences of its final premise as citations; NaN for a blank source.
 
         Raises: ClaimTooLongError for a claim that leaves no room for a premise.
         """
@@ -117,7 +127,7 @@ class InfuseScorer(Scorer):
         return _Growth(claim, size, fitted(document, size, self.entailment))
 
     def _rank(self, growths: Sequence[_Growth]) -> None:
-        """Judge every sentence, both ways if asked; the first step of each growth is known with that."""
+        """Rank the sentences by the judge, with `reverse` in both directions; this also gives each first step."""
         forward: list[Pair] = [(p.text, growth.claim) for growth in growths for p in growth.passages]
         backward: list[Pair] = [(claim, text) for text, claim in forward] if self.reverse else []
         if not forward:
@@ -133,7 +143,7 @@ class InfuseScorer(Scorer):
             start = end
 
     def _grow(self, growths: Sequence[_Growth]) -> None:
-        """Evaluate the next steps of every growth in one call."""
+        """Evaluate the next steps of all growths in one model call."""
         batches = [list(self._next_premises(growth)) for growth in growths]
         pairs = [(premise, growth.claim) for growth, batch in zip(growths, batches, strict=True) for premise in batch]
         judged = self.entailment.classify(pairs) if pairs else np.empty((0, 3))

@@ -1,7 +1,6 @@
-"""The sceptic's baseline: the share of a claim's words that the source holds. No model.
+"""A baseline without a model: the share of a claim's words that occur in the source.
 
-It is strong on extractive summaries and blind to a swapped number or name, which is what a benchmark should
-show of it.
+It is strong on extractive summaries and does not notice a swapped number or name.
 """
 
 import math
@@ -19,7 +18,7 @@ Measure: TypeAlias = Literal["precision", "f1"]
 _WORD = re.compile(r"\w+")
 
 _Counted: TypeAlias = list[tuple[Document, Counter[str], Sequence[tuple[int, int, Counter[str]]]]]
-"""A document, its words, and start, end and words of its sentences."""
+"""Documents with their word counts, and start, end and word counts of their sentences."""
 
 
 def _words(text: str) -> Counter[str]:
@@ -36,10 +35,12 @@ def _overlap(claim: Counter[str], premise: Counter[str], measure: Measure) -> fl
 
 
 class OverlapScorer(Scorer):
-    """Words shared between claim and source, counted with multiplicity, case ignored.
+    """Overlap of the words of claim and source, counted with multiplicity; case is ignored.
 
-    "precision" is the share of the claim's words found anywhere in one document; "f1" is the best token F1
-    against a single source sentence. Either way the sentence with the best overlap is cited.
+        OverlapScorer("f1").score(["The rent is 900 euros."], "The rent is 900 euros.")
+
+    measure: "precision" is the share of the claim's words that occur in one document; "f1" is the best token F1 with a
+        single source sentence. Both cite the sentence with the best overlap.
     """
 
     def __init__(self, measure: Measure = "precision") -> None:
@@ -48,7 +49,7 @@ class OverlapScorer(Scorer):
         self.measure: Measure = measure
 
     def read(self, source: Source) -> Reader:
-        """Count the words of every document and of its sentences."""
+        """Count the words of each document and of its sentences."""
         from groundrail.text.sentences import split
 
         prepared: _Counted = []
@@ -60,7 +61,7 @@ class OverlapScorer(Scorer):
         return Prepared(self._score, prepared)
 
     def _score(self, claims: Sequence[str], counted: _Counted) -> list[Score]:
-        """One score a claim, the best of the documents; NaN for a claim or source without words."""
+        """Score each claim by the best document; NaN for a claim or source without words."""
         return [self._one(_words(claim), counted) for claim in claims]
 
     def _one(self, claim: Counter[str], counted: _Counted) -> Score:

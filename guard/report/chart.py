@@ -1,4 +1,4 @@
-"""Scores as bars with the threshold as a line: geometry only, in the units of an SVG's view box."""
+"""Geometry of a chart with a bar for each score and lines for thresholds, in the units of an SVG's view box."""
 
 import math
 from collections.abc import Sequence
@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 HEIGHT, STEP, GAP = 60.0, 15.0, 15.0
-"""Height of the plot; distance from bar to bar; gap between answers."""
+"""Height of the plot, distance between bars, and gap between answers."""
+
 WIDEST = 640.0
-"""Charts with more bars get narrower ones."""
+"""Maximum width of a chart; bars get narrower if there are too many."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A sentence's score as a box; `scored` is False for a stub where there is no score."""
+    """The bar of a sentence's score; `scored` is False for a short bar that stands for a missing score."""
 
     x: float
     y: float
@@ -24,7 +25,7 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A threshold, from the first bar to the last of those in a row that are compared with it."""
+    """The line of a threshold, over neighbouring bars that are compared with it."""
 
     x1: float
     x2: float
@@ -42,27 +43,27 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """Maps scores to shares of a length, 0 to 1: probabilities as they are, other values from least to greatest."""
+    """Map scores to shares of a length, 0 to 1: probabilities unchanged, other values between minimum and maximum."""
 
     low: float
     high: float
 
     @classmethod
     def over(cls, values: Sequence[float]) -> "Axis":
-        """An axis that all finite values lie on: from 0 to 1 for probabilities, else with 0 on it."""
+        """Make an axis for all finite values: from 0 to 1 for probabilities, else a range that includes 0."""
         finite = [value for value in values if math.isfinite(value)]
         low, high = min(finite, default=0.0), max(finite, default=1.0)
         return cls(0.0, 1.0) if low >= 0 and high <= 1 else cls(min(low, 0.0), max(high, 0.0))
 
     def share(self, value: float) -> float:
-        """Where a value lies between the ends of the axis; beyond them is at the end."""
+        """Position of a value between the ends of the axis, 0 to 1; values beyond an end lie at this end."""
         if not math.isfinite(value):
             return 1.0 if value > 0 else 0.0
         return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
 
 
 def chart(answers: Sequence[Sequence[tuple[float | None, float]]], axis: Axis) -> Chart:
-    """Answers side by side, each as a (score, threshold) for every sentence."""
+    """Place answers side by side; each answer has (score, threshold) for every sentence."""
     count = sum(map(len, answers))
     gap = min(GAP, 0.5 * WIDEST / max(1, len(answers)))
     step = min(STEP, (WIDEST - gap * (len(answers) - 1)) / max(1, count))

@@ -1,7 +1,6 @@
-"""Characters that nobody sees: a view shows that they are there instead of letting them act.
+"""Invisible characters: a view shows that they are there and disables their effect.
 
-A view must not let them turn the writing direction, move a cursor or hide in a page. The judge decides whether they
-change a sentence.
+In a view they must not change the writing direction, move a cursor or stay unseen.
 """
 
 import json
@@ -13,25 +12,25 @@ HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U00013430-\U0001343f\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e007f]"
 )
-"""Controls but tab and newline, direction marks, invisible spaces, tag characters, halves of surrogate pairs, controls
-of hieroglyphs, shorthand and notes."""
+"""Hidden characters: controls except tab and newline, direction marks, invisible spaces, tag characters, halves of
+surrogate pairs, and controls of hieroglyphs, shorthand and musical notes."""
 
 JOINERS = re.compile("[\u200c\u200d]")
-"""They join or part the letters of Persian, of Indic scripts and of emoji: honest on a page, of no use in a terminal."""
+"""Joiners, which Persian, Indic scripts and emoji need: a page keeps them, a terminal leaves them out."""
 
 
 def plain(text: str) -> str:
-    """Text for a terminal, every hidden character as U+FFFD, joiners left out; lines end in newlines."""
+    """Prepare text for a terminal: hidden characters become U+FFFD, joiners are left out, lines end in newlines."""
     return HIDDEN.sub("\N{REPLACEMENT CHARACTER}", JOINERS.sub("", _lines(text)))
 
 
 def in_json(written: str) -> str:
-    """JSON that means the same, with an escape in place of everything that is not printed as itself."""
+    """Replace each character of a JSON text that is not printable by its escape; the value stays the same."""
     return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in written)
 
 
 def marked_up(text: str) -> Markup:
-    """Text for a page: escaped, hidden characters by their code point."""
+    """Prepare text for a page: escape it and show hidden characters by their code points."""
     pieces: list[Markup | str] = []
     position = 0
     text = _lines(text)

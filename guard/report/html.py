@@ -1,7 +1,7 @@
-"""A result as one page that loads nothing: the answer beside its source, every sentence with why and where.
+"""Render a result as one page that loads nothing: the answer beside its source, each sentence with reason and place.
 
-Jinja2 escapes every text; only the page's own script and style run, by their hashes. What is said of a
-sentence comes from `groundrail.report.telling`, the cut-up source from `groundrail.report.layout`.
+Jinja2 escapes all text; the page allows only its own script and style, by their hashes. `groundrail.report.telling`
+words the verdicts, `groundrail.report.layout` divides the source.
 """
 
 import base64
@@ -29,7 +29,7 @@ _BLANKS = re.compile(r"[ \t]{2}|\t|\n ")
 
 
 class Answered(NamedTuple):
-    """A checked answer and its question, "" where that is not known."""
+    """A checked answer and its question ("" if unknown)."""
 
     result: GuardResult
     question: str = ""
@@ -37,7 +37,7 @@ class Answered(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A sentence on the page. `passages` are (stance, place), the one to scroll to first."""
+    """A sentence on the page. `passages` are (stance, place) pairs; the page scrolls to the first place."""
 
     number: int
     sentence: CheckedSentence
@@ -54,7 +54,7 @@ class _Row:
 
     @property
     def kind(self) -> str:
-        """Classes: the verdict, and whether the reader saw it."""
+        """CSS classes: the verdict, and whether the sentence was released."""
         return f"{self.sentence.verdict.value} {'seen' if telling.fate(self.sentence) == 'released' else 'held'}"
 
 
@@ -67,19 +67,19 @@ class _Section:
 
     @property
     def laid_out(self) -> bool:
-        """Whether runs of blanks mean something in it, as in lists and code."""
+        """Whether runs of blanks are meaningful, as in lists and code."""
         return any(_BLANKS.search(row.sentence.text) for row in self.rows)
 
 
 def render(result: GuardResult, source: Source | None = None, question: str = "") -> str:
-    """The page for one answer; without a source, its citations stand below it."""
+    """Render the page for one answer; without a source, the citations stand below the answer."""
     return page([Answered(result, question)], source)
 
 
 def page(answers: Sequence[Answered], source: Source | None = None) -> str:
-    """The page for several answers from the same documents.
+    """Render the page for several answers from the same documents.
 
-    Raises: InputError if a result cites something that the source does not hold.
+    Raises: InputError if a citation of a result is not in the source.
     """
     documents = () if source is None else as_documents(source)
     places = _places(sentence for answer in answers for sentence in answer.result.sentences)
@@ -115,7 +115,7 @@ def page(answers: Sequence[Answered], source: Source | None = None) -> str:
 
 
 def short(result: GuardResult) -> str:
-    """A fragment for a notebook: the answer with its verdicts, and the reasons for sentences that were held back."""
+    """Render a fragment for a notebook: the answer with its verdicts, and reasons for sentences that were held back."""
     places = _places(result.sentences)
     (section,) = _sections([Answered(result)], places)
     thresholds = sorted({row.threshold for row in section.rows} or {result.threshold})
@@ -125,14 +125,14 @@ def short(result: GuardResult) -> str:
 
 
 def save(text: str, path: Path) -> None:
-    """Write a page whole or not at all: what stood there stays if the disk is full.
+    """Write a page completely or not at all: an older file stays if writing fails.
 
-    Raises: InputError if the page cannot be written there.
+    Raises: InputError if the page cannot be written.
     """
-    place = path.resolve()  # a link goes on pointing to it
+    place = path.resolve()  # writes to the target of a link, so that the link stays
     beside = place.with_name(f".{place.name}.{os.getpid()}")
     try:
-        if place.exists() and not place.is_file():  # a device or a pipe: nothing can take its place
+        if place.exists() and not place.is_file():  # a device or a pipe cannot be replaced by a file
             place.write_text(text, encoding="utf-8")
             return
         try:
@@ -145,7 +145,7 @@ def save(text: str, path: Path) -> None:
 
 
 def _places(sentences: Any) -> dict[tuple[str, int, int], Place]:
-    """Every cited place once, numbered in the order of the sentences."""
+    """All cited places, each once, numbered in the order of the sentences."""
     stances: dict[tuple[str, int, int], tuple[Citation, set[telling.Stance]]] = {}
     for sentence in sentences:
         for stance, citation in ((p.stance, p.citation) for p in telling.passages(sentence)):

@@ -1,4 +1,4 @@
-"""The known judges as a table for a terminal, and as JSON."""
+"""Print the known judges as a table for a terminal or as JSON."""
 
 import json
 
@@ -9,11 +9,11 @@ from rich.table import Table
 from groundrail.entailment.known import JUDGES
 
 _WHOLE = ("judge", "size", "licence", "language")
-"""Columns that no narrow terminal folds."""
+"""Columns that are not folded in a narrow terminal."""
 
 
 def print_judges(console: Console) -> None:
-    """Name, hub id, size, licence, language and published figures of each, then how to use one."""
+    """Print name, hub id, size, licence, language and published figures of each judge, then an example."""
     table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
     for title in ("judge", "hub id", "size", "licence", "language", "published"):
         table.add_column(title, overflow="fold", no_wrap=title in _WHOLE)
@@ -26,7 +26,7 @@ def print_judges(console: Console) -> None:
 
 
 def as_json() -> str:
-    """The same facts, with the code that each judge's form was read from."""
+    """The same facts as JSON, with the address of the code from which each judge's input form was read."""
     names = ("name", "hub_id", "kind", "parameters", "licence", "languages", "published", "threshold", "code", "hint")
     facts = [{name: getattr(judge, name) for name in names} for judge in JUDGES]
     return json.dumps(facts, indent=1)

@@ -1,7 +1,4 @@
-"""Checked sentences as rows to label: what `groundrail calibrate` and `groundrail tune` read once a person has labelled them.
-
-Which verdict is right is for that person to say; nothing is labelled here.
-"""
+"""Write checked sentences as rows for a person to label, for `groundrail calibrate` and `groundrail tune`."""
 
 import json
 from collections.abc import Sequence
@@ -15,10 +12,10 @@ _CHECKED = (Verdict.SUPPORTED, Verdict.UNSUPPORTED)
 
 
 def rows_to_label(result: GuardResult, documents: Sequence[Document]) -> list[dict[str, Any]]:
-    """One row for each sentence that was compared with the source, `label` null.
+    """Make a row with `label` null for each sentence that was compared with the source.
 
-    `premise` is the source, several documents one below the other, `hypothesis` the sentence. `verdict` and `score` are
-    for the person's eyes and read by no command.
+    `premise` is the source, with all documents joined, and `hypothesis` the sentence. `verdict` and `score` are
+    information for the person who labels; no command reads them.
     """
     premise = "\n\n".join(document.text for document in documents)
     return [
@@ -35,7 +32,7 @@ def rows_to_label(result: GuardResult, documents: Sequence[Document]) -> list[di
 
 
 def append_rows(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Add rows to a JSON-lines file, so that the answers of a week gather in one. Raises: InputError."""
+    """Append rows to a JSON-lines file, so that one file can collect many answers. Raises: InputError."""
     try:
         with path.open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

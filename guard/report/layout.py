@@ -1,6 +1,6 @@
-"""Documents cut up for display: blocks that a browser can lay out one by one, and in them the cited places.
+"""Divide documents for display into blocks that a browser can lay out one by one, and mark the cited places.
 
-Knows offsets only; why a place is cited is told by `groundrail.report.telling`.
+This module works with offsets only; `groundrail.report.telling` says why a place is cited.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,12 +14,12 @@ from groundrail.report.hidden import marked_up
 from groundrail.types import Citation, Document
 
 BLOCK = 4_000
-"""Characters from which a block ends at its next line end."""
+"""Minimum number of characters of a block; the block ends with the next line end."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A cited piece of a document. `number` is its own in the page."""
+    """A cited piece of a document, with its `number` on the page."""
 
     number: int
     citation: Citation
@@ -29,7 +29,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Text between two boundaries, the places it belongs to, and those that begin with it."""
+    """Text between two boundaries, with the places that contain it and the places that begin with it."""
 
     text: Markup
     places: Sequence[Place] = ()
@@ -37,19 +37,19 @@ class Piece:
 
     @property
     def kind(self) -> str:
-        """How it is marked: `for` where it supports a sentence, `against` where it contradicts one, else `near`."""
+        """CSS class: `for` if the piece supports a sentence, `against` if it contradicts one, else `near`."""
         if any(place.supports for place in self.places):
             return "for"
         return "against" if any(place.contradicts for place in self.places) else "near"
 
     @property
     def numbers(self) -> str:
-        """The numbers of its places, with blanks between."""
+        """The numbers of the places, separated by blanks."""
         return " ".join(str(place.number) for place in self.places)
 
 
 def check_places(places: Sequence[Place], documents: Sequence[Document]) -> None:
-    """Raises: InputError if a citation is not in the documents as it says."""
+    """Check that each citation is in the documents at its offsets. Raises: InputError."""
     texts = {document.id: document.text for document in documents}
     for citation in (place.citation for place in places):
         if citation.document_id not in texts:
@@ -65,9 +65,9 @@ def check_places(places: Sequence[Place], documents: Sequence[Document]) -> None
 
 
 def blocks(document: Document, places: Sequence[Place]) -> Iterator[list[Piece]]:
-    """The document's text in order: blocks of whole lines, each in pieces cut wherever a place begins or ends.
+    """Divide a document into blocks of whole lines, and each block into pieces at the ends of cited places.
 
-    Takes time in proportion to the text and the places.
+    The time is proportional to the length of the text plus the number of places.
     """
     ours = sorted(
         (place for place in places if place.citation.document_id == document.id),
@@ -97,7 +97,7 @@ def blocks(document: Document, places: Sequence[Place]) -> Iterator[list[Piece]]
 
 
 def _lines(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of blocks of whole lines, at least `BLOCK` characters each but for the last."""
+    """Start and end of blocks of whole lines; each block but the last has at least `BLOCK` characters."""
     start = 0
     while start < len(text):
         end = text.find("\n", start + BLOCK) + 1 or len(text)

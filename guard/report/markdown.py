@@ -1,4 +1,4 @@
-"""A result as Markdown: the released text with numbered footnotes, and on request the refused sentences and why."""
+"""Render a result as Markdown: the released text with footnotes, and on request refused sentences with reasons."""
 
 import re
 from collections.abc import Iterator
@@ -11,10 +11,10 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
 def render(result: GuardResult, *, held_back: bool = False) -> str:
-    """Released text, footnote marks before each sentence's trailing space, then the footnotes.
+    """Render the released text with a footnote mark behind each sentence, then the footnotes.
 
-    A sentence that was released without support has a footnote that says so. `held_back` adds a list of what was not
-    released, with the reason and the place in the source that says otherwise or is nearest.
+    The footnote of a sentence that was released without support says so. `held_back` adds a list of the sentences that
+    were not released, each with the reason and the contradicting or nearest place in the source.
     """
     numbers: dict[str, int] = {}
     body = []
@@ -23,7 +23,7 @@ def render(result: GuardResult, *, held_back: bool = False) -> str:
         notes = [numbers.setdefault(note, len(numbers) + 1) for note in _notes(sentence)]
         marks = "".join(f"[^{number}]" for number in notes)
         bare = text.rstrip()
-        apart = "\n\n" if marks and bare.endswith(("```", "~~~")) else ""  # a fence ends its line
+        apart = "\n\n" if marks and bare.endswith(("```", "~~~")) else ""  # a fence must end its line
         body.append(bare + apart + (marks if bare else "") + text[len(bare) :])
     footnotes = "\n".join(f"[^{number}]: {note}" for note, number in numbers.items())
     refused = "\n".join(_held_back(result)) if held_back else ""
@@ -49,12 +49,12 @@ def _held_back(result: GuardResult) -> Iterator[str]:
 
 
 def _struck(text: str) -> str:
-    """Struck out, with a space behind; nothing for no text, whose tildes would open a fence."""
+    """Strike the text out and add a space; empty text stays empty, because tildes alone would open a fence."""
     return f"~~{_escaped(text)}~~ " if text.strip() else ""
 
 
 def _reason(sentence: CheckedSentence) -> str:
-    """Why, with the deciding place in full."""
+    """The reason, with the full text of the deciding place."""
     places = telling.passages(sentence)
     if not places:
         return _escaped(sentence.reason or "")

@@ -1,6 +1,6 @@
-"""Words for a sentence's verdict, and the places in the source that speak for it or against it.
+"""Words for a sentence's verdict, and the places in the source that support or contradict the sentence.
 
-Every view uses them; how they look is up to the view.
+All views use these words; each view sets the appearance.
 """
 
 import re
@@ -30,7 +30,7 @@ STANCES: dict[Stance, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A place in the source and how it stands to the sentence."""
+    """A place in the source with its stance: it supports or contradicts the sentence, or is only near."""
 
     stance: Stance
     citation: Citation
@@ -55,7 +55,7 @@ def refused_attempts(sentence: CheckedSentence) -> tuple[Attempt, ...]:
 
 
 def threshold(sentence: CheckedSentence, result: GuardResult) -> float:
-    """The score from which a sentence counts as supported: its own where a second scorer was asked."""
+    """The score from which a sentence counts as supported: the second scorer's threshold if that scorer was asked."""
     return result.threshold if sentence.threshold is None else sentence.threshold
 
 
@@ -77,13 +77,13 @@ def why(reason: str | None) -> str:
 
 
 def leading_to(sentence: CheckedSentence, place: Passage) -> str:
-    """Why, and how the place stands to that, as words that a quotation can follow; neither said twice."""
+    """The reason and the stance of the place, as words before a quotation; nothing is said twice."""
     reason, label = why(sentence.reason), "nearest" if place.stance == "near" else place.label.lower()
     return reason if reason.lower().startswith(label) else "; ".join(part for part in (reason, label) if part)
 
 
 def kinds(sentences: Iterator[CheckedSentence]) -> dict[tuple[Verdict, str], int]:
-    """How many sentences of each verdict met each fate, in the order in which they first turn up."""
+    """Number of sentences for each verdict and fate, in order of first appearance."""
     counts: dict[tuple[Verdict, str], int] = {}
     for sentence in sentences:
         key = (sentence.verdict, fate(sentence))

@@ -1,7 +1,7 @@
-"""A result in the terminal: one line a sentence, with the reason of a refusal and the place in the source that decided.
+"""Print a result in the terminal: each sentence, with the reason for a refusal and the deciding place in the source.
 
-Every line begins with the mark of its sentence, in colour or not, so that no text can draw a line that looks
-like another verdict. What is said of a sentence comes from `groundrail.report.telling`.
+Every line begins with the mark of its sentence, with or without colour, so that no text can imitate a line of another
+verdict. `groundrail.report.telling` words the verdicts.
 """
 
 from collections.abc import Sequence
@@ -25,11 +25,11 @@ _LEGEND = {
 _STYLES = {"✓": "green", "·": "dim", "!": "bold yellow", "✗": "red", "→": "yellow"}
 _LONGEST_PASSAGE = 200
 _LEAST_ROOM = 20
-"""Columns for text below which the verdict stands on a line of its own."""
+"""Minimum number of columns for text beside a verdict; with fewer, the verdict gets a separate line."""
 
 
 def print_result(result: GuardResult, console: Console) -> None:
-    """The checked sentences, then how many were released and what the marks mean."""
+    """Print the checked sentences, the number of released sentences, and the meaning of the marks."""
     cited = {p.citation.document_id for sentence in result.sentences for p in telling.passages(sentence)}
     for sentence in result.sentences:
         print_sentence(sentence, console, named=len(cited) > 1)
@@ -41,7 +41,7 @@ def print_result(result: GuardResult, console: Console) -> None:
 
 
 def print_object(result: ObjectResult, console: Console) -> None:
-    """Each field that claims something: its JSON pointer, then its sentences with their verdicts."""
+    """Print each field that is a claim: its JSON pointer, then its sentences with their verdicts."""
     for pointer, field in result.fields.items():
         if field.sentences:
             console.print(Text(_one_line(pointer), "bold"))
@@ -51,13 +51,13 @@ def print_object(result: ObjectResult, console: Console) -> None:
 
 
 def print_legend(sentences: Sequence[CheckedSentence], console: Console) -> None:
-    """The meaning of the marks that these sentences got."""
+    """Print the meaning of the marks of these sentences."""
     used = {mark for sentence in sentences for mark in _marks(sentence)}
     console.print("   ".join(f"{mark} {said}" for mark, said in _LEGEND.items() if mark in used), style="dim")
 
 
 def print_sentence(sentence: CheckedSentence, console: Console, *, named: bool = False) -> None:
-    """One sentence as it is decided on, refused attempts above it, a replacement below; `named`: say which document."""
+    """Print a sentence, refused attempts above it and a replacement below it; `named` adds the document's name."""
     for attempt in telling.refused_attempts(sentence):
         _print("✗", "retried", attempt.score, attempt.text, "strike dim", console)
         _print("✗", "", None, attempt.reason or "", "dim", console)
@@ -71,7 +71,7 @@ def print_sentence(sentence: CheckedSentence, console: Console, *, named: bool =
 
 
 def _print(mark: str, verdict: str, score: float | None, text: str, style: str, console: Console) -> None:
-    """Text on as many lines as it needs, each behind the mark."""
+    """Print text on as many lines as it needs, with the mark at the start of each line."""
     value = "" if score is None else f"{score:.2f}"
     head, gap = f"{mark} {verdict:<11} {value:>5} │ ", f"{mark} {'':<11} {'':>5} │ "
     said, room = [Text(_one_line(text), style)], console.width - len(head)
@@ -86,7 +86,7 @@ def _print(mark: str, verdict: str, score: float | None, text: str, style: str, 
 
 
 def _explained(sentence: CheckedSentence, named: bool) -> list[str]:
-    """Why, and the place in the source that decides: what supports it, else what contradicts it or is nearest."""
+    """The reason and the deciding place: a supporting place, else a contradicting place, else the nearest place."""
     places = telling.passages(sentence)
     if not places:
         return [sentence.reason] if sentence.reason else []
@@ -111,5 +111,5 @@ def _marks(sentence: CheckedSentence) -> list[str]:
 
 
 def _one_line(text: str) -> str:
-    """Text without line ends and without what moves the cursor or turns the writing direction."""
+    """Remove line ends and characters that move the cursor or change the writing direction."""
     return plain(" ".join(text.split()))

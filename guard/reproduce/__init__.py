@@ -1,5 +1,5 @@
-"""The papers' tables, each by one command: `groundrail reproduce TABLE --data DIR`.
+"""Reproduce the papers' tables, each by one command: `groundrail reproduce TABLE --data DIR`.
 
-Every table is an entry of `groundrail.reproduce.tables.TABLES`: its data, protocol, model and figures, and the function
-that works it out. Files, models and measures belong to `groundrail.evaluation` and `.scoring`.
+Each table is an entry of `groundrail.reproduce.tables.TABLES`, with data, protocol, model, the paper's figures, and the
+function that computes ours. `groundrail.evaluation` and `groundrail.scoring` have the files, models and measures.
 """

@@ -1,4 +1,4 @@
-"""West et al.'s table 2 (ACL 2022): factual ablation of a language model, plain and steered."""
+"""West et al.'s table 2 (ACL 2022): factual ablation of a language model with and without steering."""
 
 import math
 from typing import Any
@@ -8,7 +8,7 @@ from groundrail.evaluation.ablation import AblationExample, ablation_table, load
 from groundrail.reproduce.table import Figures, Job
 
 MARGINS = {"synthetic": 100, "natural": 1000}
-"""The likelihood ratio of each set's margin-accuracy."""
+"""Likelihood ratio of the margin-accuracy on each set."""
 
 STEERINGS: tuple[PMI | None, ...] = (
     None,
@@ -19,7 +19,7 @@ STEERINGS: tuple[PMI | None, ...] = (
 def factual_ablation(job: Job) -> Figures:
     """Table 2: accuracy and margin-accuracy in per cent on each set, zero-shot and with PMI steering.
 
-    The paper steers the model that was tuned with the sources, and asks one tuned without them for P(y | c).
+    The paper steers a model that was tuned with the sources; a model tuned without the sources gives P(y | c).
     """
     model, tokenizer = _loaded(job.settings["model"])
     without = job.settings["ungrounded_model"]
@@ -42,7 +42,7 @@ def factual_ablation(job: Job) -> Figures:
 
 
 def _loaded(name: str | None) -> tuple[Any, Any]:
-    """A decoder-only model with its tokenizer; for None a tiny one of random weights, for the bundled rows."""
+    """Load a decoder-only model with its tokenizer; None gives a tiny model of random weights for the bundled rows."""
     if name is None:
         from groundrail.reproduce.random_model import random_model
 

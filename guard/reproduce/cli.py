@@ -1,4 +1,4 @@
-"""`groundrail reproduce`: a paper's table worked out again, its own figures beside ours."""
+"""The command `groundrail reproduce`: compute a paper's table and print it beside the paper's figures."""
 
 import argparse
 from pathlib import Path
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add_reproduce_parser(subparsers: "Subparsers") -> None:
-    """Add `reproduce`, with `run_reproduce` as its `run` default."""
+    """Add the command `reproduce`, which calls `run_reproduce`."""
     parser = subparsers.add_parser("reproduce", help="work out a paper's table again; without a name, list them")
     parser.add_argument("table", nargs="?", metavar="TABLE", help="such as scale-table5")
     parser.add_argument("--data", type=Path, metavar="DIR", help="folder with the table's files, as they are published")
@@ -31,7 +31,7 @@ def add_reproduce_parser(subparsers: "Subparsers") -> None:
 
 
 def run_reproduce(args: argparse.Namespace) -> int:
-    """`groundrail reproduce`. Raises: GroundrailError for what the caller can mend."""
+    """Run `groundrail reproduce`. Raises: GroundrailError for errors that the caller can correct."""
     from groundrail.reproduce.table import Job
     from groundrail.reproduce.tables import table_named
 

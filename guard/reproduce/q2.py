@@ -1,7 +1,7 @@
 """Q²'s tables 2, 4 and 7 and figures 3 to 5 (Honovich et al., EMNLP 2021) on its annotated dialogues.
 
-Whole responses are scored, one without a valid question is left out, and the authors' main setting is greedy questions
-without a filter. "Q²" is token F1 alone, as section 6.1 names it, and "Q² + NLI" has the judge's say on differing answers.
+Whole responses are scored, and a response without a valid question is left out. The authors' main setting is greedy
+questions without a filter. "Q²" is token F1 alone (section 6.1); for "Q² + NLI" a judge compares differing answers.
 """
 
 import csv
@@ -26,7 +26,7 @@ CROSSED = "cross_annotation.csv"
 
 SHARES_4 = tuple(tenth / 10 for tenth in range(11))
 SHARES_5 = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 1.0)
-"""The shares of inconsistent responses of figures 4 and 5 (section 6.1)."""
+"""Shares of inconsistent responses in figures 4 (tenths) and 5 (section 6.1)."""
 
 
 def _scorer(job: Job, variant: Variant = "base") -> Q2Scorer:
@@ -50,7 +50,7 @@ def _asked(job: Job, scorer: Q2Scorer, examples: Sequence[Example]) -> list[list
 
 
 def absolute(job: Job) -> Figures:
-    """Table 2: questions, scores and silence of every file, and of the human responses in its contexts."""
+    """Table 2: questions, scores and silence of each file, and of the human responses in the same contexts."""
     scorer, rows = _scorer(job), {}
     for path in job.found:
         examples = job.examples(path.name, "q2")
@@ -67,7 +67,7 @@ def absolute(job: Job) -> Figures:
 
 
 def _human(job: Job, name: str, examples: Sequence[Example]) -> list[Example]:
-    """The same contexts with what a person answered, in the file's column `gold`."""
+    """The same contexts with the response of a person, from the column `gold` of the file."""
     (path,) = (path for path in job.found if path.name == name)
     rows = csv.DictReader(StringIO(read_text(path), newline=""))
     gold = {row.get("") or str(rows.line_num): row["gold"] for row in rows}
@@ -75,7 +75,7 @@ def _human(job: Job, name: str, examples: Sequence[Example]) -> list[Example]:
 
 
 def variants(job: Job) -> Figures:
-    """Table 7: coverage and Q² of every file, with the personal filter, and with the five best questions a span."""
+    """Table 7: coverage and Q² of each file, also with the personal filter and with five questions for each span."""
     rows = {}
     names: tuple[tuple[Variant, str], ...] = (("base", "base"), ("filter", "+ filter personal"), ("top-k", "+ top-k"))
     for variant, name in names:
@@ -88,7 +88,7 @@ def variants(job: Job) -> Figures:
 
 
 def correlation(job: Job) -> Figures:
-    """Table 4: the correlation of simulated systems' scores with their shares of right responses.
+    """Table 4: correlation of simulated systems' scores with their shares of right responses.
 
     Contexts in which a response has no valid question are left out, as in section 6.1.
     """
@@ -110,13 +110,13 @@ def correlation(job: Job) -> Figures:
 
 
 def _overlaps(examples: Sequence[Example]) -> list[float]:
-    """Token F1 of response and knowledge; the authors' leaves out stop words by spaCy's list."""
+    """Token F1 of response and knowledge; the authors' program leaves out the stop words of spaCy's list."""
     scorer = OverlapScorer("f1")
     return [scorer.score([example.claim], example.source)[0].value for example in examples]
 
 
 def _pooled(job: Job) -> tuple[list[float], dict[str, list[float]]]:
-    """Labels and scores of the four files' responses that have a valid question."""
+    """Labels and scores of the responses in the four files that have a valid question."""
     examples = job.examples(format="q2")
     asked = _asked(job, _scorer(job), examples)
     kept = [(e, x) for e, x in zip(examples, asked, strict=True) if x and e.label is not None]
@@ -131,7 +131,7 @@ def _pooled(job: Job) -> tuple[list[float], dict[str, list[float]]]:
 
 
 def curves(job: Job) -> Figures:
-    """Figure 3: precision and recall over all four files; drawn where there is a folder to write to."""
+    """Figure 3: precision and recall over all four files, drawn if there is a folder for pictures."""
     labels, found = _pooled(job)
     if job.out is not None:
         from groundrail.evaluation.plots import precision_recall_curve
@@ -143,12 +143,12 @@ def curves(job: Job) -> Figures:
 
 
 def robust_in_tenths(job: Job) -> Figures:
-    """Figure 4: mean scores of systems of which 0 %, 10 % ... 100 % are inconsistent."""
+    """Figure 4: mean scores of systems with 0 %, 10 % ... 100 % of inconsistent responses."""
     return _robust(job, SHARES_4)
 
 
 def robust_at_real_shares(job: Job) -> Figures:
-    """Figure 5: the same at the shares that the authors saw in real systems."""
+    """Figure 5: mean scores of systems with the shares of inconsistent responses found in real systems."""
     return _robust(job, SHARES_5)
 
 

@@ -1,4 +1,4 @@
-"""A language model of random weights that reads letters: it knows nothing, and shows that a table's command runs."""
+"""A language model of letters with random weights, to show that the command of a table runs."""
 
 from typing import TYPE_CHECKING
 
@@ -6,11 +6,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 CONTEXT = 256
-"""Tokens that it reads; some of the bundled rows are longer, so that cutting is seen too."""
+"""Maximum number of tokens that the model reads; some bundled rows are longer, so that cutting runs too."""
 
 
 def random_model() -> "tuple[PreTrainedModel, PreTrainedTokenizerFast]":
-    """A GPT-2 of one layer with its tokenizer, the same at every call."""
+    """Make a GPT-2 of one layer with its tokenizer, equal at every call."""
     import torch
     from tokenizers import Regex, Tokenizer
     from tokenizers.models import WordLevel

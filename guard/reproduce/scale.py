@@ -1,7 +1,8 @@
 """SCALE's tables 3 to 7 and figures 4 and 5 (Lattimer et al., EMNLP 2023), by the protocol of the authors' programs.
 
-Their chunk holds question and claim too, so a judge is loaded with that length and the source gets the rest. Their
-wording when they measured was "Yes or no?", as the paper prints it; their package has "Yes or No?" since.
+The authors' chunk includes question and claim, so that a judge is loaded with the length of the chunk and the source
+fills the remaining room. Their measurements used the wording "Yes or no?", as in the paper; their later package has
+"Yes or No?".
 """
 
 import time
@@ -19,13 +20,13 @@ from groundrail.scoring.scale.scale import ScaleScorer
 from groundrail.scoring.scale.tree import Search, descend
 
 TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or no?'
-"""The wording of the authors' committed results."""
+"""Wording of the prompt in the authors' committed results."""
 
 TRUE_SETS = ("frank", "summeval", "mnbm", "qags_cnndm", "qags_xsum", "begin", "q2", "dialfact", "paws", "fever", "vitc")
-"""TRUE's sets in the order of tables 3 and 4, by the names of the authors' files."""
+"""Names of TRUE's sets in the order of tables 3 and 4, as in the authors' file names."""
 
 BINS = 15
-"""Bins of the calibration error; the paper does not say, the authors' notebook does."""
+"""Number of bins of the calibration error, from the authors' notebook; the paper does not give it."""
 
 
 def true_auc(job: Job) -> Figures:
@@ -34,14 +35,14 @@ def true_auc(job: Job) -> Figures:
 
 
 def true_ece(job: Job) -> Figures:
-    """Table 4: the calibration error of the same scores."""
+    """Table 4: calibration error of the scores of table 3."""
     return _true(job, "ECE", calibration_error)
 
 
 def calibration_error(labels: Sequence[float], scores: Sequence[float]) -> float:
-    """Table 4's: scores stretched to go from 0 to 1, in 15 bins.
+    """The calibration error of table 4: scores mapped to the range 0 to 1, in 15 bins.
 
-    The authors' program drops the claim that becomes 1 from its last bin; here it counts.
+    The authors' program drops the claim with the score 1 from the last bin; here it counts.
     """
     return metrics.ece(labels, metrics.min_max(scores), BINS)
 
@@ -62,7 +63,7 @@ def _true(job: Job, measure: str, of: Callable[[Sequence[float], Sequence[float]
 def _scores(
     job: Job, examples: Sequence[Example], chunk_tokens: int, name: str = "scores"
 ) -> dict[str, tuple[list[float], list[float]]]:
-    """Labels and scores by data set: the best chunk's probability, each text whole."""
+    """Labels and scores by data set; the score of a whole text is the probability from its best chunk."""
     judge = job.judge(chunk_tokens)
     scorer = ScaleScorer(judge, chunk_tokens=min(chunk_tokens, judge.max_tokens), search=None, exact=True)
     results = job.evaluate(scorer, examples, f"{name}-{chunk_tokens}", units="whole")
@@ -90,7 +91,7 @@ def screen_correlations(job: Job) -> Figures:
 
 
 def screen_f1(job: Job) -> Figures:
-    """Table 6: the best macro F1 over thresholds in hundredths of the stretched scores, as the authors choose theirs."""
+    """Table 6: best macro F1 over thresholds in hundredths of the mapped scores, as the authors choose them."""
     labels, scores = _screen_eval(job, job.settings["chunk_tokens"])
     stretched = metrics.min_max(scores)
     above = [float(np.nextafter(hundredth / 100, 2)) for hundredth in range(100)]
@@ -113,10 +114,10 @@ def _by_chunk(job: Job, measure: str, of: Callable[[Sequence[float], Sequence[fl
 
 
 def retrieval(job: Job) -> Figures:
-    """Table 7: the share of supported claims whose tree ends in a marked utterance, and seconds a search.
+    """Table 7: share of supported claims whose tree ends in a marked utterance, and seconds for each search.
 
-    As in the authors' program unsupported claims are left out, a supported one without a marked utterance is a miss, the
-    halves are read whole, and of utterances with the same words the first one counts.
+    As in the authors' program, unsupported claims are left out, a supported claim without a marked utterance is a miss,
+    halves are read whole, and the first of several utterances with the same words counts.
     """
     drawn = job.examples(format="screeneval-utterances")
     examples = [example for example in drawn if example.label]

@@ -23,7 +23,7 @@ INFUSE_COLUMNS = {
     "GOV": ("govreport",),
     "MNW": ("multinews",),
 }
-"""Table 2's columns and the origins that they are of; XSM and CND are means over AggreFact's sets."""
+"""Origin of the rows in each column of table 2; XSM and CND are means over AggreFact's sets."""
 
 _Factory = Callable[[EntailmentModel], Scorer]
 _INFUSE_ROWS: dict[str, _Factory] = {
@@ -41,7 +41,7 @@ _GLOVER_ROWS: dict[str, _Factory] = {
 
 
 def infuse(job: Job) -> Figures:
-    """Table 2: ROC-AUC x 100 on AggreFact's test parts and DiverSumm, the mean over a summary's sentences."""
+    """Table 2: ROC-AUC x 100 on AggreFact's test parts and DiverSumm; scores are means over a summary's sentences."""
     examples = [e for e in job.examples(format="aggrefact") if not e.dataset.endswith("-val")]
     if not examples:
         raise InputError("there are no test rows: AggreFact's have 'test' in the column cut")
@@ -74,7 +74,7 @@ def _of(examples: Sequence[Example], dataset: str) -> list[Example]:
 
 
 def glover_summac(job: Job) -> Figures:
-    """SummaC: balanced accuracy of each test part at the threshold that is best on its validation part."""
+    """SummaC: balanced accuracy on each test part, at the best threshold of the validation part."""
     examples = job.examples(format="summac")
     parts = sorted({example.dataset for example in examples})
     sets = [part.removesuffix("-test") for part in parts if part.endswith("-test")]
@@ -92,7 +92,7 @@ def glover_summac(job: Job) -> Figures:
 
 
 def glover_frank(job: Job) -> Figures:
-    """FRANK: Pearson's and Spearman's partial correlations with `Factuality`, the system held fixed, on the test split."""
+    """FRANK, test split: Pearson's and Spearman's partial correlations with `Factuality`, the system held fixed."""
     examples = [example for example in job.examples(format="frank") if example.dataset != "frank-valid"]
     judge, rows = job.judge(), {}
     for name, factory in _GLOVER_ROWS.items():

@@ -1,8 +1,8 @@
-"""One table of a paper, and what its function is given to work it out.
+"""`Table`, a table of a paper, and `Job`, the data and settings with which it is computed.
 
     figures = TABLES["scale-table5"].run(Job(TABLES["scale-table5"], Path("DIR")))
 
-The tables are in `groundrail.reproduce.tables`; the smoke rows in `smoke/` are hand-written, in the published formats.
+The tables are in `groundrail.reproduce.tables`. The smoke rows in `smoke/` are hand-written, in the published formats.
 """
 
 import fnmatch
@@ -28,16 +28,18 @@ SMOKE = Path(__file__).parent / "smoke"
 """The folder of the bundled rows."""
 
 BUILTIN = "built-in"
-"""The name of the built-in judge where a model is named."""
+"""Name that stands for the built-in judge in settings."""
 
 
 @dataclass(frozen=True)
 class Table:
     """A table or figure of a paper.
 
-    `files` are patterns of the file names that are looked for. `settings` are the paper's, its model under "model", and
-    `smoke` replaces some of them for the bundled rows. `figures` are the paper's own by the model that they are of; the
-    paper prints none where a model has none.
+    files: patterns of the names of the data files.
+    settings: the paper's settings; "model" is the paper's model.
+    run: the function that computes the table.
+    smoke: settings that replace the paper's for the bundled rows.
+    figures: the figures that the paper prints, by model.
     """
 
     name: str
@@ -51,7 +53,7 @@ class Table:
 
 
 class Job:
-    """A table to be worked out: its data and settings, the judge that counts its calls, and notes for the reader.
+    """The data and settings for one table, the judges that count their calls, and notes for the reader.
 
     Raises: InputError for a setting that the table does not have, or for a folder without the table's files.
     """
@@ -66,7 +68,7 @@ class Job:
         out: Path | None = None,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        """Without `data`, the bundled rows and the built-in judge."""
+        """Find the data files; without `data`, use the bundled rows and the built-in judge."""
         self.table, self.smoke = table, data is None
         self.data = SMOKE if data is None else data
         unknown = sorted((settings or {}).keys() - table.settings.keys())
@@ -81,12 +83,12 @@ class Job:
 
     @property
     def calls(self) -> int:
-        """Calls of the entailment model so far."""
+        """Number of calls of the judge so far."""
         return sum(judge.calls for judge in self.judges)
 
     @property
     def pairs(self) -> int:
-        """Pairs of premise and claim that it was asked about."""
+        """Number of pairs of premise and claim in these calls."""
         return sum(judge.pairs for judge in self.judges)
 
     def _find(self) -> list[Path]:
@@ -103,16 +105,16 @@ class Job:
         return ", ".join(self.table.files)
 
     def examples(self, pattern: str = "*", format: str | None = None) -> list[Example]:
-        """The claims of the table's files of this name, at most `limit` of each data set."""
+        """Read the claims of the files that match `pattern`, at most `limit` claims of each data set."""
         paths = [path for path in self.found if fnmatch.fnmatch(path.name.lower(), pattern.lower())]
         loaded = [example for path in paths for example in load(path, format)]
         sets = dict.fromkeys(example.dataset for example in loaded)
         return [e for name in sets for e in sample([e for e in loaded if e.dataset == name], self.limit, seed=0)]
 
     def judge(self, tokens: int | None = None) -> CountingEntailment:
-        """The model that the settings name, with room for `tokens` of premise, claim and question.
+        """Load the model that the settings name, with room for `tokens` tokens of premise, claim and question.
 
-        Raises: InputError, before any weights are read, where a model reads less.
+        Raises: InputError, before any weights are read, if the model reads fewer tokens.
         """
         name = self.settings["model"]
         options: dict[str, Any] = {}
@@ -127,11 +129,11 @@ class Job:
         return judge
 
     def _checked(self, name: str, tokens: int) -> dict[str, Any]:
-        """The template, where the model takes one. Raises: InputError for a model that is too short."""
+        """The template, if the model takes one. Raises: InputError for a model that reads too few tokens."""
         from groundrail.runtime.hub import load_config
 
         config = load_config(name, {})
-        longest = getattr(config, "max_position_embeddings", None)  # T5, whose positions are relative, has none
+        longest = getattr(config, "max_position_embeddings", None)  # missing for T5, whose positions are relative
         if isinstance(longest, int) and 0 < longest < tokens:
             raise InputError(self._too_short(name, longest, tokens))
         template = self.settings.get("template")
@@ -158,7 +160,7 @@ class Job:
         units: str | None = None,
         splitter: str | None = None,
     ) -> list[Result]:
-        """Score claims; with a folder to write to, a second run continues in its file of this name."""
+        """Score claims; if there is a folder for results, a second run continues the file called `name`."""
         return evaluate(
             scorer,
             examples,
@@ -171,13 +173,13 @@ class Job:
         )
 
     def theirs(self) -> Figures:
-        """The paper's figures for the model that is used, else for the first that it has figures of."""
+        """The paper's figures for the model in use, or else for the first model that has figures."""
         figures = self.table.figures
         return figures.get(self.settings["model"]) or next(iter(figures.values()), {})
 
 
 def scored(examples: Sequence[Example], results: Sequence[Result]) -> tuple[list[float], list[float]]:
-    """Labels and scores of the claims that have both. Raises: InputError where `results` are of others."""
+    """Labels and scores of the claims that have both. Raises: InputError if `results` belong to other examples."""
     from groundrail.evaluation.summary import labelled, match
 
     labels, scores, _ = labelled(match(examples, results))

@@ -1,4 +1,4 @@
-"""The tables and figures that one command works out again, by name."""
+"""The tables and figures that `groundrail reproduce` computes, by name."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -309,11 +309,11 @@ _WEST = (
 )
 
 TABLES: dict[str, Table] = {table.name: table for table in (*_SCALE, *_Q2, *_SUMMARIES, *_WEST)}
-"""Every table by its name."""
+"""All tables by name."""
 
 
 def table_named(name: str) -> Table:
-    """The table of this name. Raises: InputError, with the names there are."""
+    """The table called `name`. Raises: InputError that lists the names."""
     if name not in TABLES:
         raise InputError(f"no table is called {name!r}; there are {', '.join(TABLES)}")
     return TABLES[name]

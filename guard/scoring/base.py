@@ -1,6 +1,6 @@
-"""The seam to scorers: how far does a source support a claim, and where.
+"""The scorer interface: a scorer says how far a source supports a claim, and where.
 
-A scorer reads a source once and answers for as many claims as an answer has.
+A scorer reads a source once and then scores any number of claims.
 """
 
 import math
@@ -18,13 +18,17 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """`value` in [0, 1] for entailment scorers, NaN where the model gave none; best citation first.
+    """The score of one claim, with citations, the best first.
 
-    conflict: the place that says otherwise, where the model tells contradiction from silence.
-    exact: False where the source was not read to its end, so that `value` is a lower bound.
-    note: what whoever reads the verdict should know of how it came about.
-    threshold: what the value is compared with, where another scorer than the guard's own gave it.
-    first: the value of the guard's own scorer, where it was in doubt and another was asked.
+    value: in [0, 1] for scorers that ask a judge; NaN if the model gave no number.
+    conflict: the place that contradicts the claim, if the model can tell contradiction from silence.
+    exact: False if the scorer did not read the whole source, so that `value` is a lower bound.
+    note: a remark for the reader of the verdict on how the score was computed.
+    threshold: the threshold for `value` if a second scorer gave it; None for the guard's own scorer.
+    first: the value of the guard's own scorer, if it was in doubt and a second scorer was asked.
+
+    >>> Score(0.9).exact
+    True
     """
 
     value: float
@@ -37,12 +41,12 @@ class Score:
 
 
 def below_all(value: float) -> float:
-    """A score's place in a ranking: NaN comes last."""
+    """Sort key of a score: the score itself, minus infinity for NaN."""
     return -math.inf if math.isnan(value) else value
 
 
 def best_first(citations: Iterable[Citation]) -> tuple[Citation, ...]:
-    """Each place once, with the best score it has, the best place first, equals in order and NaN last."""
+    """Sort citations by score, the best first and NaN last; keep each place once, with its best score."""
     ranked = sorted(citations, key=lambda citation: below_all(citation.score), reverse=True)
     places: dict[tuple[str, int, int], Citation] = {}
     for citation in ranked:
@@ -52,31 +56,34 @@ def best_first(citations: Iterable[Citation]) -> tuple[Citation, ...]:
 
 @runtime_checkable
 class Reader(Protocol):
-    """A source that was read: tokens, chunks, an index, whatever is the same for every claim. Subclass it."""
+    """A source as a scorer has read it (tokens, chunks, an index), ready for any claim. Subclass it."""
 
     @abstractmethod
     def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-        """One `Score` a claim, in order; exact where `reach` is None.
+        """Score each claim, in order.
 
-        `reach` is the threshold of a decision: each value then only has to fall on the same side of it as the exact
-        one, and may be a lower bound where it reaches it (`Score.exact`). A reader without a shorter way ignores it.
+        Args:
+            claims: The claims to score.
+            reach: The threshold, if only a decision is needed. Each value then only has to lie on the same side of
+                `reach` as the exact value; a value of at least `reach` may be a lower bound (`Score.exact`). A reader
+                that cannot save work ignores it. None: all values are exact.
         """
         ...
 
     async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-        """`score` without blocking the event loop: in a thread. A reader that has something better overrides this."""
+        """Run `score` in a thread, so that it does not block the event loop. A subclass may override this."""
         return await awithin(None, self.score, claims, reach)
 
 
 @dataclass(frozen=True, slots=True)
 class ScorerFacts:
-    """The facts about a scorer that are known before it scores; a scorer around another hands them on.
+    """The facts about a scorer that are known before it scores; a scorer that wraps another hands them on.
 
-    identity: the name under which a threshold or a calibration was fitted; one name for one way to score.
+    identity: the name of this way to score; a threshold or a calibration is fitted for one identity.
     threshold: the score from which a claim counts as supported.
-    takes_context: whether a claim joined with the sentence before it scores no higher than either. Scorers that average
-        over a claim's words or parts cannot say so.
-    judges: the facts about the judges that the scorer asks, the one that always answers first.
+    takes_context: whether a claim joined with the previous sentence never scores higher than the claim or the sentence
+        alone. This is False for scorers that average over the words or parts of a claim.
+    judges: the facts about the judges that the scorer asks; the first judge is asked about every claim.
 
     >>> ScorerFacts("my scorer", threshold=0.7).unread("Any word.")
     ()
@@ -89,36 +96,40 @@ class ScorerFacts:
 
     @classmethod
     def around(cls, judge: JudgeFacts, identity: str) -> Self:
-        """The facts about a scorer that asks one judge, and to which a claim with more to say is no likelier."""
+        """The facts about a scorer that asks one judge and gives no higher score to a claim that says more."""
         return cls(identity, judge.threshold, takes_context=True, judges=(judge,))
 
     @property
     def english_only(self) -> bool:
-        """Whether the first judge was made for English, so that its verdict on another language deserves little trust."""
+        """Whether the first judge was made for English, so that its scores for other languages are unreliable."""
         return any(judge.english_only for judge in self.judges[:1])
 
     def unread(self, text: str) -> Sequence[str]:
-        """The words of a text that a judge has no token for, each once."""
+        """The words of a text for which a judge has no token, each once."""
         return tuple(dict.fromkeys(word for judge in self.judges for word in judge.unread(text)))
 
     def asks(self, weights: object) -> bool:
-        """Whether a judge answers with the same model in memory."""
+        """Whether one of the judges uses the model `weights` in memory."""
         return weights is not None and any(judge.weights is weights for judge in self.judges)
 
 
 @runtime_checkable
 class Scorer(Protocol):
-    """Scores claims against documents. Subclass it: only `read` is required.
+    """Score claims against documents. Subclass it: only `read` is required.
 
-    A scorer that asks a judge, or has a threshold of its own, also has `facts`.
+    A scorer that asks a judge, or needs another threshold than 0.5, also defines `facts`.
+
+        class VerbatimScorer(Scorer):
+            def read(self, source):
+                return Prepared(lambda claims, text: [Score(float(claim in text)) for claim in claims], source)
     """
 
     claim_units: str = "sentences"
-    """The units that an evaluation cuts claims into by default: a name in the registry's `UNITS`."""
+    """Name of the units into which an evaluation cuts claims by default; see `UNITS` in the registry."""
 
     @property
     def facts(self) -> ScorerFacts:
-        """All that is known of the scorer; by default its class's name and the defaults of `ScorerFacts`."""
+        """The facts about the scorer; by default the name of the class and the defaults of `ScorerFacts`."""
         return ScorerFacts(type(self).__name__)
 
     def __init_subclass__(cls) -> None:
@@ -127,21 +138,21 @@ class Scorer(Protocol):
 
     @abstractmethod
     def read(self, source: Source) -> Reader:
-        """Read a source once. Documents are scored apart: a chunk never crosses two."""
+        """Read a source once. Each document is scored by itself: no chunk has text of two documents."""
         ...
 
     def score(self, claims: Sequence[str], source: Source) -> list[Score]:
-        """`read` and `Reader.score` in one: one `Score` a claim, in order."""
+        """Read the source and score each claim, in order."""
         return self.read(source).score(claims)
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared(Reader, Generic[T]):
-    """A reader that is a function of the claims and of the source as its scorer prepared it; always exact."""
+    """A reader that calls a function with the claims and the prepared source; all scores are exact."""
 
     judge: Callable[[Sequence[str], T], list[Score]]
     source: T
 
     def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-        """The scores by the scorer's own function."""
+        """Call the function."""
         return self.judge(claims, self.source)

@@ -1,7 +1,7 @@
-"""A scorer for many answers at once, around one model: what an event loop asks at the same time is judged together.
+"""A scorer for many answers at once: an event loop's simultaneous requests share one model.
 
-Bounds how many are scored at a time, and lets go of what nobody waits for any more. How pairs meet in one model
-call is `groundrail.entailment.shared`.
+It bounds the number of answers that are scored at a time and drops cancelled requests.
+`groundrail.entailment.shared` joins the pairs of several answers in one model call.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from groundrail.types import Source
 
 
 class BatchedScorer(Scorer):
-    """Scores as `scorer` does, for up to `max_concurrency` answers at a time; the rest wait, first come first served.
+    """Score with `scorer` for up to `max_concurrency` answers at a time; other answers wait in order of arrival.
 
-    A scorer is taken as it is: build it on `groundrail.entailment.shared.shared(model)` to have its pairs judged
-    together with others', or use `batched`, which does. Cancelling `Reader.ascore` takes what still waits off the
-    queue; plain code scores in its own thread.
+    The scorer is used unchanged. To judge the pairs of several answers in one model call, build it on
+    `groundrail.entailment.shared.shared(model)`, or use `batched`. Cancelling `Reader.ascore` removes the waiting pairs
+    from the queue. Synchronous code scores in the thread of the caller.
     """
 
     def __init__(self, scorer: Scorer, *, max_concurrency: int = 64) -> None:
@@ -35,15 +35,15 @@ class BatchedScorer(Scorer):
 
     @property
     def facts(self) -> ScorerFacts:
-        """The scorer's."""
+        """The facts about the wrapped scorer."""
         return self.scorer.facts
 
     def read(self, source: Source) -> Reader:
-        """As the scorer."""
+        """Read a source with the wrapped scorer."""
         return _PooledReader(self.scorer.read(source), self._threads)
 
     def close(self) -> None:
-        """End the threads once what they do is done."""
+        """End the threads as soon as their present work is done."""
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
@@ -77,10 +77,14 @@ def batched(
     max_concurrency: int = 64,
     **options: Any,
 ) -> BatchedScorer:
-    """A `BatchedScorer` of the scorer and the judge that `Guard` takes, the judge shared by all answers.
+    """Build a `BatchedScorer` from a scorer and a judge as `Guard` takes them; all answers share the judge.
 
-    `options` are those of `groundrail.entailment.shared.SharedEntailment`; a scorer that exists already has no use
-    for them. Raises: InputError.
+        Guard(generator, scorer=batched("nearest", max_concurrency=32))
+
+    Args:
+        options: Options of `groundrail.entailment.shared.SharedEntailment`.
+
+    Raises: InputError for options beside a scorer object, whose model is built already.
     """
     from groundrail.scoring.registry import DEFAULT, as_meant, as_scorer, needs_entailment
 

@@ -1,6 +1,6 @@
-"""Details of a refused sentence that the nearest source sentence gives otherwise, or not at all.
+"""Findings: details of a refused sentence that the nearest source sentence states differently or not at all.
 
-They tell a reader where to look. A verdict never comes from here.
+Findings show a reader where to look. They never decide a verdict.
 """
 
 from groundrail.text.facts.derived import derivation
@@ -11,9 +11,9 @@ from groundrail.types import Citation, Detail, Finding
 
 
 def findings(sentence: str, nearest: Citation | None) -> tuple[Finding, ...]:
-    """The details in the sentence's order; none without a place to compare them with.
+    """Find the details of `sentence` that `nearest` does not state, in order; none if `nearest` is None.
 
-    A figure that follows from the place's own figures ("4,350 euros" from 3 months at 1,450) is no finding.
+    A figure that follows from figures in `nearest` is no finding ("4,350 euros" from 3 months at 1,450).
     """
     if nearest is None:
         return ()
@@ -30,7 +30,7 @@ def findings(sentence: str, nearest: Citation | None) -> tuple[Finding, ...]:
 def _finding(each: Missing, figure: Mention | None, sentence: str, nearest: Citation) -> Finding:
     others = list(rivals(figure, sentence, nearest.text)) if figure else []
     given = None
-    if len(others) == 1:  # with several nobody can say which of them is meant
+    if len(others) == 1:  # several details of this kind: it is unknown which of them is meant
         start, end = others[0].start, others[0].end
         given = Detail(
             document_id=nearest.document_id,

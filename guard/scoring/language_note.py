@@ -1,4 +1,4 @@
-"""A remark on scores of a judge made for English that reads another language. The scores stay as they are."""
+"""A note on scores that an English-only judge gave for text in another language. The scores stay unchanged."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,9 +11,9 @@ NOTE = "the judge reads English only; pass a multilingual model for other langua
 
 
 def with_language_note(scores: Sequence[Score], claims: Sequence[str], documents: Sequence[Document]) -> list[Score]:
-    """The scores of an English-only judge, with `NOTE` where the claim or a document is in another language.
+    """Add `NOTE` to the scores of an English-only judge if the claim or a document is in another language.
 
-    Anything but one `Score` a claim is handed on as it is, for the guard to refuse.
+    Values that are not one `Score` for each claim stay unchanged; the guard refuses them.
     """
     if len(claims) != len(scores):
         return list(scores)

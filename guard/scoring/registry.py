@@ -1,7 +1,7 @@
 """Scorers and claim units by short name, for the command line and for settings files.
 
-A dotted path each, imported when asked for, so that naming a scorer loads nothing. What a scorer does
-is written in its own module.
+Each name stands for a dotted path that is imported at first use, so that naming a scorer loads nothing. The module of
+each scorer describes it.
 """
 
 import importlib
@@ -34,10 +34,10 @@ SPLITTERS: dict[str, str] = {
     "parsed": "groundrail.papers.units.parsed:ParsedSplitter",
     "seq2seq": "groundrail.papers.units.subsentences:Seq2SeqSplitter.from_pretrained",
 }
-"""How a sentence is cut into sub-sentences: by rule, by a spaCy pipeline, or by an encoder-decoder that was tuned to."""
+"""Splitters of sentences into sub-sentences: by rule, by a spaCy pipeline, or by a tuned encoder-decoder."""
 
 UNITS: tuple[str, ...] = ("sentences", *SPLITTERS, "whole")
-"""Names of the units that a claim is cut into."""
+"""Names of the units into which a claim can be cut."""
 
 
 def _find(path: str) -> Any:
@@ -54,7 +54,7 @@ def _factory(name: str) -> Any:
 
 
 def needs_entailment(name: str) -> bool:
-    """Whether the scorer asks an entailment model at all.
+    """Whether the scorer asks a judge.
 
     Raises: InputError for an unknown name.
     """
@@ -62,14 +62,16 @@ def needs_entailment(name: str) -> bool:
 
 
 def settings_of(name: str) -> frozenset[str]:
-    """What the scorer's constructor takes. Raises: InputError for an unknown name."""
+    """Names of the parameters of the scorer's constructor. Raises: InputError for an unknown name."""
     return frozenset(inspect.signature(_factory(name)).parameters)
 
 
 def load_scorer(name: str, entailment: EntailmentModel | str | None = None, **settings: Any) -> Scorer:
     """Build the scorer called `name`; `settings` go to its constructor.
 
-    Raises: InputError for an unknown name, or a setting the scorer does not know.
+        load_scorer("scale", chunk_tokens=256)
+
+    Raises: InputError for an unknown name, or for a setting that the scorer does not have.
     """
     factory = _factory(name)
     known = inspect.signature(factory).parameters
@@ -88,9 +90,10 @@ def load_scorer(name: str, entailment: EntailmentModel | str | None = None, **se
 
 
 def load_units(name: str, splitter: str | None = None) -> Units:
-    """Build the units called `name`; `splitter` is the model that cuts them, for "parsed" and "seq2seq".
+    """Build the units called `name`; `splitter` is the model that cuts claims, for "parsed" and "seq2seq".
 
-    Raises: InputError for an unknown name, for a splitter that is missing or not asked for; what loading it raises.
+    Raises: InputError for an unknown name, for a missing splitter, or for a splitter that the units do not use; also
+        the errors of loading the splitter.
     """
     if name not in UNITS:
         raise InputError(f"no units are called {name!r}; there are {', '.join(UNITS)}")
@@ -106,10 +109,12 @@ def load_units(name: str, splitter: str | None = None) -> Units:
 
 
 def in_units(scorer: Scorer, name: str, aggregate: Aggregate = "mean", splitter: str | None = None) -> UnitScorer:
-    """`scorer` on claims cut into the units called `name`, their scores joined by `aggregate`.
+    """Wrap `scorer`: cut claims into the units called `name` and join the scores of the units by `aggregate`.
 
-    Sub-sentences are nested: the minimum over those of a sentence, then `aggregate` over sentences (InFusE,
-    sections 3 and 4). Raises: as `load_units`.
+    For sub-sentences the score of a sentence is the minimum over its sub-sentences, and `aggregate` joins the sentences
+    (InFusE, sections 3 and 4).
+
+    Raises: the errors of `load_units`.
     """
     units = load_units(name, splitter)
     if name in SPLITTERS:
@@ -118,15 +123,15 @@ def in_units(scorer: Scorer, name: str, aggregate: Aggregate = "mean", splitter:
 
 
 DEFAULT = "nearest"
-"""The scorer that a guard, `groundrail check`, `eval` and `calibrate` use where none is named."""
+"""Name of the scorer that a guard, `groundrail check`, `eval` and `calibrate` use by default."""
 
 
 def as_meant(
     scorer: Scorer | EntailmentModel | str | None, judge: EntailmentModel | str | None = None, stacklevel: int = 3
 ) -> tuple[Scorer | str | None, EntailmentModel | str | None]:
-    """Scorer and judge as they were given. A model in the scorer's place, the former spelling, is SCALE around it.
+    """Return scorer and judge as given; a model in the scorer's place (the former form) becomes SCALE around the model.
 
-    Raises: InputError for a name that is neither a scorer nor looks like a model's.
+    Raises: InputError for a name that is no scorer's and does not look like a model's.
     """
     if scorer is None or isinstance(scorer, Scorer) or (isinstance(scorer, str) and scorer in SCORERS):
         return scorer, judge
@@ -144,9 +149,9 @@ def as_meant(
 
 
 def as_scorer(scorer: Scorer | str | None = None, judge: EntailmentModel | str | None = None) -> Scorer:
-    """A scorer object as it is; else the scorer of this name, the default one for None, around a judge.
+    """Return a scorer object unchanged, or build the scorer called `scorer` (None: the default) around the judge.
 
-    Raises: InputError for a judge beside a scorer object, which has one, and what `load_scorer` raises.
+    Raises: InputError for a judge beside a scorer object, which has a judge already; the errors of `load_scorer`.
     """
     if not isinstance(scorer, Scorer):
         return load_scorer(DEFAULT if scorer is None else scorer, judge)
@@ -156,5 +161,5 @@ def as_scorer(scorer: Scorer | str | None = None, judge: EntailmentModel | str |
 
 
 def as_second(second: Scorer | EntailmentModel | str) -> Scorer:
-    """A scorer object as it is; SCALE around a judge, by object, hub id or folder."""
+    """Return a scorer object unchanged, or build SCALE around a judge, which may be an object, hub id or folder."""
     return second if isinstance(second, Scorer) else load_scorer("scale", second)

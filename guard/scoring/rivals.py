@@ -20,7 +20,7 @@ from groundrail.text.facts.missing import is_stated
 from groundrail.text.facts.rivals import exchanged
 
 RIVALS = 0.5
-"""Weight of the log-odds that a rival has more than the claim; chosen on development sets (docs/method.md)."""
+"""Weight of the difference between the log-odds of rival and claim; chosen on development sets (docs/method.md)."""
 
 MOST_RIVALS = 4
 """Maximum number of rivals that the judge is asked about for one claim."""
@@ -36,8 +36,10 @@ def weigh_rivals(
 ) -> list[Score]:
     """Lower the score of each claim that has a likelier rival.
 
-    A claim is asked about its rivals if its citation does not state all its figures. The claim's log-odds lose `weight` times what the likeliest rival has more than the claim. The sentence that gives this rival
-    becomes the conflict if it entails the rival (P > 0.5). Claims in other languages than English have no rivals.
+    A claim is compared with its rivals if its citation does not state all its figures. If the likeliest rival is
+    likelier than the claim, the claim's log-odds are lowered by `weight` times the difference. The sentence that gives
+    this rival becomes the conflict if it entails the rival (P > 0.5). Claims in other languages than English have no
+    rivals.
 
     Args:
         scores: One for each claim; NaN stays NaN.
@@ -58,7 +60,7 @@ def weigh_rivals(
     likeliest = dict.fromkeys((number for number, _, _ in asked), 0.0)
     for (number, passage, _), rival in zip(asked, entailed([pair for *_, pair in asked]), strict=True):
         value = scores[number].value
-        if not rival > max(likeliest[number], value):  # a rival of NaN is no rival
+        if not rival > max(likeliest[number], value):  # a rival without a number does not count
             continue
         likeliest[number] = float(rival)
         less = log_odds(value) - weight * (log_odds(rival) - log_odds(value))

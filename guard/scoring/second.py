@@ -1,6 +1,6 @@
-"""Two scorers: the first answers for every claim, the second for those about which the first is in doubt.
+"""Two scorers: the first scores every claim, the second scores the claims about which the first is in doubt.
 
-So a large judge is asked about few sentences. What is doubt is the policy's choice.
+A large judge is then asked about few sentences. `Policy.doubt` sets the range of scores that count as doubt.
 """
 
 import math
@@ -15,10 +15,14 @@ from groundrail.types import Source
 
 
 class SecondOpinion(Scorer):
-    """Scores of `first`, but for values from `low` to `high`: there `second` is asked, and its own threshold holds.
+    """Score with `first`; if the value lies from `doubt[0]` to `doubt[1]`, score with `second` and use its threshold.
 
-    `calibration` maps the first's values before they are compared with the band; the second's are left alone.
-    The second scorer reads the source when it is first needed. Raises: InputError for a band without the threshold.
+    `calibration` maps the values of the first scorer before they are compared with the range; the values of the second
+    scorer are not mapped. The second scorer reads the source only when it is needed.
+
+        SecondOpinion(NearestScorer(), ScaleScorer(large_judge), doubt=(0.3, 0.8))
+
+    Raises: InputError if the range does not contain the threshold.
     """
 
     def __init__(
@@ -37,17 +41,17 @@ class SecondOpinion(Scorer):
 
     @property
     def facts(self) -> ScorerFacts:
-        """The first's, whose scores a calibration maps, with the judges of both."""
+        """The facts about the first scorer, with the judges of both scorers."""
         first, second = self.first.facts, self.second.facts
         both = first.takes_context and second.takes_context
         return replace(first, takes_context=both, judges=first.judges + second.judges)
 
     def read(self, source: Source) -> Reader:
-        """The source as the first scorer reads it."""
+        """Read the source with the first scorer."""
         return _BothReaders(self, source, self.first.read(source))
 
     def doubted(self, scores: Sequence[Score]) -> list[int]:
-        """The numbers of the claims that the second scorer is asked about."""
+        """Indices of the claims about which the first scorer is in doubt."""
         return [number for number, score in enumerate(scores) if self._in_doubt(score.value)]
 
     def _in_doubt(self, value: float) -> bool:
@@ -55,7 +59,7 @@ class SecondOpinion(Scorer):
         return low <= (self.calibration(value) if self.calibration else value) <= high
 
     def settled(self, firsts: Sequence[Score], doubted: Sequence[int], seconds: Sequence[Score]) -> list[Score]:
-        """One score a claim, of whichever scorer has the last word."""
+        """Replace the scores of doubted claims by the scores of the second scorer."""
         scores = list(firsts)
         for number, score in zip(doubted, seconds, strict=True):
             scores[number] = replace(score, threshold=self.second.facts.threshold, first=firsts[number].value)
@@ -89,5 +93,5 @@ class _BothReaders(Reader):
         return self.scorer.settled(firsts, doubted, await second.ascore([claims[n] for n in doubted], limit))
 
     def _above_band(self, reach: float | None) -> float | None:
-        """A lower bound from the first scorer decides nothing inside the band: it has to lie above it."""
+        """The `reach` for the first scorer: above the range of doubt, where a lower bound decides."""
         return None if reach is None else max(reach, math.nextafter(self.scorer.doubt[1], math.inf))

@@ -1,7 +1,6 @@
-"""Where the tokens of a long text begin, eight bytes each: the text goes through the tokenizer once, in parts.
+"""Offsets of the tokens of a long text, eight bytes each: the text is tokenized once, in parts.
 
-What is cut or counted by them belongs to windows (`groundrail.scoring.scale.chunks`) and sentences
-(`groundrail.scoring.index`).
+Windows (`groundrail.scoring.scale.chunks`) and sentences (`groundrail.scoring.index`) are measured by these offsets.
 """
 
 from array import array
@@ -14,14 +13,14 @@ Offsets: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
 """Character span of every token of a text, in order."""
 
 PART = 100_000
-"""Characters tokenized at a time: a tokenizer takes hundreds of bytes a token until it is done."""
+"""Maximum number of characters tokenized at a time: a tokenizer holds hundreds of bytes for each token."""
 
 
 def token_starts(text: str, offsets: Offsets, part: int = PART) -> "array[int]":
     """The character at which each token of `text` begins.
 
-    It is tokenized in parts of at most `part` characters, cut before white space, which bounds the memory that a long
-    text takes. A character is a step of progress.
+    The text is tokenized in parts of at most `part` characters, cut before white space, which bounds the memory for a
+    long text. Progress is counted in characters.
     """
     starts = array("q")
     begin = 0
@@ -34,7 +33,7 @@ def token_starts(text: str, offsets: Offsets, part: int = PART) -> "array[int]":
 
 
 def _part_end(text: str, begin: int, part: int) -> int:
-    """Before the last white space of the part from `begin`, or where the part is full; the text's end in the last one."""
+    """End of the part that begins at `begin`: before the last white space in it, else after `part` characters."""
     end = begin + part
     if end >= len(text):
         return len(text)

@@ -6,8 +6,8 @@ The scorers choose the sentences. How a claim is weighed against its rivals is i
 import math
 
 LIKENESS = 6.0
-"""Log-odds that a citation gains for being, of the sentences read, the one whose words are most like the claim's; chosen
-on development sets (docs/method.md)."""
+"""Log-odds that a sentence gains as a citation if its words are the most like the claim's; chosen on development sets
+(docs/method.md)."""
 
 _EDGE = 1e-6
 
@@ -34,5 +34,10 @@ def between(first: float, second: float) -> float:
 
 
 def citable(probability: float, likeness: float) -> float:
-    """A sentence's rank as a citation: its log-odds and its likeness to the claim, a share of the greatest, together."""
+    """Rank of a sentence as a citation: log-odds plus weighted likeness to the claim.
+
+    Args:
+        probability: P(entailment) of the claim from the sentence.
+        likeness: Likeness of the words of sentence and claim, as a share of the greatest likeness, in [0, 1].
+    """
     return log_odds(probability) + LIKENESS * likeness

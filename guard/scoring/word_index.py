@@ -1,6 +1,6 @@
 """Texts searchable by the stems of their words (BM25, by bm25s).
 
-What the texts are, sentences or chunks, and what they say about a claim belongs to whoever asks.
+The texts are sentences or chunks of a source.
 """
 
 from array import array
@@ -14,7 +14,7 @@ from groundrail.text.english.stems import stems
 
 
 class WordIndex:
-    """Texts by number, in the order in which they were given; each is looked at once and not kept."""
+    """Texts by number, in the given order; each text is read once and not kept."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         known: dict[str, int] = {}
@@ -26,14 +26,14 @@ class WordIndex:
             self._bm25.index((words, known), show_progress=False)
 
     def likeness(self, claim: str) -> NDArray[np.float64]:
-        """How much each text's words are like the claim's, shape (texts,); 0 where they share none."""
+        """BM25 score of each text for the words of the claim, shape (texts,); 0 if they share no word."""
         words = [word for word in dict.fromkeys(stems(claim)) if self._bm25 and word in self._bm25.vocab_dict]
         if self._bm25 is None or not words:
             return np.zeros(self._texts)
         return np.asarray(self._bm25.get_scores(words), dtype=np.float64)
 
     def ranked(self, claim: str) -> list[int]:
-        """Texts that share a word with the claim, the most alike first; equals in order."""
+        """Numbers of the texts that share a word with the claim, the highest score first; equal scores in order."""
         likeness = self.likeness(claim)
         order = np.argsort(-likeness, kind="stable")
         return [int(place) for place in order[: int((likeness > 0).sum())]]

@@ -1,1 +1,1 @@
-"""Sources read by their form: a row of a table, a field of a record or an item of a list says itself to the judge."""
+"""Read sources by their form, so that the judge gets table rows, record fields and list items as full premises."""

@@ -1,7 +1,7 @@
-"""CSV: one premise for each row, with the names of the columns; cited is the row.
+"""Read CSV: one premise for each row, with the names of the columns; the row is cited.
 
-A text is read so if each line is a row of one header: commas, semicolons or tabs part the fields, and no blank follows
-a comma or semicolon outside quotes, so that prose is never taken for a table.
+A text is a table if each line is a row of the same header: commas, semicolons or tabs separate the fields, and no blank
+follows a comma or semicolon outside quotes, so that prose is never read as a table.
 """
 
 import csv
@@ -16,7 +16,7 @@ _DELIMITERS = "\t;,"
 
 
 def read_csv(text: str) -> list[Region]:
-    """The rows of a table that is the whole text; none where it is no table."""
+    """The rows of the table if the whole text is a table; otherwise an empty list."""
     if "\r" in text.replace("\r\n", "") or "\x00" in text:
         return []
     start, end = len(text) - len(text.lstrip("\r\n")), len(text.rstrip("\r\n"))
@@ -41,7 +41,7 @@ def _is_label(cell: str) -> bool:
 
 
 def _rows(text: str, start: int, end: int, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:
-    """Where each row begins and ends, and its cells.
+    """Start, end and cells of each row.
 
     Raises: InputError for rows of different lengths or with a blank after a delimiter; csv.Error for broken quotes.
     """

@@ -1,4 +1,4 @@
-"""JSON: one premise for each field, with the names of the records around it; cited is the field."""
+"""Read JSON: one premise for each field, with the names of the records around the field; the field is cited."""
 
 import json
 import re
@@ -15,15 +15,15 @@ _DEEPEST = 100
 
 
 def looks_like_json(text: str) -> bool:
-    """Whether a text is in the brackets of an object or a list."""
+    """Whether a text begins and ends with the brackets of an object or a list."""
     bare = text.strip()
     return bare[:1] + bare[-1:] in ("{}", "[]") and re.match(r'[{\[]\s*["{\[}\]]', bare) is not None
 
 
 def read_json(text: str) -> list[Region]:
-    """The records of one JSON value, or of several one after the other, as JSON Lines has them.
+    """The records of one JSON value, or of several in sequence (JSON Lines).
 
-    Raises: InputError for a text that is no JSON, nested too deep, or has one key twice in one object.
+    Raises: InputError for a text that is not JSON, is nested too deeply, or has a key twice in one object.
     """
     walk, place = _Walk(text), 0
     try:
@@ -38,14 +38,14 @@ def read_json(text: str) -> list[Region]:
 
 
 _NAMING = frozenset({"name", "title"})
-"""Keys whose value names the record that they are in."""
+"""Keys whose value names their record."""
 
 
 @dataclass(slots=True)
 class _Record:
-    """An object or a list: the key under which it stands, and the value that names it.
+    """An object or a list, with its key and the value that names it.
 
-    A record in a list without a name or title is named by its first field, as a row of a table is.
+    A record in a list without a name or title is named by its first field, like a row of a table.
     """
 
     key: str
@@ -54,7 +54,7 @@ class _Record:
     certain: bool = False
 
     def learn(self, key: str, value: object) -> None:
-        """Take the name from a field if it tells one."""
+        """Take the name from a field if the field names the record."""
         if isinstance(value, bool) or not isinstance(value, str | int) or not key or self.certain:
             return
         self.certain = key.lower() in _NAMING
@@ -74,7 +74,7 @@ class _Field:
 
 
 class _Walk:
-    """Goes through a text and keeps every field with its place; the standard library reads keys and plain values."""
+    """Walk through a text and record each field with its place; the standard library parses keys and plain values."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -124,7 +124,7 @@ class _Walk:
         return end
 
     def premises(self) -> Iterator[Premise]:
-        """One for each field that is not blank, in the order of the text; the field that names a record says it alone."""
+        """A premise for each field that is not blank, in order; the naming field of a record stands alone."""
         for each in self._fields:
             if not each.value:
                 continue

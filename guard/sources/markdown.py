@@ -1,4 +1,4 @@
-"""Markdown: rows of tables with the names of their columns, items of lists with the heading or sentence above them.
+"""Read Markdown: rows of tables with the names of their columns, items of lists with the heading or sentence above.
 
 Paragraphs stay prose. A text with HTML other than comments and line breaks is not read by its Markdown, because
 HTML can hide what stands between two tags.
@@ -48,7 +48,7 @@ def _is_html(token: Token) -> bool:
 
 
 class _Reading:
-    """One pass over the blocks, in order: the heading and the sentence that stand above are kept for what follows."""
+    """One pass over the blocks in order, which remembers the heading and the sentence above the present block."""
 
     def __init__(self, text: str, tokens: Sequence[Token]) -> None:
         self._text = text
@@ -58,7 +58,7 @@ class _Reading:
             self._lines.append(min(self._lines[-1] + len(line) + 1, len(text)))
 
     def regions(self) -> Iterator[Region]:
-        """Tables and lists that stand in no quotation or other block."""
+        """The tables and lists that are not inside a quotation or another block."""
         heading = lead = ""
         for place, token in enumerate(self._tokens):
             if token.level == 0 and token.type == "heading_open":
@@ -84,7 +84,7 @@ class _Reading:
         return self._lines[first], self._lines[last]
 
     def _rows(self, place: int, heading: str) -> Iterator[Premise]:
-        """The rows of the table whose first token is at `place`."""
+        """A premise for each row of the table whose first token is at `place`."""
         columns: list[str] = []
         cells: list[str] = []
         opened: Token | None = None
@@ -103,7 +103,7 @@ class _Reading:
                     yield Premise(start, end, said)
 
     def _items(self, place: int, topic: str) -> Iterator[Premise]:
-        """The sentences of the items of a list, and of the lists in it, each behind the topic."""
+        """The sentences of the items of a list and of nested lists, each behind the topic."""
         topic = topic.rstrip(":")
         depth, read = 0, 0
         for token in map(self._tokens.__getitem__, range(place, len(self._tokens))):
@@ -117,7 +117,7 @@ class _Reading:
                 return
 
     def _behind(self, topic: str, token: Token, start: int, end: int) -> Iterator[Premise]:
-        """The sentences of an item; of one with marks in it, the words that a reader sees, and the whole item is cited."""
+        """The sentences of an item; if the item has markup, its visible words, and the whole item is cited."""
         if any(part.type not in ("text", "softbreak") for part in token.children or ()):
             yield from (Premise(start, end, f"{topic}: {part.text.strip()}") for part in split(seen(token)))
             return
@@ -128,6 +128,6 @@ class _Reading:
 
 
 def seen(token: Token) -> str:
-    """The words of a line as a reader sees them: without marks of emphasis and comments."""
+    """The words of a line that a reader sees, without markup and comments."""
     parts = [part.content if part.type in _WORDS else " " for part in token.children or () if part.type not in _MARKS]
     return " ".join("".join(parts).split())

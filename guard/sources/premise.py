@@ -1,4 +1,4 @@
-"""A premise: a place in a source, and the words in which the judge reads it."""
+"""`Premise`, a place in a source with the words that the judge reads."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -11,9 +11,9 @@ _INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
 
 @dataclass(frozen=True, slots=True)
 class Premise:
-    """A place in a text, `text[start:end]`, and the words that say it alone.
+    """A place in a text, `text[start:end]`, and words that are understood without the rest of the text.
 
-    said: None where the place says itself, as a sentence of prose does.
+    said: the words; None if the text of the place is understood alone, for example a sentence of prose.
 
     >>> Premise(30, 52, "Branch Gdansk, Headcount 2023: 790").start
     30
@@ -26,7 +26,7 @@ class Premise:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part of a text that has a form, and the premises that take the place of its sentences."""
+    """A part of a text that has a form, with the premises that replace its sentences."""
 
     start: int
     end: int
@@ -34,7 +34,7 @@ class Region:
 
 
 def field(record: str, name: str, value: str) -> Iterator[str]:
-    """Say a field of a record, each sentence of its value alone.
+    """Write a field of a record as premises, one for each sentence of the value.
 
     >>> list(field("Branch Gdansk", "Headcount 2023", "790"))
     ['Branch Gdansk, Headcount 2023: 790']
@@ -45,7 +45,7 @@ def field(record: str, name: str, value: str) -> Iterator[str]:
 
 
 def row(section: str, columns: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
-    """Say each cell of a row that is not empty, behind the section and the first cell, which names the row.
+    """Write each cell of a row that is not empty, behind the section and the first cell, which names the row.
 
     >>> list(row("Staff", ["Branch", "Headcount 2023", "Manager"], ["Gdansk", "790", ""]))
     ['Staff, Branch Gdansk, Headcount 2023: 790']
@@ -58,7 +58,7 @@ def row(section: str, columns: Sequence[str], cells: Sequence[str]) -> Iterator[
 
 
 def words(key: str) -> str:
-    """A key of a record in words.
+    """Write a key of a record as words.
 
     >>> words("check_in"), words("outdoorSeating")
     ('check in', 'outdoor Seating')

@@ -1,6 +1,6 @@
 """Read a source by its form: JSON, CSV, Markdown with tables and lists, turns with a speaker. Prose has no form.
 
-Whatever has none of the forms, or does not parse, is read as sentences, as it stands.
+A text that has none of these forms, or cannot be parsed, is read as sentences.
 """
 
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from groundrail.text.sentences import splits
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The parts of a text that have a form, in order and apart; `note` says why none was read, where one seemed there."""
+    """The parts of a text that have a form, in order; `note` says why a seeming form was not parsed."""
 
     text: str
     regions: tuple[Region, ...] = ()

@@ -1,7 +1,7 @@
-"""Turns: the lines of a chat keep their speaker, the answers of an FAQ their question, long fields their label.
+"""Read turns: lines of a chat with their speaker, answers of an FAQ with their question, long fields with their label.
 
-A text has turns if at least three of its lines begin with a label and a colon, and every other line that is not blank
-stands in front of the first one.
+A text has turns if at least three lines begin with a label and a colon, and every other line that is not blank stands
+before the first of them.
 """
 
 import re
@@ -16,12 +16,12 @@ _LINE = re.compile(r"^[ \t]*\S.*$", re.MULTILINE)
 _QUESTION = frozenset({"q", "question"})
 _ANSWER = frozenset({"a", "answer"})
 _MAIL = frozenset({"from", "to", "cc", "subject", "date", "sent"})
-"""Labels in the head of an e-mail: none of them speaks the lines below."""
+"""Labels in the head of an e-mail, which are not speakers of the lines below."""
 _FEWEST = 3
 
 
 def read_turns(text: str) -> list[Region]:
-    """One region from the first label to the end; none where the text is no sequence of turns."""
+    """One region from the first label to the end; an empty list if the text is no sequence of turns."""
     turns = list(_TURN.finditer(text))
     if len(turns) < _FEWEST or any(turn["label"].lower() in _MAIL for turn in turns):
         return []
@@ -33,7 +33,7 @@ def read_turns(text: str) -> list[Region]:
 
 
 def _premises(text: str, turns: list[re.Match[str]]) -> Iterator[Premise]:
-    """The first sentence of each turn stands as it is, label included; the label is said before each later one."""
+    """A premise for each sentence: the first of a turn unchanged with its label, later sentences behind the label."""
     question = ""
     ends = [turn.start() for turn in turns[1:]] + [len(text)]
     for turn, end in zip(turns, ends, strict=True):

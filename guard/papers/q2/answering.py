@@ -1,7 +1,7 @@
-"""The seam to question answering, and an answerer that needs no model.
+"""The interface of question answering, and an answerer that needs no model.
 
-One on the built-in judge's encoder is `groundrail.papers.q2.span_head`, one over extractive models from the hub
-`groundrail.papers.q2.extractive`.
+`groundrail.papers.q2.span_head` has an answerer with the built-in judge's encoder, and
+`groundrail.papers.q2.extractive` an answerer with extractive models from the hub.
 """
 
 import re
@@ -38,7 +38,7 @@ class AnswerSpan:
 
 @runtime_checkable
 class Answerer(Protocol):
-    """Anything that answers questions with a slice of a text."""
+    """Answer questions with a slice of a text."""
 
     def answer(self, pairs: Sequence[tuple[str, str]]) -> list[AnswerSpan | None]:
         """One answer for each `(question, text)`, None where the text has none."""
@@ -47,18 +47,20 @@ class Answerer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """A sentence's stems with their offsets, and its candidates; offsets are into the whole text."""
+    """The stems and candidates of a sentence; offsets are into the whole text."""
 
     stems: tuple[tuple[str, int, int], ...]
     candidates: tuple[Candidate, ...]
 
 
 class LexicalAnswerer:
-    """The sentence that shares most words with the question, and in it the span that the question leaves open.
+    """Answer with a span of the requested kind from the sentence that shares most words with the question.
 
-    A baseline for where no reading model is at hand, and weak: it matches word forms and not meaning, and knows
-    of the question only its words and whether a number or a date is asked for. No answer where the sentence
-    has less than `min_overlap` of the question's words, rare ones counting more, or no span of the kind.
+    This is a weak baseline without a model: it compares words and not meaning, and reads from the question only its
+    words and whether it asks for a number or a date. There is no answer if the sentence has less than the share
+    `min_overlap` of the question's words (rare words weigh more), or no span of the kind.
+
+        LexicalAnswerer().answer([("When does the lease end?", "The lease ends on 28 February 2026.")])
     """
 
     def __init__(self, min_overlap: float = 0.4) -> None:
@@ -93,7 +95,7 @@ class LexicalAnswerer:
 
 
 def _stems(text: str) -> list[tuple[str, int, int]]:
-    """Content words by their stem, with offsets."""
+    """The stems of the content words, with offsets."""
     return [
         (stem(match[0]), match.start(), match.end())
         for match in _TOKEN.finditer(text)
@@ -114,9 +116,9 @@ def _read(text: str) -> list[_Sentence]:
 
 
 def _order(question: str) -> tuple[set[str], set[str]]:
-    """Stems that should come before the answer, as in `the lease ends on what date?`, and after it.
+    """Stems that should stand before the answer, as in `the lease ends on what date?`, and stems that should follow it.
 
-    After it only where the question asks for the subject: `Who wrote it?`, but not `In what year was it?`.
+    Stems follow the answer only if the question asks for the subject: `Who wrote it?`, but not `In what year was it?`.
     """
     match = re.search(r"\b(?:what|who|how)\b\s*(\w*)", question.lower())
     if match is None:
@@ -128,7 +130,7 @@ def _order(question: str) -> tuple[set[str], set[str]]:
 
 
 def _open_span(question: str, weight: Mapping[str, float], sentence: _Sentence) -> Candidate | None:
-    """The candidate of the kind asked for, without words of the question, closest to the rare ones of them."""
+    """The candidate of the requested kind, without words of the question, that is closest to its rare words."""
     figures = next((kinds for pattern, kinds in _FIGURES if pattern.search(question.lower())), ())
     before, after = _order(question)
     anchors = [found for found in sentence.stems if found[0] in weight]

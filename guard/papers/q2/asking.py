@@ -1,7 +1,7 @@
-"""Questions whose answer, in the claim, is a given span: Q²'s first step (section 2, "Question Generation").
+"""Ask questions that a given span of the claim answers: Q²'s first step (section 2, "Question Generation").
 
-By template for use without a model, a baseline, or by an encoder-decoder trained to ask. Whether a question is any good is
-found by asking the claim itself, in `groundrail.papers.q2.q2`.
+Questions come from templates (a baseline without a model) or from an encoder-decoder trained to ask.
+`groundrail.papers.q2.q2` checks each question by answering it from the claim.
 """
 
 import re
@@ -19,29 +19,31 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 PAPER_GENERATOR = "mrm8488/t5-base-finetuned-question-generation-ap"
-"""The hub id of the paper's question generator."""
+"""Hub id of the paper's question generator."""
 
 _WORD = re.compile(r"\w+(?:['’.\-/]\w+)*|\S")
 
 
 @runtime_checkable
 class QuestionGenerator(Protocol):
-    """Anything that can ask for a span of a claim."""
+    """Ask questions about spans of a claim."""
 
     def questions(self, claim: str, answers: Sequence[Candidate]) -> list[list[str]]:
-        """For each span of `claim`, the questions it answers, the best first; perhaps none."""
+        """For each span of `claim`, the questions that the span answers, the best first; possibly none."""
         ...
 
 
 class TemplateQuestions:
-    """The candidate's sentence with a question word in the candidate's place; no model. A baseline.
+    """Replace the candidate in its sentence by a question word; a baseline without a model.
 
-    `Who wrote the first program?` where the span is the subject, `In what year was Ada born?` where an
-    auxiliary can be put first, else `Ada moved to Paris in what year?`. Stiff, and always about the span.
+    `Who wrote the first program?` if the span is the subject, `In what year was Ada born?` if an auxiliary can be moved
+    to the front, else `Ada moved to Paris in what year?`. The questions are stiff and always about the span.
+
+        TemplateQuestions().questions("Ada was born in 1815.", candidates("Ada was born in 1815."))
     """
 
     def questions(self, claim: str, answers: Sequence[Candidate]) -> list[list[str]]:
-        """One question a span."""
+        """One question for each span."""
         from groundrail.text.sentences import split
 
         sentences = split(claim)
@@ -57,7 +59,9 @@ def _asked(sentence: str, answer: Candidate, offset: int) -> str:
     before, after = sentence[: answer.start - offset], sentence[answer.end - offset :]
     after = after.rstrip(" .!?\"'")
     asking = _question_word(answer, before, after)
-    fronted = None if asking == "how many" else _fronted(before, asking, after)  # its noun stays behind
+    fronted = (
+        None if asking == "how many" else _fronted(before, asking, after)
+    )  # the counted noun follows the question word
     question = (fronted or f"{before}{asking}{after}?").strip()
     return question[:1].upper() + question[1:]
 
@@ -74,7 +78,7 @@ def _question_word(answer: Candidate, before: str, after: str) -> str:
 
 
 def _fronted(before: str, asking: str, after: str) -> str | None:
-    """The question with its auxiliary first; None where the sentence is not that simple."""
+    """The question with the auxiliary first; None if the sentence is not simple enough."""
     tokens = list(_WORD.finditer(before))
     verbs = [i for i, token in enumerate(tokens) if token[0].lower() in words.AUXILIARIES]
     if not verbs or not 1 <= verbs[0] <= 8:
@@ -98,9 +102,10 @@ def _fronted(before: str, asking: str, after: str) -> str | None:
 class Seq2SeqQuestions:
     """Questions written by an encoder-decoder, by default the paper's T5.
 
-    One `beam` is greedy decoding, the paper's main setting (section 6.1); five are appendix B's.
-    `template` holds `{answer}` and `{context}`; `prefix` is cut off what the model writes. Questions that do
-    not end within `max_new_tokens` are not offered.
+    beams: 1 is greedy decoding, the paper's main setting (section 6.1); appendix B uses 5.
+    template: the prompt, with `{answer}` and `{context}`.
+    prefix: text that is removed from the start of each question.
+    max_new_tokens: maximum length of a question; a question that does not end within it is dropped.
     """
 
     def __init__(
@@ -139,7 +144,7 @@ class Seq2SeqQuestions:
     ) -> Self:
         """Load by hub id or folder; `hub` goes to transformers, `settings` to the constructor.
 
-        Raises: ModelError where the model cannot be loaded.
+        Raises: ModelError if the model cannot be loaded.
         """
         from transformers import AutoModelForSeq2SeqLM
 
@@ -151,7 +156,7 @@ class Seq2SeqQuestions:
         return cls(model, tokenizer, **settings)
 
     def questions(self, claim: str, answers: Sequence[Candidate]) -> list[list[str]]:
-        """Up to `beams` questions a span. Raises: ClaimTooLongError where the model cannot read the claim."""
+        """Up to `beams` questions for each span. Raises: ClaimTooLongError if the model cannot read the claim."""
         found: list[list[str]] = []
         for start in range(0, len(answers), self.batch_size):
             found += self._asked([self._prompt(a.text, claim) for a in answers[start : start + self.batch_size]])

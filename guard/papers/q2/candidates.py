@@ -1,7 +1,7 @@
-"""What a question about a text can ask for: dates, numbers, names and noun phrases, found by rule.
+"""Find candidates for questions about a text by rule: dates, numbers, names and noun phrases.
 
-Stands in for the named entities and noun phrases that Q² (section 2, "Question Generation") takes from spaCy; those are
-`Q2Scorer(spans=...)`. Turning a candidate into a question is `groundrail.papers.q2.asking`.
+They replace the named entities and noun phrases that Q² (section 2, "Question Generation") takes from spaCy, which
+`Q2Scorer(spans=...)` accepts. `groundrail.papers.q2.asking` turns a candidate into a question.
 """
 
 import re
@@ -15,7 +15,7 @@ from groundrail.text.facts.quantities import DAYS, MONTHS
 
 
 class Kind(StrEnum):
-    """What sort of answer a candidate is."""
+    """The kind of answer that a candidate is."""
 
     YEAR = "year"
     DATE = "date"
@@ -28,7 +28,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """An answer a question can be asked for: `text` is the claim's slice from `start` to `end`."""
+    """An answer for which a question can be asked: `text` is the slice of the claim from `start` to `end`."""
 
     text: str
     start: int
@@ -43,7 +43,7 @@ _LINKS = frozenset({"of", "the", "de", "la", "von", "van", "del", "and"})
 
 
 def candidates(text: str) -> list[Candidate]:
-    """The candidates of `text` in order, the longer first where two begin together; pronouns are none."""
+    """The candidates of `text` in order, the longer first if two begin together; pronouns are not candidates."""
     found: dict[tuple[int, int], Candidate] = {}
     for candidate in (*_figures(text), *_names(text), *_phrases(text)):
         found.setdefault((candidate.start, candidate.end), candidate)
@@ -66,13 +66,13 @@ def _figures(text: str) -> Iterator[Candidate]:
                 kind, start = (Kind.DATE, month.start()) if month else (Kind.YEAR, start)
             case "number":
                 kind = Kind.NUMBER
-            case _:  # an ordinal belongs to its phrase
+            case _:  # an ordinal is part of a noun phrase
                 continue
         yield _candidate(text, start, end, kind)
 
 
 def _names(text: str) -> Iterator[Candidate]:
-    """Runs of capitalised words, `of` and the like within them; an opening function word is left out."""
+    """Runs of capitalised words, also with words like `of` inside; a function word at the start is left out."""
     run: list[re.Match[str]] = []
     tokens = list(_TOKEN.finditer(text))
     for place, token in enumerate([*tokens, None]):
@@ -94,7 +94,7 @@ def _is_common(word: str) -> bool:
 
 
 def _phrases(text: str) -> Iterator[Candidate]:
-    """Runs of words that are neither function words nor verbs, with the determiner before them."""
+    """Runs of words that are neither function words nor verbs, with the determiner before the run."""
     run: list[str] = []
     start = end = 0
     for token in [*_TOKEN.finditer(text), None]:
@@ -111,7 +111,7 @@ def _phrases(text: str) -> Iterator[Candidate]:
 
 
 def _is_content(word: str, run: list[str]) -> bool:
-    """Whether the word goes on with the run, or begins one: no function word, no verb, no adverb."""
+    """Whether the word continues or begins a run: it is no function word, no verb and no adverb."""
     if not word or not word[0].isalnum() or word in words.FUNCTION | words.NEGATIONS | words.PARTICIPLES:
         return False
     if words.is_finite(word):

@@ -1,6 +1,6 @@
-"""One question of Q², its two answers and what they are worth (section 2, "Similarity Measure and Final Scores").
+"""One question of Q², its two answers and their score (section 2, "Similarity Measure and Final Scores").
 
-Asking is left to `groundrail.papers.q2.q2`.
+`groundrail.papers.q2.q2` asks the questions.
 """
 
 import math
@@ -21,12 +21,12 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """One question, what the claim and what the source answer, and what that is worth.
+    """One question with the answers of the claim and of the source, and their score.
 
-    f1: token F1 of the two answers, 0 where the source has none.
-    label: what NLI made of differing answers; None where it was not asked.
+    f1: token F1 of the two answers; 0 if the source has no answer.
+    label: the NLI label of differing answers; None if NLI was not asked.
     score: 1 for entailment, 0 for contradiction, else `f1`.
-    citation: the source sentence with the answer; None without one.
+    citation: the source sentence with the answer; None without an answer.
     """
 
     question: str
@@ -39,22 +39,22 @@ class Exchange:
 
 
 def normalised(text: str) -> list[str]:
-    """Words in lower case without punctuation and without a, an, the, in, our, as the authors' program compares them."""
+    """Words in lower case, without punctuation and without a, an, the, in, our, as in the authors' program."""
     return _LEFT_OUT.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split()
 
 
 def token_f1(one: str, other: str) -> float:
-    """F1 over normalised tokens with multiplicity; 0 where nothing is shared."""
+    """F1 over normalised tokens with multiplicity; 0 if no token is shared."""
     ours, theirs = Counter(normalised(one)), Counter(normalised(other))
     shared = (ours & theirs).total()
     return 2 * shared / (ours.total() + theirs.total()) if shared else 0.0
 
 
 def response_score(exchanges: Sequence[Exchange], nli: bool = True, discard: bool = False) -> float:
-    """The mean over a response's questions, NaN without any.
+    """The mean score over a response's questions, NaN without questions.
 
-    `nli` False takes the F1 of differing answers whatever NLI said (the paper's Q², else Q² + NLI); `discard` leaves
-    out questions that the source does not answer where it answers another (section 6.4's Q²*).
+    nli: False takes the token F1 of differing answers (the paper's Q²); True takes the NLI label too (Q² + NLI).
+    discard: leave out questions that the source does not answer if it answers another question (Q²*, section 6.4).
     """
     answered = [exchange for exchange in exchanges if exchange.source_answer is not None]
     counted = answered if discard and answered else exchanges

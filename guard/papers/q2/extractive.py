@@ -1,6 +1,6 @@
 """Answers from an extractive question-answering model: the slice of a text between its best start and end.
 
-Long texts are read in overlapping windows and never cut. Choosing questions is left to others.
+Long texts are read in overlapping windows and never cut.
 """
 
 from collections.abc import Sequence
@@ -16,12 +16,12 @@ from groundrail.papers.q2.answering import AnswerSpan
 from groundrail.runtime.hub import load_pretrained
 
 PAPER_ANSWERER = "ktrapeznikov/albert-xlarge-v2-squad-v2"
-"""The hub id of the paper's answerer."""
+"""Hub id of the paper's answerer."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """One model input. `first`/`last` bound the text's tokens, whose characters are in `offsets`."""
+    """One model input. `first` and `last` bound the tokens of the text; `offsets` has their characters."""
 
     pair: int
     inputs: dict[str, list[int]]
@@ -31,14 +31,17 @@ class _Window:
 
 
 class ExtractiveAnswerer:
-    """Any `AutoModelForQuestionAnswering`; the paper's is an ALBERT tuned on SQuAD 2.0.
+    """Answer with any `AutoModelForQuestionAnswering`; the paper uses an ALBERT tuned on SQuAD 2.0.
 
-    A window's answer is the pair of start and end, at most `max_answer_tokens` apart, with the highest sum of
-    logits. `no_answer`: the model was tuned on unanswerable questions and points at its first token for
-    them; the margin over that decides, and the score is its sigmoid. Otherwise every question has an answer,
-    and the score is the pair's probability among all pairs of all windows.
+    The answer of a window is the pair of start and end with the highest sum of logits.
 
-    overlap: tokens that neighbouring windows share, so that no answer up to this length is cut.
+    max_answer_tokens: maximum distance of start and end.
+    no_answer: True for a model that was tuned on unanswerable questions and points at its first token for them. A pair
+        is an answer if its sum is higher than that of the first token, and the score is the sigmoid of the difference.
+        False: every question has an answer, and the score is the pair's probability among all pairs of all windows.
+    overlap: number of tokens that neighbouring windows share, so that no answer up to this length is cut.
+
+        ExtractiveAnswerer.from_pretrained(PAPER_ANSWERER)
     """
 
     def __init__(
@@ -76,7 +79,7 @@ class ExtractiveAnswerer:
     ) -> Self:
         """Load by hub id or folder; `hub` goes to transformers, `settings` to the constructor.
 
-        Raises: ModelError where the model cannot be loaded, or was not trained to answer.
+        Raises: ModelError if the model cannot be loaded or was not trained to answer questions.
         """
         model, tokenizer = load_pretrained(
             AutoModelForQuestionAnswering, name_or_path, device=device, dtype=dtype, hub=hub or {}

@@ -1,4 +1,4 @@
-"""What Q² takes from spaCy: the spans that are asked for, and which questions are personal (section 2, appendix B).
+"""The parts of Q² that use spaCy: the spans to ask for, and the test for personal questions (section 2, appendix B).
 
 The rules that need no parser are `groundrail.papers.q2.candidates` and `.personal`.
 """
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 class ParsedText:
-    """Named entities, noun phrases and subjects by a spaCy pipeline (extra `parse`), as Q²'s authors take them.
+    """Find named entities, noun phrases and subjects by a spaCy pipeline (extra `parse`), as Q²'s authors do.
 
         text = ParsedText()
         Q2Scorer(NLI_ID, spans=text.spans, personal=text.is_personal)
 
-    `parser` is a pipeline's name or folder, or anything that makes a spaCy `Doc` of a text.
+    `parser` is the name or folder of a pipeline, or a callable that makes a spaCy `Doc` from a text.
 
     Raises: MissingExtraError without spaCy, ModelError without the pipeline.
     """
@@ -28,7 +28,7 @@ class ParsedText:
         self.parser: Callable[[str], Doc] = load_parser(parser) if isinstance(parser, str) else parser
 
     def spans(self, claim: str) -> list[Candidate]:
-        """Entities, then the noun phrases with other words, but for the pronoun I; other pronouns are asked for."""
+        """Entities, then noun phrases with other words, without the pronoun I; other pronouns are included."""
         read = self.parser(claim)
         found = [_candidate(entity, Kind.NAME) for entity in read.ents]
         for phrase in read.noun_chunks:
@@ -37,7 +37,7 @@ class ParsedText:
         return [candidate for candidate in found if candidate.text.lower() != "i"]
 
     def is_personal(self, question: str) -> bool:
-        """Whether I or you is a subject, or my or your an owner."""
+        """Whether "I" or "you" is a subject, or "my" or "your" an owner."""
         wanted = {"nsubj": ("i", "you"), "poss": ("my", "your")}
         return any(token.text.lower() in wanted.get(token.dep_, ()) for token in self.parser(question))
 

@@ -1,6 +1,6 @@
-"""Q²'s filter of questions about personal statements (appendix B), which no source needs to support.
+"""Q²'s filter for questions about personal statements (appendix B), which need no support in a source.
 
-The paper's rules need a parser for "the subject"; here word order stands in for one.
+The paper's rules need a parser to find the subject; this module uses word order instead.
 """
 
 import re
@@ -12,10 +12,10 @@ _OPENING = words.CONJUNCTIONS | {"when", "where", "because", "if", "that", "whil
 
 
 def is_personal(question: str) -> bool:
-    """Whether the subject is I or you, or something is said to be mine or yours.
+    """Whether the subject is "I" or "you", or a thing belongs to one of them.
 
-    A subject follows an auxiliary (`What do I love?`), opens the question or one of its clauses, or comes right
-    before a verb. `World War I` is no subject, nor is the object of `Who wrote you?`.
+    A subject follows an auxiliary (`What do I love?`), opens the question or a clause of it, or stands directly before
+    a verb. The I of `World War I` is no subject, and neither is the object of `Who wrote you?`.
     """
     tokens = [match[0] for match in _WORD.finditer(question)]
     return any(

@@ -1,7 +1,7 @@
-"""Q²'s preprocessing for pronouns (section 2, appendix A): a response with its mentions spelt out from the history.
+"""Q²'s preprocessing for pronouns (section 2, appendix A): replace mentions in a response by words of the history.
 
-Which mentions belong together is asked of any coreference resolver; none is shipped. The result is what
-`groundrail.papers.q2.q2` is given as the claim.
+A coreference resolver, which is not included, finds the mentions of the same thing. The result is the claim for
+`groundrail.papers.q2.q2`.
 """
 
 from collections.abc import Callable, Sequence
@@ -10,18 +10,18 @@ from typing import TypeAlias
 from groundrail.errors import InputError
 
 Clusters: TypeAlias = Sequence[Sequence[tuple[int, int]]]
-"""Of each thing that a text mentions more than once, the spans of its mentions."""
+"""For each thing that a text mentions more than once, the spans of the mentions."""
 
 Resolver: TypeAlias = Callable[[str], Clusters]
-"""What coreference libraries give for a text; the paper asks AllenNLP's model."""
+"""A coreference resolver: text -> clusters. The paper uses AllenNLP's model."""
 
 
 def resolved(response: str, history: Sequence[str], resolver: Resolver) -> str:
-    """The response with every mention in the words of its first one, found in the turns before it or in itself.
+    """Replace each mention in the response by the first mention of the same thing, in earlier turns or the response.
 
-    Turn by turn, as in appendix A: the first is resolved alone, each next one together with what came of those before.
+    Turns are resolved one by one, as in appendix A: the first alone, each later turn behind the resolved earlier turns.
 
-    Raises: InputError where the resolver names a span that is not in the text.
+    Raises: InputError if the resolver returns a span that is not in the text.
     """
     said, last = "", ""
     for turn in (*history, response):
@@ -32,7 +32,7 @@ def resolved(response: str, history: Sequence[str], resolver: Resolver) -> str:
 
 
 def _spelt_out(text: str, clusters: Clusters, begin: int) -> tuple[str, str]:
-    """The text with its mentions replaced, and of that what comes from `text[begin:]`."""
+    """The text with its mentions replaced, and the part of the result that comes from `text[begin:]`."""
     spellings: dict[tuple[int, int], str] = {}
     for cluster in clusters:
         spans = sorted((int(start), int(end)) for start, end in cluster)
@@ -42,7 +42,7 @@ def _spelt_out(text: str, clusters: Clusters, begin: int) -> tuple[str, str]:
     pieces: list[str] = []
     place = split = 0
     for (start, end), spelling in sorted(spellings.items(), key=lambda found: (found[0][0], -found[0][1])):
-        if start < place or start < begin < end:  # inside a mention that was replaced, or across two turns
+        if start < place or start < begin < end:  # inside a replaced mention, or across two turns
             continue
         if place <= begin <= start:
             split = sum(map(len, pieces)) + begin - place

@@ -1,7 +1,7 @@
 """Q² (Honovich et al., EMNLP 2021): ask about a claim, answer from the claim and from the source, compare.
 
-Candidates, questions and answers are made elsewhere and pluggable; here is what is asked of whom. What an answer is
-worth is `groundrail.papers.q2.exchanges`, what many responses amount to `.tally`, coreference (appendix A) `.pronouns`.
+This module connects exchangeable parts that find candidates, ask and answer. `groundrail.papers.q2.exchanges` scores
+answers, `.tally` summarises many responses, and `.pronouns` resolves coreference (appendix A).
 """
 
 import math
@@ -24,11 +24,11 @@ from groundrail.scoring.passages import best
 from groundrail.types import Citation, Document, Source, Span, as_documents
 
 Variant: TypeAlias = Literal["base", "filter", "top-k"]
-"""The rows of the paper's table 7: the main setting, the personal filter, the filter and five questions a span."""
+"""Rows of the paper's table 7: main setting, personal filter, and filter with five questions for each span."""
 
 _LABELS: tuple[Label, Label, Label] = ("entailment", "neutral", "contradiction")
 _TOP = 5
-"""Appendix B's k."""
+"""Number of questions for each span in the variant "top-k" (k in appendix B)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,34 +38,35 @@ class _Question:
 
 
 class Q2Scorer(Scorer):
-    """The mean score of the questions that a claim answers itself; every document apart, the best counts.
+    """The mean score of the valid questions about a claim, for each document by itself; the best document counts.
 
-    As it comes, questions are templates and answers word overlap: a baseline, far below the paper's. The paper's own
-    models are `Q2Scorer(NLI_ID, questions=PAPER_GENERATOR, answerer=PAPER_ANSWERER)`.
+        Q2Scorer(NLI_ID, questions=PAPER_GENERATOR, answerer=PAPER_ANSWERER)  # the paper's models
 
-    entailment: a model of three classes, for answers that differ; premise and hypothesis are the question, the
-        answer and a full stop, which the authors' program adds to what section 2 prints.
-    questions: a generator, a hub id or folder of an encoder-decoder, or None for templates.
-    answerer: an answerer, a hub id or folder of an extractive model, or None for word overlap; better than that, and
-        a baseline too, is `groundrail.papers.q2.span_head.SpanHeadAnswerer.builtin()`.
-    spans: what of a claim is asked for, by rule as it comes; the paper's, spaCy's entities and noun phrases, is
-        `groundrail.papers.q2.parsed.ParsedText().spans`.
-    personal: which questions the filter leaves out, by word order as it comes; by the parser's subjects and owners
-        with `groundrail.papers.q2.parsed.ParsedText().is_personal`.
-    fallback: scores claims about which no valid question could be asked. By default the claim's entailment
-        from its best source sentence, as a probability; the authors' program takes 1, 0.5 or 0 by the label, the
-        paper leaves such claims out (section 6.5), which `exchanges` shows.
-    variant: "base" is section 6.1's main setting: the first question of each span, asked greedily, none left out as
-        personal. "filter" leaves out personal questions, "top-k" also takes the first valid one of five questions a
-        span, found by beam search (appendix B). A generator that was built elsewhere searches as it was told.
-    one_each: False takes all valid questions of a span, appendix B's other way with five.
+    By default, questions come from templates and answers from word overlap: a baseline, far below the paper's results.
+
+    entailment: a judge of three classes, for differing answers. Premise and hypothesis are the question, the answer and
+        a full stop; the full stop is from the authors' program and not in section 2.
+    questions: a question generator, a hub id or folder of an encoder-decoder, or None for templates.
+    answerer: an answerer, a hub id or folder of an extractive model, or None for word overlap.
+        `groundrail.papers.q2.span_head.SpanHeadAnswerer.builtin()` is a better baseline.
+    spans: finds the spans to ask for, by default by rule. `groundrail.papers.q2.parsed.ParsedText().spans` finds
+        spaCy's entities and noun phrases, as in the paper.
+    personal: tells which questions the filter leaves out, by default by word order.
+        `groundrail.papers.q2.parsed.ParsedText().is_personal` uses the parser's subjects and owners.
+    fallback: scores claims without a valid question. By default this is P(entailment) from the best source sentence.
+        The authors' program takes 1, 0.5 or 0 by the label; the paper leaves out these claims (section 6.5), for which
+        `exchanges` returns no exchange.
+    variant: "base" is the main setting of section 6.1: the first question for each span by greedy decoding, without a
+        filter. "filter" leaves out personal questions. "top-k" also takes the first valid question of five for each
+        span, by beam search (appendix B). A generator object keeps the search that it was built with.
+    one_each: False takes all valid questions for a span, the other method with five questions in appendix B.
     nli: False scores differing answers by token F1 alone, the paper's plain Q².
-    discard: leave out unanswered questions where another has an answer (section 6.4's Q²*).
+    discard: leave out unanswered questions if another question has an answer (Q²*, section 6.4).
 
-    A response is scored whole: the mean is over all its questions, not over the means of its sentences.
+    A response is scored whole: the mean is over all questions, not over the means of sentences.
 
-    A question is valid when its answer from the claim is, normalised, the span it was asked for. One that was written
-    for two spans, such as a name with its article and without, counts once, where the paper counts it for each.
+    A question is valid if its answer from the claim equals, after normalisation, the span that it was asked for. A
+    question that was written for two spans (a name with and without article) counts once; in the paper it counts twice.
     """
 
     claim_units = "whole"
@@ -99,16 +100,19 @@ class Q2Scorer(Scorer):
 
     @property
     def facts(self) -> ScorerFacts:
-        """The class around its judge; the threshold is not the judge's, and a longer claim has other questions."""
+        """The identity of the class around its judge, whose threshold does not hold for Q².
+
+        Q² takes no context: a claim joined with other text has other questions.
+        """
         judge = self.entailment.facts
         return ScorerFacts(f"{type(self).__name__} around {judge.identity}", judges=(judge,))
 
     def read(self, source: Source) -> Reader:
-        """Nothing but the documents: questions are answered from them as they are."""
+        """Keep the documents; questions are answered from their text."""
         return Prepared(self._score, [document for document in as_documents(source) if document.text.strip()])
 
     def _score(self, claims: Sequence[str], documents: Sequence[Document]) -> list[Score]:
-        """One score a claim, with the sentences that answered as citations; NaN for a blank claim or source."""
+        """Score each claim, with the answering sentences as citations; NaN for a blank claim or source."""
         asked = [self._valid(claim) for claim in claims]
         exchanges = self._exchanges(asked, documents)
         scores = [best([self._mean(of_one) for of_one in of_claim if of_one]) for of_claim in exchanges]
@@ -119,17 +123,17 @@ class Q2Scorer(Scorer):
         return scores
 
     def explain(self, claim: str, source: Source) -> list[Exchange]:
-        """The exchanges behind a claim's score, from the best document; none where the fallback scores it."""
+        """The exchanges behind a claim's score, from the best document; none if the fallback scores the claim."""
         return self.exchanges([claim], source)[0]
 
     def exchanges(self, claims: Sequence[str], source: Source) -> list[list[Exchange]]:
-        """`explain` for many claims, in order."""
+        """The exchanges of many claims, in order; see `explain`."""
         documents = [document for document in as_documents(source) if document.text.strip()]
         asked = self._exchanges([self._valid(claim) for claim in claims], documents)
         return [max(of_claim, key=lambda found: self._mean(found).value, default=[]) for of_claim in asked]
 
     def _valid(self, claim: str) -> list[_Question]:
-        """Questions about the claim that it answers with the span they were asked for."""
+        """The questions that the claim answers with the span for which they were asked."""
         spans = self.spans(claim)
         top = _TOP if self.variant == "top-k" else 1
         asked = [questions[:top] for questions in self.questions.questions(claim, spans)] if spans else []
@@ -151,7 +155,7 @@ class Q2Scorer(Scorer):
     def _exchanges(
         self, asked: Sequence[Sequence[_Question]], documents: Sequence[Document]
     ) -> list[list[list[Exchange]]]:
-        """Per claim and document, one exchange a question: one call to the answerer, one to the judge."""
+        """For each claim and document an exchange for each question: one call of the answerer, one of the judge."""
         pairs = [(q.text, document.text) for of_claim in asked for document in documents for q in of_claim]
         answers = iter(self.answerer.answer(pairs) if pairs else [])
         drafts = [
@@ -162,7 +166,7 @@ class Q2Scorer(Scorer):
         return [[[next(judged) for _ in of_document] for of_document in of_claim] for of_claim in drafts]
 
     def _judged(self, exchanges: Sequence[Exchange]) -> Iterator[Exchange]:
-        """The same, with NLI on question and answer where the source's differs from the claim's, if NLI is wanted."""
+        """Add the NLI label to exchanges in which the answers of source and claim differ, if `nli` is set."""
         if not self.nli:
             yield from exchanges
             return
@@ -184,7 +188,7 @@ class Q2Scorer(Scorer):
             yield replace(exchange, label=label, score=score, citation=citation)
 
     def _mean(self, exchanges: Sequence[Exchange]) -> Score:
-        """The response's score, and each cited sentence once, with the best score it has, best first."""
+        """The score of the response, with each cited sentence once, by its best score, the best first."""
         value = response_score(exchanges, self.nli, self.discard)
         return Score(value, best_first(exchange.citation for exchange in exchanges if exchange.citation is not None))
 

@@ -1,8 +1,9 @@
-"""Answers read with the built-in judge's own encoder: the text in the premise's place, the question in the claim's, and
-a small head over the token states that finds the slice that answers, or that none does.
+"""Answer questions with the encoder of the built-in judge and a small head over its token states.
 
-The head is trained with the encoder frozen, by `tools/train_span_head.py`, and fits that encoder alone. A baseline
-like the word overlap of `groundrail.papers.q2.answering`, above it and below the paper's model.
+The encoder reads the text as the premise and the question as the claim. The head finds the slice that answers the
+question, or that there is no answer. `tools/train_span_head.py` trains the head with the encoder frozen, so that it
+fits this encoder only. The answerer is better than the word overlap of `groundrail.papers.q2.answering` and worse than the
+paper's model.
 """
 
 import json
@@ -32,9 +33,10 @@ FILE = "span_head.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A head's sizes: encoder states read (0 is the embeddings), their width, its own, its layers, and the longest answer.
+    """The sizes of a head.
 
-    `longest` is in tokens.
+    They are the numbers of the encoder states that it reads (0 is the embeddings), their width, the width and layers of
+    the head, and the maximum length of an answer (`longest`, in tokens).
     """
 
     states: tuple[int, ...]
@@ -46,7 +48,7 @@ class Shape:
 
 
 class SpanHead(nn.Module):
-    """Several states of every token, made narrow, through a layer of attention to a start, an end and to no answer."""
+    """Project several states of each token to a narrow state, apply attention, and score starts, ends and no answer."""
 
     def __init__(self, shape: Shape, dropout: float = 0.0) -> None:
         super().__init__()
@@ -67,9 +69,11 @@ class SpanHead(nn.Module):
     def forward(self, states: Sequence[Tensor], sentence: Tensor, real: Tensor) -> tuple[Tensor, Tensor]:
         """Logits of every slice, (batch, first token, last token), and of no answer, (batch).
 
-        states: (batch, tokens, encoder) for each of `shape.states`. sentence: the number of the token's sentence, from
-        1, 0 outside the text; real: whether it is no padding; both (batch, tokens). A slice that is no part of one
-        sentence, or too long, has minus infinity.
+        states: (batch, tokens, encoder) for each of `shape.states`.
+        sentence: number of the token's sentence, from 1; 0 outside the text; (batch, tokens).
+        real: whether the token is not padding; (batch, tokens).
+
+        A slice that is not within one sentence, or is too long, has minus infinity.
         """
         beside = torch.cat([norm(state) for norm, state in zip(self.norms, states, strict=True)], dim=-1)
         x = self.dropout(self.narrow(self.dropout(beside))) + self.part((sentence > 0).long())
@@ -84,14 +88,14 @@ class SpanHead(nn.Module):
         return slices, self.none(x[:, 0]).squeeze(-1)
 
     def save(self, path: Path, judge: str, threshold: float) -> None:
-        """Write it in 16 bit, with the identity of the judge it reads and the margin from which a slice is an answer."""
+        """Write the head in 16 bit, with the identity of the judge and the margin from which a slice is an answer."""
         tensors = {name: tensor.half().contiguous() for name, tensor in self.state_dict().items()}
         about = {"judge": judge, "threshold": str(threshold), "shape": json.dumps(asdict(self.shape))}
         save_file(tensors, path, about)
 
     @classmethod
     def load(cls, path: Path) -> tuple[Self, str, float]:
-        """The head, in float32, its judge's identity and its threshold. Raises: ModelError for a file that is no head."""
+        """Load the head in float32, the judge's identity and the threshold. Raises: ModelError for another file."""
         try:
             with safe_open(path, "pt") as file:
                 about, tensors = file.metadata(), {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118
@@ -107,8 +111,8 @@ class SpanHead(nn.Module):
 class Reading:
     """A question and a part of a text as one input of the encoder.
 
-    For every token: `slices`, its place in the text, and `sentence`, the number of its sentence from 1; (0, 0) and 0
-    where it is not the text's.
+    slices: for each token its place in the text; (0, 0) outside the text.
+    sentence: for each token the number of its sentence, from 1; 0 outside the text.
     """
 
     inputs: dict[str, list[int]]
@@ -117,10 +121,13 @@ class Reading:
 
 
 class SpanHeadAnswerer:
-    """The slice of the `nearest` sentences most like the question in their words that the head scores highest.
+    """Answer with the slice that the head scores highest, from the `nearest` sentences that are most like the question.
 
-    An answer lies within one sentence. Its margin is its logit less that of no answer; from `threshold` it counts, and
-    its score is the sigmoid of the rest. A sentence too long to be read beside the question is cut.
+    Likeness compares words. An answer lies within one sentence. The margin of an answer is its logit minus the logit of
+    no answer; it counts if the margin is at least `threshold`, and the score is the sigmoid of the difference. A
+    sentence that does not fit beside the question is cut.
+
+        SpanHeadAnswerer.builtin().answer([("When does the lease end?", "The lease ends on 28 February 2026.")])
     """
 
     def __init__(
@@ -142,9 +149,9 @@ class SpanHeadAnswerer:
 
     @classmethod
     def builtin(cls, file: Path | None = None) -> Self:
-        """Around the built-in judge, with the head of `file` or its own.
+        """Load the built-in judge with the head in `file`, or with the built-in head.
 
-        Raises: ModelError where head and judge do not belong together.
+        Raises: ModelError if the head was trained on another judge.
         """
         from groundrail.entailment.builtin import load_builtin
 
@@ -177,15 +184,15 @@ class SpanHeadAnswerer:
         return answers
 
     def readings(self, pairs: Sequence[tuple[str, str]]) -> list[Reading]:
-        """What is read for each `(question, text)`; of a blank text nothing but the question."""
+        """The model input for each `(question, text)`; only the question if the text is blank."""
         longest = max(1, self.judge.max_tokens // 2)
         texts = dict.fromkeys(text for _, text in pairs)
         indices = {text: SentenceIndex([Document(text=text)], self.judge, longest) for text in texts}
         return [self._reading(question, indices[text]) for question, text in pairs]
 
     def states(self, readings: Sequence[Reading]) -> tuple[list[Tensor], Tensor, Tensor]:
-        """What the head takes, padded on the right: hidden states of the layers it reads, each (readings, tokens, size),
-        the sentence of every token and which tokens are there, both (readings, tokens).
+        """The inputs of the head, padded on the right: hidden states of its layers, each (readings, tokens, size), the
+        sentence number of each token, and whether the token is not padding, both (readings, tokens).
         """
         device, padding = self.judge.model.device, self.judge.tokenizer.pad_token_id or 0
         inputs = {

@@ -1,4 +1,4 @@
-"""Questions about texts with reference answers, as SQuAD 2.0 has them; how answers are compared belongs to their users."""
+"""Read questions about texts with reference answers in the format of SQuAD 2.0."""
 
 import json
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Question(NamedTuple):
-    """`answers` is empty where the text has none."""
+    """A question about a text; `answers` is empty if the text has no answer."""
 
     question: str
     text: str
@@ -14,7 +14,7 @@ class Question(NamedTuple):
 
 
 def load_questions(path: Path) -> list[Question]:
-    """Every question of a file in SQuAD 2.0's format, in order."""
+    """Read all questions of a file in SQuAD 2.0's format, in order."""
     return [
         Question(
             asked["question"],

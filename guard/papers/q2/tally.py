@@ -1,6 +1,6 @@
-"""What Q² reports of many responses (tables 2, 5 and 7): scores with and without NLI, coverage, silence.
+"""Q²'s measures over many responses (tables 2, 5 and 7): scores with and without NLI, coverage, silence.
 
-Worked out from the exchanges that `groundrail.papers.q2.q2.Q2Scorer.exchanges` gives; nothing is asked anew.
+They are computed from the exchanges that `groundrail.papers.q2.q2.Q2Scorer.exchanges` returns.
 """
 
 import math
@@ -13,10 +13,12 @@ from groundrail.papers.q2.exchanges import Exchange, response_score
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """Means over the `covered` of `responses` that a valid question could be asked about; NaN where there are none.
+    """Means over the responses that have a valid question, NaN if there are none.
 
-    `f1` is the paper's Q², `nli` its Q² + NLI and `star` its Q²* + NLI (section 6.4), which leaves out unanswered
-    questions wherever a response has an answered one. `unanswered` of `questions` found no answer in the source.
+    responses, covered: number of all responses, and of responses with a valid question.
+    f1, nli: the paper's Q², and Q² + NLI.
+    star: the paper's Q²* + NLI (section 6.4), which leaves out unanswered questions if another has an answer.
+    questions, unanswered: number of valid questions, and of questions without an answer in the source.
     """
 
     responses: int

@@ -1,1 +1,1 @@
-"""What a claim is cut into before it is scored: sentences, sub-sentences, clauses."""
+"""Units into which a claim is cut before it is scored: sentences, sub-sentences, clauses."""

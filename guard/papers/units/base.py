@@ -1,7 +1,7 @@
-"""What a claim is cut into before it is scored, and how the pieces' scores become one.
+"""Units into which a claim is cut before it is scored, and the scorer that joins the scores of the units.
 
-Splitters only say where the units are; the scorer underneath decides what each is worth. Sentence boundaries
-belong to `groundrail.text.sentences`, smaller units to whoever implements `Units`.
+Splitters find the units, and another scorer scores each unit. `groundrail.text.sentences` finds sentence boundaries;
+classes that implement `Units` find smaller units.
 """
 
 import math
@@ -17,37 +17,37 @@ Aggregate: TypeAlias = Literal["mean", "minimum"]
 
 
 class Unit(Protocol):
-    """A piece of a claim: its words, and the slice of the claim they come from."""
+    """A part of a claim: its words, and the slice of the claim that the words come from."""
 
     @property
     def text(self) -> str:
-        """What is scored."""
+        """The text that is scored."""
         ...
 
     @property
     def start(self) -> int:
-        """Where the slice begins, in characters of the claim."""
+        """Start of the slice, in characters of the claim."""
         ...
 
     @property
     def end(self) -> int:
-        """Where the slice ends, in characters of the claim."""
+        """End of the slice, in characters of the claim."""
         ...
 
 
 class Units(Protocol):
-    """Cuts a claim into pieces that are scored one by one."""
+    """Cut a claim into units that are scored one by one."""
 
     def split(self, claim: str) -> Sequence[Unit]:
-        """The units of `claim` in order; none only where the claim holds no words."""
+        """The units of `claim` in order; none only if the claim has no words."""
         ...
 
 
 class SentenceUnits:
-    """Sentences, as SCALE and most NLI metrics take them."""
+    """Cut a claim into sentences, as SCALE and most NLI metrics do."""
 
     def split(self, claim: str) -> Sequence[Unit]:
-        """The claim's sentences, in order; what is scored are their words without the blanks around them."""
+        """The sentences of the claim in order; each is scored without the blanks around it."""
         from groundrail.text.sentences import split
 
         return [_Slice(sentence.text.strip(), sentence.start, sentence.end) for sentence in split(claim)]
@@ -61,20 +61,21 @@ class _Slice:
 
 
 class WholeClaim:
-    """The claim as it is, however many sentences it has, with the blanks that it begins with."""
+    """Keep the claim whole, however many sentences it has, with the blanks at its start."""
 
     def split(self, claim: str) -> Sequence[Unit]:
-        """The claim, or nothing where it is blank."""
+        """The claim, or no unit if it is blank."""
         return [_Slice(claim.rstrip(), 0, len(claim))] if claim.strip() else []
 
 
 class UnitScorer(Scorer):
-    """A scorer that scores every unit of a claim and takes the mean or the minimum.
+    """Score every unit of a claim and take the mean or the minimum.
 
-    The mean over sentences is Falke et al.'s aggregation; the minimum over the sub-sentences of a sentence is
-    InFusE's: nest one in the other for both, as `groundrail.scoring.registry.in_units` does.
-    A claim without units, or with a unit the scorer has no value for, has the value NaN. The conflict is the weakest
-    unit's.
+    The mean over sentences is Falke et al.'s aggregation, the minimum over the sub-sentences of a sentence is InFusE's.
+    Nest two of these scorers for both, as `groundrail.scoring.registry.in_units` does. The value is NaN for a claim
+    without units and if the score of any unit is NaN. The conflict is the conflict of the unit with the lowest score.
+
+        UnitScorer(NearestScorer(), SentenceUnits(), "minimum")
     """
 
     def __init__(self, scorer: Scorer, units: Units | None = None, aggregate: Aggregate = "mean") -> None:
@@ -86,21 +87,21 @@ class UnitScorer(Scorer):
 
     @property
     def facts(self) -> ScorerFacts:
-        """The scorer's, under a name that tells the units and how they are joined; a mean may rise with the claim."""
+        """The facts about the wrapped scorer, under a name with units and aggregation; a mean takes no context."""
         inner = self.scorer.facts
         identity = f"the {self.aggregate} over {type(self.units).__name__} of {inner.identity}"
         return replace(inner, identity=identity, takes_context=False)
 
     def read(self, source: Source) -> Reader:
-        """The scorer's own reading."""
+        """Read the source with the wrapped scorer."""
         return Prepared(self._score, self.scorer.read(source))
 
     def _score(self, claims: Sequence[str], reader: Reader) -> list[Score]:
-        """One score a claim, from its units."""
+        """Score each claim by its units."""
         return self.score_units([self._cut(claim) for claim in claims], reader)
 
     def units_of(self, sentences: Sequence[str]) -> list[str]:
-        """The units of a text whose sentences are known: they are not cut apart again."""
+        """The units of a text whose sentences are given, so that they are not found again."""
         if isinstance(self.units, SentenceUnits):
             return [sentence.strip() for sentence in sentences]
         return self._cut(" ".join(sentences))
@@ -109,7 +110,7 @@ class UnitScorer(Scorer):
         return [unit.text for unit in self.units.split(claim) if unit.text.strip()]
 
     def score_units(self, units: Sequence[Sequence[str]], reader: Reader) -> list[Score]:
-        """One score for each list of units; `reader`, the scorer's, scores all units in one call."""
+        """Score each list of units; `reader`, from the wrapped scorer, scores all units in one call."""
         scores = iter(reader.score([text for texts in units for text in texts]))
         return [self._join([next(scores) for _ in texts]) for texts in units]
 

@@ -1,10 +1,10 @@
-"""Cuts a sentence into clauses that can be checked apart, by punctuation and closed word classes. No model.
+"""Cut a sentence into clauses that can be checked separately, by punctuation and closed word classes, without a model.
 
-A part must never state what its sentence does not. So what is said by somebody, supposed, asked, quoted, denied or put
-in brackets is not cut, since its parts are not asserted, and a relative clause or apposition that could belong to two
-nouns, or to the whole sentence, stays where it is. (Of "a legal challenge against a strike by its pilots, which could
-lead to ...", InFusE's figure 1, the paper's tuned T5 makes "The strike could lead to ..."; no rule here can know that.)
-A clause without its own subject gets the sentence's. Cutting text into sentences comes before, scoring after.
+A part must never state something that its sentence does not state. Text that somebody says, or that is supposed, asked,
+quoted, denied or in brackets, is therefore not cut, because its parts are not asserted. A relative clause or apposition
+that could belong to two nouns, or to the whole sentence, is not cut either. (From "a legal challenge against a strike
+by its pilots, which could lead to ...", InFusE's figure 1, the paper's tuned T5 makes "The strike could lead to ...";
+no rule here can know that.) A clause without a subject gets the subject of the sentence.
 """
 
 import itertools
@@ -22,18 +22,18 @@ _NO_SUBJECT = words.PREPOSITIONS | words.DETERMINERS | {"be", "been", "being", "
 _RELATIVES = frozenset({"who", "which", "that", "whose"})
 _SUBORDINATING = frozenset({"because", "since", "when", "where", "after", "before", "until", "as", "than"}) | _RELATIVES
 _RESTRICTED = frozenset({"few", "fewer", "less", "only", "alone", "just", "exactly", "almost", "nearly"})
-"""Words of a subject or before a verb under which `did this and did that` does not say that either was done."""
+"""Words in a subject or before a verb with which `did this and did that` does not state that either was done."""
 
 _REACH = 8
-"""Tokens in which a new clause must show its verb."""
+"""Maximum number of tokens before the verb of a new clause."""
 
 
 @dataclass(frozen=True, slots=True)
 class SubSentence:
     """A part of a claim that can be judged alone.
 
-    `text` may repeat the subject and is cased and closed as a sentence; `claim[start:end]` is the part it is
-    about.
+    `text` is a sentence with capital letter and full stop and may repeat the subject; `claim[start:end]` is the part of
+    the claim that it states.
     """
 
     text: str
@@ -42,13 +42,15 @@ class SubSentence:
 
 
 class ClauseSplitter:
-    """Sub-sentences by rule: joined clauses, joined verb phrases, `, who` and `, which` clauses, appositions.
+    """Cut a sentence by rule at joined clauses, joined verb phrases, `, who` and `, which` clauses and appositions.
 
-    Measured by `benchmarks/subsentences.py`.
+        ClauseSplitter().split("Ada wrote the program, and Charles built the engine.")
+
+    `benchmarks/subsentences.py` measures it.
     """
 
     def split(self, claim: str) -> list[SubSentence]:
-        """The sub-sentences of one sentence, in order; one that cannot be cut comes back whole."""
+        """The sub-sentences of one sentence, in order; a sentence that cannot be cut is returned whole."""
         if not claim.strip():
             return []
         tokens = tuple(tokens_of(claim))
@@ -63,7 +65,7 @@ class ClauseSplitter:
 
 
 def _divided(clause: Clause) -> Iterator[Clause]:
-    """The clause's parts, themselves divided; the clause where no rule applies."""
+    """The parts of a clause, divided recursively; the clause itself if no rule applies."""
     for rule in _RULES:
         for place in range(1, len(clause.tokens) - 1):
             parts = rule(clause, place)
@@ -75,7 +77,7 @@ def _divided(clause: Clause) -> Iterator[Clause]:
 
 
 def _starts_clause(tokens: Sequence[Token]) -> bool:
-    """Whether these tokens begin with a subject and, soon after, its verb."""
+    """Whether these tokens begin with a subject, and a verb follows within `_REACH` tokens."""
     said = [token.word for token in tokens]
     skip = 0
     while skip < len(said) and (words.is_adverb(said[skip]) or (skip and said[skip] == ",")):
@@ -100,7 +102,7 @@ def _starts_clause(tokens: Sequence[Token]) -> bool:
 
 
 def _joined_clauses(clause: Clause, place: int) -> list[Clause] | None:
-    """`X did this, and Y did that`; also with a semicolon, or `, while` and `, although`."""
+    """Cut `X did this, and Y did that`, also with a semicolon, `, while` or `, although`."""
     tokens = clause.tokens
     word, before = tokens[place].word, tokens[place - 1].word
     opens = word == ";" or word in _JOINING or (word in _CONTRASTING and before == ",")
@@ -125,7 +127,7 @@ def _joined_clauses(clause: Clause, place: int) -> list[Clause] | None:
 
 
 def _joined_verbs(clause: Clause, place: int) -> list[Clause] | None:
-    """`X did this and did that`: the second part gets the subject, and an auxiliary it shares."""
+    """Cut `X did this and did that`: the second part gets the subject, and a shared auxiliary."""
     tokens, verb = clause.tokens, clause.verb
     if tokens[place].word not in ("and", "but") or verb is None or verb >= place or place <= clause.carried:
         return None
@@ -148,7 +150,7 @@ def _joined_verbs(clause: Clause, place: int) -> list[Clause] | None:
 
 
 def _is_verb_phrase(tokens: Tokens) -> bool:
-    """Whether these tokens begin with a verb; `reduced weight` does not count, `reduced the weight` does."""
+    """Whether these tokens begin with a verb: `reduced the weight` does, `reduced weight` does not."""
     rest = [token for token in tokens if not words.is_adverb(token.word)]
     if not rest or not words.is_finite(rest[0].word):
         return False
@@ -157,7 +159,10 @@ def _is_verb_phrase(tokens: Tokens) -> bool:
 
 
 def _shares_auxiliary(left: Sequence[str], right: Sequence[str]) -> bool:
-    """Whether `was developed by X` lends its `was` to `published by Y`, which has no object of its own."""
+    """Whether the right part shares the auxiliary, as `was` in `was developed by X and published by Y`.
+
+    The right part must have no object.
+    """
     main = next((word for word in left[1:] if not words.is_adverb(word)), "")
     if left[0] not in words.BE | words.HAVE or not words.is_participle(main) or main == "born":
         return False
@@ -168,7 +173,7 @@ def _shares_auxiliary(left: Sequence[str], right: Sequence[str]) -> bool:
 
 
 def _subject(tokens: Tokens) -> Tokens:
-    """The subject among the tokens before the verb: no opening phrase, no insertion, no adverb."""
+    """The subject among the tokens before the verb, without opening phrase, insertions and adverbs."""
     said = [token.word for token in tokens]
     if "," in said:
         place = said.index(",")
@@ -190,7 +195,7 @@ _RULES: tuple[Callable[[Clause, int], list[Clause] | None], ...] = (
 
 
 def _written(claim: str, clause: Clause, stop: str) -> SubSentence:
-    """The clause as a sentence, original spacing where its words stood together."""
+    """Write the clause as a sentence, with the original spacing between words that stood together."""
     pieces: list[str] = []
     before: Token | None = None
     for token in clause.tokens:

@@ -1,6 +1,6 @@
-"""What is put into a sentence behind a noun: relative clauses and appositions, cut out as statements of their own.
+"""Cut relative clauses and appositions out of a sentence as separate statements.
 
-Only where it is certain what they are said of; `groundrail.papers.units.clauses` says why.
+An insertion is cut out only if its noun is certain; `groundrail.papers.units.clauses` says why.
 """
 
 import itertools
@@ -15,14 +15,14 @@ _EVENTS = frozenset(
     "surprises surprised bring brings brought leave leaves left give gives gave happen happens happened trigger triggers "
     "triggered spark sparks sparked".split()
 )
-"""Verbs whose `which` is as often what the sentence tells as its last noun."""
+"""Verbs after `which` with which the clause often refers to the whole sentence, not to the last noun."""
 
 _NONE = words.NEGATIONS | {"few", "fewer"}
-"""What opens a phrase of nobody, or of almost nobody."""
+"""Words at the start of a phrase that means nobody or almost nobody."""
 
 
 def relative(clause: Clause, place: int) -> list[Clause] | None:
-    """`X, who did this, did that`: the phrase before the comma becomes the subject of the inserted clause."""
+    """Cut `X, who did this, did that`: the phrase before the comma becomes the subject of the inserted clause."""
     tokens = clause.tokens
     if tokens[place].word not in ("who", "which") or tokens[place - 1].word != "," or place <= clause.carried:
         return None
@@ -49,7 +49,7 @@ def relative(clause: Clause, place: int) -> list[Clause] | None:
 
 
 def apposition(clause: Clause, place: int) -> list[Clause] | None:
-    """`X, a so-and-so, did this`, and `X, born in 1950, ...`: the insertion is said of the opening phrase."""
+    """Cut `X, a so-and-so, did this` and `X, born in 1950, ...`: the opening phrase is the subject of the insertion."""
     tokens = clause.tokens
     if tokens[place].word != "," or clause.carried or any(words.is_finite(t.word) for t in tokens[:place]):
         return None
@@ -75,15 +75,16 @@ def apposition(clause: Clause, place: int) -> list[Clause] | None:
 
 
 def _goes_on(tokens: Tokens) -> bool:
-    """Whether a comma and a conjunction stand in these tokens: what follows may belong to what was before them."""
+    """Whether these tokens have a comma and a conjunction, so that later words may belong to words before them."""
     return any(a.word == "," and b.word in words.CONJUNCTIONS for a, b in itertools.pairwise(tokens))
 
 
 def _phrase_before(tokens: Tokens) -> Tokens:
-    """The noun phrase that ends here, where it is the only one that a relative clause could belong to.
+    """The noun phrase that ends here, if a relative clause can belong to no other phrase.
 
-    It begins the sentence, or follows a verb or the verb's preposition: of `a strike by its pilots` either noun
-    could be meant, and of `Tom and Ben` one or both. A determiner within is a second noun's: `lent Tom his car`.
+    The phrase begins the sentence, or follows a verb or the verb's preposition. In `a strike by its pilots` the clause
+    could belong to either noun, in `Tom and Ben` to one name or both. A determiner inside the phrase belongs to a
+    second noun: `lent Tom his car`.
     """
     start = len(tokens)
     while start and not (
@@ -109,7 +110,7 @@ def _is_verb(word: str) -> bool:
 
 
 def _insertion_end(tokens: Tokens, place: int) -> int:
-    """Index of the comma that closes what was opened before `place`: a verb follows, or `and` and a verb."""
+    """Index of the comma that ends the insertion that began before `place`: a verb follows, or `and` and a verb."""
     for index in range(place + 2, len(tokens) - 1):
         ahead = [token.word for token in tokens[index + 1 : index + 3]]
         if tokens[index].word == "," and words.is_finite(ahead[ahead[0] in ("and", "but")]):

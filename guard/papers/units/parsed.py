@@ -1,8 +1,8 @@
-"""Sub-sentences by a dependency parse: clauses that are joined, relative clauses behind a comma, participles of a noun.
+"""Sub-sentences by a dependency parse: joined clauses, relative clauses behind a comma, participles of a noun.
 
-A part must never state what its sentence does not. So nothing is cut in a question, inside what somebody says, wants or
-supposes, behind a clause that sets a condition or a time, or where a negation or a word like "few" reaches over both
-parts. The rules that need no parser are `groundrail.papers.units.clauses`.
+A part must never state something that its sentence does not state. Nothing is therefore cut in a question, inside a
+clause that somebody says, wants or supposes, behind a clause that sets a condition or a time, or if a negation or a
+word like "few" applies to both parts. `groundrail.papers.units.clauses` has rules that need no parser.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -26,12 +26,12 @@ _DEFINITE = frozenset({"the", "this", "that", "these", "those", "his", "her", "i
 
 
 class ParsedSplitter:
-    """Sub-sentences by a spaCy pipeline (extra `parse`).
+    """Cut a sentence by a spaCy pipeline (extra `parse`).
 
         ParsedSplitter().split("His weight went up six pounds and he reports his diet is not good.")
 
-    gives "His weight went up six pounds." and "He reports his diet is not good.". `parser` is a pipeline's name or folder, or
-    anything that makes a spaCy `Doc` of a text.
+    gives "His weight went up six pounds." and "He reports his diet is not good.". `parser` is the name or folder of a
+    pipeline, or a callable that makes a spaCy `Doc` from a text.
 
     Raises: MissingExtraError without spaCy, ModelError without the pipeline.
     """
@@ -40,7 +40,7 @@ class ParsedSplitter:
         self.parser: Callable[[str], Doc] = load_parser(parser) if isinstance(parser, str) else parser
 
     def split(self, claim: str) -> list[SubSentence]:
-        """The sub-sentences of one sentence, in order; one that cannot be cut comes back whole."""
+        """The sub-sentences of one sentence, in order; a sentence that cannot be cut is returned whole."""
         if not claim.strip():
             return []
         read = self.parser(claim)
@@ -59,7 +59,7 @@ class ParsedSplitter:
 
 
 def _cuts(read: "Doc") -> "Iterator[tuple[Token, Sequence[str]]]":
-    """The head of every part that is cut out, with the words that the part begins with in place of its first ones."""
+    """The head of each part to cut out, with the words that replace the first words of the part."""
     roots = [token for token in read if token.head.i == token.i]
     if len(roots) != 1 or read.text.rstrip().endswith("?"):
         return
@@ -80,7 +80,7 @@ def _cuts(read: "Doc") -> "Iterator[tuple[Token, Sequence[str]]]":
 
 
 def _is_joined(verb: "Token", other: "Token") -> bool:
-    """Whether two clauses are joined by a word that says both, and nothing before them reaches over both."""
+    """Whether a conjunction that states both clauses joins them, and no word before them applies to both."""
     words = [token.lower_ for token in verb.children if token.dep_ == "cc" and token.i < other.i]
     first = [token for token in verb.children if token.i < verb.i]
     conditional = any(token.dep_ in ("advcl", "mark", "preconj") for token in first)
@@ -88,7 +88,7 @@ def _is_joined(verb: "Token", other: "Token") -> bool:
 
 
 def _shared(root: "Token", verb: "Token") -> "Sequence[str] | None":
-    """The words that a joined clause lacks: none where it has a subject, else the sentence's; None where that may not be."""
+    """The missing words of a joined clause: none, or the sentence's subject; None if the clause must not be cut."""
     if any(token.dep_ in _SUBJECTS for token in verb.children):
         return ()
     before = [token for token in root.children if token.i < root.i]
@@ -106,19 +106,19 @@ def _shared(root: "Token", verb: "Token") -> "Sequence[str] | None":
 
 
 def _without_insertions(subject: "Token") -> "list[Token]":
-    """A subject without the clauses that commas set apart."""
+    """The subject without clauses between commas."""
     clauses = [token for token in subject.subtree if token.dep_ == "relcl" and token.left_edge.nbor(-1).text == ","]
     inserted = {token.i for clause in clauses for token in clause.subtree}
     return [token for token in subject.subtree if token.i not in inserted and token.text != ","]
 
 
 def _is_asserted(noun: "Token") -> bool:
-    """Whether the noun stands in no clause that is only said, wanted or supposed."""
+    """Whether the noun is outside all clauses that are only said, wanted or supposed."""
     return not any(token.dep_ in _NOT_ASSERTED for token in (noun, *noun.ancestors))
 
 
 def _antecedent(verb: "Token", root: "Token") -> Sequence[str]:
-    """The noun that a relative clause or participle is said of, as its subject; empty where it cannot stand alone."""
+    """The noun that is the subject of a relative clause or participle; empty if the clause cannot stand alone."""
     noun = verb.head
     phrase = [token for token in noun.subtree if token.i <= noun.i]
     determiner = next((token.lower_ for token in phrase if token.dep_ in ("det", "poss")), "")
@@ -140,7 +140,7 @@ def _antecedent(verb: "Token", root: "Token") -> Sequence[str]:
 
 
 def _part(read: "Doc", own: Iterable[int], opening: Sequence[str]) -> SubSentence:
-    """The tokens as a sentence of their own that begins with `opening`."""
+    """Write the tokens as a separate sentence that begins with `opening`."""
     tokens = [read[place] for place in sorted(own)]
     while tokens and (tokens[0].lower_ in _JOINING or tokens[0].is_punct or tokens[0].is_space):
         tokens.pop(0)

@@ -1,10 +1,10 @@
 """Units smaller than a sentence: InFusE's sub-sentences (section 3).
 
-Glover et al.'s summary content units are another thing: one a verb, from a semantic role labeller that is not here. No
-splitter of this package writes them; whatever does is a `SubSentenceSplitter`.
+This module has the interface of splitters, the units for `groundrail.papers.units.base`, and a splitter with any
+sequence-to-sequence model. `groundrail.papers.units.clauses` has a splitter that needs no model.
 
-The seam, the units for `groundrail.papers.units.base`, and a splitter over any sequence-to-sequence model. The
-splitter that needs no model is `groundrail.papers.units.clauses`.
+Glover et al.'s summary content units are different: there is one for each verb, from a semantic role labeller. This
+package has no splitter for them; a class that makes them can implement `SubSentenceSplitter`.
 """
 
 import difflib
@@ -29,18 +29,18 @@ _WORD = re.compile(r"\w+")
 
 @runtime_checkable
 class SubSentenceSplitter(Protocol):
-    """Anything that cuts one sentence into statements that can be judged apart."""
+    """Cut one sentence into statements that can be judged separately."""
 
     def split(self, claim: str) -> Sequence[SubSentence]:
-        """The sub-sentences in order, at least one where the claim has words. Offsets are into `claim`."""
+        """The sub-sentences in order, with offsets into `claim`; at least one if the claim has words."""
         ...
 
 
 class SubSentenceUnits:
-    """Units for `groundrail.papers.units.base.UnitScorer`: sentences first, then their sub-sentences, in one list.
+    """Cut a claim into the sub-sentences of all its sentences, for `groundrail.papers.units.base.UnitScorer`.
 
-    Take the minimum over them: a claim is supported when all its parts are. InFusE takes it within each sentence
-    and the mean over sentences: `groundrail.scoring.registry.in_units(scorer, "subsentences")`.
+    Take the minimum over the units: a claim is supported if all its parts are. InFusE takes the minimum within each
+    sentence and the mean over sentences: `groundrail.scoring.registry.in_units(scorer, "subsentences")`.
     """
 
     def __init__(self, splitter: SubSentenceSplitter | None = None) -> None:
@@ -58,15 +58,19 @@ class SubSentenceUnits:
 
 
 class Seq2SeqSplitter:
-    """Sub-sentences written by an encoder-decoder trained to split and rephrase (InFusE, appendix B: a T5-large tuned
-    on WiCE's splits).
+    """Cut a claim by an encoder-decoder that is trained to split and rephrase.
 
-    prefix: put before the claim, as the model was trained with.
-    separator: what the model writes between units; None where it writes plain sentences.
+    InFusE (appendix B) uses a T5-large tuned on WiCE's splits.
 
-    What the model writes is new text, so a unit's offsets are those of the claim's words it repeats, from
-    the first to the last in order, and the whole claim's where it repeats none. A claim stays whole where the
-    model writes no word, or does not end within `max_new_tokens` (by default twice the claim's tokens + 32).
+        Seq2SeqSplitter.from_pretrained("my/splitter", prefix="split: ")
+
+    The model writes new text. The offsets of a unit cover the claim's words that the unit repeats in order, from the
+    first to the last, or the whole claim if it repeats none. A claim stays whole if the model writes no word, or does
+    not end within `max_new_tokens` (by default twice the claim's tokens + 32).
+
+    Args:
+        prefix: Text before the claim, as in the model's training.
+        separator: The text that the model writes between units; None if it writes plain sentences.
     """
 
     def __init__(
@@ -99,7 +103,7 @@ class Seq2SeqSplitter:
     ) -> Self:
         """Load by hub id or folder. `hub` goes to transformers (`revision`, ...).
 
-        Raises: ModelError where the model cannot be loaded.
+        Raises: ModelError if the model cannot be loaded.
         """
         from transformers import AutoModelForSeq2SeqLM
 
@@ -109,7 +113,10 @@ class Seq2SeqSplitter:
         return cls(model, tokenizer, prefix=prefix, separator=separator, max_new_tokens=max_new_tokens)
 
     def split(self, claim: str) -> list[SubSentence]:
-        """What the model writes, aligned with `claim`. Raises: ClaimTooLongError beyond the model's limit."""
+        """The units that the model writes, aligned with `claim`.
+
+        Raises: ClaimTooLongError for a claim that the model cannot read at once.
+        """
         if not claim.strip():
             return []
         written = self._written(claim)
@@ -150,7 +157,7 @@ def _whole(claim: str) -> SubSentence:
 
 
 def _aligned(unit: str, claim: str) -> SubSentence:
-    """The unit with the slice of the claim between the first and the last word they share in order."""
+    """The unit with the slice of the claim between the first and the last word that both share in order."""
     ours, theirs = list(_WORD.finditer(claim)), _WORD.findall(unit.lower())
     matcher = difflib.SequenceMatcher(None, [match[0].lower() for match in ours], theirs, autojunk=False)
     blocks = [block for block in matcher.get_matching_blocks() if block.size]

@@ -1,4 +1,4 @@
-"""A sentence as tokens, and what is asked of them: whether the sentence asserts what follows.
+"""The tokens of a sentence, and the test whether the sentence asserts the words that follow.
 
 The rules that cut are in `groundrail.papers.units.clauses` and `.insertions`.
 """
@@ -17,7 +17,7 @@ _OPENING, _CLOSING = "([{“«", ")]}”»"
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word or mark. `protected`: within quotation marks or brackets. `index` is -1 for an added word."""
+    """A word or punctuation mark. `protected`: within quotation marks or brackets. `index` is -1 for an added word."""
 
     text: str
     start: int
@@ -27,7 +27,7 @@ class Token:
 
     @property
     def word(self) -> str:
-        """In lower case with a plain apostrophe; empty for a protected one, which no rule may read."""
+        """The word in lower case with a plain apostrophe; empty for a protected token, which no rule may read."""
         return "" if self.protected else self.text.lower().replace("’", "'")
 
 
@@ -36,14 +36,14 @@ Tokens: TypeAlias = tuple[Token, ...]
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """Tokens in reading order, of which the first `carried` are repeated from another clause."""
+    """Tokens in reading order; the first `carried` tokens are repeated from another clause."""
 
     tokens: Tokens
     carried: int = 0
 
     @property
     def verb(self) -> int | None:
-        """Where the first verb with tense is, after at least one word of subject."""
+        """Index of the first verb with tense behind at least one word of subject."""
         return next((i for i, token in enumerate(self.tokens) if i and words.is_finite(token.word)), None)
 
 
@@ -59,7 +59,7 @@ def tokens_of(claim: str) -> Iterator[Token]:
 
 
 def asserted(tokens: Sequence[Token]) -> bool:
-    """Whether what follows these tokens is asserted by the sentence: nobody's words, no supposition."""
+    """Whether the sentence asserts the words behind these tokens: they are nobody's speech and no supposition."""
     said = [token.word for token in tokens]
     if any(word in words.ATTRIBUTION or word in words.HYPOTHETICAL for word in said):
         return False

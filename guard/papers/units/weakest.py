@@ -1,6 +1,6 @@
-"""A claim is worth what its weakest part is: clauses, appositions and relative clauses are judged too.
+"""`WeakestPartScorer`: a claim gets the score of its weakest part.
 
-Cutting belongs to `groundrail.papers.units.clauses`, judging to the scorer inside.
+`groundrail.papers.units.clauses` cuts clauses, appositions and relative clauses; the wrapped scorer scores them.
 """
 
 import math
@@ -14,11 +14,13 @@ from groundrail.types import Source
 
 
 class WeakestPartScorer(Scorer):
-    """The minimum over a claim and its sub-sentences, where it has more than one: `Guard(scorer=WeakestPartScorer(scorer))`.
+    """The minimum score of a claim and its sub-sentences.
 
-    A claim that cannot be cut costs nothing more; all others go to the scorer in the same call, whole and in parts.
-    The citations are the whole claim's, the conflict is the weakest part's. A claim that the scorer has no value
-    for, whole or in part, has NaN.
+        Guard(scorer=WeakestPartScorer(scorer))
+
+    Claims and parts are scored in the same call; a claim that cannot be cut costs nothing more. The citations are those
+    of the whole claim, the conflict is that of the weakest part. The value is NaN if the score of the claim or of a
+    part is NaN.
     """
 
     def __init__(self, scorer: Scorer | None = None, units: Units | None = None) -> None:
@@ -29,13 +31,13 @@ class WeakestPartScorer(Scorer):
 
     @property
     def facts(self) -> ScorerFacts:
-        """The scorer's, under a name that tells the units."""
+        """The facts about the wrapped scorer, under a name with the units."""
         inner = self.scorer.facts
         identity = f"the weakest of a claim and its {type(self.units).__name__} by {inner.identity}"
         return replace(inner, identity=identity, takes_context=False)
 
     def read(self, source: Source) -> Reader:
-        """The scorer's own reading."""
+        """Read the source with the wrapped scorer."""
         return Prepared(self._score, self.scorer.read(source))
 
     def _score(self, claims: Sequence[str], reader: Reader) -> list[Score]:
@@ -49,6 +51,6 @@ class WeakestPartScorer(Scorer):
 
 
 def _weakest(scores: Sequence[Score]) -> Score:
-    """`scores`: the whole claim's, then its parts'."""
+    """The minimum of `scores`: first the score of the whole claim, then the scores of its parts."""
     weakest = min(scores, key=lambda score: -math.inf if math.isnan(score.value) else score.value)
     return replace(weakest, citations=scores[0].citations)

@@ -1,8 +1,8 @@
-"""The maximum over chunks, read in full or only until it is known to reach a threshold.
+"""The maximum over chunks, computed in full or only until it is known to reach a threshold.
 
-A decision reads the chunks whose words are most like the claim's first, a few at a time, and stops at the first
-that reaches the threshold: the maximum reaches it too, so the decision is that of the full score. Where chunks
-begin and end, and what is cited, belongs to the scorer.
+For a decision the chunks whose words are most like the claim's are read first, a few at a time, until one reaches the
+threshold. The maximum then reaches it too, so that the decision is the same as with all chunks. The scorer sets the
+boundaries of chunks and chooses the citation.
 """
 
 import math
@@ -18,20 +18,22 @@ from groundrail.scoring.scale.tree import Node, Search
 from groundrail.scoring.word_index import WordIndex
 
 _LARGEST = 64
-"""Chunks of one claim read at once at most, where a decision is wanted."""
+"""Maximum number of chunks that are read at once for one claim, if only a decision is needed."""
 
 _CALL = 4096
-"""Pairs in one model call at most, which bounds the copies of a long source's text that wait for their scores."""
+"""Maximum number of pairs in one model call; it bounds the copies of a long source's text in memory."""
 
 _NEAREST = 3
-"""Sentences of the winning chunk tried alone before the tree is searched."""
+"""Maximum number of sentences of the winning chunk that are tried alone before the tree is searched."""
 
 
 @dataclass(frozen=True, slots=True)
 class Winner:
-    """The best chunk found for a claim, by number, how many chunks were read, and how many there are.
+    """The best chunk found for a claim.
 
-    `limited` where no more were read because no more may be.
+    chunk: number of the chunk.
+    read, chunks: number of chunks that were read, and number of all chunks.
+    limited: whether chunks were left out because of the maximum number of chunks.
     """
 
     chunk: int
@@ -42,14 +44,14 @@ class Winner:
 
 
 class Chunks:
-    """All chunks of one size, by number, in document order. `text` cuts one out; none is kept."""
+    """All chunks of one size by number, in document order. `text` cuts out the text of a chunk when it is needed."""
 
     def __init__(self, count: int, text: Callable[[int], str]) -> None:
         self.count, self.text = count, text
         self._index: WordIndex | None = None
 
     def nearest_first(self, claim: str) -> "array[int]":
-        """Every chunk, those most like the claim first, those that share no word with it last; four bytes each."""
+        """Numbers of all chunks, the chunks most like the claim first; four bytes each."""
         if self.count == 1:
             return array("i", [0])
         if self._index is None:
@@ -59,7 +61,7 @@ class Chunks:
         return array("i", [*ranked, *sorted(set(range(self.count)).difference(ranked))])
 
     def to_read(self, claim: str, threshold: float | None, most: int | None) -> Sequence[int]:
-        """The chunks to read for a claim, in order; at most `most`, the nearest ones."""
+        """Numbers of the chunks to read for a claim, in order; the nearest `most` chunks if there are more."""
         if threshold is not None:
             return self.nearest_first(claim)[:most]
         if most is None or most >= self.count:
@@ -79,11 +81,12 @@ def winners(
     threshold: float | None,
     most: int | None,
 ) -> list[Winner]:
-    """The best of each claim's chunks, of equals the one read first; NaN where the model gives it for any.
+    """Find the best chunk for each claim; NaN if the model gives NaN for any chunk that was read.
 
-    With a threshold, a claim's chunks are read best first, one, then two, four and so on, until one reaches it:
-    the winner then is that one, and its score a lower bound of the maximum. Every round is one model call for all
-    claims, unless that is more than `_CALL` pairs. A claim without such a chunk has every chunk read.
+    Of chunks with equal scores, the first that was read wins. With a threshold, the chunks of a claim are read best
+    first, in rounds of one, two, four and so on, until a chunk reaches the threshold; this chunk is the winner, and its
+    score is a lower bound of the maximum. If no chunk reaches the threshold, all are read. Each round is one model call
+    for all claims, or several calls of `_CALL` pairs.
     """
     orders = [of_one.to_read(claim, threshold, most) for claim, of_one in zip(claims, chunks, strict=True)]
     best: list[tuple[int, float]] = [(-1, -math.inf)] * len(claims)
@@ -123,9 +126,9 @@ def _asked(model: EntailmentModel, pairs: Iterator[Pair]) -> Iterator[float]:
 
 
 def carried_alone(model: EntailmentModel, searches: Sequence[Search], lowest: Sequence[float]) -> list[Node | None]:
-    """For each search the best of the sentences most like the claim that scores at least `lowest`, None without one.
+    """For each search, try the sentences most like the claim alone; return the best with at least `lowest`, or None.
 
-    One model call for all; it spares most claims that are supported the search tree.
+    This takes one model call and makes the search tree unnecessary for most supported claims.
     """
     tried: list[list[Passage]] = []
     for search in searches:

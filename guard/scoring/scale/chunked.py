@@ -1,6 +1,6 @@
-"""A source as SCALE reads it: every document tokenized once, cut into chunks of any size and into sentences when asked.
+"""A source as SCALE reads it: each document is tokenized once, and cut into chunks and sentences when they are needed.
 
-Which chunks are judged belongs to `groundrail.scoring.scale.best_first`.
+`groundrail.scoring.scale.best_first` chooses the chunks that are judged.
 """
 
 from array import array
@@ -19,7 +19,7 @@ from groundrail.types import Document, Source, Span, as_documents
 
 
 class ChunkedSource:
-    """The documents of a source, their chunks of each size, and the model with what it was asked before."""
+    """The documents of a source, their chunks of each size, and the model with its earlier scores."""
 
     def __init__(self, source: Source, model: EntailmentModel, overlap: float, leaves: str = "sentences") -> None:
         documents = [document for document in as_documents(source) if document.text.strip()]
@@ -33,7 +33,7 @@ class ChunkedSource:
         self._cut: dict[int, tuple[list[tuple[ReadDocument, int, int]], Chunks]] = {}
 
     def chunks(self, size: int) -> "tuple[list[tuple[ReadDocument, int, int]], Chunks]":
-        """Where the chunks of a size are, and what cuts them out."""
+        """The places of all chunks of this size (document, start, end), and the chunks by number."""
         if size not in self._cut:
             begin("cutting it into chunks", self._characters)
             places = [(read, *span) for read in self._documents for span in read.windows.cut(size, self._overlap)]
@@ -42,10 +42,10 @@ class ChunkedSource:
 
 
 class ReadDocument:
-    """A document as its reader keeps it: tokenized once, cut into chunks and sentences when first asked.
+    """A document that is tokenized once, and cut into chunks and sentences when they are first needed.
 
-    leaves: "lines" takes each line, an utterance of a dialogue, for a sentence. The tokens of a sentence are counted
-        where it is searched.
+    leaves: "lines" reads each line as a sentence, for example an utterance of a dialogue. The tokens of a sentence are
+        counted only when the search reaches it.
     """
 
     def __init__(self, document: Document, entailment: EntailmentModel, leaves: str = "sentences") -> None:
@@ -55,7 +55,7 @@ class ReadDocument:
         self._passages: dict[int, Passage] = {}
 
     def sentences(self, start: int, end: int) -> list[Passage]:
-        """The sentences that have a part of `text[start:end]`."""
+        """The sentences that overlap `text[start:end]`."""
         if self._spans is None:
             self._spans = self._split()
         starts, ends = self._spans
@@ -66,7 +66,7 @@ class ReadDocument:
         return [self._passages[number] for number in found]
 
     def _split(self) -> "tuple[array[int], array[int]]":
-        """Where the sentences, or lines, begin and where they end, white space aside."""
+        """Starts and ends of the sentences or lines, without white space around them."""
         text = self.document.text
         starts, ends = array("q"), array("q")
         for first, last in lines(text) if self._leaves == "lines" else ((s.start, s.end) for s in splits(text)):
@@ -77,12 +77,12 @@ class ReadDocument:
         return starts, ends
 
     def passage(self, start: int, end: int) -> Passage:
-        """A slice without white space at its ends."""
+        """`text[start:end]` without white space at both ends."""
         return Passage.trimmed(self.document, start, end, self._entailment)
 
 
 def lines(text: str) -> Iterator[tuple[int, int]]:
-    """Where each line begins and ends, without its line break."""
+    """Start and end of each line, without the line break."""
     start = 0
     for line in text.split("\n"):
         yield start, start + len(line)

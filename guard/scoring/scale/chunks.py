@@ -1,6 +1,6 @@
 """Overlapping token windows over a document, with exact character offsets (SCALE, section 3.1).
 
-What a window says about a claim belongs to the scorers.
+This module only cuts; the scorers judge a claim by a window.
 """
 
 from array import array
@@ -13,10 +13,11 @@ from groundrail.types import Span
 
 
 class Windows:
-    """A document tokenized once, to be cut into windows of any size.
+    """A document that is tokenized once and can be cut into windows of any size.
 
-    `offsets` is the tokenizer's; a window is measured as it will be read, on its own. The document is tokenized in
-    parts of at most `part` characters.
+    offsets: the tokenizer's function for the character span of each token. Each window is tokenized again by itself to
+        measure it as the model will read it.
+    part: maximum number of characters tokenized at a time.
     """
 
     def __init__(self, text: str, offsets: Offsets, part: int = PART) -> None:
@@ -27,13 +28,13 @@ class Windows:
         self._cut: dict[tuple[int, float], list[tuple[int, int]]] = {}
 
     def cut(self, size: int, overlap: float) -> list[tuple[int, int]]:
-        """Spans of at most `size` tokens, each beginning `size * (1 - overlap)` tokens after the one before.
+        """Spans of at most `size` tokens; each begins `size * (1 - overlap)` tokens after the previous span.
 
-        Every character but white space is in a window, and the last one ends the document. Boundaries move
-        back to the beginning of a word where one is near (a quarter of a window).
+        Every character except white space is in a window, and the last window ends with the document. A boundary moves
+        back to the beginning of a word if there is one within a quarter of a window.
 
-        Raises: InputError for a size or overlap that gives no windows, ClaimTooLongError where `size` tokens
-        do not hold one character.
+        Raises: InputError for a size or overlap that gives no windows; ClaimTooLongError if `size` tokens do not hold
+            one character.
         """
         if size < 1:
             raise InputError(f"a window holds at least one token, not {size}")
@@ -59,7 +60,7 @@ class Windows:
             begin = after
 
     def _fitting_end(self, begin: int, size: int) -> int:
-        """The token before which a window from token `begin` ends."""
+        """The token before which a window that begins with token `begin` ends."""
         end = min(begin + size, len(self._starts))
         while True:
             end = self._word_start(end, begin, size)
@@ -73,9 +74,9 @@ class Windows:
             end = shorter
 
     def _word_start(self, token: int, begin: int, size: int) -> int:
-        """The nearest token from `token` back that begins a word, else one that begins a character.
+        """The nearest token at or before `token` that begins a word, or else a character.
 
-        It lies after the first character of the window from `begin`, and no more than a quarter of a window back.
+        The token lies after the first character of the window from `begin`, and at most a quarter of a window back.
         """
         first = bisect_right(self._starts, self._place(begin))
         if token >= len(self._starts):
@@ -87,5 +88,5 @@ class Windows:
         return max(first, bisect_left(self._starts, self._place(token)))
 
     def _place(self, token: int) -> int:
-        """Where a token begins; past the last one, where the text ends."""
+        """The character at which a token begins; for a number past the last token, the end of the text."""
         return self._starts[token] if token < len(self._starts) else len(self.text)

@@ -1,7 +1,7 @@
-"""SCALE (Lattimer et al., EMNLP 2023): the best chunk of the source decides, a search tree finds the sentence.
+"""SCALE (Lattimer et al., EMNLP 2023): the best chunk of the source gives the score, a search tree finds the citation.
 
-Chunks are cut in `groundrail.scoring.scale.chunks`, the tree is `groundrail.scoring.scale.tree`; whether a score is good
-enough belongs to the policy.
+`groundrail.scoring.scale.chunks` cuts chunks and `groundrail.scoring.scale.tree` has the tree. The policy holds the
+threshold.
 """
 
 import math
@@ -23,15 +23,15 @@ from groundrail.scoring.word_index import WordIndex
 from groundrail.types import Citation, Source
 
 _WIDEST = 4
-"""Sentences cited together at most, where no single one carries a claim."""
+"""Maximum number of sentences that are cited together, if no single sentence supports the claim."""
 
 _STEP = 32
-"""Chunks beside long claims get sizes in steps, so that claims of similar length share them."""
+"""Step in tokens of the chunk sizes beside long claims, so that claims of similar length share chunks."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Winner:
-    """The chunk that speaks most for a claim: `read.document.text[start:end]`."""
+    """The chunk with the highest score for a claim: `read.document.text[start:end]`."""
 
     claim: str
     size: int
@@ -44,41 +44,40 @@ class _Winner:
 
 
 class ScaleScorer(Scorer):
-    """Score of a claim = the highest P(entailment) from any chunk of any document (section 3.1).
-
-    `search` is where the tree begins: "document" halves the whole document of the best chunk, as in section 3.2, a
-    part longer than a chunk being scored by the best of its runs of sentences that fit one; "chunk" begins with the
-    sentences of the best chunk, which reads less. None leaves the search out, and the citation with it.
-
-    `chunk_tokens` is the premise's length, None for the model's own choice (its `chunk_tokens`, else 512), and
-    less where the model has no room for it beside the claim;
-    `overlap` the share of a chunk that the next one repeats; `branches` the children of a node in the search
-    tree. The tree ends at one sentence, which is cited unless it scores lower than the chunk by more than
-    `slack`: then the smallest node above it that does not, of at most four sentences, is cited, because the
-    claim takes several sentences to support. `slack=None` always cites one sentence, as in the paper.
-
-    Its readers' `score` reads every chunk for every claim. With a `reach` it reads the chunks most like the claim first and
-    stops at the first that reaches it, which leaves the decision as it is (a NaN in a chunk that was
-    never read aside); of a supported claim the sentences most like it are tried first, and the tree is searched
-    where none of them carries it. `max_chunks` reads no more than that many chunks for a claim, the ones most like
-    it, and says so in `Score.note`. What was asked before, of this source, is not asked again.
-
-    `leaf=True` departs from the paper: the score is the mean, in log-odds, of the best chunk and of the sentence that the
-    tree ends in, weighed against the claim's rivals; the tree chooses also by the words that sentences share with the
-    claim, and the last sentence is cited. The mean is no maximum, so that a decision has no shorter way:
-    `max_chunks` bounds its cost.
-
-    `leaves="lines"` makes the lines of a document the leaves of the tree, as for the utterances of a dialogue (table 7).
-
-    `exact=True` is the paper's maximum and tree whatever is asked: a decision too reads every chunk, the search begins
-    with the whole document and ends in one leaf (as with `search="document"` and `slack=None`, which it sets), and a
-    chunk is as long as the model has room for beside its claim, to the token. A decision then costs what a score does.
+    """The highest P(entailment) of a claim from any chunk of any document (section 3.1).
 
         Guard(scorer=ScaleScorer(exact=True))
 
-    `entailment` is a model, a hub id or folder, or None for the built-in judge.
+    A reader's `score` reads every chunk for every claim. If `reach` is given, it reads the chunks most like the claim
+    first and stops at the first chunk that reaches it; the decision is the same as with all chunks, unless a chunk that
+    was not read would have given NaN. For a supported claim the sentences most like the claim are then tried alone, and
+    the tree is searched only if none of them supports the claim. The model is never asked twice about a pair of the
+    same source.
 
-    Raises: InputError for a number out of range; what `groundrail.entailment.load` raises.
+    Args:
+        entailment: The judge: a model, a hub id or folder, or None for the built-in judge.
+        chunk_tokens: Maximum number of tokens of a chunk; fewer if the model has no room beside the claim. None takes
+            the model's `chunk_tokens`, or else 512.
+        overlap: Share of a chunk that the next chunk repeats.
+        search: Start of the search tree. "document": all sentences of the best chunk's document, as in section 3.2; a
+            node longer than a chunk is scored by the best of its runs of sentences that fit a chunk. "chunk": the
+            sentences of the best chunk, which reads less. None: no search and no citation.
+        branches: Number of children of a node in the tree.
+        slack: If the last sentence scores lower than the chunk by more than `slack`, the claim needs several
+            sentences: the smallest node above it within `slack`, of at most four sentences, is cited instead. None
+            always cites one sentence, as in the paper.
+        max_chunks: Maximum number of chunks to read for a claim; the chunks most like the claim are read, and
+            `Score.note` says so.
+        leaf: Depart from the paper: the score is the mean, in log-odds, of the best chunk and the last sentence of the
+            tree, weighed against the claim's rivals. The tree also prefers sentences that share words with the claim,
+            and the last sentence is cited. A decision then reads as many chunks as a score; `max_chunks` bounds them.
+        leaves: "lines" makes the lines of a document the leaves of the tree, for example the utterances of a dialogue
+            (table 7).
+        exact: Compute the paper's maximum and tree also for a decision. Every chunk is read, the search begins with
+            the whole document and ends in one leaf (this sets `search="document"` and `slack=None`), and a chunk
+            fills the room beside the claim to the token. A decision then costs as much as a score.
+
+    Raises: InputError for a number out of range; the errors of `groundrail.entailment.load`.
     """
 
     def __init__(
@@ -128,7 +127,7 @@ class ScaleScorer(Scorer):
 
     @property
     def facts(self) -> ScorerFacts:
-        """The chunks that it reads and its judge."""
+        """The identity of SCALE with its chunks, and the facts about the judge."""
         judge = self.entailment.facts
         most = "" if self.max_chunks is None else f"the nearest {self.max_chunks} "
         leaf = " and the last leaf" if self.leaf else ""
@@ -136,16 +135,16 @@ class ScaleScorer(Scorer):
         return ScorerFacts.around(judge, identity)
 
     def read(self, source: Source) -> Reader:
-        """Tokenize every document once, to be cut into chunks beside the claims. Raises: InputError for a blank source."""
+        """Tokenize every document once; chunks are cut when claims come. Raises: InputError for a blank source."""
         return _ScaleReader(self, source)
 
     def judged(self, claims: Sequence[str], source: ChunkedSource, threshold: float | None) -> list[Score]:
-        """One score a claim, with the citation the search tree finds in the winning chunk; for its readers.
+        """Score each claim and cite the sentences that the search tree finds; called by the reader.
 
-        The citation is the best there is, whether the claim is supported or not. NaN from the model for any
-        chunk makes the claim's value NaN, without a citation; other claims keep theirs.
+        The best place is cited even if it does not support the claim. If the model gives NaN for a chunk, the value of
+        this claim is NaN without a citation; other claims are not affected.
 
-        Raises: InputError for a blank claim, ClaimTooLongError for a claim that leaves no room.
+        Raises: InputError for a blank claim, ClaimTooLongError for a claim that leaves no room for a chunk.
         """
         if self.leaf:
             return self._with_leaves(self._winners(claims, source, None), source.model)
@@ -157,7 +156,7 @@ class ScaleScorer(Scorer):
         ]
 
     def _with_leaves(self, winners: Sequence[_Winner], model: EntailmentModel) -> list[Score]:
-        """The mean of each winning chunk and the sentence that its tree ends in; the chunk alone where the tree has none."""
+        """The mean of each winning chunk and the last sentence of its tree; the chunk's score if the tree is empty."""
         searches = [
             Search(w.claim, around, w.size, _likeness(w.claim, around)) for w in winners for around in [self._around(w)]
         ]
@@ -174,11 +173,11 @@ class ScaleScorer(Scorer):
         return Score(value, (last.passage.cite(last.score),), exact=winner.exact, note=winner.note)
 
     def chunked(self, source: Source) -> ChunkedSource:
-        """The documents of a source, to be cut into this scorer's chunks and leaves."""
+        """The documents of a source, ready to be cut into this scorer's chunks and leaves."""
         return ChunkedSource(source, self.entailment, self.overlap, self.leaves)
 
     def best_chunks(self, claims: Sequence[str], source: Source) -> list[Citation]:
-        """The chunk that won for each claim, before any search for a sentence. Raises as `score`."""
+        """The best chunk for each claim, without the search for a sentence. Raises: the errors of `score`."""
         return [
             winner.read.document.cite(winner.start, winner.end, winner.score)
             for winner in self._winners(claims, self.chunked(source), None)
@@ -203,7 +202,7 @@ class ScaleScorer(Scorer):
         ]
 
     def _size(self, claim: str) -> int:
-        """Tokens of a chunk beside this claim."""
+        """Maximum number of tokens of a chunk beside this claim."""
         if not claim.strip():
             raise InputError("a claim is blank; leave out sentences that claim nothing")
         free = room(claim, self.entailment)
@@ -214,7 +213,7 @@ class ScaleScorer(Scorer):
     def _citations(
         self, winners: Sequence[_Winner], model: EntailmentModel, threshold: float | None
     ) -> Iterator[tuple[Citation, ...]]:
-        """What to cite for each winner, in order; nothing where the model gave no number."""
+        """The citations for each winner, in order; none if the model gave no number."""
         if self.search is None:
             yield from (() for _ in winners)
             return
@@ -237,7 +236,7 @@ class ScaleScorer(Scorer):
             yield (path[-1].passage.cite(path[-1].score),) if path else ()
 
     def _around(self, winner: _Winner) -> tuple[Passage, ...]:
-        """The sentences to search in, those that the winning chunk has a part of or all; one that does not fit is cut."""
+        """The sentences to search: all, or the sentences that overlap the winning chunk; too long sentences are cut."""
         start, end = winner.start, winner.end
         if self.search == "document":
             start, end = 0, len(winner.read.document.text)
@@ -252,17 +251,17 @@ class ScaleScorer(Scorer):
 
 
 class _ScaleReader(Reader):
-    """A source as chunks, with what its claims were scored before."""
+    """A source as chunks, with the scores of earlier pairs."""
 
     def __init__(self, scorer: ScaleScorer, source: Source) -> None:
         self._scorer, self._source = scorer, scorer.chunked(source)
 
     def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-        """The maximum over all chunks. Where it is at least `reach` it may be a lower bound, unless the scorer is exact."""
+        """The maximum over all chunks; a value of at least `reach` may be a lower bound, unless the scorer is exact."""
         return self._scorer.judged(claims, self._source, None if self._scorer.exact else reach)
 
 
 def _likeness(claim: str, sentences: Sequence[Passage]) -> dict[Passage, float]:
-    """How much of the claim's words each sentence has, as a share of the most."""
+    """Likeness of each sentence's words to the claim's, as a share of the greatest likeness."""
     likeness = WordIndex(sentence.text for sentence in sentences).likeness(claim)
     return dict(zip(sentences, (likeness / (likeness.max() or 1.0)).tolist(), strict=True))

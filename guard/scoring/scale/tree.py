@@ -1,7 +1,7 @@
-"""SCALE's greedy search tree (section 3.2): from many sentences down to the one that speaks for a claim.
+"""SCALE's greedy search tree (section 3.2): from many sentences down to the sentence that supports a claim.
 
-All claims go down together, one model call a level. Where a search starts, and which node of its path is
-cited, belongs to `groundrail.scoring.scale.scale`.
+All claims go down together, with one model call for each level. `groundrail.scoring.scale.scale` sets the start of a
+search and the node that is cited.
 """
 
 import math
@@ -16,19 +16,19 @@ from groundrail.scoring.weighing import citable
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A claim, the neighbouring sentences to search in, and the tokens of premise that fit beside the claim.
+    """A claim, the neighbouring sentences to search, and the number of premise tokens that fit beside the claim.
 
-    Each sentence fits; together they need not.
+    Each sentence fits beside the claim; all sentences together may not fit.
     """
 
     claim: str
     sentences: tuple[Passage, ...]
     size: int
     likeness: Mapping[Passage, float] = field(default_factory=dict)
-    """By sentence, a share of the greatest likeness to the claim; empty where P(entailment) alone chooses, as in the paper."""
+    """Likeness of each sentence to the claim, as a share of the greatest; empty if P(entailment) alone chooses."""
 
     def rank(self, node: "Node") -> float:
-        """The order among children: P(entailment), or with the greatest likeness of its sentences, the rank as a citation."""
+        """Sort key of a child: P(entailment), or its rank as a citation if the search has likenesses."""
         if not self.likeness or math.isnan(node.score):
             return below_all(node.score)
         return citable(node.score, max(self.likeness[sentence] for sentence in node.sentences))
@@ -48,10 +48,10 @@ class Node:
 
 
 def descend(model: EntailmentModel, searches: Sequence[Search], branches: int) -> list[list[Node]]:
-    """The best child at every level, from the first split down to one sentence.
+    """The path of each search: the best child at every level, from the first split down to one sentence.
 
-    A search in a single sentence has just that node. A path stops early where the model gives no number for
-    any child; it is empty where that is the first level.
+    A search in a single sentence has a path of one node. A path stops early if the model gives no number for any child;
+    if this happens at the first level, the path is empty.
     """
     paths: list[list[Node]] = [[] for _ in searches]
     below = {index: search.sentences for index, search in enumerate(searches)}
@@ -80,7 +80,7 @@ def descend(model: EntailmentModel, searches: Sequence[Search], branches: int) -
 def fitting_children(
     model: EntailmentModel, sentences: tuple[Passage, ...], branches: int, size: int
 ) -> list[tuple[Passage, ...]]:
-    """The children of a node; one that is too long for the model gives way to its own children."""
+    """The children of a node; a child that is too long for the model is replaced by its own children."""
     fitting = []
     waiting = children(sentences, branches)[::-1]
     while waiting:
@@ -93,13 +93,13 @@ def fitting_children(
 
 
 def children(sentences: tuple[Passage, ...], branches: int) -> list[tuple[Passage, ...]]:
-    """Runs of `len(sentences) // branches` sentences; what is left over makes one more, as in the authors' code."""
+    """Runs of `len(sentences) // branches` sentences; the remaining sentences form another run (authors' code)."""
     width = max(1, len(sentences) // branches)
     return [sentences[start : start + width] for start in range(0, len(sentences), width)]
 
 
 def fits(model: EntailmentModel, run: tuple[Passage, ...], size: int) -> bool:
-    """Whether a run of sentences, read as one slice of the document, has at most `size` tokens."""
+    """Whether a run of sentences has at most `size` tokens as one slice of the document."""
     return len(model.offsets(_run(run).text)) <= size
 
 
@@ -115,10 +115,10 @@ def widened(
     lowest: Sequence[float],
     most: int,
 ) -> list[list[Node]]:
-    """Paths that end where several sentences carry a claim and none does alone.
+    """Cut each path back to its smallest node with a score of at least `lowest`.
 
-    Each path is cut back to its smallest node of at least `lowest`, among those of at most `most` sentences,
-    the root of the search included. Where there is none, it stays as it is.
+    Nodes of at most `most` sentences count, the root of the search included. If there is no such node, the path stays
+    unchanged. A claim that no single sentence supports then gets several sentences as its citation.
     """
     ends = [_cut_back(path, bound, most) for path, bound in zip(paths, lowest, strict=True)]
     roots = [
@@ -137,7 +137,7 @@ def widened(
 
 
 def _cut_back(path: list[Node], lowest: float, most: int) -> list[Node]:
-    """The path up to its smallest node that is good enough; empty where none is."""
+    """The path up to its smallest node that meets `lowest` and `most`; empty if there is none."""
     for length in range(len(path), 0, -1):
         if path[length - 1].score >= lowest and len(path[length - 1].sentences) <= most:
             return path[:length]
