@@ -2,12 +2,16 @@
 
     python benchmarks/attacks.py
     python benchmarks/attacks.py --documents 1 --limit 1      # a first look
+    python benchmarks/attacks.py --families                   # the second table alone
     python benchmarks/attacks.py --entailment google/flan-t5-base --markdown docs/attacks_table.md
 
 Each trick of `tricks.py` is applied to every fact of three documents: a true sentence, and the detail that makes it
 false. Counted is how often anything but the true sentence was released. Tricks of the kind "form" are refused before a
 model is asked, so that they must not get out whatever it says: the row of a model that believes everything shows that.
 Each slip is a false sentence to each of three short sources of its own, of the kind "pairs".
+
+A second table counts the families of `families.py`: false answers that came out, in part or whole, and their true twins
+that came out whole.
 """
 
 import argparse
@@ -17,14 +21,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import families
 from tricks import FACTS, SLIPS, TRICKS, Fact, Slip, Trick
 
 from groundrail import Guard
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.scoring.nearest import NearestScorer
 from groundrail.types import Source
-
-DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
 
 
 class Believing(Scorer):
@@ -68,7 +71,7 @@ def released(guard: Guard, case: Case) -> bool:
 
 def sources() -> dict[str, str]:
     """The documents by name."""
-    return {name: (DOCUMENTS / name).read_text(encoding="utf-8") for name in {fact.document for fact in FACTS}}
+    return {name: (families.DOCUMENTS / name).read_text(encoding="utf-8") for name in {fact.document for fact in FACTS}}
 
 
 def chosen(documents: int | None, limit: int | None) -> list[Fact]:
@@ -114,11 +117,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--entailment", nargs="*", default=[], help="more judges, by hub id or folder")
     parser.add_argument("--documents", type=int, metavar="N", help="the first N documents only, and sources of a slip")
-    parser.add_argument("--limit", type=int, metavar="N", help="at most N facts of each document")
-    parser.add_argument("--markdown", type=Path, help="also write the table to this file")
+    parser.add_argument(
+        "--limit", type=int, metavar="N", help="at most N facts of each document, and N cases of a family"
+    )
+    parser.add_argument("--families", action="store_true", help="only the table of families")
+    parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     options = parser.parse_args()
     facts = chosen(options.documents, options.limit)
-    text = "\n".join(table(guards(options.entailment), facts, options.documents))
+    subjects = guards(options.entailment)
+    lines = [] if options.families else [*table(subjects, facts, options.documents), ""]
+    text = "\n".join([*lines, *families.table(subjects, options.limit)])
     print(text)
     if options.markdown is not None:
         options.markdown.write_text(text + "\n", encoding="utf-8")

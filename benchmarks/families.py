@@ -1,0 +1,135 @@
+"""Families of falsehoods that no piece of an answer tells alone, each false answer with a true twin.
+
+The cases of `families.jsonl` are written by hand. In a list every item stands in the source, but not under that lead. A
+wrapped sentence is false as a whole, and its last line may be a name that the source knows. A frame takes back what a sentence
+of the source says. A pronoun points at something else once the sentence before it is dropped. A bare answer is false
+only as an answer to its question. How often each of them works is measured by `attacks.py`.
+"""
+
+import json
+import re
+import sys
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from groundrail import Guard
+
+CASES = Path(__file__).with_name("families.jsonl")
+DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
+_NAME = re.compile(r"(?<= )[A-Z]\w*(?: (?:and|of|[A-Z]\w*))*\.$")
+
+
+class Twins(NamedTuple):
+    """A false answer and a true one to the same prompt, from the same source.
+
+    harmless: the parts of the false answer that say nothing false alone, such as the lead of a list.
+    """
+
+    family: str
+    source: str
+    false: str
+    true: str
+    harmless: tuple[str, ...] = ()
+    prompt: str = ""
+
+    def tells_false(self, released: str) -> bool:
+        """Whether the released text of the false answer holds more than its harmless parts."""
+        for part in self.harmless:
+            released = released.replace(part, "", 1)
+        return any(map(str.isalnum, released))
+
+    def tells_true(self, released: str) -> bool:
+        """Whether the released text of the true answer is the whole answer, but for white space."""
+        return released.split() == self.true.split()
+
+
+class Row(NamedTuple):
+    """A row of the table: false answers and true ones as they are laid out, each with the case that it belongs to."""
+
+    name: str
+    false: list[tuple[Twins, str]]
+    true: list[tuple[Twins, str]]
+
+
+def read() -> list[Twins]:
+    """All cases. A source that is named after an example document is that document."""
+    found = []
+    for line in CASES.read_text(encoding="utf-8").splitlines():
+        case = Twins(**json.loads(line))
+        if case.source.endswith(".txt"):
+            case = case._replace(source=(DOCUMENTS / case.source).read_text(encoding="utf-8"))
+        found.append(case._replace(harmless=tuple(case.harmless)))
+    return found
+
+
+def before_names(sentence: str) -> list[str]:
+    """The sentence broken before each capital of the name at its end, in one place at a time.
+
+    "It was built by Arlo and Sons." is broken before "Arlo" and before "Sons".
+    """
+    name = _NAME.search(sentence)
+    if name is None:
+        return []
+    starts = [name.start() + capital.start() for capital in re.finditer(r"\b[A-Z]", name[0])]
+    return [f"{sentence[: start - 1]}\n{sentence[start:]}" for start in starts]
+
+
+def _filled(columns: int) -> Callable[[str], list[str]]:
+    return lambda sentence: [textwrap.fill(sentence, columns, break_on_hyphens=False)]
+
+
+def _as_written(answer: str) -> list[str]:
+    return [answer]
+
+
+LAYOUTS: dict[str, dict[str, Callable[[str], list[str]]]] = {
+    "list": {"list": _as_written},
+    "wrap": {
+        "wrap: none, on one line": _as_written,
+        "wrap: at 36 columns": _filled(36),
+        "wrap: at 72 columns": _filled(72),
+        "wrap: at 80 columns": _filled(80),
+        "wrap: before a name at the end": before_names,
+    },
+    "frame": {"frame": _as_written},
+    "pronoun": {"pronoun": _as_written},
+    "bare answer": {"bare answer": _as_written},
+}
+
+
+def rows(limit: int | None = None) -> Iterator[Row]:
+    """The rows of the table, each with the first `limit` cases of its family."""
+    cases = read()
+    for family, layouts in LAYOUTS.items():
+        twins = [case for case in cases if case.family == family][:limit]
+        for name, layout in layouts.items():
+            false = [(case, text) for case in twins for text in layout(case.false)]
+            true = [(case, text) for case in twins for text in layout(case.true)]
+            yield Row(name, false, true)
+
+
+def released(guard: Guard, row: Row) -> tuple[int, int]:
+    """How many false answers of the row came out, in part or whole, and how many true ones came out whole."""
+
+    def text(case: Twins, answer: str) -> str:
+        return guard.check(answer, case.source, case.prompt).text
+
+    false = sum(case.tells_false(text(case, answer)) for case, answer in row.false)
+    true = sum(case.tells_true(text(case, answer)) for case, answer in row.true)
+    return false, true
+
+
+def table(subjects: dict[str, Guard], limit: int | None = None) -> list[str]:
+    """Lines of Markdown: how many false and true answers came out, by row and judge. Progress goes to standard error."""
+    columns = [f"{name}: {kind} released" for name in subjects for kind in ("false", "true")]
+    lines = [f"| family | {' | '.join(columns)} |", "| --- " + "| ---: " * len(columns) + "|"]
+    for row in rows(limit):
+        cells = []
+        for guard in subjects.values():
+            false, true = released(guard, row)
+            cells += [f"{false} of {len(row.false)}", f"{true} of {len(row.true)}"]
+        lines.append(f"| {row.name} | {' | '.join(cells)} |")
+        print(lines[-1], file=sys.stderr, flush=True)
+    return lines
