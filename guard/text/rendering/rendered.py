@@ -186,20 +186,28 @@ def _changes(name: str, value: str | None) -> bool:
 
 
 def _last_block(text: str, tokens: Sequence[Token]) -> str:
-    """The part of a text that what is written behind it can still change: its last block; of a list its last item, of
-    a table its head and its last row."""
-    first = row = 0
-    block = ""
+    """The part of a text that what is written behind it can still change: its last block.
+
+    Of a table that is the head and the last row, of a list the last item, behind a blank item in place of the others,
+    of a paragraph without markup the last line.
+    """
+    first = row = item = 0
+    block, mark = "", ""
     for token in tokens:
         if token.map is None or token.nesting < 0:
             continue
         if token.level == 0:
             block, first = token.type, token.map[0]
         elif token.level == 1 and token.type == "list_item_open":
-            first = token.map[0]
+            item, mark = token.map[0], "1" * bool(token.info) + token.markup
         elif block == "table_open" and token.type == "tr_open":
             row = token.map[0]
     lines = _LINE.findall(text)
     if block == "table_open" and row > first + 1:
         return "".join([*lines[first : first + 2], *lines[row:]])
+    if block in ("bullet_list_open", "ordered_list_open") and item > first:
+        indent = lines[item][: len(lines[item]) - len(lines[item].lstrip())]
+        return "".join([f"{indent}{mark} .\n\n", *lines[item:]])
+    if block == "paragraph_open" and not _MARKUP.search("".join(lines[first:-1])):
+        return "".join([".\n" * (len(lines) - first > 1), *lines[-1:]])
     return "".join(lines[first:])

@@ -1,0 +1,81 @@
+"""A differential fuzz: the words that a judge read of an answer are the words that markdown-it-py shows of what is released."""
+
+import random
+import re
+from collections.abc import Sequence
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+from groundrail import Guard, Verdict
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.types import Source
+
+TEXTS = 20_000
+_WORDS = "alpha bravo delta gamma hotel india kilo lima".split()
+_KNOWN = re.compile("|".join(_WORDS))
+_PARTS = [
+    *(f"{word} " for word in _WORDS),
+    *(f"{word.capitalize()} is {other}. " for word, other in zip(_WORDS, reversed(_WORDS), strict=True)),
+    *"` `` ``` ~ ~~ ~~~ * ** _ [ ] ](/u) [x]: <!-- --> <b> </b> <del> </div> <div> \\ & &amp; | > # ! ^[".split(),
+    *("\n", "\n", "\n\n", "\n\n", "    ", "  ", "\t", "\n- ", "\n1. ", "\n> ", "\n|---|\n", "\n| ", " |\n", "\n```\n", "\n~~~ "),
+    *("&#97;lpha ", "[x]: /u 'kilo'\n", "[x]: /u 'kilo\nlima'\n", "~~~ `kilo`\n", "[kilo]: /u\n", "\n\n[lima]: /u (kilo\n lima)\n"),
+]
+
+
+class Noting(Scorer):
+    """A judge that believes everything, and notes what it read."""
+
+    def __init__(self) -> None:
+        self.claims: list[str] = []
+
+    def read(self, source: Source) -> Reader:
+        return Prepared(self._score, None)
+
+    def _score(self, claims: Sequence[str], source: None) -> list[Score]:
+        self.claims += claims
+        return [Score(1.0) for _ in claims]
+
+
+def shown(tokens: Sequence[Token]) -> str:
+    """The text of tokens, less what is struck through and what HTML takes away."""
+    text, struck = "", 0
+    for token in tokens:
+        if token.type in ("s_open", "s_close"):
+            struck += token.nesting
+        elif token.children:
+            text += shown(token.children)
+        elif token.type in ("html_block", "html_inline"):
+            text += re.sub(r"<!--.*?(?:-->|\Z)|<[^>]*>", " ", token.content, flags=re.DOTALL)
+        elif token.type in ("softbreak", "hardbreak") or token.content:
+            text += "" if struck else token.content or " "
+    return text
+
+
+def test_the_judge_reads_the_words_that_a_renderer_shows() -> None:
+    rng, markdown = random.Random(2026), MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    released = 0
+    judge = Noting()
+    guard = Guard(scorer=judge)
+    for _ in range(TEXTS):
+        text = "".join(rng.choice(_PARTS) for _ in range(rng.randint(3, 14)))
+        if not _KNOWN.search(text.lower()):
+            text += "alpha is bravo."
+        judge.claims.clear()
+        result = guard.check(text, "Alpha.")
+        read = iter(claim.lower() for claim in judge.claims)
+        judged: list[str] = []
+        for sentence in result.sentences:
+            if sentence.score is not None or sentence.verdict is Verdict.UNSUPPORTED:
+                continue
+        judged = [
+            word
+            for sentence in result.sentences
+            if sentence.released
+            for word in _KNOWN.findall(sentence.text.lower())
+        ]
+        del read
+        seen = _KNOWN.findall(shown(markdown.parse(result.text)).lower())
+        assert seen == judged, (text, result.text)
+        released += bool(seen)
+    assert released > TEXTS / 4
