@@ -36,10 +36,10 @@ word; only lists nested deeper than markdown-it reads lose some, and the marks b
 _SINGLE_TILDE = re.compile("(?<!~)~(?!~)")
 """GitHub strikes with one tilde as with two."""
 _HEAD_OF_COLUMN = re.compile(
-    r"^(?=[ \t>]*[^\s>|])([^|\n]*+)(?=\n[ \t>]*(?:\|[ \t]*:?-+:?[ \t]*\|?|:?-+:?[ \t]*\||:-+:?|-+:)[ \t]*$)",
+    r"^(?=[ \t>]*[^\s>|])(?!\s*(?:[-+*]|\d{1,9}[.)])[ \t]*$)([^|\n]*+)(?=\n[ \t>]*(?:\|[ \t]*:?-+:?[ \t]*\|?|:?-+:?[ \t]*\||:-+:?|-+:)[ \t]*$)",
     re.MULTILINE,
 )
-"""GitHub takes a line without a bar for the head of a table with one column."""
+"""GitHub takes a line without a bar for the head of a table with one column, but not an empty item."""
 _LINE_BREAK = re.compile(r"\r\n?")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 
@@ -130,15 +130,10 @@ def _looks(letter: str) -> str:
         return ""
 
 
-class _Markdown(MarkdownIt):
-    def normalizeLink(self, url: str) -> str:
-        """The target as it is written."""
-        return url
-
-
 @cache
 def _parser() -> MarkdownIt:
-    parser = _Markdown("commonmark").enable(["table", "strikethrough"])
+    parser = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+    parser.normalizeLink = lambda url: url  # type: ignore[method-assign]  # targets are compared as they are written
     parser.add_render_rule("list_item_open", _numbered)
     parser.add_render_rule("link_open", _linked)
     return parser

@@ -5,7 +5,6 @@ import pytest
 from groundrail import Guard
 from groundrail.testing import FakeEntailment
 
-
 HIDING = [
     "The rent is 950 euros.\n|---|\n| Cash is accepted | by no one. |\n",
     "| The rent is 950 euros. |\n|---|\n| Cash is accepted | by no one. |\n",

@@ -1,5 +1,6 @@
 """A differential fuzz: the words that a judge read of an answer are the words that markdown-it-py shows of what is released."""
 
+import html
 import random
 import re
 from collections.abc import Sequence
@@ -7,34 +8,51 @@ from collections.abc import Sequence
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
-from groundrail import Guard, Verdict
+from groundrail import Guard
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.text.claims import claim_of
 from groundrail.types import Source
 
-TEXTS = 20_000
+TEXTS = 400
 _WORDS = "alpha bravo delta gamma hotel india kilo lima".split()
 _KNOWN = re.compile("|".join(_WORDS))
 _PARTS = [
     *(f"{word} " for word in _WORDS),
     *(f"{word.capitalize()} is {other}. " for word, other in zip(_WORDS, reversed(_WORDS), strict=True)),
-    *"` `` ``` ~ ~~ ~~~ * ** _ [ ] ](/u) [x]: <!-- --> <b> </b> <del> </div> <div> \\ & &amp; | > # ! ^[".split(),
-    *("\n", "\n", "\n\n", "\n\n", "    ", "  ", "\t", "\n- ", "\n1. ", "\n> ", "\n|---|\n", "\n| ", " |\n", "\n```\n", "\n~~~ "),
-    *("&#97;lpha ", "[x]: /u 'kilo'\n", "[x]: /u 'kilo\nlima'\n", "~~~ `kilo`\n", "[kilo]: /u\n", "\n\n[lima]: /u (kilo\n lima)\n"),
+    *"` `` ``` ~ ~~ ~~~ * ** _ [ ] ](/u) <!-- --> <b> </b> <del> </div> <div> \\ & &amp; | > # ! ^[".split(),
+    *(
+        "\n",
+        "\n",
+        "\n\n",
+        "\n\n",
+        "    ",
+        "  ",
+        "\t",
+        "\n- ",
+        "\n1. ",
+        "\n> ",
+        "\n|---|\n",
+        "\n| ",
+        " |\n",
+        "\n```\n",
+        "\n~~~ ",
+    ),
+    *(
+        "&#97;lpha ",
+        "[x]: /u 'kilo'\n",
+        "[x]: /u 'kilo\nlima'\n",
+        "~~~ `kilo`\n",
+        "[kilo]: /u\n",
+        "\n\n[lima]: /u (kilo\n lima)\n",
+    ),
 ]
 
 
-class Noting(Scorer):
-    """A judge that believes everything, and notes what it read."""
-
-    def __init__(self) -> None:
-        self.claims: list[str] = []
+class Believing(Scorer):
+    """A judge that believes everything."""
 
     def read(self, source: Source) -> Reader:
-        return Prepared(self._score, None)
-
-    def _score(self, claims: Sequence[str], source: None) -> list[Score]:
-        self.claims += claims
-        return [Score(1.0) for _ in claims]
+        return Prepared(lambda claims, source: [Score(1.0) for _ in claims], None)
 
 
 def shown(tokens: Sequence[Token]) -> str:
@@ -46,7 +64,7 @@ def shown(tokens: Sequence[Token]) -> str:
         elif token.children:
             text += shown(token.children)
         elif token.type in ("html_block", "html_inline"):
-            text += re.sub(r"<!--.*?(?:-->|\Z)|<[^>]*>", " ", token.content, flags=re.DOTALL)
+            text += html.unescape(re.sub(r"<!--.*?(?:-->|\Z)|<[^>]*>", " ", token.content, flags=re.DOTALL))
         elif token.type in ("softbreak", "hardbreak") or token.content:
             text += "" if struck else token.content or " "
     return text
@@ -54,28 +72,19 @@ def shown(tokens: Sequence[Token]) -> str:
 
 def test_the_judge_reads_the_words_that_a_renderer_shows() -> None:
     rng, markdown = random.Random(2026), MarkdownIt("commonmark").enable(["table", "strikethrough"])
-    released = 0
-    judge = Noting()
-    guard = Guard(scorer=judge)
+    read: dict[str, str] = {}
+
+    def noted(sentence: str, previous: str, prompt: str) -> str | None:
+        claim = claim_of(sentence, previous, prompt)
+        read[sentence] = claim or ""
+        return claim
+
+    guard, released = Guard(scorer=Believing(), claim_of=noted), 0
     for _ in range(TEXTS):
         text = "".join(rng.choice(_PARTS) for _ in range(rng.randint(3, 14)))
-        if not _KNOWN.search(text.lower()):
-            text += "alpha is bravo."
-        judge.claims.clear()
         result = guard.check(text, "Alpha.")
-        read = iter(claim.lower() for claim in judge.claims)
-        judged: list[str] = []
-        for sentence in result.sentences:
-            if sentence.score is not None or sentence.verdict is Verdict.UNSUPPORTED:
-                continue
-        judged = [
-            word
-            for sentence in result.sentences
-            if sentence.released
-            for word in _KNOWN.findall(sentence.text.lower())
-        ]
-        del read
+        judged = [read[sentence.text] for sentence in result.sentences if sentence.released]
         seen = _KNOWN.findall(shown(markdown.parse(result.text)).lower())
-        assert seen == judged, (text, result.text)
+        assert seen == _KNOWN.findall(" ".join(judged).lower()), (text, result.text)
         released += bool(seen)
-    assert released > TEXTS / 4
+    assert released > TEXTS / 5
