@@ -6,7 +6,6 @@ The scorers judge a claim by them.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,27 +68,6 @@ class SentenceIndex:
     def document(self, place: int) -> int:
         """The number of the document that a sentence is of."""
         return bisect_right(self._starts, place) - 1
-
-    def frame(self, place: int, size: int) -> tuple[int, ...]:
-        """The places of a sentence, of the heading above it and of the sentences around it, in order.
-
-        The nearest are taken first, and those that fit into `size` tokens with the others.
-        """
-        around = [place + distance for distance in (1, -1, 2, -2, 3) if place + distance in self._of_same(place)]
-        chosen, left = [place], size - self.passages[place].tokens
-        for each in dict.fromkeys([*around[:2], *self._heading(place), *around[2:]]):
-            if self.passages[each].tokens <= left:
-                chosen.append(each)
-                left -= self.passages[each].tokens
-        return tuple(sorted(chosen))
-
-    def _of_same(self, place: int) -> range:
-        return self.places(self.document(place))
-
-    def _heading(self, place: int) -> Iterator[int]:
-        """The nearest heading above a sentence in its document, if there is one."""
-        first = self._of_same(place).start
-        yield from islice((n for n in range(place - 1, first - 1, -1) if self.passages[n].is_heading), 1)
 
 
 def _premises(document: Document, reading: Reading, model: EntailmentModel) -> Iterator[Passage]:

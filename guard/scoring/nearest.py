@@ -18,7 +18,6 @@ from groundrail.entailment.loading import load
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
-from groundrail.scoring.frames import FRAMES, weigh_frames
 from groundrail.scoring.index import SentenceIndex
 from groundrail.scoring.passages import joined, room
 from groundrail.scoring.rivals import RIVALS, weigh_rivals
@@ -63,13 +62,7 @@ class NearestScorer(Scorer):
     """
 
     def __init__(
-        self,
-        entailment: EntailmentModel | str | None = None,
-        *,
-        k: int = 5,
-        window: int = 250,
-        rivals: float = RIVALS,
-        frames: float = FRAMES,
+        self, entailment: EntailmentModel | str | None = None, *, k: int = 5, window: int = 250, rivals: float = RIVALS
     ) -> None:
         if k < 1:
             raise InputError(f"k is {k}; at least one sentence must be read")
@@ -80,10 +73,7 @@ class NearestScorer(Scorer):
         self.entailment = load(entailment)
         self.k = k
         self.window = window
-        if not 0 <= frames < math.inf:
-            raise InputError(f"frames is {frames}; it is taken from log-odds, a number from 0")
         self.rivals = rivals
-        self.frames = frames
         self._nli = three_way(self.entailment)
 
     @property
@@ -91,7 +81,7 @@ class NearestScorer(Scorer):
         """The sentences that it reads and its judge."""
         judge = self.entailment.facts
         together = f" and {self.window} tokens of the nearest together" if self.window else ""
-        beside = "".join(f", {name} at {at:g}" for name, at in [("rivals", self.rivals), ("frames", self.frames)] if at)
+        beside = f", rivals at {self.rivals:g}" if self.rivals else ""
         identity = f"the {self.k} nearest sentences{together}{beside}, judged by {judge.identity}"
         return ScorerFacts.around(judge, identity)
 
@@ -118,10 +108,7 @@ class NearestScorer(Scorer):
         begin("judging", len(pairs))
         rows = iter(self._judge(pairs))
         judged = [{places: next(rows) for places in of_claim} for of_claim in asked]
-        scored = [_scored(readings, of_claim, index) for readings, of_claim in zip(read, judged, strict=True)]
-        scores, cited = [score for score, _ in scored], [place for _, place in scored]
-        if self.frames:
-            scores = weigh_frames(claims, scores, cited, index, self._entailed, self.entailment, self.frames)
+        scores = [_scored(readings, of_claim, index) for readings, of_claim in zip(read, judged, strict=True)]
         return index.noted(self._against_rivals(claims, scores, read, index))
 
     def _against_rivals(
@@ -135,7 +122,9 @@ class NearestScorer(Scorer):
             for of_claim in read
         ]
         passages = [[index.passages[place] for _, place in of_claim] for of_claim in nearest]
-        return weigh_rivals(claims, scores, passages, self._entailed, self.entailment, self.rivals)
+        return weigh_rivals(
+            claims, scores, passages, lambda pairs: self._judge(pairs)[:, 0], self.entailment, self.rivals
+        )
 
     def _readings(self, claim: str, index: SentenceIndex) -> list[_Reading]:
         """One for each document of the `k`; of sentences that are equally near, the first."""
@@ -167,9 +156,6 @@ class NearestScorer(Scorer):
                 left -= index.passages[place].tokens
         return tuple(sorted(chosen))
 
-    def _entailed(self, pairs: Sequence[Pair]) -> FloatArray:
-        return self._judge(pairs)[:, 0]
-
     def _judge(self, pairs: Sequence[Pair]) -> FloatArray:
         """Entailment, neutral, contradiction, (n, 3); what is not entailed is neutral to a model of two classes."""
         if self._nli is not None:
@@ -178,20 +164,17 @@ class NearestScorer(Scorer):
         return np.stack([entailed, 1 - entailed, np.zeros_like(entailed)], axis=1)
 
 
-def _scored(
-    readings: Sequence[_Reading], judged: Mapping[Places, FloatArray], index: SentenceIndex
-) -> tuple[Score, int | None]:
-    """The score and the place of its citation; `judged`: entailment, neutral, contradiction of every premise, each (3,)."""
+def _scored(readings: Sequence[_Reading], judged: Mapping[Places, FloatArray], index: SentenceIndex) -> Score:
+    """`judged`: entailment, neutral, contradiction of every premise, each (3,)."""
     known = {places: row for places, row in judged.items() if not math.isnan(row[0])}
-    scored = [found for reading in readings if (found := _of_document(reading, known))]
-    if not scored:
-        return Score(math.nan), None
-    value, place, entailed = max(scored, key=lambda found: found[0])
-    return Score(value, (index.passages[place].cite(entailed),), _conflict(known, index)), place
+    scores = [score for reading in readings if (score := _of_document(reading, known, index)) is not None]
+    if not scores:
+        return Score(math.nan)
+    best = max(scores, key=lambda score: score.value)
+    return Score(best.value, best.citations, _conflict(known, index))
 
 
-def _of_document(reading: _Reading, known: Mapping[Places, FloatArray]) -> tuple[float, int, float] | None:
-    """A document's score, the place of the sentence to cite and that sentence's probability."""
+def _of_document(reading: _Reading, known: Mapping[Places, FloatArray], index: SentenceIndex) -> Score | None:
     entailed = {places: float(known[places][0]) for places in reading.alone if places in known}
     if not entailed:
         return None
@@ -199,7 +182,7 @@ def _of_document(reading: _Reading, known: Mapping[Places, FloatArray]) -> tuple
     cited = max(entailed, key=lambda places: citable(entailed[places], reading.alone[places]))
     if reading.window and (together := known.get(reading.window)) is not None:
         value = between(value, float(together[0]))
-    return value, cited[0], entailed[cited]
+    return Score(value, (index.passages[cited[0]].cite(entailed[cited]),))
 
 
 def _likest(place: tuple[float, int]) -> tuple[float, int]:

@@ -13,9 +13,6 @@ from groundrail.errors import ClaimTooLongError
 from groundrail.scoring.base import Score, below_all, best_first
 from groundrail.types import Citation, Document, Source, Span, as_documents
 
-LONGEST_HEADING = 80
-"""Maximum number of characters of a line that counts as a heading without a mark."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Passage:
@@ -37,14 +34,6 @@ class Passage:
     def text(self) -> str:
         """The words that the judge reads."""
         return self.document.text[self.start : self.end] if self.said is None else self.said
-
-    @property
-    def is_heading(self) -> bool:
-        """Whether it is a heading in Markdown, or a short line of its own that no full stop ends."""
-        text, after = self.text, self.document.text[self.end : self.end + 1]
-        return self.said is None and (
-            text.startswith("#") or (after == "\n" and len(text) <= LONGEST_HEADING and text[-1].isalnum())
-        )
 
     def cite(self, score: float) -> Citation:
         """This passage as a citation."""

@@ -37,7 +37,7 @@ def test_without_a_window_the_score_is_the_maximum_over_sentences(seed: int) -> 
     text = written(seed, 6)
     judge = FakeEntailment(lambda premise, claim: drawn(premise, claim, seed))
     alone = {part: judge.judge(part, CLAIM) for part in cut(text)}
-    (score,) = NearestScorer(judge, k=6, window=0, frames=0).score([CLAIM], text)
+    (score,) = NearestScorer(judge, k=6, window=0).score([CLAIM], text)
     assert score.value == max(alone.values())
 
 
@@ -50,7 +50,7 @@ def test_the_citation_has_the_highest_log_odds_and_likeness_together(seed: int) 
     both = [
         logit(judge.judge(part, CLAIM)) + 6 * like / likeness.max() for part, like in zip(parts, likeness, strict=True)
     ]
-    (score,) = NearestScorer(judge, k=6, window=0, frames=0).score([CLAIM], text)
+    (score,) = NearestScorer(judge, k=6, window=0).score([CLAIM], text)
     (citation,) = score.citations
     assert citation.text == parts[int(np.argmax(both))]
     assert citation.score == judge.judge(citation.text, CLAIM)
@@ -59,7 +59,7 @@ def test_the_citation_has_the_highest_log_odds_and_likeness_together(seed: int) 
 
 def test_where_the_judge_is_sure_of_one_sentence_alone_it_is_cited() -> None:
     judge = FakeEntailment(lambda premise, claim: 1.0 if "Anna" in premise else 0.0)
-    (score,) = NearestScorer(judge, window=0, frames=0).score([CLAIM], "The rent is due. Anna pays the rent today.")
+    (score,) = NearestScorer(judge, window=0).score([CLAIM], "The rent is due. Anna pays the rent today.")
     assert score.citations[0].text == "Anna pays the rent today."
 
 
@@ -67,8 +67,8 @@ def test_where_the_judge_is_sure_of_one_sentence_alone_it_is_cited() -> None:
 def test_with_a_window_the_score_is_the_mean_in_log_odds_of_the_best_sentence_and_of_all_together(seed: int) -> None:
     text = written(seed, 6)
     judge = FakeEntailment(lambda premise, claim: drawn(premise, claim, seed))
-    (apart,) = NearestScorer(judge, k=6, window=0, frames=0).score([CLAIM], text)
-    (score,) = NearestScorer(judge, k=6, window=100, frames=0).score([CLAIM], text)
+    (apart,) = NearestScorer(judge, k=6, window=0).score([CLAIM], text)
+    (score,) = NearestScorer(judge, k=6, window=100).score([CLAIM], text)
     assert logit(score.value) == pytest.approx((logit(apart.value) + logit(judge.judge(text, CLAIM))) / 2)
     assert [c.start for c in score.citations] == [c.start for c in apart.citations]
 
@@ -78,7 +78,7 @@ def test_the_window_holds_the_nearest_sentences_that_fit_in_the_order_of_the_sou
     text = written(seed, 40)
     parts = cut(text)
     judge = FakeEntailment()
-    NearestScorer(judge, k=1, window=30, frames=0).score([CLAIM], text)
+    NearestScorer(judge, k=1, window=30).score([CLAIM], text)
     nearest, window = sorted((premise for premise, _ in judge.calls[0]), key=len)
     held = [part for part in parts if part in window]
     assert " ".join(held) == window
@@ -90,7 +90,7 @@ def test_the_window_holds_what_stands_beside_the_nearest_sooner_than_what_shares
     apart = "Birds sing. Fish swim. Bees hum. "
     text = apart + "Mr Novak keeps the keys. He lives on the third floor. " + apart
     judge = FakeEntailment()
-    NearestScorer(judge, k=1, window=12, frames=0).score(["The keys are with Mr Novak."], text)
+    NearestScorer(judge, k=1, window=12).score(["The keys are with Mr Novak."], text)
     assert max((premise for premise, _ in judge.calls[0]), key=len) == (
         "Mr Novak keeps the keys. He lives on the third floor."
     )
@@ -99,14 +99,14 @@ def test_the_window_holds_what_stands_beside_the_nearest_sooner_than_what_shares
 def test_documents_are_scored_apart_and_the_highest_counts() -> None:
     documents = ["The rent is 6 euros. Dogs run.", "The rent is 5 euros. Cats sleep."]
     judge = FakeEntailment(lambda premise, claim: 0.9 if "5 euros" in premise else 0.1)
-    (score,) = NearestScorer(judge, frames=0).score(["The rent is 5 euros."], documents)
+    (score,) = NearestScorer(judge).score(["The rent is 5 euros."], documents)
     assert score.value == pytest.approx(0.9)
     assert all(("Dogs" in premise) + ("5 euros" in premise) < 2 for premise, _ in judge.calls[0])
 
 
 def test_a_sentence_that_is_the_whole_window_is_asked_about_once() -> None:
     judge = FakeEntailment(lambda premise, claim: 0.7)
-    (score,) = NearestScorer(judge, frames=0).score([CLAIM], "The rent is 5 euros.")
+    (score,) = NearestScorer(judge).score([CLAIM], "The rent is 5 euros.")
     assert score.value == pytest.approx(0.7)
     assert len(judge.calls[0]) == 1
 
@@ -120,7 +120,7 @@ def test_the_mean_of_a_probability_with_itself_and_with_its_opposite(first: floa
 def test_model_calls_do_not_grow_with_the_source() -> None:
     for size in (50, 2000):
         judge = FakeEntailment()
-        NearestScorer(judge, k=4, frames=0).score([CLAIM, "Keys are kept."], written(1, size))
+        NearestScorer(judge, k=4).score([CLAIM, "Keys are kept."], written(1, size))
         assert len(judge.calls) == 1
         assert len(judge.calls[0]) <= 2 * (4 + 1)
 
@@ -128,7 +128,7 @@ def test_model_calls_do_not_grow_with_the_source() -> None:
 def test_sentences_of_all_documents_compete_and_no_premise_crosses_them() -> None:
     documents = [Document(text="Cats sleep.", id="a"), Document(text="The rent is 5 euros. Dogs run.", id="b")]
     judge = FakeEntailment()
-    (score,) = NearestScorer(judge, k=2, frames=0).score(["The rent is 5 euros."], documents)
+    (score,) = NearestScorer(judge, k=2).score(["The rent is 5 euros."], documents)
     assert [citation.document_id for citation in score.citations] == ["b"]
     assert all("Cats" not in premise or premise == "Cats sleep." for premise, _ in judge.calls[0])
 
@@ -136,13 +136,13 @@ def test_sentences_of_all_documents_compete_and_no_premise_crosses_them() -> Non
 def test_the_window_holds_the_nearest_sentence_however_long_it_is() -> None:
     long = "The rent is due " + "and paid " * 20 + "in May."
     judge = FakeEntailment()
-    NearestScorer(judge, k=1, window=10, frames=0).score([CLAIM], f"Cats sleep. {long} Dogs run.")
+    NearestScorer(judge, k=1, window=10).score([CLAIM], f"Cats sleep. {long} Dogs run.")
     assert [premise for premise, _ in judge.calls[0]] == [long]
 
 
 def test_a_claim_that_shares_no_word_is_the_models_to_judge() -> None:
     judge = FakeEntailment(lambda premise, claim: 0.25)
-    (score,) = NearestScorer(judge, k=2, window=0, frames=0).score(["Xyzzy!"], "Cats sleep. Dogs run. Pets are fine.")
+    (score,) = NearestScorer(judge, k=2, window=0).score(["Xyzzy!"], "Cats sleep. Dogs run. Pets are fine.")
     assert score.value == 0.25
     assert [premise.strip() for premise, _ in judge.calls[0]] == ["Cats sleep.", "Dogs run."]
 
@@ -150,7 +150,7 @@ def test_a_claim_that_shares_no_word_is_the_models_to_judge() -> None:
 def test_a_sentence_longer_than_the_model_is_cut_and_none_of_it_left_out() -> None:
     long = "rent " * 60 + "is due."
     judge = FakeEntailment(max_tokens=20)
-    NearestScorer(judge, k=20, frames=0).score([CLAIM], long)
+    NearestScorer(judge, k=20).score([CLAIM], long)
     read = [premise for premise, _ in judge.calls[0] if "rent rent" in premise or "due" in premise]
     assert sum(len(premise.split()) for premise in read) >= len(long.split())
     assert all(len(judge.offsets(premise)) + 4 <= 20 for premise in read)
@@ -165,7 +165,7 @@ def test_a_source_is_tokenized_once_however_many_claims_are_asked() -> None:
             return super().offsets(text)
 
     judge, text = Counting(), written(3, 400)
-    reader = NearestScorer(judge, frames=0).read(text)
+    reader = NearestScorer(judge).read(text)
     for number in range(10):
         reader.score([f"Clause {number} is due."])
     assert judge.characters < 1.1 * len(text)
@@ -183,7 +183,7 @@ def saying(amount: str, known: float, other: float) -> FakeEntailment:
 @pytest.mark.parametrize("rival", [0.0, 0.3, 0.7, 1.0])
 def test_a_claim_loses_what_the_likeliest_rival_has_more(weight: float, claimed: float, rival: float) -> None:
     judge = saying("1,450", rival, claimed)
-    (score,) = NearestScorer(judge, window=0, rivals=weight, frames=0).score(["The rent is 1,650 euros a month."], RENT)
+    (score,) = NearestScorer(judge, window=0, rivals=weight).score(["The rent is 1,650 euros a month."], RENT)
     lost = weight * max(0.0, logit(min(max(rival, 1e-6), 1 - 1e-6)) - logit(claimed))
     assert score.value == pytest.approx(1 / (1 + math.exp(min(700, lost - logit(claimed)))), abs=1e-9)
     assert (score.conflict is not None) == (rival > max(0.5, claimed) and weight > 0)
@@ -192,7 +192,7 @@ def test_a_claim_loses_what_the_likeliest_rival_has_more(weight: float, claimed:
 def test_a_rival_is_asked_of_the_sentence_that_says_the_claim_best_and_four_are_enough() -> None:
     judge = FakeEntailment(lambda premise, claim: 0.8 if "Anna" in premise else 0.2)
     text = "Anna pays 2 euros, 3 euros, 4 euros, 5 euros, 6 euros or 7 euros. Ben pays 12 euros."
-    NearestScorer(judge, frames=0).score(["Anna pays 9 euros.", "Anna pays."], text)
+    NearestScorer(judge).score(["Anna pays 9 euros.", "Anna pays."], text)
     first, second = judge.calls
     assert len(first) == 6
     assert second == [
@@ -211,9 +211,9 @@ def test_a_rival_is_asked_of_the_sentence_that_says_the_claim_best_and_four_are_
 )
 def test_without_a_rival_nothing_is_asked_again(claim: str, text: str) -> None:
     judge = FakeEntailment(lambda premise, claim: 0.5)
-    NearestScorer(judge, frames=0).score([claim], text)
+    NearestScorer(judge).score([claim], text)
     assert len(judge.calls) == 1
-    NearestScorer(judge, rivals=0, frames=0).score(["The rent is 1,650 euros."], RENT)
+    NearestScorer(judge, rivals=0).score(["The rent is 1,650 euros."], RENT)
     assert len(judge.calls) == 2
 
 
@@ -224,7 +224,7 @@ def test_a_rival_that_does_not_fit_beside_its_sentence_is_left_out() -> None:
     needed = len(FakeEntailment().offsets(text + claim))
     for room, fits in ((needed, False), (needed + 20, True)):
         judge = FakeEntailment(lambda premise, claim: 0.5, max_tokens=room)
-        NearestScorer(judge, frames=0).score([claim], text)
+        NearestScorer(judge).score([claim], text)
         asked = [pair for call in judge.calls for pair in call]
         assert all(len(judge.offsets(premise + said)) <= room for premise, said in asked)
         assert (rival in [said for _, said in asked]) == fits
@@ -232,14 +232,14 @@ def test_a_rival_that_does_not_fit_beside_its_sentence_is_left_out() -> None:
 
 def test_no_rival_is_asked_where_the_citation_states_the_figure() -> None:
     judge = FakeEntailment(lambda premise, claim: 0.5)
-    NearestScorer(judge, frames=0).score(["The rent is 1450 € a month."], f"{RENT} It was 900 euros before.")
+    NearestScorer(judge).score(["The rent is 1450 € a month."], f"{RENT} It was 900 euros before.")
     assert len(judge.calls) == 1
 
 
 def test_the_sentence_that_says_the_rival_is_the_conflict() -> None:
     judge = FakeEntailment(lambda premise, claim: 0.9 if "1,450" in claim and "1,450" in premise else 0.7)
     text = f"Parking costs 60 euros. {RENT}"
-    (score,) = NearestScorer(judge, rivals=1, frames=0).score(["The rent is 1,650 euros a month."], text)
+    (score,) = NearestScorer(judge, rivals=1).score(["The rent is 1,650 euros a month."], text)
     assert logit(score.value) == pytest.approx(2 * logit(0.7) - logit(0.9))
     assert score.conflict is not None
     assert (score.conflict.text, score.conflict.score) == (RENT, 0.9)
@@ -256,8 +256,6 @@ def test_a_blank_source_has_no_score_and_k_must_be_positive() -> None:
     for weight in (-1, math.nan, math.inf):
         with pytest.raises(InputError, match="rivals is"):
             NearestScorer(FakeEntailment(), rivals=weight)
-        with pytest.raises(InputError, match="frames is"):
-            NearestScorer(FakeEntailment(), frames=weight)
 
 
 class ThreeWay(FakeEntailment):
@@ -273,21 +271,17 @@ class ThreeWay(FakeEntailment):
 
 def test_what_says_otherwise_is_told_from_what_says_nothing() -> None:
     text = "Pets are fine. The rent is 5 euros a month."
-    supported, contrary = NearestScorer(ThreeWay(), frames=0).score(
-        ["The rent is 5 euros.", "The rent is 6 euros."], text
-    )
+    supported, contrary = NearestScorer(ThreeWay()).score(["The rent is 5 euros.", "The rent is 6 euros."], text)
     assert supported.conflict is None
     assert contrary.conflict is not None
     assert contrary.conflict.text == "The rent is 5 euros a month."
-    (silent,) = NearestScorer(ThreeWay(), frames=0).score(["The rent is 7 euros."], "The rent is due.")
+    (silent,) = NearestScorer(ThreeWay()).score(["The rent is 7 euros."], "The rent is due.")
     assert silent.conflict is None
     for rivals, told in (
         (0, None),
         (1, "The rent is 5 euros a month."),
     ):  # a judge without classes tells by a rival alone
-        conflict = (
-            NearestScorer(FakeEntailment(), rivals=rivals, frames=0).score(["The rent is 6 euros."], text)[0].conflict
-        )
+        conflict = NearestScorer(FakeEntailment(), rivals=rivals).score(["The rent is 6 euros."], text)[0].conflict
         assert (conflict and conflict.text) == told
 
 
@@ -302,7 +296,7 @@ class Leaning(FakeEntailment):
 
 def test_the_conflict_is_the_contradicting_sentence_that_is_least_silent() -> None:
     text = "The lease starts in May. The lease needs a notice of a month. The lease forbids pets."
-    (score,) = NearestScorer(Leaning(), frames=0).score(["The lease starts in June."], text)
+    (score,) = NearestScorer(Leaning()).score(["The lease starts in June."], text)
     assert score.conflict is not None
     assert score.conflict.text == "The lease starts in May."
 
@@ -316,7 +310,7 @@ class Torn(FakeEntailment):
 
 
 def test_there_is_no_conflict_where_a_sentence_says_it_and_its_own_probability_is_the_citation_s() -> None:
-    (score,) = NearestScorer(Torn(), frames=0).score(
+    (score,) = NearestScorer(Torn()).score(
         ["The lease starts in May."], "It starts in May. The other lease starts in June."
     )
     assert score.value < 0.5
