@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundrail.errors import InputError, MissingExtraError
+from groundrail.sources.hidden import hides
 from groundrail.text.rendering.visible import is_blank
 from groundrail.types import Document
 
@@ -123,15 +124,6 @@ _BLOCKS = frozenset(
     "address article aside blockquote body caption dd details dialog div dl dt fieldset figcaption figure footer form "
     "h1 h2 h3 h4 h5 h6 header hr li main nav ol p pre section summary table tbody tfoot thead tr ul".split()
 )
-_HIDING = re.compile(
-    r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
-    r"|opacity\s*:\s*0*(?:\.0+)?%?\s*(?:[;!]|$)|(?:font-size|(?:max-)?(?:width|height))\s*:\s*0(?:\.0+)?(?:[a-z%]+)?\s*(?:[;!]|$)"
-    r"|(?:text-indent|left|top|right|bottom|margin-left|margin-top)\s*:\s*-\d{3,}"
-    r"|clip\s*:\s*rect\(\s*[01]|clip-path\s*:\s*inset\(\s*(?:50|100)%|transform\s*:[^;]*scale\(\s*0\s*\)"
-    r"|color\s*:\s*transparent)",
-    re.IGNORECASE,
-)
-"""Declarations of CSS by which text is not shown."""
 _CSS_COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
 _RULE = re.compile(r"(?P<selector>[^{}]+)\{(?P<declarations>[^{}]*)\}")
 
@@ -168,11 +160,11 @@ def _remove_hidden(soup: "BeautifulSoup") -> None:
     from soupsieve import SelectorSyntaxError
 
     hidden: list[PageElement] = [text for text in soup.find_all(string=True) if isinstance(text, PreformattedString)]
-    hidden += [element for element in soup.select("[style]") if _hides(str(element["style"]))]
+    hidden += [element for element in soup.select("[style]") if hides(str(element["style"]))]
     for sheet in soup.select("style"):
         for rule in _RULE.finditer(_CSS_COMMENT.sub("", "".join(map(str, sheet.contents)))):
             selector = rule["selector"].strip().rpartition(";")[2].strip()
-            if not _hides(rule["declarations"]) or "::" in selector or selector.startswith("@"):
+            if not hides(rule["declarations"]) or "::" in selector or selector.startswith("@"):
                 continue
             try:
                 hidden += soup.select(selector)
@@ -183,10 +175,6 @@ def _remove_hidden(soup: "BeautifulSoup") -> None:
     hidden += soup.select(_NEVER_SHOWN)
     for element in hidden:
         element.extract()
-
-
-def _hides(declarations: str) -> bool:
-    return _HIDING.search(_CSS_COMMENT.sub("", declarations)) is not None
 
 
 def _laid_out(soup: "BeautifulSoup") -> str:

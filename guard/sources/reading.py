@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from groundrail.errors import InputError
 from groundrail.sources.csv_table import read_csv
+from groundrail.sources.hidden import NOTE, hidden_parts
 from groundrail.sources.json_records import looks_like_json, read_json
 from groundrail.sources.markdown import read_markdown
 from groundrail.sources.premise import Premise, Region
@@ -17,7 +18,7 @@ from groundrail.text.sentences import splits
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The parts of a text that have a form, in order; `note` says why a seeming form was not parsed."""
+    """The parts of a text that have a form, in order; `note` tells a user what was left out or not parsed."""
 
     text: str
     regions: tuple[Region, ...] = ()
@@ -51,4 +52,11 @@ def read_by_form(text: str) -> Reading:
         except InputError as error:
             return Reading(text, note=f"a source looks like JSON and is read as plain text: {error}")
     regions = read_csv(text) or read_markdown(text) or read_turns(text)
-    return Reading(text, tuple(regions))
+    hidden = [part for part in hidden_parts(text) if not any(_overlap(part, region) for region in regions)]
+    if not hidden:
+        return Reading(text, tuple(regions))
+    return Reading(text, tuple(sorted([*regions, *hidden], key=lambda region: region.start)), NOTE)
+
+
+def _overlap(part: Region, other: Region) -> bool:
+    return part.start < other.end and other.start < part.end

@@ -1,0 +1,73 @@
+"""The parts of a Markdown or HTML source that its reader does not see: comments and hidden elements.
+
+They support nothing. Code shows its text, comments included. A hidden element that does not end hides nothing.
+"""
+
+import re
+from collections.abc import Iterator
+
+from groundrail.sources.premise import Region
+
+NOTE = "a source has comments or hidden elements; they support nothing, because its reader does not see them"
+
+_PART = re.compile(
+    r"^[ ]{0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?s:.*?)(?:^[ ]{0,3}(?P=fence)|\Z)"  # a block of code
+    r"|(?P<ticks>`+)[^`\n]+(?P=ticks)"  # code in a line
+    r"|(?P<comment><!--(?s:.*?)(?:-->|\Z))"
+    r"|<(?P<end>/?)(?P<tag>[A-Za-z][A-Za-z0-9-]*)(?P<attributes>(?:\s[^<>]*)?)>",
+    re.MULTILINE,
+)
+_NEVER_SHOWN = frozenset({"head", "script", "style", "template", "noscript"})
+_QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
+_HIDDEN = re.compile(r"\shidden(?=[\s=/]|$)", re.IGNORECASE)
+_STYLE = re.compile(r"\sstyle\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+))", re.IGNORECASE)
+_CSS_COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
+_HIDING = re.compile(
+    r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
+    r"|opacity\s*:\s*0*(?:\.0+)?%?\s*(?:[;!]|$)|(?:font-size|(?:max-)?(?:width|height))\s*:\s*0(?:\.0+)?(?:[a-z%]+)?\s*(?:[;!]|$)"
+    r"|(?:text-indent|left|top|right|bottom|margin-left|margin-top)\s*:\s*-\d{3,}"
+    r"|clip\s*:\s*rect\(\s*[01]|clip-path\s*:\s*inset\(\s*(?:50|100)%|transform\s*:[^;]*scale\(\s*0\s*\)"
+    r"|color\s*:\s*transparent)",
+    re.IGNORECASE,
+)
+
+
+def hides(declarations: str) -> bool:
+    """Whether declarations of CSS hide the text of an element.
+
+    >>> hides("color: red; display: none"), hides("color: red")
+    (True, False)
+    """
+    return _HIDING.search(_CSS_COMMENT.sub("", declarations)) is not None
+
+
+def hidden_parts(text: str) -> Iterator[Region]:
+    """The parts of a text that a reader does not see, in order and apart, as regions without a premise.
+
+    >>> [(part.start, part.end) for part in hidden_parts("The rent is due. <!-- It is 900 euros. -->")]
+    [(17, 42)]
+    """
+    opened: re.Match[str] | None = None
+    depth = 0
+    waiting: list[Region] = []  # comments in an open element, which may not end
+    for part in _PART.finditer(text):
+        if part["comment"]:
+            waiting.append(Region(part.start(), part.end(), ()))
+        elif opened is not None and part["tag"] and part["tag"].lower() == opened["tag"].lower():
+            depth += -1 if part["end"] else 1
+            if depth == 0:
+                yield from (comment for comment in waiting if comment.end <= opened.start())
+                yield Region(opened.start(), part.end(), ())
+                opened, waiting = None, []
+        elif opened is None and part["tag"] and not part["end"] and _is_hidden(part["tag"], part["attributes"]):
+            opened, depth = part, 1
+    yield from waiting
+
+
+def _is_hidden(tag: str, attributes: str) -> bool:
+    style = _STYLE.search(attributes)
+    return (
+        tag.lower() in _NEVER_SHOWN
+        or _HIDDEN.search(_QUOTED.sub("", attributes)) is not None
+        or (style is not None and hides("".join(filter(None, style.groups()))))
+    )
