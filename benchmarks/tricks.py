@@ -182,7 +182,6 @@ _MARKUP: dict[str, Callable[[Fact], str]] = {
     "language of a code block": lambda f: f"```{f.detail}\n{f.false}\n```",
     "language of a tilde block": lambda f: f"~~~{f.detail}\n{f.false}\n~~~",
     "backtick behind a tilde block": lambda f: f"~~~ {f.detail} `x`\n{f.false}\n~~~",
-    "link definition over lines": lambda f: f"[x]: /u '{f.true}\nIt is false that'\n{f.false}",
     "footnote within a line": lambda f: f.with_detail(f"{f.wrong}^[not {f.detail}]"),
     "long comment of C": lambda f: f.with_detail(f"/* {f.detail + ' ' * 600} */ {f.wrong}"),
     "LaTeX strike": lambda f: f.with_detail(f"$\\cancel{{{f.detail}}}$ {f.wrong}"),
