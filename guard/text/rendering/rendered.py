@@ -36,7 +36,8 @@ word; only lists nested deeper than markdown-it reads lose some, and the marks b
 _SINGLE_TILDE = re.compile("(?<!~)~(?!~)")
 """GitHub strikes with one tilde as with two."""
 _HEAD_OF_COLUMN = re.compile(
-    r"^(?=[ \t>]*[^\s>|])(?!\s*(?:[-+*]|\d{1,9}[.)])[ \t]*$)([^|\n]*+)(?=\n[ \t>]*(?:\|[ \t]*:?-+:?[ \t]*\|?|:?-+:?[ \t]*\||:-+:?|-+:)[ \t]*$)",
+    r"^(?=[ \t>]*[^\s>|])(?![ \t>]*(?:`{3}|~{3}))(?!\s*(?:[-+*]|\d{1,9}[.)])[ \t]*$)([^|\n]*+)"
+    r"(?=\n[ \t>]*(?:\|[ \t]*:?-+:?[ \t]*\|?|:?-+:?[ \t]*\||:-+:?|-+:)[ \t]*$)",
     re.MULTILINE,
 )
 """GitHub takes a line without a bar for the head of a table with one column, but not an empty item."""
@@ -61,26 +62,31 @@ class RenderedAnswer:
     """
 
     def __init__(self) -> None:
-        self._open = Open("", {})
-        self._words = ""
+        self._released = {columns: (Open("", {}), "") for columns in (True, False)}
 
     def refuse_difference(self, piece: str) -> None:
         """Refuse a piece after which a reader of the rendered text sees other words than those that were judged.
 
         Raises: UncheckableError with the reason.
         """
-        rendered = render(self._open.text + piece, self._open.definitions)
-        if len(rendered.open.text) > LONGEST_BLOCK:
-            raise UncheckableError(f"a paragraph, list item or quotation is longer than {LONGEST_BLOCK:,} characters")
-        if words(rendered.text) != self._words + words(visible(piece).text):
-            raise UncheckableError("rendered as Markdown after the text before it, other words are seen than it has")
+        judged = words(visible(piece).text)
+        for columns, (open, before) in self._released.items():
+            rendered = render(open.text + piece, open.definitions, columns)
+            if len(rendered.open.text) > LONGEST_BLOCK:
+                raise UncheckableError(
+                    f"a paragraph, list item or quotation is longer than {LONGEST_BLOCK:,} characters"
+                )
+            if words(rendered.text) != before + judged:
+                raise UncheckableError(
+                    "rendered as Markdown after the text before it, other words are seen than it has"
+                )
 
     def add(self, released: str) -> None:
         """Take text that is released, whether it was judged or is a replacement."""
-        if not released or len(self._open.text) > LONGEST_BLOCK:
-            return
-        self._open = render(self._open.text + released, self._open.definitions).open
-        self._words = words(render(self._open.text, self._open.definitions).text)
+        for columns, (open, _) in self._released.items() if released else ():
+            if len(open.text) <= LONGEST_BLOCK:
+                open = render(open.text + released, open.definitions, columns).open
+                self._released[columns] = open, words(render(open.text, open.definitions, columns).text)
 
 
 class Open(NamedTuple):
@@ -97,17 +103,19 @@ class Rendered(NamedTuple):
     open: Open
 
 
-def render(text: str, definitions: dict[str, Any]) -> Rendered:
+def render(text: str, definitions: dict[str, Any], columns: bool = True) -> Rendered:
     """The text as a reader of Markdown sees it: without comments, hidden and struck words, pictures and titles of links.
 
-    definitions: links that were defined before the text.
+    Args:
+        definitions: Links that were defined before the text.
+        columns: Whether tables may have one column without bars, as on GitHub; other renderers read a paragraph there.
     """
     if not _MARKUP.search(text) and len(text) <= _FEW:
         return Rendered(text, Open(text, definitions))
     env = {"references": dict(definitions)}
     parser = _parser()
-    lines = _LINE_BREAK.sub("\n", text)
-    tokens = parser.parse(_HEAD_OF_COLUMN.sub(r"\1|", _SINGLE_TILDE.sub("~~", lines)), env)
+    lines = _SINGLE_TILDE.sub("~~", _LINE_BREAK.sub("\n", text))
+    tokens = parser.parse(_HEAD_OF_COLUMN.sub(r"\1|", lines) if columns else lines, env)
     page = _Page()
     page.feed(parser.renderer.render(tokens, parser.options, env))
     page.feed("<p>")  # behind a tag that does not end, nothing is seen

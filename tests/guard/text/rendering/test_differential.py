@@ -13,7 +13,7 @@ from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.text.claims import claim_of
 from groundrail.types import Source
 
-TEXTS = 400
+TEXTS = 20_000
 _WORDS = "alpha bravo delta gamma hotel india kilo lima".split()
 _KNOWN = re.compile("|".join(_WORDS))
 _PARTS = [
