@@ -102,8 +102,8 @@ class AskedSession(Session):
 
     async def _follow(self, pieces: Pieces) -> AsyncGenerator[str]:
         fresh = Fresh(self._accepted)
-        async with closing(pieces):
-            async for piece in each(pieces):
+        async with closing(each(pieces)) as written:
+            async for piece in written:
                 if new := fresh.feed(piece):
                     yield self._noted(new)
         if held := fresh.flush():

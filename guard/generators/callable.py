@@ -85,8 +85,8 @@ class _CallableSession(Session):
 
     async def _follow(self, written: Any) -> AsyncGenerator[str]:
         written = await value_of(written)
-        async with closing([written] if isinstance(written, str) else written) as pieces:
-            async for piece in each(pieces):
+        async with closing(each([written] if isinstance(written, str) else written)) as pieces:
+            async for piece in pieces:
                 yield self._noted(piece)
 
     def _noted(self, piece: Any) -> str:

@@ -91,8 +91,8 @@ class OpenAIGenerator(Generator):
         async def write(accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
             completion = Completion()
             try:
-                async with closing(stream(self._body(asked, accepted, refused))) as chunks:
-                    async for chunk in each(chunks):
+                async with closing(each(stream(self._body(asked, accepted, refused)))) as chunks:
+                    async for chunk in chunks:
                         if text := completion.read(chunk):
                             yield text
                         session.cut_off = completion.cut_off
