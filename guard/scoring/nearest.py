@@ -187,7 +187,8 @@ def _scored(
     if not scored:
         return Score(math.nan), None
     value, place, entailed = max(scored, key=lambda found: found[0])
-    return Score(value, (index.passages[place].cite(entailed),), _conflict(known, index)), place
+    read = tuple(index.passages[places[0]].detail() for reading in readings for places in reading.alone)
+    return Score(value, (index.passages[place].cite(entailed),), _conflict(known, index), read=read), place
 
 
 def _of_document(reading: _Reading, known: Mapping[Places, FloatArray]) -> tuple[float, int, float] | None:

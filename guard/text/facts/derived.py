@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, permutations
 from typing import NamedTuple
 
@@ -20,7 +21,7 @@ _SECONDS, _MONTHS, _PERCENT = (float(UNITS[unit][0]) for unit in ("second", "mon
 _DAY = 86400
 _CLOSE = Fraction("0.005")
 """Maximum relative difference of a figure from its reckoning: figures are often rounded."""
-_MOST = 40
+MOST = 40
 """Maximum number of figures of a premise that are combined."""
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s", re.MULTILINE)
 _SERIES = re.compile(r",\s+(?:and\s+|or\s+)?|\s+and\s+|\s+or\s+")
@@ -61,7 +62,7 @@ def ways(figure: Mention, given: Sequence[Mention], within: Fraction = Fraction(
     >>> [way.form for way in ways(mentions("50 euros")[0], mentions("20 euros, 30 euros, 80 euros"))]
     ['{0} + {1}', '{0} - {1}']
     """
-    finite = [each for each in given[:_MOST] if _is_finite(each)]
+    finite = [each for each in given[:MOST] if _is_finite(each)]
     if not _is_finite(figure):
         return
     if figure.meaning[0] in ("date", "time"):
@@ -202,6 +203,7 @@ def _value(mention: Mention) -> Fraction:
     return _exact(float(mention.meaning[-1] or 0))
 
 
+@lru_cache(maxsize=4096)
 def _exact(number: float) -> Fraction:
     return Fraction(str(number))
 
@@ -217,4 +219,6 @@ def _day(mention: Mention) -> date | None:
 
 
 def _close(reckoned: Fraction, wanted: Fraction, within: Fraction) -> bool:
+    if not within:
+        return reckoned == wanted
     return abs(reckoned - wanted) <= within * abs(wanted)

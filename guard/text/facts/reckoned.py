@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from groundrail.text.english.words import FUNCTION
-from groundrail.text.facts.derived import Way, ways
+from groundrail.text.facts.derived import MOST, Way, ways
 from groundrail.text.facts.mentions import Mention, mentions
 from groundrail.text.facts.missing import is_stated
 from groundrail.text.facts.rivals import opens
@@ -39,6 +39,8 @@ class Reckoning(NamedTuple):
 def reckoning(figure: Mention, claim: str, premises: Sequence[str]) -> Reckoning | None:
     """The only plausible reckoning that gives `figure`, one of the claim's, exactly; None if a premise states the figure.
 
+    None too if the premises hold more than 40 figures: not all of them are combined, so another reckoning may fit.
+
     Two operands are tried first, then all figures of the same unit in one premise. A plausible reckoning is
 
     - a sum or a difference of one unit, or a share of two figures of one unit,
@@ -56,6 +58,8 @@ def reckoning(figure: Mention, claim: str, premises: Sequence[str]) -> Reckoning
     if any(is_stated(figure, premise) for premise in premises):
         return None
     given = _Given(premises)
+    if len(given.places) > MOST:
+        return None
     unit = _unit(figure, claim)
     found = {}
     for way in ways(figure, list(given.places)):
