@@ -61,7 +61,7 @@ def reckoning(figure: Mention, claim: str, premises: Sequence[str]) -> Reckoning
     if len(given.places) > MOST:
         return None
     unit = _unit(figure, claim)
-    found = {}
+    found: dict[tuple[object, ...], Way] = {}
     for way in ways(figure, list(given.places)):
         if len(way.operands) == 2 and given.is_plausible(way, unit):
             found.setdefault((way.form, frozenset(each.meaning for each in way.operands)), way)
