@@ -10,6 +10,7 @@ import pytest
 from groundrail import Document, Guard, Policy
 from groundrail.scoring.findings import derived, findings
 from groundrail.scoring.nearest import NearestScorer
+from groundrail.serve.details import of_sentence
 from groundrail.testing import FakeEntailment
 from groundrail.types import Citation, Detail, Finding
 
@@ -218,3 +219,4 @@ def test_a_sentence_shows_reckonings_from_all_that_was_read_whatever_its_verdict
         assert sentence.verdict == verdict
         assert_shown_as_it_stands(sentence.findings, [source])
         assert [each.derived and each.derived.reckoning for each in sentence.findings] == ["3 months x 1,450 euros"]
+        assert ("4,350" in str(of_sentence(sentence, "on"))) == (verdict == "supported")
