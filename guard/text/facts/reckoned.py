@@ -46,7 +46,7 @@ def reckoning(figure: Mention, claim: str, premises: Sequence[str]) -> Reckoning
     - a sum or a difference of one unit, or a share of two figures of one unit,
     - a count times an amount that a premise gives for each ("3 months", "1,450 euros a month"),
     - an amount by a count in the same premise,
-    - a per cent of an amount,
+    - a per cent of an amount, or an amount with a per cent of the same premise added or taken off,
     - a span between two dates or times, or a date or time a span later or earlier.
 
     A number without a unit has the word behind it as its unit, and takes no part if there is none.
@@ -97,8 +97,10 @@ class _Given:
                 return True
             case "{0} + {1}" | "{0} - {1}":
                 return None is not first == second == unit
-            case "{0} of {1}" | "{1} + {0}" | "{1} - {0}":
+            case "{0} of {1}":
                 return None is not second == unit
+            case "{1} + {0}" | "{1} - {0}":
+                return None is not second == unit and self.places[a][0] == self.places[b][0]
             case "{0} x {1}":
                 return None is not second == unit and self._is_count(a) and self._is_for_each(b, a)
             case "{1} / {0}":
