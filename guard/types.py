@@ -164,11 +164,30 @@ class Attempt(_Frozen):
     seconds: float = 0.0
 
 
+class Detail(Span):
+    """A piece of a source."""
+
+    text: str
+
+
+class Derived(_Frozen):
+    """The reckoning that gives a figure which the source does not state, in the source's spelling.
+
+    operands: the figures that are reckoned with, in the order in which `reckoning` names each first.
+
+        Derived(reckoning="3 months x 1,450 euros", operands=(months, rent))
+    """
+
+    reckoning: str
+    operands: tuple[Detail, ...]
+
+
 class Finding(_Frozen):
     """A detail of a sentence, `text[start:end]`, that the nearest source sentence does not state.
 
     kind: date, time, quantity, number, ordinal, name, or "literal" for a detail that can be read in two ways.
     given: the detail of the same kind that the source sentence states instead, if there is exactly one.
+    derived: how the detail, a figure, follows exactly from figures of the source. It then has no `given`.
 
     A finding explains a verdict and never decides it.
     """
@@ -176,13 +195,8 @@ class Finding(_Frozen):
     kind: str
     start: int
     end: int
-    given: "Detail | None" = None
-
-
-class Detail(Span):
-    """A piece of a source."""
-
-    text: str
+    given: Detail | None = None
+    derived: Derived | None = None
 
 
 class CheckedSentence(_Frozen):
@@ -198,7 +212,8 @@ class CheckedSentence(_Frozen):
     conflict: the piece of source that contradicts the sentence, with P(contradiction) as its score; None if the scorer
         cannot tell contradiction from silence.
     exact: False if `score` is a lower bound, because the scorer stopped reading once the verdict was certain.
-    findings: details of an unsupported sentence that the nearest source sentence states differently or not at all.
+    findings: details of an unsupported sentence that the nearest source sentence states differently or not at all, and
+        figures of a supported or unsupported sentence that follow from figures of the source (`Finding.derived`).
     first_score, threshold: if a second scorer was asked, the score of the first scorer, and the threshold that `score`
         was compared with.
     note: a remark of the scorer on its score, for example that the judge reads English only.

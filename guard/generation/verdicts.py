@@ -14,7 +14,7 @@ from groundrail.generation.steps import Judge, Step
 from groundrail.policy import Policy
 from groundrail.runtime.deadlines import OverdueError
 from groundrail.scoring.base import Score
-from groundrail.scoring.findings import findings
+from groundrail.scoring.findings import derived, findings
 from groundrail.text.claims import PART_OF_BLOCK, Claim, NoClaim, Refused, needs_lead, opens_list
 from groundrail.text.english.phrases import leans_on_sentence
 from groundrail.text.rendering.rendered import RenderedAnswer
@@ -80,9 +80,11 @@ class Answer:
             "threshold": score.threshold,
             "first_score": score.first,
         }
+        conflict = () if score.conflict is None else (score.conflict,)
+        read = (*conflict, *score.citations, *score.read)
         if value >= (self.threshold if score.threshold is None else score.threshold):
-            return CheckedSentence(**fields, verdict=Verdict.SUPPORTED)
-        found = findings(sentence.text, score.conflict or next(iter(score.citations), None))
+            return CheckedSentence(**fields, verdict=Verdict.SUPPORTED, findings=derived(sentence.text, read))
+        found = findings(sentence.text, next(iter(read), None), read)
         return CheckedSentence(
             **fields,
             verdict=Verdict.UNSUPPORTED,

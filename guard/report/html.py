@@ -196,6 +196,10 @@ def _template(name: str) -> Template:
     )
     environment.filters.update(shown=marked_up, why=telling.why, label=telling.label)
     environment.globals.update(
-        fate=telling.fate, refused_attempts=telling.refused_attempts, STANCES=telling.STANCES, HEIGHT=HEIGHT
+        fate=telling.fate,
+        reckonings=telling.reckonings,
+        refused_attempts=telling.refused_attempts,
+        STANCES=telling.STANCES,
+        HEIGHT=HEIGHT,
     )
     return environment.get_template(name)

@@ -49,6 +49,11 @@ def passages(sentence: CheckedSentence) -> list[Passage]:
     return found + [Passage(stance, c) for c in sentence.citations if (c.document_id, c.start, c.end) not in told]
 
 
+def reckonings(sentence: CheckedSentence) -> list[str]:
+    """The figures that follow from the source, each with its reckoning: "4,350 euros = 3 months x 1,450 euros"."""
+    return [f"{sentence.text[f.start : f.end]} = {f.derived.reckoning}" for f in sentence.findings if f.derived]
+
+
 def refused_attempts(sentence: CheckedSentence) -> tuple[Attempt, ...]:
     """The tries before this one."""
     return sentence.attempts[:-1]

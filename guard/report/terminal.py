@@ -1,4 +1,5 @@
-"""Print a result in the terminal: each sentence, with the reason for a refusal and the deciding place in the source.
+"""Print a result in the terminal: each sentence, with the reason for a refusal, the deciding place in the source, and
+how figures follow from figures of the source.
 
 Every line begins with the mark of its sentence, with or without colour, so that no text can imitate a line of another
 verdict. `groundrail.report.telling` words the verdicts.
@@ -64,7 +65,7 @@ def print_sentence(sentence: CheckedSentence, console: Console, *, named: bool =
     mark = _mark(sentence)
     verdict = sentence.verdict.value.replace("_", " ")
     _print(mark, verdict, sentence.score, sentence.text, "strike" if mark == "✗" else "", console)
-    for told in _explained(sentence, named):
+    for told in [*_explained(sentence, named), *telling.reckonings(sentence)]:
         _print(mark, "", None, told, "italic dim" if mark == "✓" else "dim", console)
     if sentence.replacement:
         _print("→", "instead", None, sentence.replacement, "", console)

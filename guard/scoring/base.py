@@ -11,7 +11,7 @@ from typing import Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from groundrail.entailment.base import JudgeFacts, refuse_former
 from groundrail.runtime.deadlines import awithin
-from groundrail.types import Citation, Source
+from groundrail.types import Citation, Detail, Source
 
 T = TypeVar("T")
 
@@ -26,6 +26,8 @@ class Score:
     note: a remark for the reader of the verdict on how the score was computed.
     threshold: the threshold for `value` if a second scorer gave it; None for the guard's own scorer.
     first: the value of the guard's own scorer, if it was in doubt and a second scorer was asked.
+    read: the pieces of source that the claim was compared with one by one, if the scorer tells; figures of the claim
+        may follow from them.
 
     >>> Score(0.9).exact
     True
@@ -38,6 +40,7 @@ class Score:
     note: str | None = None
     threshold: float | None = None
     first: float | None = None
+    read: tuple[Detail, ...] = ()
 
 
 def below_all(value: float) -> float:

@@ -171,7 +171,8 @@ def _scored(readings: Sequence[_Reading], judged: Mapping[Places, FloatArray], i
     if not scores:
         return Score(math.nan)
     best = max(scores, key=lambda score: score.value)
-    return Score(best.value, best.citations, _conflict(known, index))
+    read = tuple(index.passages[places[0]].detail() for reading in readings for places in reading.alone)
+    return Score(best.value, best.citations, _conflict(known, index), read=read)
 
 
 def _of_document(reading: _Reading, known: Mapping[Places, FloatArray], index: SentenceIndex) -> Score | None:

@@ -11,7 +11,7 @@ from typing import Self
 from groundrail.entailment.base import EntailmentModel, FloatArray
 from groundrail.errors import ClaimTooLongError
 from groundrail.scoring.base import Score, below_all, best_first
-from groundrail.types import Citation, Document, Source, Span, as_documents
+from groundrail.types import Citation, Detail, Document, Source, Span, as_documents
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,6 +38,12 @@ class Passage:
     def cite(self, score: float) -> Citation:
         """This passage as a citation."""
         return self.document.cite(self.start, self.end, score)
+
+    def detail(self) -> Detail:
+        """Its place in the source, with the source's own words."""
+        return Detail(
+            document_id=self.document.id, start=self.start, end=self.end, text=self.document.text[self.start : self.end]
+        )
 
     @classmethod
     def trimmed(cls, document: Document, start: int, end: int, model: EntailmentModel) -> Self:

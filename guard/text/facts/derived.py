@@ -5,9 +5,12 @@ the premise states, in any spelling or unit, needs no reckoning: `groundrail.tex
 is left to a judge: a premise may hold both numbers and mean something else by them.
 """
 
+import math
 import re
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
+from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations, permutations
 from typing import NamedTuple
 
@@ -15,10 +18,10 @@ from groundrail.text.facts.mentions import Mention, mentions
 from groundrail.text.facts.quantities import UNITS
 
 _SECONDS, _MONTHS, _PERCENT = (float(UNITS[unit][0]) for unit in ("second", "month", "percent"))
-_DAY = 86400.0
-_CLOSE = 0.005
+_DAY = 86400
+_CLOSE = Fraction("0.005")
 """Maximum relative difference of a figure from its reckoning: figures are often rounded."""
-_MOST = 40
+MOST = 40
 """Maximum number of figures of a premise that are combined."""
 _ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s", re.MULTILINE)
 _SERIES = re.compile(r",\s+(?:and\s+|or\s+)?|\s+and\s+|\s+or\s+")
@@ -39,81 +42,103 @@ def derivation(figure: Mention, premise: str) -> Derivation | None:
     >>> derivation(mentions(claim)[-1], "The rent is 1,450 euros a month. The notice period is 3 months.").reckoning
     '3 months x 1,450 euros'
     """
-    given = mentions(premise)[:_MOST]
-    ways = {"date": _later, "time": _later, "quantity": _reckoned, "number": _reckoned}
-    way = ways.get(str(figure.meaning[0]))
-    found = next(way(figure, given), None) if way else None
+    found = next(ways(figure, mentions(premise), _CLOSE), None)
     if found is not None:
-        form, used = found
-        words = [premise[each.start : each.end] for each in used]
-        return Derivation(form.format(*words), tuple((each.start, each.end) for each in used))
+        words = [premise[each.start : each.end] for each in found.operands]
+        return Derivation(found.form.format(*words), tuple((each.start, each.end) for each in found.operands))
     return _counted(figure, premise)
 
 
-_Way = tuple[str, tuple[Mention, ...]]
+class Way(NamedTuple):
+    """A way to reckon a figure: `form` takes the operands' words, as "{0} x {1}" does."""
+
+    form: str
+    operands: tuple[Mention, ...]
 
 
-def _reckoned(figure: Mention, given: Sequence[Mention]) -> Iterator[_Way]:
+def ways(figure: Mention, given: Sequence[Mention], within: Fraction = Fraction(0)) -> Iterator[Way]:
+    """Every way to reckon `figure` from the first 40 of the `given` figures, with a relative difference of `within` at most.
+
+    >>> [way.form for way in ways(mentions("50 euros")[0], mentions("20 euros, 30 euros, 80 euros"))]
+    ['{0} + {1}', '{0} - {1}']
+    """
+    finite = [each for each in given[:MOST] if _is_finite(each)]
+    if not _is_finite(figure):
+        return
+    if figure.meaning[0] in ("date", "time"):
+        yield from _later(figure, finite)
+    elif figure.meaning[0] in ("quantity", "number"):
+        yield from _reckoned(figure, finite, within)
+
+
+def _reckoned(figure: Mention, given: Sequence[Mention], within: Fraction) -> Iterator[Way]:
     wanted = _value(figure)
     same = [each for each in given if _kind(each) == _kind(figure)]
     for a, b in combinations(same, 2):
-        if _close(_value(a) + _value(b), wanted):
-            yield "{0} + {1}", (a, b)
+        if _close(_value(a) + _value(b), wanted, within):
+            yield Way("{0} + {1}", (a, b))
         for more, less in ((a, b), (b, a)):
-            if wanted and _close(_value(more) - _value(less), wanted):
-                yield "{0} - {1}", (more, less)
-    if len(same) > 2 and _close(sum(map(_value, same)), wanted):
-        yield " + ".join(f"{{{number}}}" for number in range(len(same))), tuple(same)
+            if wanted and _close(_value(more) - _value(less), wanted, within):
+                yield Way("{0} - {1}", (more, less))
+    if len(same) > 2 and _close(sum(map(_value, same), Fraction(0)), wanted, within):
+        yield Way(" + ".join(f"{{{number}}}" for number in range(len(same))), tuple(same))
     for a, b in permutations(given, 2):
         if _kind(b) != _kind(figure) or not a.numbers or _kind(a)[0] not in ("number", "quantity"):
             continue
-        times = a.numbers[0]
+        times = _exact(a.numbers[0])
         if _kind(a) == ("quantity", _PERCENT):
             for form, share in (("{0} of {1}", times), ("{1} + {0}", 100 + times), ("{1} - {0}", 100 - times)):
-                if _close(_value(b) * share / 100, wanted):
-                    yield form, (a, b)
-        elif _close(_value(b) * times, wanted):
-            yield "{0} x {1}", (a, b)
-        elif times and _close(_value(b) / times, wanted):
-            yield "{1} / {0}", (a, b)
+                if _close(_value(b) * share / 100, wanted, within):
+                    yield Way(form, (a, b))
+        elif _close(_value(b) * times, wanted, within):
+            yield Way("{0} x {1}", (a, b))
+        elif times and _close(_value(b) / times, wanted, within):
+            yield Way("{1} / {0}", (a, b))
     if _kind(figure) == ("quantity", _PERCENT):
-        yield from _shares(wanted, given)
+        yield from _shares(wanted, given, within)
     if _kind(figure) in (("quantity", _SECONDS), ("quantity", _MONTHS)):
-        yield from _spans(figure, given)
+        yield from _spans(figure, given, within)
 
 
-def _shares(wanted: float, given: Sequence[Mention]) -> Iterator[_Way]:
+def _shares(wanted: Fraction, given: Sequence[Mention], within: Fraction) -> Iterator[Way]:
     for a, b in permutations(given, 2):
         if _kind(a) != _kind(b) or _kind(a)[0] not in ("number", "quantity") or not _value(b):
             continue
         share = 100 * _value(a) / _value(b)
-        if _close(share, wanted):
-            yield "{0} / {1}", (a, b)
-        elif wanted and _close(abs(share - 100), wanted):
-            yield "({0} - {1}) / {1}", (a, b)
+        if _close(share, wanted, within):
+            yield Way("{0} / {1}", (a, b))
+        elif wanted and _close(abs(share - 100), wanted, within):
+            yield Way("({0} - {1}) / {1}" if share > 100 else "({1} - {0}) / {1}", (a, b))
 
 
-def _spans(figure: Mention, given: Sequence[Mention]) -> Iterator[_Way]:
+def _spans(figure: Mention, given: Sequence[Mention], within: Fraction) -> Iterator[Way]:
     """Spans between two dates, counted with or without the last day, and between two times of a day."""
     dates = [(each, day) for each in given if (day := _day(each))]
     for (a, first), (b, last) in permutations(dates, 2):
         days = (last - first).days
-        months = 12 * (last.year - first.year) + last.month - first.month
         if _kind(figure)[1] == _SECONDS:
             spans = [days * _DAY, (days + 1) * _DAY]
         else:
-            after = last + timedelta(days=1)
-            whole = 12 * (after.year - first.year) + after.month - first.month
-            spans = [*([months] if last.day >= first.day else []), *([whole] if after.day >= first.day else [])]
-        if days > 0 and any(_close(float(span), _value(figure)) for span in spans):
-            yield "from {0} to {1}", (a, b)
+            spans = [whole for whole, over in (_months(first, last), _months(first, last, 1)) if within or not over]
+        if days > 0 and any(_close(Fraction(span), _value(figure), within) for span in spans):
+            yield Way("from {0} to {1}", (a, b))
     times = [each for each in given if each.meaning[0] == "time"]
     for a, b in permutations(times, 2):
-        if _kind(figure)[1] == _SECONDS and _close((_value(b) - _value(a)) % 1440 * 60, _value(figure)):
-            yield "from {0} to {1}", (a, b)
+        if _kind(figure)[1] == _SECONDS and _close((_value(b) - _value(a)) % 1440 * 60, _value(figure), within):
+            yield Way("from {0} to {1}", (a, b))
 
 
-def _later(figure: Mention, given: Sequence[Mention]) -> Iterator[_Way]:
+def _months(first: date, last: date, more_days: int = 0) -> tuple[int, int]:
+    """Whole months and the days over from one date to another and some more days."""
+    end = first.toordinal() + (last - first).days + more_days
+    if end > date.max.toordinal():
+        return 0, 1
+    after = date.fromordinal(end)
+    whole = 12 * (after.year - first.year) + after.month - first.month - (after.day < first.day)
+    return whole, (after.day - first.day) % 31
+
+
+def _later(figure: Mention, given: Sequence[Mention]) -> Iterator[Way]:
     """A date or a time that lies a given span after or before another one."""
     for a, b in permutations(given, 2):
         if b.meaning[0] != "quantity" or a.meaning[0] != figure.meaning[0]:
@@ -121,17 +146,21 @@ def _later(figure: Mention, given: Sequence[Mention]) -> Iterator[_Way]:
         for sign, form in ((1, "{0} + {1}"), (-1, "{0} - {1}")):
             if figure.meaning[0] == "time":
                 if b.meaning[1] == _SECONDS and (_value(a) + sign * _value(b) / 60) % 1440 == _value(figure):
-                    yield form, (a, b)
+                    yield Way(form, (a, b))
             elif (start := _day(a)) and _same_day(figure, _shifted(start, b, sign)):
-                yield form, (a, b)
+                yield Way(form, (a, b))
 
 
 def _shifted(day: date, span: Mention, sign: int) -> date | None:
+    """The day a span of whole days or whole months later or earlier; None where the calendar has no such day."""
+    amount = _value(span) / _DAY if span.meaning[1] == _SECONDS else _value(span)
+    if amount.denominator != 1:
+        return None
     try:
         if span.meaning[1] == _SECONDS:
-            return day + sign * timedelta(seconds=_value(span))
+            return day + sign * timedelta(days=int(amount))
         if span.meaning[1] == _MONTHS:
-            months = 12 * day.year + day.month - 1 + sign * int(_value(span))
+            months = 12 * day.year + day.month - 1 + sign * int(amount)
             return day.replace(year=months // 12, month=months % 12 + 1)
     except (ValueError, OverflowError):  # 31 January and a month
         return None
@@ -147,7 +176,7 @@ def _same_day(figure: Mention, day: date | None) -> bool:
 
 def _counted(figure: Mention, premise: str) -> Derivation | None:
     """Count of the items of a list, or of a series within a sentence."""
-    if figure.meaning[0] != "number" or not 2 <= _value(figure) <= 20:
+    if figure.meaning[0] != "number" or not _is_finite(figure) or not 2 <= _value(figure) <= 20:
         return None
     items = [(match.start(), match.end()) for match in _ITEM.finditer(premise)]
     if len(items) == _value(figure):
@@ -164,9 +193,19 @@ def _kind(mention: Mention) -> tuple[object, ...]:
     return mention.meaning[:2] if mention.meaning[0] == "quantity" else mention.meaning[:1]
 
 
-def _value(mention: Mention) -> float:
-    value = mention.meaning[-1] if mention.meaning[0] != "date" else None
-    return float(value) if isinstance(value, int | float) else float("nan")
+def _is_finite(mention: Mention) -> bool:
+    """Whether its value can be reckoned with: a number of 400 digits cannot."""
+    return all(math.isfinite(each) for each in (*mention.meaning[1:], *mention.numbers) if isinstance(each, float))
+
+
+def _value(mention: Mention) -> Fraction:
+    """Its value in its family's smallest unit, exactly as it is written."""
+    return _exact(float(mention.meaning[-1] or 0))
+
+
+@lru_cache(maxsize=4096)
+def _exact(number: float) -> Fraction:
+    return Fraction(str(number))
 
 
 def _day(mention: Mention) -> date | None:
@@ -179,5 +218,7 @@ def _day(mention: Mention) -> date | None:
     return None
 
 
-def _close(reckoned: float, wanted: float) -> bool:
-    return abs(reckoned - wanted) <= _CLOSE * abs(wanted)
+def _close(reckoned: Fraction, wanted: Fraction, within: Fraction) -> bool:
+    if not within:
+        return reckoned == wanted
+    return abs(reckoned - wanted) <= within * abs(wanted)

@@ -75,6 +75,14 @@ def test_check_json_is_the_result(answer: Path, capsys: pytest.CaptureFixture[st
     assert LEASE.read_text()[citation["start"] : citation["end"]] == citation["text"]
 
 
+def test_check_shows_how_a_figure_follows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    answer, source = tmp_path / "answer.txt", tmp_path / "lease.txt"
+    source.write_text("The rent is 1,450 euros per month. The notice period is 3 months.", encoding="utf-8")
+    answer.write_text("The notice period is 3 months, which makes 4,350 euros of rent.", encoding="utf-8")
+    main(["check", str(answer), "--source", str(source)])
+    assert "│ 4,350 euros = 3 months x 1,450 euros\n" in capsys.readouterr().out
+
+
 def test_standard_input_and_report(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(TRUE.encode())))
     page = tmp_path / "report.html"

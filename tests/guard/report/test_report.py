@@ -285,6 +285,20 @@ def test_the_terminal_tells_why_and_what_the_source_says() -> None:
     assert lines(flagged)[0].startswith("! unsupported")
 
 
+def test_a_figure_that_follows_is_shown_with_its_reckoning() -> None:
+    source = "The rent of 1,450 <euros> is due on 1 May 2025. It is <b>1,200 euros</b> and 250 euros for heating."
+    near = source[source.index("It is") :]
+    scorer = Told({"flat": (0.9, near, ""), "room": (0.1, near, "")})
+    answer = "The flat costs 1,450 euros in all. A room costs 1,450 euros in all."
+    checked = Guard(scorer=scorer).check(answer, source)
+    for mark, line in zip("✓✗", [line for line in lines(checked, width=150) if "=" in line], strict=True):
+        assert line == f"{mark}                   │ 1,450 euros = 1,200 euros + 250 euros"
+    assert checked.to_html(source).count("<bdi>1,450 euros = 1,200 euros + 250 euros</bdi>") == 2
+    assert GuardResult.model_validate_json(checked.model_dump_json()) == checked
+    kept = Guard(scorer=scorer, policy=Policy(keep_refused=False)).check(answer, source)
+    assert [len(sentence.findings) for sentence in kept.sentences] == [1, 0]
+
+
 def test_markdown_marks_what_was_released_without_support_and_lists_what_was_not() -> None:
     source = "Pets are *forbidden*."
     scorer = Told({"Pets": (0.1, "", "Pets are *forbidden*.")})

@@ -1,0 +1,157 @@
+"""Show how a claim's figure is reckoned from figures that were read: "4,350 euros" is "3 months x 1,450 euros".
+
+Among many figures some sum comes near any other. So a reckoning is shown only if it is exact, if its units make it
+plausible, and if no other reckoning fits. `groundrail.text.facts.derived` finds the candidates.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from groundrail.text.english.words import FUNCTION
+from groundrail.text.facts.derived import MOST, Way, ways
+from groundrail.text.facts.mentions import Mention, mentions
+from groundrail.text.facts.missing import is_stated
+from groundrail.text.facts.rivals import opens
+
+_NEXT_WORD = re.compile(r"[ \u00a0]([^\W\d_]{2,})")
+_LAST_WORD = re.compile(r"[^\W\d_]+$")
+
+Unit = tuple[str, object]
+"""("family", number) of a quantity; ("noun", word) of a number, by the word that follows it."""
+
+
+class Operand(NamedTuple):
+    """A figure of a reckoning: `premises[premise][start:end]`."""
+
+    premise: int
+    start: int
+    end: int
+
+
+class Reckoning(NamedTuple):
+    """`words` take the operands in the premises' spelling, as "3 months x 1,450 euros" does."""
+
+    words: str
+    operands: tuple[Operand, ...]
+
+
+def reckoning(figure: Mention, claim: str, premises: Sequence[str]) -> Reckoning | None:
+    """The only plausible reckoning that gives `figure`, one of the claim's, exactly; None if a premise states the figure.
+
+    None too if the premises hold more than 40 figures: not all of them are combined, so another reckoning may fit.
+
+    Two operands are tried first, then all figures of the same unit in one premise. A plausible reckoning is
+
+    - a sum or a difference of one unit, or a share of two figures of one unit,
+    - a count times an amount that a premise gives for each ("3 months", "1,450 euros a month"),
+    - an amount by a count in the same premise,
+    - a per cent of an amount, or an amount with a per cent of the same premise added or taken off,
+    - a span between two dates or times, or a date or time a span later or earlier.
+
+    A number without a unit has the word behind it as its unit, and takes no part if there is none.
+
+    >>> claim, lease = "Three months cost 4,350 euros.", ["The rent is 1,450 euros a month.", "Notice is 3 months."]
+    >>> reckoning(mentions(claim)[-1], claim, lease).words
+    '3 months x 1,450 euros'
+    """
+    if any(is_stated(figure, premise) for premise in premises):
+        return None
+    given = _Given(premises)
+    if len(given.places) > MOST:
+        return None
+    unit = _unit(figure, claim)
+    found: dict[tuple[object, ...], Way] = {}
+    for way in ways(figure, list(given.places)):
+        if len(way.operands) == 2 and given.is_plausible(way, unit):
+            found.setdefault((way.form, frozenset(each.meaning for each in way.operands)), way)
+    for way in given.sums(figure, unit) if not found else ():
+        found[way.form, way.operands] = way
+    return given.told(next(iter(found.values()))) if len(found) == 1 else None
+
+
+class _Given:
+    """The figures of the premises. Each has a place of its own among all, so that equal figures differ."""
+
+    def __init__(self, premises: Sequence[str]) -> None:
+        self.premises = premises
+        self.places: dict[Mention, tuple[int, Mention]] = {}
+        before = 0
+        for number, premise in enumerate(premises):
+            for figure in mentions(premise):
+                if not opens(figure, premise):
+                    apart = figure._replace(start=figure.start + before, end=figure.end + before)
+                    self.places[apart] = (number, figure)
+            before += len(premise) + 1
+
+    def is_plausible(self, way: Way, unit: Unit | None) -> bool:
+        """Whether the units of two operands lead to `unit`, the figure's."""
+        a, b = way.operands
+        first, second = self._unit(a), self._unit(b)
+        if a.meaning == b.meaning:
+            return False
+        match way.form:
+            case "from {0} to {1}":
+                return True
+            case "{0} + {1}" | "{0} - {1}" if a.meaning[0] in ("date", "time"):
+                return True
+            case "{0} + {1}" | "{0} - {1}":
+                return None is not first == second == unit
+            case "{0} of {1}":
+                return None is not second == unit
+            case "{1} + {0}" | "{1} - {0}":
+                return None is not second == unit and self.places[a][0] == self.places[b][0]
+            case "{0} x {1}":
+                return None is not second == unit and self._is_count(a) and self._is_for_each(b, a)
+            case "{1} / {0}":
+                return None is not second == unit and self._is_count(a) and self.places[a][0] == self.places[b][0]
+        return None is not first == second  # shares
+
+    def sums(self, figure: Mention, unit: Unit | None) -> Iterator[Way]:
+        """Sums of three or more: all figures of the unit that one premise gives."""
+        for number in range(len(self.premises)):
+            same = [each for each, (place, _) in self.places.items() if place == number and self._unit(each) == unit]
+            for way in ways(figure, same) if unit and len(same) > 2 else ():
+                if len(way.operands) == len(same):
+                    yield way
+
+    def told(self, way: Way) -> Reckoning:
+        """The reckoning in the premises' words."""
+        places = [self.places[each] for each in way.operands]
+        words = way.form.format(*(self.premises[number][each.start : each.end] for number, each in places))
+        return Reckoning(words, tuple(Operand(number, each.start, each.end) for number, each in places))
+
+    def _unit(self, figure: Mention) -> Unit | None:
+        number, place = self.places[figure]
+        return _unit(place, self.premises[number])
+
+    def _is_count(self, figure: Mention) -> bool:
+        """Whether it counts whole things or whole spans of time, two or more."""
+        return self._unit(figure) is not None and figure.numbers[0] >= 2 and figure.numbers[0].is_integer()
+
+    def _is_for_each(self, amount: Mention, count: Mention) -> bool:
+        """Whether the amount's premise gives it for each of what is counted: "a month", "per month", "each month"."""
+        number, place = self.places[count]
+        counted = _noun(place, self.premises[number])
+        if counted is None:
+            return False
+        each = rf"\b(?:an?|per|each|every)\s+{re.escape(counted)}\b"
+        return re.search(each, self.premises[self.places[amount][0]], re.IGNORECASE) is not None
+
+
+def _unit(figure: Mention, text: str) -> Unit | None:
+    if figure.meaning[0] == "quantity":
+        return ("family", figure.meaning[1])
+    noun = _noun(figure, text)
+    return None if noun is None or figure.meaning[0] != "number" else ("noun", noun)
+
+
+def _noun(figure: Mention, text: str) -> str | None:
+    """The word that a figure counts, without a final s: a quantity's own last word, or the word behind a number."""
+    if figure.meaning[0] == "quantity":
+        found = _LAST_WORD.search(text[figure.start : figure.end])
+        word = found[0].lower() if found else None
+    else:
+        behind = _NEXT_WORD.match(text, figure.end)
+        word = behind[1].lower() if behind else None
+    return None if word is None or word in FUNCTION else word.removesuffix("s")

@@ -1,0 +1,39 @@
+"""Reckonings that are plausible enough to be shown."""
+
+import pytest
+
+from groundrail.text.facts.mentions import mentions
+from groundrail.text.facts.reckoned import reckoning
+
+
+def words(claim: str, *premises: str) -> str | None:
+    found = reckoning(mentions(claim)[-1], claim, premises)
+    return None if found is None else found.words
+
+
+@pytest.mark.parametrize(
+    ("claim", "premises", "told"),
+    [
+        ("It is 145 euros.", ["The fee is 10 % of the rent.", "The rent is 1,450 euros."], "10 % of 1,450 euros"),
+        ("It is 1,595 euros.", ["The rent of 1,450 euros rises by 10 %."], "1,450 euros + 10 %"),
+        ("It is 1,305 euros.", ["The rent of 1,450 euros falls by 10 %."], "1,450 euros - 10 %"),
+        ("It lasts 9 days.", ["From 1 May 2025", "to 10 May 2025."], "from 1 May 2025 to 10 May 2025"),
+        ("There are 7 cats.", ["Ann has 3 cats.", "Bob has 4 cats."], "3 cats + 4 cats"),
+    ],
+)
+def test_a_plausible_reckoning_is_told(claim: str, premises: list[str], told: str) -> None:
+    expected = told.replace(" cats", "")
+    assert words(claim, *premises) == expected
+
+
+@pytest.mark.parametrize(
+    ("claim", "premises"),
+    [
+        ("It lasts eight years.", ["It is guaranteed for 5 years.", "You pay 60 percent when it arrives."]),
+        ("There are 7 cats.", ["Ann has 3 cats.", "Bob has 4 dogs."]),
+        ("It is 4,350 euros.", ["The rent is 1,450 euros a month.", "There are 3 rooms."]),
+        ("It is 7 euros.", [" ".join(f"{number} euros," for number in range(100, 139)), "3 euros and 4 euros."]),
+    ],
+)
+def test_an_implausible_reckoning_is_not_told(claim: str, premises: list[str]) -> None:
+    assert words(claim, *premises) is None
