@@ -118,8 +118,8 @@ def break_ends(kind: Line | None, line: str | None, following: Line, indent: str
 def _stands_alone(line: str, word: str) -> bool:
     """Whether a line is a title or a label, and the text does not go on in the next line.
 
-    Such a line is so short that the following word would have stood in it, were the text wrapped; it has no verb, and
-    no word or comma at its end that asks for more.
+    The line is a title or a label if it has no verb, if no word or comma at its end asks for more, and if the next word
+    would have fitted into the line of a wrapped text.
     """
     found = [each.lower() for each in _WORD.findall(line)]
     if len(line) + 1 + len(word) > _NARROWEST or line.endswith((",", ";")):

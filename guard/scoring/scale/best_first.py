@@ -83,10 +83,10 @@ def winners(
 ) -> list[Winner]:
     """Find the best chunk for each claim; NaN if the model gives NaN for any chunk that was read.
 
-    Of chunks with equal scores, the first that was read wins. With a threshold, the chunks of a claim are read best
-    first, in rounds of one, two, four and so on, until a chunk reaches the threshold; this chunk is the winner, and its
-    score is a lower bound of the maximum. If no chunk reaches the threshold, all are read. Each round is one model call
-    for all claims, or several calls of `_CALL` pairs.
+    The chunk that was read first wins among chunks with equal scores. With a threshold, the chunks of a claim are read
+    best first, in rounds of one, two, four and so on, until a chunk reaches the threshold; this chunk is the winner, and
+    its score is a lower bound of the maximum. If no chunk reaches the threshold, all are read. Each round is one model
+    call for all claims, or several calls of `_CALL` pairs.
     """
     orders = [of_one.to_read(claim, threshold, most) for claim, of_one in zip(claims, chunks, strict=True)]
     best: list[tuple[int, float]] = [(-1, -math.inf)] * len(claims)

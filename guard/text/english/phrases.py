@@ -150,7 +150,7 @@ _OF_ANSWERS = frozenset(
     "an the this that these one single yes no sentence sentences word words line lines phrase number name english "
     "given above below following provided source sources document documents text context passage information your my".split()
 )
-"""What instructions on an answer's form are made of; they ask for nothing."""
+"""Words of instructions on the form of an answer. These instructions ask no question."""
 _READ = 4000
 """Characters at a prompt's end in which its question is looked for."""
 

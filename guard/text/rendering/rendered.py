@@ -189,10 +189,10 @@ def _changes(name: str, value: str | None) -> bool:
 
 
 def _last_block(text: str, tokens: Sequence[Token]) -> str:
-    """The part of a text that what is written behind it can still change: its last block.
+    """The part of a text that later text can still change: its last block.
 
-    Of a table that is the head and the last row, of a list the last item, behind a blank item in place of the others,
-    of a paragraph without markup the last line.
+    This part is the head and the last row of a table, the last item of a list (behind a blank item that stands for the
+    items before it), and the last line of a paragraph without markup.
     """
     first = row = item = 0
     block, mark = "", ""

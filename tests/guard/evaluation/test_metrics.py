@@ -268,7 +268,7 @@ def test_stretching_needs_two_scores():
 
 
 def test_the_paired_t_test_is_that_of_the_textbook():
-    """Of the same draws: the mean difference over its standard error, 99 degrees of freedom."""
+    """It is the mean difference of the same draws over its standard error, with 99 degrees of freedom."""
     draw = np.random.default_rng(3)
     labels = draw.integers(0, 2, 60)
     scores, others = labels + draw.normal(size=60), labels + draw.normal(size=60) * 1.3
