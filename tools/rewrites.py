@@ -189,15 +189,20 @@ def synonyms(text: str, context: str, rng: random.Random) -> str | None:
 
 
 def number(text: str, context: str, rng: random.Random) -> str | None:
-    """Another number from the context, or one nearby."""
+    """Another number from the context, one nearby, or any one of as many digits."""
     found = [m for m in NUMBER.finditer(text) if not YEAR.fullmatch(m.group())]
     if not found:
         return _number_word(text, rng)
     match = rng.choice(found)
     old = match.group()
     others = [n for n in NUMBER.findall(context) if n != old and not YEAR.fullmatch(n) and n not in text]
-    if others and rng.random() < 0.5:
+    draw = rng.random()
+    if others and draw < 0.4:
         new = rng.choice(others)
+    elif draw > 0.7 and "." not in old:
+        digits = len(old.replace(",", ""))
+        any_one = rng.randrange(10 ** (digits - 1), 10**digits)
+        new = f"{any_one:,}" if "," in old else str(any_one)
     else:
         value = float(old.replace(",", ""))
         step = rng.choice([1, 2, 5, 10, value, value / 2]) if value < 100 else value * rng.choice([0.1, 0.2, 0.5, 1, 9])

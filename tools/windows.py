@@ -36,6 +36,9 @@ LONGEST_JOINED = 110
 EXCHANGED = 0.3
 """Share of true claims that are asked again with a detail exchanged, where they have one."""
 
+FRAMED = 0.7
+"""Share of claims of kind "frame" that are asked beside the sentences around their evidence, which say what it means."""
+
 _LOOSE = re.compile(
     r"\b(?:at (?:least|most)|(?:more|less|fewer|later|earlier|other) than|over|under|above|below|up to|within|about|around"
     r"|almost|nearly|roughly|some|between|before|after|by|until|since)\b",
@@ -177,7 +180,7 @@ class Windows:
 
     def exchanged(self, text: Text, claim: Claim, pair: Pair) -> Iterator[Pair]:
         """The same premise beside the claim with one figure, date or unit of another value, if it has one."""
-        if _LOOSE.search(claim.text):
+        if claim.kind == "example" or _LOOSE.search(claim.text):  # a claim may pose another figure as well
             return
         edits = [(1.0, name, edit) for _, name, edit in rewrites.WRONG if name in ("number", "date", "unit")]
         nearby = " ".join(text.parts[n] for n in sorted(claim.evidence | {*claim.nearest[:5]}))
@@ -233,7 +236,7 @@ class Windows:
             (n for n in range(len(text.sentences))),
             key=lambda n: min((abs(n - e) for e in claim.evidence or claim.nearest[:1]), default=0),
         )
-        order = neighbours if self.rng.random() < 0.25 else claim.nearest
+        order = neighbours if self.rng.random() < (FRAMED if claim.kind == "frame" else 0.25) else claim.nearest
         chosen = set(claim.evidence)
         size = sum(len(text.sentences[n]) for n in chosen)
         for n in order:

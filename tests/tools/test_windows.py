@@ -145,6 +145,31 @@ def test_where_another_figure_may_be_as_true_none_is_exchanged(
     true = next(claim for claim in texts[0].claims if "500" in claim.text)
     premise = Pair([1], true.ids, true.label, true.kind)
     loose = replace(true, text="The deposit is more than 300 euros.")
+    posed = replace(true, kind="example")
     for _ in range(20):
         assert list(windows.exchanged(texts[0], true, premise))
         assert not list(windows.exchanged(texts[0], loose, premise))
+        assert not list(windows.exchanged(texts[0], posed, premise))
+
+
+def test_a_framed_claim_is_asked_beside_the_sentences_around_its_evidence_more_often(
+    tmp_path: Path, tiny_tokenizer: "PreTrainedTokenizerFast"
+) -> None:
+    """The sentence behind the evidence shares no word with the claim, so that likeness alone chooses it last."""
+    row = {
+        "id": "framed",
+        "domain": "news",
+        "text": "The bridge fell in 1998. Nobody believes it. " + "The bridge is old and long. " * 60,
+    }
+    said = {"text": "The bridge fell in 1998.", "label": "contradiction", "evidence": [[0, 24]]}
+    beside = {}
+    for kind in ("frame", "negation"):
+        file = tmp_path / f"{kind}.jsonl"
+        file.write_text(json.dumps({**row, "claims": [{**said, "kind": kind}]}), encoding="utf-8")
+        (text,) = load_texts(file, tiny_tokenizer)
+        windows = Windows(random.Random(3), tiny_tokenizer)
+        windows.load([text])
+        nearest, behind = text.sentences[0], text.sentences[1]
+        premises = [pair.premise for pair in islice(windows.pairs(), 400) if pair.kind == kind]
+        beside[kind] = sum(premise[: len(nearest + behind)] == nearest + behind for premise in premises)
+    assert beside["frame"] > 1.2 * beside["negation"]
