@@ -6,6 +6,7 @@ The scorers judge a claim by them.
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from groundrail.scoring.passages import Passage, fitted
 from groundrail.scoring.token_starts import token_starts
 from groundrail.scoring.word_index import WordIndex
 from groundrail.sources.reading import Reading, read_by_form
+from groundrail.text.facts.invented import Stated
 from groundrail.types import Document, Span
 
 BESIDE = 0.4
@@ -68,6 +70,11 @@ class SentenceIndex:
     def document(self, place: int) -> int:
         """The number of the document that a sentence is of."""
         return bisect_right(self._starts, place) - 1
+
+    @cached_property
+    def stated(self) -> Stated:
+        """What is stated in all sentences."""
+        return Stated.by(passage.text for passage in self.passages)
 
 
 def _premises(document: Document, reading: Reading, model: EntailmentModel) -> Iterator[Passage]:

@@ -20,7 +20,7 @@ from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
 from groundrail.scoring.index import SentenceIndex
 from groundrail.scoring.passages import joined, room
-from groundrail.scoring.rivals import RIVALS, weigh_rivals
+from groundrail.scoring.rivals import INVENTED, RIVALS, weigh_rivals
 from groundrail.scoring.weighing import between, citable
 from groundrail.types import Citation, Source, as_documents
 
@@ -55,25 +55,33 @@ class NearestScorer(Scorer):
     least silent on it.
 
     A claim whose citation does not state all its figures is weighed against its rivals (`groundrail.scoring.rivals`): the
-    claim with another figure of a sentence that was read alone, four at most. If a rival is likelier than the claim, the claim loses `rivals` times the difference
-    in log-odds, and that sentence is the conflict. At 0 no rival is asked.
+    claim with another figure of a sentence that was read alone, four at most. If a rival is likelier than the claim, the
+    claim loses `rivals` times the difference in log-odds. If a rival of an invented figure is entailed, the claim loses
+    `invented` at least. The rival's sentence is then the conflict. If both are 0, no rival is asked.
 
     A sentence too long to be read beside a claim is cut, none is truncated.
     """
 
     def __init__(
-        self, entailment: EntailmentModel | str | None = None, *, k: int = 5, window: int = 250, rivals: float = RIVALS
+        self,
+        entailment: EntailmentModel | str | None = None,
+        *,
+        k: int = 5,
+        window: int = 250,
+        rivals: float = RIVALS,
+        invented: float = INVENTED,
     ) -> None:
         if k < 1:
             raise InputError(f"k is {k}; at least one sentence must be read")
         if window < 0:
             raise InputError(f"window is {window} tokens; 0 reads none")
-        if not 0 <= rivals < math.inf:
-            raise InputError(f"rivals is {rivals}; it is taken from log-odds, a number from 0")
+        for name, weight in {"rivals": rivals, "invented": invented}.items():
+            if not 0 <= weight < math.inf:
+                raise InputError(f"{name} is {weight}; it is taken from log-odds, a number from 0")
         self.entailment = load(entailment)
         self.k = k
         self.window = window
-        self.rivals = rivals
+        self.rivals, self.invented = rivals, invented
         self._nli = three_way(self.entailment)
 
     @property
@@ -81,7 +89,8 @@ class NearestScorer(Scorer):
         """The sentences that it reads and its judge."""
         judge = self.entailment.facts
         together = f" and {self.window} tokens of the nearest together" if self.window else ""
-        beside = f", rivals at {self.rivals:g}" if self.rivals else ""
+        weights = {"rivals": self.rivals, "invented figures": self.invented}
+        beside = "".join(f", {name} at {weight:g}" for name, weight in weights.items() if weight)
         identity = f"the {self.k} nearest sentences{together}{beside}, judged by {judge.identity}"
         return ScorerFacts.around(judge, identity)
 
@@ -115,7 +124,7 @@ class NearestScorer(Scorer):
         self, claims: Sequence[str], scores: list[Score], read: Sequence[Sequence[_Reading]], index: SentenceIndex
     ) -> list[Score]:
         """Scores lowered where a sentence that was read alone offers a likelier figure."""
-        if not self.rivals:
+        if not self.rivals and not self.invented:
             return scores
         nearest = [
             sorted(((near, places[0]) for reading in of_claim for places, near in reading.alone.items()), key=_likest)
@@ -123,7 +132,14 @@ class NearestScorer(Scorer):
         ]
         passages = [[index.passages[place] for _, place in of_claim] for of_claim in nearest]
         return weigh_rivals(
-            claims, scores, passages, lambda pairs: self._judge(pairs)[:, 0], self.entailment, self.rivals
+            claims,
+            scores,
+            passages,
+            index,
+            lambda pairs: self._judge(pairs)[:, 0],
+            self.entailment,
+            self.rivals,
+            self.invented,
         )
 
     def _readings(self, claim: str, index: SentenceIndex) -> list[_Reading]:

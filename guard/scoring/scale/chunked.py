@@ -6,6 +6,7 @@
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
+from functools import cached_property
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.remembered import Remembered
@@ -14,6 +15,7 @@ from groundrail.runtime.progress import begin
 from groundrail.scoring.passages import Passage
 from groundrail.scoring.scale.best_first import Chunks
 from groundrail.scoring.scale.chunks import Windows
+from groundrail.text.facts.invented import Stated
 from groundrail.text.sentences import splits
 from groundrail.types import Document, Source, Span, as_documents
 
@@ -31,6 +33,11 @@ class ChunkedSource:
         self._documents = [ReadDocument(document, model, leaves) for document in documents]
         self._overlap = overlap
         self._cut: dict[int, tuple[list[tuple[ReadDocument, int, int]], Chunks]] = {}
+
+    @cached_property
+    def stated(self) -> Stated:
+        """What is stated in all documents."""
+        return Stated.by(read.document.text for read in self._documents)
 
     def chunks(self, size: int) -> "tuple[list[tuple[ReadDocument, int, int]], Chunks]":
         """The places of all chunks of this size (document, start, end), and the chunks by number."""

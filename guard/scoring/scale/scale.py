@@ -14,7 +14,7 @@ from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
 from groundrail.scoring.passages import Passage, fitted, room
-from groundrail.scoring.rivals import RIVALS, weigh_rivals
+from groundrail.scoring.rivals import weigh_rivals
 from groundrail.scoring.scale.best_first import carried_alone, winners
 from groundrail.scoring.scale.chunked import ChunkedSource, ReadDocument
 from groundrail.scoring.scale.tree import Node, Search, descend, widened
@@ -147,7 +147,7 @@ class ScaleScorer(Scorer):
         Raises: InputError for a blank claim, ClaimTooLongError for a claim that leaves no room for a chunk.
         """
         if self.leaf:
-            return self._with_leaves(self._winners(claims, source, None), source.model)
+            return self._with_leaves(self._winners(claims, source, None), source)
         found = self._winners(claims, source, threshold)
         citations = self._citations([one for one in found if not math.isnan(one.score)], source.model, threshold)
         return [
@@ -155,15 +155,15 @@ class ScaleScorer(Scorer):
             for one in found
         ]
 
-    def _with_leaves(self, winners: Sequence[_Winner], model: EntailmentModel) -> list[Score]:
+    def _with_leaves(self, winners: Sequence[_Winner], source: ChunkedSource) -> list[Score]:
         """The mean of each winning chunk and the last sentence of its tree; the chunk's score if the tree is empty."""
         searches = [
             Search(w.claim, around, w.size, _likeness(w.claim, around)) for w in winners for around in [self._around(w)]
         ]
-        paths = descend(model, searches, self.branches)
+        paths = descend(source.model, searches, self.branches)
         scores = [self._mean(winner, path) for winner, path in zip(winners, paths, strict=True)]
         leaves = [[path[-1].passage] if path else [] for path in paths]
-        return weigh_rivals([w.claim for w in winners], scores, leaves, model.entailment, model, RIVALS)
+        return weigh_rivals([w.claim for w in winners], scores, leaves, source, source.model.entailment, source.model)
 
     def _mean(self, winner: _Winner, path: Sequence[Node]) -> Score:
         if not path or math.isnan(winner.score):

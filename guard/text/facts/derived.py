@@ -19,7 +19,7 @@ from groundrail.text.facts.quantities import UNITS
 
 _SECONDS, _MONTHS, _PERCENT = (float(UNITS[unit][0]) for unit in ("second", "month", "percent"))
 _DAY = 86400
-_CLOSE = Fraction("0.005")
+CLOSE = Fraction("0.005")
 """Maximum relative difference of a figure from its reckoning: figures are often rounded."""
 MOST = 40
 """Maximum number of figures of a premise that are combined."""
@@ -42,7 +42,7 @@ def derivation(figure: Mention, premise: str) -> Derivation | None:
     >>> derivation(mentions(claim)[-1], "The rent is 1,450 euros a month. The notice period is 3 months.").reckoning
     '3 months x 1,450 euros'
     """
-    found = next(ways(figure, mentions(premise), _CLOSE), None)
+    found = next(ways(figure, mentions(premise), CLOSE), None)
     if found is not None:
         words = [premise[each.start : each.end] for each in found.operands]
         return Derivation(found.form.format(*words), tuple((each.start, each.end) for each in found.operands))
@@ -69,6 +69,22 @@ def ways(figure: Mention, given: Sequence[Mention], within: Fraction = Fraction(
         yield from _later(figure, finite)
     elif figure.meaning[0] in ("quantity", "number"):
         yield from _reckoned(figure, finite, within)
+
+
+def is_product(figure: Mention, a: Mention, b: Mention) -> bool:
+    """Whether `figure` is about one of `a` and `b` times the number of the other.
+
+    >>> cost, count, price = mentions("4,350 euros, 3 months, 1,450 euros")
+    >>> is_product(cost, count, price), is_product(price, count, cost)
+    (True, False)
+    """
+    return all(map(_is_finite, (figure, a, b))) and any(
+        _kind(amount) == _kind(figure)
+        and _kind(count)[0] in ("number", "quantity")
+        and count.numbers
+        and _close(_value(amount) * _exact(count.numbers[0]), _value(figure), CLOSE)
+        for count, amount in ((a, b), (b, a))
+    )
 
 
 def _reckoned(figure: Mention, given: Sequence[Mention], within: Fraction) -> Iterator[Way]:

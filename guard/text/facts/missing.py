@@ -4,7 +4,7 @@ Literal comparison of what both texts say outright; it reads no meaning. What it
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -36,6 +36,10 @@ class Given(NamedTuple):
     words: frozenset[str]
     codes: frozenset[str]
 
+    def states(self, figure: Mention) -> bool:
+        """Whether a claim's figure is among them, in any spelling or unit."""
+        return not _is_missing(self, figure.meaning)
+
 
 @lru_cache(maxsize=4096)
 def given(premise: str) -> Given:
@@ -58,6 +62,16 @@ def given(premise: str) -> Given:
     )
 
 
+def given_by(premises: Iterable[str]) -> Given:
+    """What the premises give together.
+
+    >>> given_by(["It costs 20 euros.", "It weighs 3 kg."]).states(mentions("3,000 g")[0])
+    True
+    """
+    parts = [given(premise) for premise in premises] or [given("")]
+    return Given(*(frozenset().union(*values) for values in zip(*parts, strict=True)))
+
+
 class Missing(NamedTuple):
     """`claim[start:end]`, which the premise does not give."""
 
@@ -70,7 +84,7 @@ def missing(premise: str, claim: str) -> Iterator[Missing]:
     """The claim's details that the premise gives in no spelling."""
     source, figures = given(premise), mentions(claim)
     for figure in figures:
-        if _is_missing(source, figure.meaning):
+        if not source.states(figure):
             yield Missing(str(figure.meaning[0]), figure.start, figure.end)
     for code in _outside(figures, _CODE.finditer(claim)):
         if code[0].lower() not in source.codes:
@@ -96,10 +110,10 @@ def missing(premise: str, claim: str) -> Iterator[Missing]:
 def is_stated(figure: Mention, premise: str) -> bool:
     """Whether a premise states a claim's figure, in any spelling or unit.
 
-    >>> is_stated(mentions("It costs half a million euros.")[0], "The price is 500,000 euros.")
+    >>> is_stated(mentions("It costs 0.5 million euros.")[0], "The price is 500,000 euros.")
     True
     """
-    return not _is_missing(given(premise), figure.meaning)
+    return given(premise).states(figure)
 
 
 def _is_missing(source: Given, meaning: Meaning) -> bool:

@@ -4,6 +4,7 @@ Reads no meaning: whether a rival fits the claim better than its own figure is a
 """
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from groundrail.text.facts.mentions import Meaning, Mention, mentions
 
@@ -16,15 +17,23 @@ def rivals(mine: Mention, claim: str, premise: str) -> Iterator[Mention]:
             yield other
 
 
-def exchanged(claim: str, premise: str) -> list[str]:
+class Exchanged(NamedTuple):
+    """A claim with the figure that meant `meaning` exchanged for a rival."""
+
+    claim: str
+    meaning: Meaning
+
+
+def exchanged(claim: str, premise: str) -> list[Exchanged]:
     """The claim with one of its figures, wherever it says it, exchanged for a rival in the premise's words."""
     places: dict[Meaning, list[Mention]] = {}
     for mine in mentions(claim):
         places.setdefault(mine.meaning, []).append(mine)
-    found: dict[tuple[Meaning, Meaning], str] = {}
+    found: dict[tuple[Meaning, Meaning], Exchanged] = {}
     for meaning, same in places.items():
         for other in rivals(same[0], claim, premise):
-            found.setdefault((meaning, other.meaning), _with(claim, same, premise[other.start : other.end]))
+            said = _with(claim, same, premise[other.start : other.end])
+            found.setdefault((meaning, other.meaning), Exchanged(said, meaning))
     return list(found.values())
 
 

@@ -183,7 +183,9 @@ def saying(amount: str, known: float, other: float) -> FakeEntailment:
 @pytest.mark.parametrize("rival", [0.0, 0.3, 0.7, 1.0])
 def test_a_claim_loses_what_the_likeliest_rival_has_more(weight: float, claimed: float, rival: float) -> None:
     judge = saying("1,450", rival, claimed)
-    (score,) = NearestScorer(judge, window=0, rivals=weight).score(["The rent is 1,650 euros a month."], RENT)
+    (score,) = NearestScorer(judge, window=0, rivals=weight, invented=0).score(
+        ["The rent is 1,650 euros a month."], RENT
+    )
     lost = weight * max(0.0, logit(min(max(rival, 1e-6), 1 - 1e-6)) - logit(claimed))
     assert score.value == pytest.approx(1 / (1 + math.exp(min(700, lost - logit(claimed)))), abs=1e-9)
     assert (score.conflict is not None) == (rival > max(0.5, claimed) and weight > 0)
@@ -213,7 +215,7 @@ def test_without_a_rival_nothing_is_asked_again(claim: str, text: str) -> None:
     judge = FakeEntailment(lambda premise, claim: 0.5)
     NearestScorer(judge).score([claim], text)
     assert len(judge.calls) == 1
-    NearestScorer(judge, rivals=0).score(["The rent is 1,650 euros."], RENT)
+    NearestScorer(judge, rivals=0, invented=0).score(["The rent is 1,650 euros."], RENT)
     assert len(judge.calls) == 2
 
 
@@ -239,10 +241,48 @@ def test_no_rival_is_asked_where_the_citation_states_the_figure() -> None:
 def test_the_sentence_that_says_the_rival_is_the_conflict() -> None:
     judge = FakeEntailment(lambda premise, claim: 0.9 if "1,450" in claim and "1,450" in premise else 0.7)
     text = f"Parking costs 60 euros. {RENT}"
-    (score,) = NearestScorer(judge, rivals=1).score(["The rent is 1,650 euros a month."], text)
+    (score,) = NearestScorer(judge, rivals=1, invented=0).score(["The rent is 1,650 euros a month."], text)
     assert logit(score.value) == pytest.approx(2 * logit(0.7) - logit(0.9))
     assert score.conflict is not None
     assert (score.conflict.text, score.conflict.score) == (RENT, 0.9)
+
+
+@pytest.mark.parametrize("charge", [0.0, 1.0, 6.0])
+@pytest.mark.parametrize("rival", [0.2, 0.6, 0.95])
+def test_an_invented_figure_costs_its_charge_where_a_rival_is_entailed(charge: float, rival: float) -> None:
+    judge = FakeEntailment(lambda premise, claim: 0.9 if "1,650" in claim else rival)
+    (score,) = NearestScorer(judge, window=0, rivals=0, invented=charge).score(
+        ["The rent is 1,650 euros a month."], RENT
+    )
+    assert logit(score.value) == pytest.approx(logit(0.9) - (charge if rival > 0.5 else 0))
+    assert (score.conflict is not None) == (rival > 0.5 and charge > 0)
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Three months cost 4,350 euros.",  # it follows from what is read
+        "For 5 months the rent is 7,250 euros.",  # the claim poses the number of months
+        "The rent is 900 euros a month.",  # another sentence states it
+        "The rent is two thousand euros a month.",  # in words
+    ],
+)
+def test_a_figure_with_a_ground_costs_nothing(claim: str) -> None:
+    text = f"{RENT} {'It rains. ' * 20} Until 2019 they paid 900 euros."
+    values = [
+        NearestScorer(FakeEntailment(lambda premise, claim: 0.8), k=1, window=0, invented=charge)
+        .score([claim], text)[0]
+        .value
+        for charge in (0.0, 5.0)
+    ]
+    assert values[0] == values[1]
+
+
+def test_a_rival_of_an_invented_figure_is_asked_before_others() -> None:
+    judge = FakeEntailment(lambda premise, claim: 0.7)
+    text = "Anna pays 2 euros, 3 euros, 4 euros, 5 euros, 6 euros or 7 euros, and has 11 keys."
+    NearestScorer(judge).score(["Anna pays nine euros, and has 57 keys."], text)
+    assert judge.calls[1][0][1] == "Anna pays nine euros, and has 11 keys."
 
 
 def test_a_blank_source_has_no_score_and_k_must_be_positive() -> None:
@@ -256,6 +296,8 @@ def test_a_blank_source_has_no_score_and_k_must_be_positive() -> None:
     for weight in (-1, math.nan, math.inf):
         with pytest.raises(InputError, match="rivals is"):
             NearestScorer(FakeEntailment(), rivals=weight)
+        with pytest.raises(InputError, match="invented is"):
+            NearestScorer(FakeEntailment(), invented=weight)
 
 
 class ThreeWay(FakeEntailment):
@@ -281,7 +323,9 @@ def test_what_says_otherwise_is_told_from_what_says_nothing() -> None:
         (0, None),
         (1, "The rent is 5 euros a month."),
     ):  # a judge without classes tells by a rival alone
-        conflict = NearestScorer(FakeEntailment(), rivals=rivals).score(["The rent is 6 euros."], text)[0].conflict
+        conflict = (
+            NearestScorer(FakeEntailment(), rivals=rivals, invented=0).score(["The rent is 6 euros."], text)[0].conflict
+        )
         assert (conflict and conflict.text) == told
 
 
