@@ -30,7 +30,7 @@ class Noting(FakeEntailment):
 def judged(sentence: str, source: str = SOURCE) -> set[str]:
     """What a judge is asked about a sentence; a refused one has a reason."""
     judge = Noting()
-    (checked,) = Guard(scorer=NearestScorer(judge, rivals=0)).check(sentence, source).sentences
+    (checked,) = Guard(scorer=NearestScorer(judge, rivals=0, invented=0)).check(sentence, source).sentences
     if not judge.claims:
         assert checked.verdict is Verdict.UNSUPPORTED
         assert checked.reason
