@@ -73,7 +73,7 @@ class SentenceIndex:
 
     @cached_property
     def stated(self) -> Stated:
-        """What is stated in all sentences."""
+        """The details and figures that all sentences state."""
         return Stated.by(passage.text for passage in self.passages)
 
 

@@ -36,7 +36,7 @@ class ChunkedSource:
 
     @cached_property
     def stated(self) -> Stated:
-        """What is stated in all documents."""
+        """The details and figures that all documents state."""
         return Stated.by(read.document.text for read in self._documents)
 
     def chunks(self, size: int) -> "tuple[list[tuple[ReadDocument, int, int]], Chunks]":

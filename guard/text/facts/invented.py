@@ -25,7 +25,7 @@ class Stated(NamedTuple):
 
     @classmethod
     def by(cls, premises: Iterable[str]) -> "Stated":
-        """What the premises state together."""
+        """Collect the details and figures that the premises state together."""
         texts = list(premises)
         return cls(given_by(texts), [figure for text in texts for figure in mentions(text)])
 

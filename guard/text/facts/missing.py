@@ -63,7 +63,7 @@ def given(premise: str) -> Given:
 
 
 def given_by(premises: Iterable[str]) -> Given:
-    """What the premises give together.
+    """Collect the details that the premises give together.
 
     >>> given_by(["It costs 20 euros.", "It weighs 3 kg."]).states(mentions("3,000 g")[0])
     True
