@@ -28,7 +28,7 @@ MARKS = ("implicit_true", "due_to_null", "questionable")
 class MarkedAnswer:
     """A model's answer with its source, and the passages of its text that people marked as unsupported.
 
-    `question` is the question that the text answers, if there is one. Marked passages may overlap.
+    `question` is the question or order that the text answers, if there is one. Marked passages may overlap.
     """
 
     id: str
@@ -85,6 +85,11 @@ class _FaithBenchBatch(BaseModel):
 
 Rows: TypeAlias = list[tuple[int, dict[str, Any]]]
 Reader: TypeAlias = Callable[[Path, Rows, Path, Collection[str]], Iterator[MarkedAnswer]]
+_ORDERS = {
+    "Summary": "Summarize the following news.",
+    "Data2txt": "Write an objective overview of the following business.",
+}
+"""How RAGTruth's prompts begin, by task; its questions are in the file."""
 _SOURCES = frozenset({"source_id", "task_type", "source_info"})
 
 
@@ -119,12 +124,12 @@ def _ragtruth(path: Path, rows: Rows, documents: Path, leave_out: Collection[str
 
 
 def _ragtruth_sources(path: Path) -> dict[str, tuple[str, str, str]]:
-    """Task, text and question of each source: passages and articles unchanged, a record as JSON."""
+    """Task, text and prompt of each source: passages and articles unchanged, a record as JSON."""
     sources = {}
     for line, row in _checked(path, read_rows(path)[1], _SOURCES, "RAGTruth's source_info.jsonl"):
         place = Place(path, line)
         parsed = place.parse(_RagTruthSource, row)
-        text, question = parsed.source_info, ""
+        text, question = parsed.source_info, _ORDERS.get(parsed.task_type, "")
         if parsed.task_type == "QA":
             if isinstance(text, str):
                 raise place.error("source_info", "expected an object with question and passages for task 'QA'")

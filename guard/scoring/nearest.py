@@ -131,16 +131,7 @@ class NearestScorer(Scorer):
             for of_claim in read
         ]
         passages = [[index.passages[place] for _, place in of_claim] for of_claim in nearest]
-        return weigh_rivals(
-            claims,
-            scores,
-            passages,
-            index,
-            lambda pairs: self._judge(pairs)[:, 0],
-            self.entailment,
-            self.rivals,
-            self.invented,
-        )
+        return weigh_rivals(claims, scores, passages, index, self.entailment, weight=self.rivals, charge=self.invented)
 
     def _readings(self, claim: str, index: SentenceIndex) -> list[_Reading]:
         """One for each document of the `k`; of sentences that are equally near, the first."""

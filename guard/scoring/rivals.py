@@ -6,12 +6,12 @@ likely rival alone weighs against the claim. `groundrail.text.facts.rivals` says
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple, Protocol
 
-from groundrail.entailment.base import EntailmentModel, Pair
+from groundrail.entailment.base import EntailmentModel
 from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Score
 from groundrail.scoring.passages import Passage
@@ -52,8 +52,8 @@ def weigh_rivals(
     scores: Sequence[Score],
     read: Sequence[Sequence[Passage]],
     source: ReadSource,
-    entailed: Callable[[Sequence[Pair]], Iterable[float]],
     model: EntailmentModel,
+    *,
     weight: float = RIVALS,
     charge: float = INVENTED,
 ) -> list[Score]:
@@ -69,8 +69,7 @@ def weigh_rivals(
         scores: One for each claim; NaN stays NaN.
         read: The sentences that were read alone for each claim, the likest first.
         source: The source of these sentences.
-        entailed: P(premise entails claim) for each pair.
-        model: The judge behind `entailed`: a rival that does not fit beside its sentence is left out.
+        model: The judge that is asked about rivals; a rival that does not fit beside its sentence is left out.
     """
     asked = [
         (number, rival)
@@ -83,7 +82,7 @@ def weigh_rivals(
         return weighed
     begin("judging", len(asked))
     pairs = [(rival.passage.text, rival.claim) for _, rival in asked]
-    for (number, rival), likely in zip(asked, entailed(pairs), strict=True):
+    for (number, rival), likely in zip(asked, model.entailment(pairs), strict=True):
         value = scores[number].value
         loss = _loss(value, likely, weight, charge if rival.invented else 0.0)
         if loss > lost[number] and not math.isnan(value):

@@ -12,6 +12,8 @@ from groundrail.text.sentences import is_unicode
 _SPACE = re.compile(r"[ \t\r\n]*")
 _DECODER = json.JSONDecoder()
 _DEEPEST = 100
+_HOURS = re.compile(r"(?:[01]?\d|2[0-4]):[0-5]?\d ?[-–] ?(?:[01]?\d|2[0-4]):[0-5]?\d")
+_SHORT_MINUTES = re.compile(r"(?<=:)(?=\d(?!\d))")
 
 
 def looks_like_json(text: str) -> bool:
@@ -138,9 +140,13 @@ class _Walk:
 
 
 def _scalar(value: object) -> str:
+    """The value in words; hours such as "11:30-22:0" with minutes of two digits, as clocks show them."""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return "not given" if value is None else " ".join(str(value).split())
+    if value is None:
+        return "not given"
+    said = " ".join(str(value).split())
+    return _SHORT_MINUTES.sub("0", said) if _HOURS.fullmatch(said) else said
 
 
 def _skip(text: str, place: int) -> int:

@@ -12,7 +12,9 @@ from typing import TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
 from groundrail.text.english import words
+from groundrail.text.english.lead_ins import topic_of, without_pointer
 from groundrail.text.english.phrases import (
+    agrees_to_write,
     is_claimless,
     is_fragment,
     leans_on_question,
@@ -123,6 +125,7 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
         mark = None
     if mark:
         bare = bare[mark.end() :]
+    bare = without_pointer(bare)
     marked = _DECORATION.sub("", _PICTURE.sub("", bare, count=1) if _PICTURE.match(bare) else bare)
     bare = without_footnotes(marked).strip()
     is_rule = all(c in _RULES or unicodedata.category(c)[0] in "PZ" or c.isspace() for c in bare)
@@ -144,6 +147,8 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     if not leans and not opens_with_answer(bare) and not is_fragment(bare):
         return marked.strip()
     question = _question(previous, prompt)
+    if leans and not question and not previous.strip() and agrees_to_write(bare, prompt):
+        return None
     if leans and not question:
         raise UncheckableError("it says something only as an answer, and there is no question to it")
     return statement(question, marked.strip()) if question else marked.strip()
@@ -173,13 +178,17 @@ def read_claim(
     Raises: InputError for a `claim_of` that returns anything but text or None; other errors of the two functions.
     """
     try:
-        if opens_list(sentence, lead) or needs_lead(sentence, lead):
+        if lead and _is_on_topic(lead, source):
+            sentence, lead = without_mark(sentence.strip().removeprefix(lead).strip()), ""
+        elif opens_list(sentence, lead) or needs_lead(sentence, lead):
             sentence, previous = with_lead(sentence, lead), ""
         said = claim_of(sentence, previous, prompt)
         if said is None:
             return NoClaim()
         if not isinstance(said, str):
             raise InputError(f"claim_of returns the text of a claim or None, not {type(said).__name__}")
+        if _is_on_topic(said, source):
+            return NoClaim()
         text = without_footnotes(said, len(source.documents))
         if not source.is_blank:
             refuse_unreadable(text, source, unread)
@@ -207,6 +216,12 @@ def read_claims(
         found.append(claim)
         previous = sentence.text
     return found
+
+
+def _is_on_topic(sentence: str, source: SourceText) -> bool:
+    """Whether a sentence only announces a text about a name that the source has letter by letter."""
+    topic = topic_of(visible(sentence).text)
+    return topic is not None and any(topic in document.text for document in source.documents)
 
 
 def opens_list(sentence: str, lead: str) -> bool:

@@ -163,7 +163,7 @@ class ScaleScorer(Scorer):
         paths = descend(source.model, searches, self.branches)
         scores = [self._mean(winner, path) for winner, path in zip(winners, paths, strict=True)]
         leaves = [[path[-1].passage] if path else [] for path in paths]
-        return weigh_rivals([w.claim for w in winners], scores, leaves, source, source.model.entailment, source.model)
+        return weigh_rivals([w.claim for w in winners], scores, leaves, source, source.model)
 
     def _mean(self, winner: _Winner, path: Sequence[Node]) -> Score:
         if not path or math.isnan(winner.score):

@@ -8,6 +8,7 @@ question, a pronoun the sentence before. `groundrail.text.claims` decides how su
 import re
 
 from groundrail.text.english import words
+from groundrail.text.english.lead_ins import BASIS, LEAD_IN
 from groundrail.text.facts.quantities import CARDINALS, DAYS, MONTHS, ORDINALS, UNITS
 from groundrail.text.sentences import split
 
@@ -25,6 +26,7 @@ _GREETING = (
     r"(?:great|good question|got it|i see|understood)",
     r"(?:that's|that is|what) a (?:great|good|fair) question",
     r"(?:i'?d|i would|i will|i'?ll)(?: be)? (?:happy|glad)? ?(?:to )?help(?: you)?" + _TOPIC,
+    r"(?:sure|certainly|of course|absolutely),? i can help(?: you)?" + _TOPIC,
     r"(?:i hope|hope) (?:this|that|it) helps",
     r"(?:please )?(?:feel free to|let me know if|do not hesitate to|don't hesitate to)"
     r"(?: you)?(?: (?:ask|contact me|have|need|want|reach out))?(?: (?:any|more|further|other))*"
@@ -39,6 +41,7 @@ _REFUSAL = (
     r" (?:answer|say|tell|help|find)(?: you)?"
     r"(?: (?:that|this|it|an answer|the answer|that question|this question))?"
     r"(?: (?:from|in|with|using) (?:that|this|it|(?:the|your) (?:source|document|documents|text|context|information)))?",
+    rf"(?:i am |i'?m )?unable to answer(?: (?:the|this|that|your) question)?(?: {BASIS})?",
 )
 _QUESTION = (
     r"(?:what|which|how|who|where|when|why) (?:do|did|would|can|could|should|shall|will) (?:you|i|we)"
@@ -54,8 +57,7 @@ _QUESTION = (
 _HEADING = r"(?:the )?(?:answer|summary|key points|note|sources?)|(?:in )?(?:summary|conclusion)"
 _ANSWERING = r"(?:in )?(?:short|brief)|great|welcome"
 _LEAD_IN = (
-    r"(?:here (?:is|are)|this is|these are) (?:the|a|an|your|my)?(?: (?:short|quick|brief|main|key|following|full))*"
-    r" (?:answer|answers|points|summary|list|details|overview|steps|facts)",
+    LEAD_IN,
     _HEADING,
     _ANSWERING,
 )
@@ -67,6 +69,11 @@ _MAY_ANSWER = re.compile(rf"(?:{_HEADING}|{_ANSWERING})[.…]*", re.IGNORECASE)
 """Phrases that can be the whole answer to a question, unless a colon, a comma or an exclamation mark follows."""
 _REFUSED = re.compile(rf"(?:(?:{'|'.join(_REFUSAL)}){_SEPARATED})+", re.IGNORECASE)
 _REFUSED_AHEAD = re.compile(rf"(?:{'|'.join(_REFUSAL)})[{_AROUND}]*:", re.IGNORECASE)
+_AGREED = re.compile(r"(?:sure(?: thing)?|certainly|of course|absolutely|ok(?:ay)?|got it)[!.]*", re.IGNORECASE)
+_TO_WRITE = re.compile(
+    r"(?:please )?(?:summari[sz]e|write|list|describe|draft|outline|rewrite|compose|create|generate)\b(?!.*\b(?:whether|if)\b)",
+    re.IGNORECASE | re.DOTALL,
+)
 _SOURCES = re.compile(r"(?:the )?sources?\W*", re.IGNORECASE)
 
 
@@ -83,6 +90,15 @@ def is_refusal(text: str) -> bool:
 def refuses_what_follows(text: str) -> bool:
     """Whether a refusal goes on behind a colon: "I cannot find this in the source:" tells of what follows it."""
     return _REFUSED_AHEAD.search(_plain(text)) is not None
+
+
+def agrees_to_write(text: str, prompt: str) -> bool:
+    """Whether a text only agrees to an order to write something: "Sure!" to "Summarize the lease."
+
+    >>> agrees_to_write("Sure!", "Write whether dogs are allowed.")
+    False
+    """
+    return _AGREED.fullmatch(_plain(text)) is not None and _TO_WRITE.match(prompt.strip()) is not None
 
 
 def may_answer(phrase: str, *, alone: bool) -> bool:

@@ -278,3 +278,19 @@ def test_the_citation_is_the_row_that_says_the_claim() -> None:
     assert score.value == 1.0
     assert score.citations[0].text == "| **Gdansk** | 790 | Oda Reinholt |"
     assert TABLE[score.citations[0].start : score.citations[0].end] == score.citations[0].text
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("11:30-22:0", "11:30-22:00"),
+        ("7:0 – 17:5", "7:00 – 17:05"),
+        ("07:00-17:30", "07:00-17:30"),
+        ("3:1", "3:1"),
+        ("7:0-17:0, 18:0-22:0", "7:0-17:0, 18:0-22:0"),
+        ("31:0-99:9", "31:0-99:9"),
+    ],
+)
+def test_hours_of_a_record_have_minutes_of_two_digits(value: str, told: str) -> None:
+    (premise,) = read_by_form(json.dumps({"Monday": value})).premises()
+    assert premise.said == f"Monday: {told}"

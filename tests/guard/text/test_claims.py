@@ -40,6 +40,10 @@ def _is_claim(text: str) -> bool:
         "+---+---+",
         "🎉",
         "- Let me know if you have any other questions.",
+        "Sure, I can help you with that!",
+        "Here's a summary of the article in 60 words or less:",
+        "Based on the provided passages, here are the key points:",
+        "Unable to answer based on given passages.",
     ],
 )
 def test_known_phrases_claim_nothing(text: str) -> None:
@@ -72,6 +76,10 @@ def test_known_phrases_claim_nothing(text: str) -> None:
         "The answer: [3].",
         "Great [4].",
         "| + | + |",
+        "Here is a list of people who died:",
+        "Here is a summary of the article in 900 euros:",
+        "Based on the given passages, here is why it closed:",
+        "I am unable to answer based on the 900 passages.",
         "\u2b50\u2b50\u2b50",
         "\U0001f621",
         "\u00bd",
@@ -108,6 +116,9 @@ def test_what_could_carry_a_fact_is_a_claim(text: str) -> None:
         ("😊 The rent is due! 🎉", "The rent is due!"),
         ("The guests keep a 🐶 here.", "The guests keep a 🐶 here."),
         ("The tenants were 😊 and left.", "The tenants were 😊 and left."),
+        ("**Based on the given passages**, the rent is due.", "The rent is due."),
+        ("- According to the sources, the rent is due.", "The rent is due."),
+        ("According to the tenants, the rent is due.", "According to the tenants, the rent is due."),
     ],
 )
 def test_marks_go_and_values_stay(text: str, claim: str) -> None:
@@ -350,6 +361,41 @@ def test_a_refusal_with_a_colon_is_a_claim_about_what_follows(refusal: str) -> N
 def test_an_item_without_a_verb_is_read_with_the_lead_of_its_list(sentence: str, lead: str, claim: str) -> None:
     source = SourceText([Document(text="It is sold.")])
     assert read_claim(sentence, "", "", source, lead=lead) == Claim(claim)
+
+
+@pytest.mark.parametrize(
+    ("topic", "read"),
+    [
+        ("Hotel Larkspur", NoClaim()),
+        ("Larkspur", NoClaim()),
+        ("Hotel Lark", NoClaim()),  # letters of the source, and they say nothing
+        ("Hotel Rosewood", None),
+        ("the hotel that closed", None),  # the source says so elsewhere, but it is no name
+    ],
+)
+def test_a_lead_in_claims_nothing_if_the_source_has_its_topic(topic: str, read: object) -> None:
+    source = SourceText([Document(text="Hotel Larkspur opened in May. It is not the hotel that closed.")])
+    lead = f"Here's an objective overview of {topic} based on the provided structured data:"
+    assert read_claim(lead, "", "", source) == (read or Claim(lead))
+    item = "Rooms for guests with dogs"
+    assert read_claim(f"- {item}\n", "", "", source, lead=lead) == Claim(item if read else f"{lead} {item}")
+
+
+@pytest.mark.parametrize(
+    ("prompt", "read"),
+    [
+        ("Summarize the lease.", NoClaim()),
+        ("Please write two sentences about the flat.", NoClaim()),
+        ("Write whether dogs are allowed.", None),
+        ("Tell me that dogs are allowed.", None),
+        ("", None),
+        ("Summarize the lease. Are dogs allowed?", Claim("Are dogs allowed? Sure!")),
+    ],
+)
+def test_sure_claims_nothing_only_as_an_answer_to_an_order_to_write(prompt: str, read: object) -> None:
+    refused = Refused("it says something only as an answer, and there is no question to it")
+    assert read_claim("Sure!", "", prompt, _LEASE) == (read or refused)
+    assert isinstance(read_claim("Sure!", "Dogs are allowed. ", prompt, _LEASE), Claim | Refused)
 
 
 def test_markup_does_not_reach_from_a_lead_to_its_item() -> None:
