@@ -262,7 +262,12 @@ class Guard:
         return steps, Judging(self.scorer, documents, self._calls)
 
     def _claims(self, source: SourceText, prompt: str) -> tuple[ReadClaim, bool]:
-        """How the claims of one answer are read, and whether there is a source to check them against."""
+        """How the claims of one answer are read, and whether there is a source to check them against.
+
+        Raises: InputError for a prompt that is no text.
+        """
+        if not is_unicode(prompt):
+            raise InputError("the prompt holds half a surrogate pair, which is no text; decode it as UTF-8 first")
         unread = self.scorer.facts.unread
         read = partial(read_claim, prompt=prompt, source=source, claim_of=self.claim_of, unread=unread)
         return read, not source.is_blank

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
 from groundrail.text.english import words
-from groundrail.text.english.lead_ins import topic_of, without_pointer
+from groundrail.text.english.lead_ins import announced_name, announced_topic, without_pointer
 from groundrail.text.english.phrases import (
     agrees_to_write,
     is_claimless,
@@ -92,7 +92,7 @@ _SIGNS = re.compile(r"[-–—−+=~<>^\s]*")
 
 _RULE = re.compile(r"([-–—=~])\s*\1\s*\1")
 
-_BORDER = re.compile(r"[|+]?(?:\s*:?[-=]+:?\s*[|+]?)+")
+_BORDER = re.compile(r"[|+]?(?:\s*+:?[-=]++:?\s*+[|+]?)+")
 _REPEATED = re.compile(r"([^\s|_])(?: ?\1)*|_(?: ?_){2,}")
 _NO_STROKE = re.compile(r"[^|_\-–—−=~^<>+/\\]*")
 """Signs alone that draw nothing: a table border, a rule of one sign, and marks without strokes."""
@@ -125,7 +125,6 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
         mark = None
     if mark:
         bare = bare[mark.end() :]
-    bare = without_pointer(bare)
     marked = _DECORATION.sub("", _PICTURE.sub("", bare, count=1) if _PICTURE.match(bare) else bare)
     bare = without_footnotes(marked).strip()
     is_rule = all(c in _RULES or unicodedata.category(c)[0] in "PZ" or c.isspace() for c in bare)
@@ -138,16 +137,17 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
         if refuses_what_follows(bare):
             raise UncheckableError("a refusal with a colon says something about what follows it")
         question = _question(previous, prompt)
-        if question and may_answer(bare, alone=sentence.rstrip(" ").endswith("\n")):
+        if question and (opens_with_answer(bare) or may_answer(bare, alone=sentence.rstrip(" ").endswith("\n"))):
             return f"{question} {bare}"
         if bare != marked.strip() and not takes_footnotes(bare):
             raise UncheckableError("a number in brackets is no footnote where nothing is said before it")
         return None if not mark else text
+    whole, bare, marked = bare, without_pointer(bare), without_pointer(marked)
     leans = leans_on_question(bare)
     if not leans and not opens_with_answer(bare) and not is_fragment(bare):
         return marked.strip()
     question = _question(previous, prompt)
-    if leans and not question and not previous.strip() and agrees_to_write(bare, prompt):
+    if leans and not question and not previous.strip() and agrees_to_write(whole, prompt):
         return None
     if leans and not question:
         raise UncheckableError("it says something only as an answer, and there is no question to it")
@@ -178,16 +178,16 @@ def read_claim(
     Raises: InputError for a `claim_of` that returns anything but text or None; other errors of the two functions.
     """
     try:
-        if lead and _is_on_topic(lead, source):
-            sentence, lead = without_mark(sentence.strip().removeprefix(lead).strip()), ""
-        elif opens_list(sentence, lead) or needs_lead(sentence, lead):
+        if opens_list(sentence, lead) or needs_lead(sentence, lead):
             sentence, previous = with_lead(sentence, lead), ""
         said = claim_of(sentence, previous, prompt)
+        if said is None and lead:
+            said = _item_of_list(sentence, lead)
         if said is None:
             return NoClaim()
         if not isinstance(said, str):
             raise InputError(f"claim_of returns the text of a claim or None, not {type(said).__name__}")
-        if _is_on_topic(said, source):
+        if _is_about_a_name(said, source):
             return NoClaim()
         text = without_footnotes(said, len(source.documents))
         if not source.is_blank:
@@ -218,10 +218,17 @@ def read_claims(
     return found
 
 
-def _is_on_topic(sentence: str, source: SourceText) -> bool:
+def _is_about_a_name(sentence: str, source: SourceText) -> bool:
     """Whether a sentence only announces a text about a name that the source has letter by letter."""
-    topic = topic_of(visible(sentence).text)
-    return topic is not None and any(topic in document.text for document in source.documents)
+    name = announced_name(sentence)
+    whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+    return bool(name) and any(whole.search(document.text) for document in source.documents)
+
+
+def _item_of_list(sentence: str, lead: str) -> str | None:
+    """The claim of an item that would claim nothing alone: "Welcome" in a list says something. None for a blank item."""
+    item = without_mark(sentence.strip().removeprefix(lead).strip())
+    return f"{without_mark(' '.join(lead.split()))} {item}" if item else None
 
 
 def opens_list(sentence: str, lead: str) -> bool:
@@ -250,7 +257,8 @@ def needs_lead(item: str, lead: str) -> bool:
 def with_lead(sentence: str, lead: str) -> str:
     """The sentence that lead and item make: "Who must not take it: people with asthma".
 
-    If the lead claims nothing, such as "Here are the key points:", the item stands alone.
+    If the lead claims nothing, such as "Here are the key points:", the item stands alone. Of a lead that announces a text
+    about a topic, such as "Here is an overview of Hotel Larkspur:", the topic stays.
 
     Raises: UncheckableError where markup goes on from the lead to the item.
     """
@@ -261,7 +269,8 @@ def with_lead(sentence: str, lead: str) -> str:
     whole = f"{lead} {item}"
     if _letters(whole) != _letters(lead) + _letters(item):
         raise UncheckableError("markup goes on from the lead of a list to its item")
-    return whole
+    topic = announced_topic(visible(lead).text)
+    return f"{topic}: {item}" if topic else whole
 
 
 def _letters(text: str) -> str:

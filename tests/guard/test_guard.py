@@ -565,7 +565,7 @@ def test_fallback_quote_has_nothing_to_quote_where_the_source_is_silent() -> Non
         def classify(self, pairs: Sequence[Pair]) -> FloatArray:
             return np.tile([0.1, 0.9, 0.0], (len(pairs), 1))
 
-    guard = Guard(scorer=NearestScorer(Silent()), policy=Policy(fallback="quote"))
+    guard = Guard(scorer=NearestScorer(Silent(lambda premise, claim: 0.1)), policy=Policy(fallback="quote"))
     assert guard.check("It closes at eight.", "It closes at six.").text == ""
 
 

@@ -20,13 +20,13 @@ _AROUND = "\"'“”‘’()*_ "
 
 _TOPIC = r"(?: (?:with|about|on|for) (?:that|this|it|anything else|something else|your question))?"
 _GREETING = (
-    r"(?:hi|hello|hey|welcome|good (?:morning|afternoon|evening|day))(?: there| again| everyone)?",
+    r"(?:hi|hello|hey|good (?:morning|afternoon|evening|day))(?: there| again| everyone)?",
     r"(?:many )?thanks?(?: you)?(?: (?:so|very) much)?(?: for (?:asking|your question|reaching out|waiting))?",
     r"you(?:'re| are) (?:very |most )?welcome",
-    r"(?:great|good question|got it|i see|understood)",
+    r"(?:good question|got it|i see|understood)",
     r"(?:that's|that is|what) a (?:great|good|fair) question",
     r"(?:i'?d|i would|i will|i'?ll)(?: be)? (?:happy|glad)? ?(?:to )?help(?: you)?" + _TOPIC,
-    r"(?:sure|certainly|of course|absolutely),? i can help(?: you)?" + _TOPIC,
+    r"sure,? i can help(?: you)?" + _TOPIC,
     r"(?:i hope|hope) (?:this|that|it) helps",
     r"(?:please )?(?:feel free to|let me know if|do not hesitate to|don't hesitate to)"
     r"(?: you)?(?: (?:ask|contact me|have|need|want|reach out))?(?: (?:any|more|further|other))*"
@@ -41,7 +41,7 @@ _REFUSAL = (
     r" (?:answer|say|tell|help|find)(?: you)?"
     r"(?: (?:that|this|it|an answer|the answer|that question|this question))?"
     r"(?: (?:from|in|with|using) (?:that|this|it|(?:the|your) (?:source|document|documents|text|context|information)))?",
-    rf"(?:i am |i'?m )?unable to answer(?: (?:the|this|that|your) question)?(?: {BASIS})?",
+    rf"(?:i'?m )?unable to answer(?: (?:the|this|that|your) question)? {BASIS}",
 )
 _QUESTION = (
     r"(?:what|which|how|who|where|when|why) (?:do|did|would|can|could|should|shall|will) (?:you|i|we)"
@@ -55,7 +55,7 @@ _QUESTION = (
     r"which (?:one|document|section|part)(?: do you mean| are you asking about)?",
 )
 _HEADING = r"(?:the )?(?:answer|summary|key points|note|sources?)|(?:in )?(?:summary|conclusion)"
-_ANSWERING = r"(?:in )?(?:short|brief)|great|welcome"
+_ANSWERING = r"(?:in )?(?:short|brief)|great|welcome(?: there| again| everyone)?"
 _LEAD_IN = (
     LEAD_IN,
     _HEADING,
@@ -69,11 +69,17 @@ _MAY_ANSWER = re.compile(rf"(?:{_HEADING}|{_ANSWERING})[.…]*", re.IGNORECASE)
 """Phrases that can be the whole answer to a question, unless a colon, a comma or an exclamation mark follows."""
 _REFUSED = re.compile(rf"(?:(?:{'|'.join(_REFUSAL)}){_SEPARATED})+", re.IGNORECASE)
 _REFUSED_AHEAD = re.compile(rf"(?:{'|'.join(_REFUSAL)})[{_AROUND}]*:", re.IGNORECASE)
-_AGREED = re.compile(r"(?:sure(?: thing)?|certainly|of course|absolutely|ok(?:ay)?|got it)[!.]*", re.IGNORECASE)
+_AGREED = re.compile(r"(?:sure(?: thing)?|certainly|of course|ok(?:ay)?|got it)[!.]*", re.IGNORECASE)
 _TO_WRITE = re.compile(
-    r"(?:please )?(?:summari[sz]e|write|list|describe|draft|outline|rewrite|compose|create|generate)\b(?!.*\b(?:whether|if)\b)",
-    re.IGNORECASE | re.DOTALL,
+    r"(?:please )?(?:summari[sz]e|write|list|describe|outline|create|generate)"
+    r" (?:the|this|these|a|an|all|my|our|your|one|two|three|four|five|\d+)\b[^?]*",
+    re.IGNORECASE,
 )
+_ASKING = re.compile(
+    r"\b(?:whether|if|or not|yes|no|say|tell|answer|question|right|correct|true|false|are|is|may|can|do|does)\b",
+    re.IGNORECASE,
+)
+"""Words of prompts that ask something, beside a question mark."""
 _SOURCES = re.compile(r"(?:the )?sources?\W*", re.IGNORECASE)
 
 
@@ -98,7 +104,8 @@ def agrees_to_write(text: str, prompt: str) -> bool:
     >>> agrees_to_write("Sure!", "Write whether dogs are allowed.")
     False
     """
-    return _AGREED.fullmatch(_plain(text)) is not None and _TO_WRITE.match(prompt.strip()) is not None
+    is_order = _TO_WRITE.fullmatch(prompt.strip()) is not None and _ASKING.search(prompt) is None
+    return is_order and _AGREED.fullmatch(_plain(text)) is not None
 
 
 def may_answer(phrase: str, *, alone: bool) -> bool:

@@ -80,6 +80,7 @@ def test_known_phrases_claim_nothing(text: str) -> None:
         "Here is a summary of the article in 900 euros:",
         "Based on the given passages, here is why it closed:",
         "I am unable to answer based on the 900 passages.",
+        "Based on the given passages, absolutely.",
         "\u2b50\u2b50\u2b50",
         "\U0001f621",
         "\u00bd",
@@ -118,6 +119,9 @@ def test_what_could_carry_a_fact_is_a_claim(text: str) -> None:
         ("The tenants were 😊 and left.", "The tenants were 😊 and left."),
         ("**Based on the given passages**, the rent is due.", "The rent is due."),
         ("- According to the sources, the rent is due.", "The rent is due."),
+        ("Based on the given data, pH is 5.", "pH is 5."),
+        ("From the source, the river flows north.", "From the source, the river flows north."),
+        ("Based solely on the available data, it is due.", "Based solely on the available data, it is due."),
         ("According to the tenants, the rent is due.", "According to the tenants, the rent is due."),
     ],
 )
@@ -364,38 +368,90 @@ def test_an_item_without_a_verb_is_read_with_the_lead_of_its_list(sentence: str,
 
 
 @pytest.mark.parametrize(
-    ("topic", "read"),
+    ("lead_in", "claims"),
     [
-        ("Hotel Larkspur", NoClaim()),
-        ("Larkspur", NoClaim()),
-        ("Hotel Lark", NoClaim()),  # letters of the source, and they say nothing
-        ("Hotel Rosewood", None),
-        ("the hotel that closed", None),  # the source says so elsewhere, but it is no name
+        ("Here's an objective overview of Hotel Larkspur based on the provided structured data:", False),
+        ("Based on the given data, here is a summary about Hotel Larkspur in 60 words:", False),
+        ("Here is an overview of Hotel Rosewood:", True),  # another name
+        ("Here is an overview of Hotel Lark:", True),  # a part of a word
+        ("Here is an overview of the hotel that closed:", True),  # the source says so elsewhere, but it is no name
+        ("Here is an overview of DOGS ARE ALLOWED:", True),
+        ("Here is an overview of Hotel Larkspur: Closed:", True),
+        ("Here is a list of Approved Suppliers:", True),  # says of its items that they are approved
+        ("This is an overview of Hotel Larkspur:", True),  # may speak of what stands before
+        ("Here is an overview of Hotel Larkspur.", True),
     ],
 )
-def test_a_lead_in_claims_nothing_if_the_source_has_its_topic(topic: str, read: object) -> None:
-    source = SourceText([Document(text="Hotel Larkspur opened in May. It is not the hotel that closed.")])
-    lead = f"Here's an objective overview of {topic} based on the provided structured data:"
-    assert read_claim(lead, "", "", source) == (read or Claim(lead))
-    item = "Rooms for guests with dogs"
-    assert read_claim(f"- {item}\n", "", "", source, lead=lead) == Claim(item if read else f"{lead} {item}")
+def test_a_lead_in_claims_nothing_if_the_source_has_its_name(lead_in: str, claims: bool) -> None:
+    text = "Hotel Larkspur opened in May. It is not the hotel that closed. NO DOGS ARE ALLOWED. Not Approved Suppliers: one."
+    read = read_claim(lead_in, "Acme. ", "", SourceText([Document(text=text)]))
+    assert isinstance(read, Claim) is claims
+    assert claims or read == NoClaim()
 
 
 @pytest.mark.parametrize(
-    ("prompt", "read"),
+    ("lead", "item", "claim"),
     [
-        ("Summarize the lease.", NoClaim()),
-        ("Please write two sentences about the flat.", NoClaim()),
-        ("Write whether dogs are allowed.", None),
-        ("Tell me that dogs are allowed.", None),
-        ("", None),
-        ("Summarize the lease. Are dogs allowed?", Claim("Are dogs allowed? Sure!")),
+        ("Here are the details for 2024:", "Revenue of 5 million", "2024: Revenue of 5 million"),
+        ("Here is a list of Terrorists:", "John Smith", "Terrorists: John Smith"),
+        ("Here are the details on Pets:", "Welcome", "Pets: Welcome"),
+        ("Here are the key points:", "Welcome", "Here are the key points: Welcome"),
+        ("Pets:", "Great!", "Pets: Great!"),
     ],
 )
-def test_sure_claims_nothing_only_as_an_answer_to_an_order_to_write(prompt: str, read: object) -> None:
-    refused = Refused("it says something only as an answer, and there is no question to it")
-    assert read_claim("Sure!", "", prompt, _LEASE) == (read or refused)
-    assert isinstance(read_claim("Sure!", "Dogs are allowed. ", prompt, _LEASE), Claim | Refused)
+def test_an_item_of_a_list_says_something_about_its_topic(lead: str, item: str, claim: str) -> None:
+    source = SourceText([Document(text="Pets are not welcome.")])
+    assert read_claim(f"{lead}\n- {item}\n", "", "", source, lead=lead) == Claim(claim)
+    assert read_claim(f"- {item}\n", "", "", source, lead=lead) == Claim(claim)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["Summarize the lease.", "Please write two sentences about the flat.", "Write an overview of the house.\n"],
+)
+def test_sure_claims_nothing_as_an_answer_to_an_order_to_write(prompt: str) -> None:
+    assert read_claim("Sure!", "", prompt, _LEASE) == NoClaim()
+    assert read_claim("Sure!", "Dogs are allowed. ", prompt, _LEASE) != NoClaim()
+    assert read_claim("Based on the given passages, sure.", "", prompt, _LEASE) != NoClaim()
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "",
+        "Write whether dogs are allowed.",
+        "Tell me that dogs are allowed.",
+        "Summarize the lease. Are dogs allowed?",
+        "Write an answer to this question: Are dogs allowed? Use the lease.\n\nLease: Dogs are not allowed.",
+        "Summarize the lease and tell me are dogs allowed.",
+        "Write yes or no: are dogs allowed.",
+        "List prices include tax, correct.",
+        "Write-offs are deductible, right.",
+    ],
+)
+def test_sure_may_be_the_answer_to_every_other_prompt(prompt: str) -> None:
+    assert read_claim("Sure!", "", prompt, _LEASE) != NoClaim()
+
+
+@pytest.mark.parametrize(
+    ("sentence", "question"),
+    [
+        ("Based on the provided information, welcome!", "Are dogs welcome?"),
+        ("Based on the given data, great!", "How is the water?"),
+        ("Sure, I can help with that.", "May I drive after taking it?"),
+        ("Unable to answer the question.", "What did the director do at the hearing?"),
+        ("This is the complete list.", "Which are the side effects?"),
+    ],
+)
+def test_a_polite_phrase_that_answers_a_question_is_a_claim(sentence: str, question: str) -> None:
+    assert isinstance(read_claim(sentence, "", question, _LEASE), Claim)
+
+
+@pytest.mark.parametrize(
+    "sentence", ["-" * 80 + ">", "|" + "=" * 80 + "|.", "great " * 33 + "x", "welcome " * 24 + "x"]
+)
+def test_a_repeated_sign_or_word_is_read_at_once(sentence: str) -> None:
+    assert read_claim(sentence, "", "", _LEASE) != NoClaim()  # took hours
 
 
 def test_markup_does_not_reach_from_a_lead_to_its_item() -> None:
