@@ -65,7 +65,9 @@ def seconds(model: EntailmentModel, repeats: int) -> dict[str, list[float]]:
     ]
     claims = [sentences[number].replace(" rooms", " fine rooms") for number in range(20, 300, 40)]
     claims += ["Dogs are not allowed in any house.", "House 77 has 40 rooms and a garden."]
-    timed = dict(list(scorers(model).items())[:4])  # SCALE reads every chunk for a claim that nothing supports
+    timed = dict(
+        list(scorers(model).items())[:-1]
+    )  # the paper's SCALE reads every chunk for a claim that nothing supports
     taken: dict[str, list[float]] = {name: [] for name in timed}
     for claim in claims[:1] + claims * repeats:
         for name, scorer in timed.items():

@@ -1,5 +1,6 @@
 """The package as it is installed: complete, light to import, honest about its names and extras."""
 
+import doctest
 import importlib
 import importlib.metadata
 import re
@@ -29,6 +30,22 @@ def modules_of_the_tree() -> set[str]:
         for name, folder in FOLDERS.items()
         for path in (ROOT / folder).rglob("*.py")
     }
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(
+        path.relative_to(ROOT / "guard").with_suffix("")
+        for path in (ROOT / "guard").rglob("*.py")
+        if ">>> " in path.read_text(encoding="utf-8")
+    ),
+    ids=str,
+)
+def test_the_examples_of_docstrings_print_what_they_say(path: Path) -> None:
+    module = importlib.import_module(".".join(("groundrail", *path.parts)))
+    found = doctest.testmod(module)
+    assert found.attempted
+    assert not found.failed
 
 
 @pytest.fixture(scope="module")

@@ -518,6 +518,8 @@ def test_a_fallback_must_return_text() -> None:
 def test_half_a_surrogate_pair_is_no_text() -> None:
     with pytest.raises(InputError, match="surrogate"):
         guard().check("The rent \ud83d is due.", SOURCE)
+    with pytest.raises(InputError, match="prompt holds half a surrogate"):
+        guard().check("No.", SOURCE, "Is the \ud83d rent due?")
     result = guard([TRUE + "It is \ud83d due."]).generate("?", SOURCE)
     assert result.sentences[-1].verdict is Verdict.ERROR
     assert result.text in ("", TRUE)

@@ -1,5 +1,6 @@
 """A judge made for English says so where it reads something else."""
 
+import json
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +12,7 @@ from groundrail.papers.units.base import UnitScorer
 from groundrail.papers.units.weakest import WeakestPartScorer
 from groundrail.scoring.batched import BatchedScorer
 from groundrail.scoring.language_note import NOTE
+from groundrail.scoring.nearest import NearestScorer
 from groundrail.scoring.registry import SCORERS, load_scorer, needs_entailment
 from groundrail.testing import FakeEntailment
 
@@ -29,6 +31,32 @@ def test_the_reason_says_it_where_the_judge_is_made_for_english(english_only: bo
     assert (NOTE in (sentence.reason or "")) == noted
     (english,) = Guard(scorer="scale", judge=model).check(ENGLISH, ENGLISH).sentences
     assert NOTE not in (english.reason or "")
+
+
+RECORD = {
+    "name": "Hotel Larkspur",
+    "city": "Porto",
+    "attributes": {"WiFi": "free", "Pool": False, "Sauna": None},
+    "stars": 4.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("source", "noted"),
+    [
+        (json.dumps(RECORD), False),  # fields of a word or two have no language
+        (json.dumps({**RECORD, "review": ENGLISH}), False),
+        (json.dumps({**RECORD, "review": GERMAN}, ensure_ascii=False), True),
+        (
+            "| Branch | Staff | Manager |\n| --- | --- | --- |\n| Gdansk | 790 | Oda Reinholt |\n| Porto | 212 | Ana Vale |\n",
+            False,
+        ),
+    ],
+)
+def test_names_and_numbers_of_a_record_or_table_are_in_no_language(source: str, noted: bool) -> None:
+    model = FakeEntailment(lambda premise, claim: 0.1, english_only=True)
+    (sentence,) = Guard(scorer=NearestScorer(model)).check("The hotel in Porto has a pool.", source).sentences
+    assert (NOTE in (sentence.reason or "")) == noted
 
 
 class Silent(FakeEntailment, NLIModel):
