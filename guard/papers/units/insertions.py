@@ -113,6 +113,7 @@ def _insertion_end(tokens: Tokens, place: int) -> int:
     """Index of the comma that ends the insertion that began before `place`: a verb follows, or `and` and a verb."""
     for index in range(place + 2, len(tokens) - 1):
         ahead = [token.word for token in tokens[index + 1 : index + 3]]
-        if tokens[index].word == "," and words.is_finite(ahead[ahead[0] in ("and", "but")]):
+        verb = ahead[1:] if ahead[0] in ("and", "but") else ahead[:1]  # empty where the text ends with the conjunction
+        if tokens[index].word == "," and any(map(words.is_finite, verb)):
             return index
     return len(tokens)

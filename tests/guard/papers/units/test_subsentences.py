@@ -4,7 +4,7 @@ import re
 
 import pytest
 import torch
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
@@ -150,6 +150,7 @@ WORDS = st.sampled_from(VOCABULARY.split())
 
 
 @given(st.lists(WORDS, max_size=25).map(" ".join))
+@example("the , the , and")
 def test_any_words_give_valid_slices_and_lose_none(claim):
     units = ClauseSplitter().split(claim)
     assert bool(units) == bool(claim.strip())
