@@ -19,7 +19,7 @@ from typing import Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer, DataCollatorForSeq2Seq, TrainingArguments
 
-from groundrail.integrations.trainer import LossTruncationTrainer, PairedCollator
+from groundrail.papers.trainer import LossTruncationTrainer, PairedCollator
 
 HERE = Path(__file__).parent
 

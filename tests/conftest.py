@@ -16,6 +16,8 @@ if TYPE_CHECKING:
         T5ForConditionalGeneration,
     )
 
+pytest_plugins = ["tests.hashed"]
+
 WORDS = (
     "the a rent is due on first of every month tenant pays landlord keys were lost in march and "
     "april deposit was returned to Anna by bank cats are not allowed flat has two rooms water heating "

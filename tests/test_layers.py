@@ -9,7 +9,9 @@ import pytest
 from groundrail.runtime.lazy import VIEWS, view
 
 ROOT = Path(__file__).parents[1]
-FOLDERS = {"guard": "groundrail", "decoding": "groundrail.decoding", "integrations": "groundrail.integrations"}
+FOLDERS = {"guard": "groundrail"} | {
+    name: f"groundrail.{name}" for name in ("decoding", "integrations", "evaluation", "papers")
+}
 
 
 def modules() -> dict[str, Path]:

@@ -20,6 +20,8 @@ FOLDERS = {
     "groundrail": "guard",
     "groundrail.decoding": "decoding",
     "groundrail.integrations": "integrations",
+    "groundrail.evaluation": "evaluation",
+    "groundrail.papers": "papers",
     "groundrail.documents": "examples/documents",
 }
 
@@ -32,18 +34,18 @@ def modules_of_the_tree() -> set[str]:
     }
 
 
-@pytest.mark.parametrize(
-    "path",
-    sorted(
-        path.relative_to(ROOT / "guard").with_suffix("")
-        for path in (ROOT / "guard").rglob("*.py")
+def modules_with_examples() -> list[str]:
+    paths = [(name, path) for name, folder in FOLDERS.items() for path in (ROOT / folder).rglob("*.py")]
+    return sorted(
+        ".".join([name, *path.relative_to(ROOT / FOLDERS[name]).with_suffix("").parts])
+        for name, path in paths
         if ">>> " in path.read_text(encoding="utf-8")
-    ),
-    ids=str,
-)
-def test_the_examples_of_docstrings_print_what_they_say(path: Path) -> None:
-    module = importlib.import_module(".".join(("groundrail", *path.parts)))
-    found = doctest.testmod(module)
+    )
+
+
+@pytest.mark.parametrize("name", modules_with_examples())
+def test_the_examples_of_docstrings_print_what_they_say(name: str) -> None:
+    found = doctest.testmod(importlib.import_module(name))
     assert found.attempted
     assert not found.failed
 

@@ -81,7 +81,7 @@ def _abandon_output() -> None:
 def _parser() -> argparse.ArgumentParser:
     try:
         from groundrail.evaluation.cli import add_calibrate_parser, add_eval_parser, add_tune_parser
-        from groundrail.reproduce.cli import add_reproduce_parser
+        from groundrail.papers.reproduce.cli import add_reproduce_parser
     except ModuleNotFoundError as error:
         if error.name != "rich":
             raise

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.guard.conftest import drawn
+from tests.hashed import drawn
 
 from groundrail.entailment.base import FloatArray, NLIModel, Pair
 from groundrail.entailment.shared import Batch, SharedEntailment, Waits, cancelled_with, shared

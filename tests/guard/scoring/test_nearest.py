@@ -6,7 +6,7 @@ from types import MappingProxyType
 
 import numpy as np
 import pytest
-from tests.guard.conftest import drawn
+from tests.hashed import drawn
 
 from groundrail import Document, InputError
 from groundrail.scoring.nearest import NearestScorer

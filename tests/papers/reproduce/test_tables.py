@@ -10,9 +10,9 @@ import pytest
 from groundrail.cli.main import main
 from groundrail.entailment import load as load_entailment
 from groundrail.errors import InputError
-from groundrail.reproduce import scale
-from groundrail.reproduce.table import SMOKE, Job
-from groundrail.reproduce.tables import TABLES
+from groundrail.papers.reproduce import scale
+from groundrail.papers.reproduce.table import SMOKE, Job
+from groundrail.papers.reproduce.tables import TABLES
 
 ASKED: dict[str, tuple[int, int]] = {}
 

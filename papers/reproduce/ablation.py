@@ -5,7 +5,7 @@ from typing import Any
 
 from groundrail.decoding.steering import PMI
 from groundrail.evaluation.ablation import AblationExample, ablation_table, load_examples
-from groundrail.reproduce.table import Figures, Job
+from groundrail.papers.reproduce.table import Figures, Job
 
 MARGINS = {"synthetic": 100, "natural": 1000}
 """Likelihood ratio of the margin-accuracy on each set."""
@@ -44,7 +44,7 @@ def factual_ablation(job: Job) -> Figures:
 def _loaded(name: str | None) -> tuple[Any, Any]:
     """Load a decoder-only model with its tokenizer; None gives a tiny model of random weights for the bundled rows."""
     if name is None:
-        from groundrail.reproduce.random_model import random_model
+        from groundrail.papers.reproduce.random_model import random_model
 
         return random_model()
     from transformers import AutoModelForCausalLM

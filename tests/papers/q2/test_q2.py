@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.guard.conftest import HashedNLI
+from tests.hashed import HashedNLI
 
 from groundrail.errors import InputError, ModelError
 from groundrail.evaluation.examples import Example

@@ -19,7 +19,7 @@ from groundrail.papers.overlap import OverlapScorer
 from groundrail.papers.q2.exchanges import Exchange, response_score
 from groundrail.papers.q2.q2 import Q2Scorer, Variant
 from groundrail.papers.q2.tally import tally
-from groundrail.reproduce.table import Figures, Job
+from groundrail.papers.reproduce.table import Figures, Job
 
 FILES = tuple(f"{system}_{kind}.csv" for system in ("dodeca", "memnet") for kind in ("inconsistent", "consistent"))
 CROSSED = "cross_annotation.csv"

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.guard.conftest import HashedNLI
+from tests.hashed import HashedNLI
 
 from groundrail.entailment import CrossEncoderEntailment
 from groundrail.errors import ClaimTooLongError, InputError, ModelError

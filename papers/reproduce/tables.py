@@ -6,8 +6,8 @@ from typing import Any
 from groundrail.errors import InputError
 from groundrail.papers.q2.asking import PAPER_GENERATOR
 from groundrail.papers.q2.extractive import PAPER_ANSWERER
-from groundrail.reproduce import ablation, q2, scale, summaries
-from groundrail.reproduce.table import BUILTIN, Figures, Table
+from groundrail.papers.reproduce import ablation, q2, scale, summaries
+from groundrail.papers.reproduce.table import BUILTIN, Figures, Table
 
 _BASE, _LARGE, _XL, _XXL = (f"google/flan-t5-{size}" for size in ("base", "large", "xl", "xxl"))
 _VITAMINC = "tals/albert-xlarge-vitaminc-mnli"

@@ -2,7 +2,7 @@
 
     figures = TABLES["scale-table5"].run(Job(TABLES["scale-table5"], Path("DIR")))
 
-The tables are in `groundrail.reproduce.tables`. The smoke rows in `smoke/` are hand-written, in the published formats.
+The tables are in `groundrail.papers.reproduce.tables`. The smoke rows in `smoke/` are hand-written, in the published formats.
 """
 
 import fnmatch

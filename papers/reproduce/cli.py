@@ -9,7 +9,7 @@ from groundrail.errors import InputError
 from groundrail.evaluation.tables import Progress, console, print_json
 
 if TYPE_CHECKING:
-    from groundrail.reproduce.table import Figures, Job
+    from groundrail.papers.reproduce.table import Figures, Job
 
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
@@ -32,8 +32,8 @@ def add_reproduce_parser(subparsers: "Subparsers") -> None:
 
 def run_reproduce(args: argparse.Namespace) -> int:
     """Run `groundrail reproduce`. Raises: GroundrailError for errors that the caller can correct."""
-    from groundrail.reproduce.table import Job
-    from groundrail.reproduce.tables import table_named
+    from groundrail.papers.reproduce.table import Job
+    from groundrail.papers.reproduce.tables import table_named
 
     if args.table is None:
         return _list()
@@ -54,7 +54,7 @@ def run_reproduce(args: argparse.Namespace) -> int:
 def _list() -> int:
     from rich.table import Table
 
-    from groundrail.reproduce.tables import TABLES
+    from groundrail.papers.reproduce.tables import TABLES
 
     listed = Table("table", "what it is", "files", "model")
     for table in TABLES.values():

@@ -11,7 +11,7 @@ from groundrail.evaluation import metrics
 from groundrail.evaluation.examples import Example
 from groundrail.papers.decomposed import FullDocumentScorer, SentencePairScorer, SentliScorer, TopKScorer
 from groundrail.papers.infuse import InfuseScorer
-from groundrail.reproduce.table import Figures, Job, scored
+from groundrail.papers.reproduce.table import Figures, Job, scored
 from groundrail.scoring.base import Scorer
 
 INFUSE_COLUMNS = {

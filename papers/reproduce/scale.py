@@ -13,7 +13,7 @@ import numpy as np
 from groundrail.errors import InputError, ScoringError
 from groundrail.evaluation import metrics
 from groundrail.evaluation.examples import Example
-from groundrail.reproduce.table import Figures, Job, scored
+from groundrail.papers.reproduce.table import Figures, Job, scored
 from groundrail.scoring.passages import Passage
 from groundrail.scoring.scale.chunked import lines
 from groundrail.scoring.scale.scale import ScaleScorer

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.guard.conftest import HashedYesNo
+from tests.hashed import HashedYesNo
 
 import groundrail
 from groundrail import Guard

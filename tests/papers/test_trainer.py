@@ -22,7 +22,7 @@ from transformers import (
 )
 
 from groundrail.errors import InputError
-from groundrail.integrations.trainer import LossTruncationTrainer, PairedCollator, RunningTruncation
+from groundrail.papers.trainer import LossTruncationTrainer, PairedCollator, RunningTruncation
 
 VOCABULARY = 60
 TARGET = 4
@@ -383,7 +383,7 @@ def test_examples_without_a_twin_or_with_another_target_are_refused(tmp_path):
 
 
 def test_without_accelerate_the_extra_is_named():
-    program = "import sys; sys.modules['accelerate'] = None\nimport groundrail.integrations.trainer"
+    program = "import sys; sys.modules['accelerate'] = None\nimport groundrail.papers.trainer"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "groundrail[train]" in done.stderr
