@@ -46,9 +46,9 @@ class Document(_Frozen):
 
         Raises: InputError for a file that is broken, encrypted or without any text (a scan, for example).
         """
-        from groundrail.document_files import read_pdf
+        from groundrail.sources.pdf import read_pdf
 
-        return read_pdf(path, id=id, url=url, title=title)
+        return cls(**read_pdf(path, id, url, title))
 
     @classmethod
     def from_html(
@@ -64,9 +64,9 @@ class Document(_Frozen):
         Raises: InputError for a page without visible text, or for a style rule that hides elements by a selector that
             cannot be read.
         """
-        from groundrail.document_files import read_html
+        from groundrail.sources.html import read_html
 
-        return read_html(page, id=id, url=url, title=title)
+        return cls(**read_html(page, id, url, title))
 
     @classmethod
     def from_docx(
@@ -80,9 +80,9 @@ class Document(_Frozen):
 
         Raises: InputError for a file that is broken or without text, or that has tracked changes.
         """
-        from groundrail.document_files import read_docx
+        from groundrail.sources.word import read_docx
 
-        return read_docx(path, id=id, url=url, title=title)
+        return cls(**read_docx(path, id, url, title))
 
     def cite(self, start: int, end: int, score: float) -> "Citation":
         """Make a citation of `text[start:end]`, with the page, title and link at which a reader finds it."""

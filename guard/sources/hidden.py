@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from groundrail.sources.premise import Region
+from groundrail.sources.styles import hides
 
 NOTE = "a source has comments or hidden elements; they support nothing, because its reader does not see them"
 
@@ -21,24 +22,6 @@ _NEVER_SHOWN = frozenset({"head", "script", "style", "template", "noscript"})
 _QUOTED = re.compile(r"\"[^\"]*\"|'[^']*'")
 _HIDDEN = re.compile(r"\shidden(?=[\s=/]|$)", re.IGNORECASE)
 _STYLE = re.compile(r"\sstyle\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+))", re.IGNORECASE)
-_CSS_COMMENT = re.compile(r"/\*.*?(?:\*/|$)", re.DOTALL)
-_HIDING = re.compile(
-    r"(?:^|[;\s])(?:display\s*:\s*none|visibility\s*:\s*(?:hidden|collapse)|content-visibility\s*:\s*hidden"
-    r"|opacity\s*:\s*0*(?:\.0+)?%?\s*(?:[;!]|$)|(?:font-size|(?:max-)?(?:width|height))\s*:\s*0(?:\.0+)?(?:[a-z%]+)?\s*(?:[;!]|$)"
-    r"|(?:text-indent|left|top|right|bottom|margin-left|margin-top)\s*:\s*-\d{3,}"
-    r"|clip\s*:\s*rect\(\s*[01]|clip-path\s*:\s*inset\(\s*(?:50|100)%|transform\s*:[^;]*scale\(\s*0\s*\)"
-    r"|color\s*:\s*transparent)",
-    re.IGNORECASE,
-)
-
-
-def hides(declarations: str) -> bool:
-    """Whether declarations of CSS hide the text of an element.
-
-    >>> hides("color: red; display: none"), hides("color: red")
-    (True, False)
-    """
-    return _HIDING.search(_CSS_COMMENT.sub("", declarations)) is not None
 
 
 def hidden_parts(text: str) -> Iterator[Region]:

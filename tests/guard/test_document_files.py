@@ -281,6 +281,31 @@ def test_a_word_file_is_read_in_order_without_hidden_words(tmp_path: Path) -> No
     assert checked("Pets are not allowed.", document).citations[0].where == "Lease, characters 0-23"
 
 
+def test_a_hidden_row_and_a_style_of_a_table_hide_words_in_word(tmp_path: Path) -> None:
+    def fill(opened: Any) -> None:
+        table = opened.add_table(3, 1)
+        for row, text in zip(table.rows, ["Rent", "secret", "Deposit"], strict=True):
+            row.cells[0].text = text
+        table.rows[1]._tr.get_or_add_trPr().append(OxmlElement("w:hidden"))
+        opened.styles.add_style("Quiet", 3).font.hidden = True
+        quiet = opened.add_table(1, 1, style="Quiet")
+        quiet.cell(0, 0).text = "secret"
+        quiet.cell(0, 0).add_paragraph().add_run("seen").font.hidden = False
+
+    text = Document.from_docx(word(tmp_path / "lease.docx", fill)).text
+    assert text.split("\n\n") == ["Pets are not allowed.", "Rent\nDeposit", "seen"]
+
+
+def test_tables_in_tables_without_end_are_an_error_in_word(tmp_path: Path) -> None:
+    def fill(opened: Any) -> None:
+        cell = opened.add_table(1, 1).cell(0, 0)
+        for _ in range(400):
+            cell = cell.add_table(1, 1).cell(0, 0)
+
+    with pytest.raises(InputError, match="Excessive depth"):
+        Document.from_docx(word(tmp_path / "lease.docx", fill))
+
+
 def tracked(opened: Any) -> None:
     inserted = OxmlElement("w:ins")
     inserted.set(qn("w:id"), "1")
