@@ -11,6 +11,7 @@ everything, which shows whether the form of the sentence is refused.
 import argparse
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -57,16 +58,23 @@ def of_attacks(guard: Guard, name: str) -> Iterator[dict[str, Any]]:
                 yield from told(guard, name, f"{group.name}/{kind}/{number}", text, case.source, case.prompt)
 
 
-def differences(before: Path, after: Path) -> Iterator[str]:
-    """A line for every sentence whose text, verdict, score (by more than 0.001) or reason changed."""
+def differences(before: Path, after: Path) -> tuple[list[str], Counter[str]]:
+    """The sentences whose text, verdict or score (by more than 0.001) changed, and how often which reason became which."""
     old, new = ({(row["set"], row["key"]): row for row in lines_of(path)} for path in (before, after))
+    found: list[str] = []
+    reasons: Counter[str] = Counter()
     for place in sorted(old.keys() | new.keys()):
         was, now = old.get(place, {}), new.get(place, {})
         same_score = abs((was.get("score") or 0) - (now.get("score") or 0)) <= 0.001
-        changed = [n for n in ("text", "verdict", "reason") if was.get(n) != now.get(n)] + ["score"] * (not same_score)
+        changed = [name for name in ("text", "verdict") if was.get(name) != now.get(name)] + ["score"] * (
+            not same_score
+        )
         if changed:
-            told_values = (f"{name} {was.get(name)!r} -> {now.get(name)!r}" for name in changed)
-            yield f"{': '.join(place)}: {(now or was)['text']!r}: {'; '.join(told_values)}"
+            values = "; ".join(f"{name} {was.get(name)!r} -> {now.get(name)!r}" for name in (*changed, "reason"))
+            found.append(f"{': '.join(place)}: {(now or was)['text'][:200]!r}: {values}")
+        elif was["reason"] != now["reason"]:
+            reasons[f"{was['reason']!r} -> {now['reason']!r}"] += 1
+    return found, reasons
 
 
 def main() -> None:
@@ -75,7 +83,9 @@ def main() -> None:
     parser.add_argument("--form", action="store_true", help="only the attacks, with the model that believes everything")
     options = parser.parse_args()
     if options.compare:
-        found = list(differences(*options.compare))
+        found, reasons = differences(*options.compare)
+        for line, count in reasons.most_common():
+            print(f"{count} times another reason: {line}")
         print(*found, f"{len(found)} sentences differ", sep="\n")
         sys.exit(bool(found))
     rows = of_attacks(Guard(scorer=attacks.Believing()), "attacks, form")

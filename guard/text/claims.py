@@ -118,7 +118,7 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     Raises: UncheckableError for a sentence that two readers would read differently, for an answer without a question,
     and for a number in brackets behind a phrase that claims nothing.
     """
-    text = visible(sentence).text.strip()
+    text = visible(sentence).strip()
     bare = text[_BULLETS.match(text).end() :]  # type: ignore[union-attr]  # it matches the empty text too
     mark = _ENUMERATOR.match(bare) if not previous.strip() or previous.rstrip(" ").endswith("\n") else None
     if mark and not _counts_items(mark[0], bare[mark.end() :], previous):
@@ -241,7 +241,7 @@ def needs_lead(item: str, lead: str) -> bool:
 
     An item is a sentence of its own if it begins with a capital and its main clause has a verb that is surely one.
     """
-    if not lead or is_claimless(visible(lead).text):
+    if not lead or is_claimless(visible(lead)):
         return False
     found = _LEAD_WORD.findall(without_mark(item))
     if not found or not found[0][0].isupper():
@@ -263,18 +263,18 @@ def with_lead(sentence: str, lead: str) -> str:
     Raises: UncheckableError where markup goes on from the lead to the item.
     """
     item = without_mark(sentence.strip().removeprefix(lead).strip())
-    if is_claimless(visible(lead).text):
+    if is_claimless(visible(lead)):
         return item
     lead = without_mark(" ".join(lead.split()))
     whole = f"{lead} {item}"
     if _letters(whole) != _letters(lead) + _letters(item):
         raise UncheckableError("markup goes on from the lead of a list to its item")
-    topic = announced_topic(visible(lead).text)
+    topic = announced_topic(visible(lead))
     return f"{topic}: {item}" if topic else whole
 
 
 def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, visible(text).text))
+    return "".join(filter(str.isalnum, visible(text)))
 
 
 def _draws(text: str, bare: str) -> bool:

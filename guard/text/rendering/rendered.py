@@ -20,8 +20,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
 from groundrail.errors import UncheckableError
-from groundrail.text.rendering.letters import seen
-from groundrail.text.rendering.visible import visible
+from groundrail.text.rendering.visible import seen, visible
 
 LONGEST_BLOCK = 10_000
 """Characters of the longest block that is rendered, so that time grows with the text."""
@@ -69,7 +68,7 @@ class RenderedAnswer:
 
         Raises: UncheckableError with the reason.
         """
-        judged = words(visible(piece).text)
+        judged = words(visible(piece))
         for columns, (open, before) in self._released.items():
             rendered = render(open.text + piece, open.definitions, columns)
             if len(rendered.open.text) > LONGEST_BLOCK:

