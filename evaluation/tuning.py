@@ -327,6 +327,7 @@ def _judge(
     config = model.config
     config.entailment_identity = f"{given.facts.identity}, tuned on {len(claims)} claims ({labels.hexdigest()})"
     config.entailment_threshold, config.entailment_temperature = threshold, given.temperature
+    config.entailment_thresholds = {}
     config.entailment_english_only, config.entailment_respelled = given.facts.english_only, True
     tokenizer = copy.deepcopy(given.tokenizer)
     tokenizer.model_max_length = given.max_length

@@ -205,7 +205,7 @@ class ChatGuard:
             text="".join(s.released_text for s in shown),
             answer="".join(s.text for s in shown),
             sentences=tuple(shown),
-            threshold=self.guard.policy.decisive(self.guard.scorer.facts.threshold),
+            threshold=self.guard.threshold,
         )
 
 

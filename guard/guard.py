@@ -116,6 +116,11 @@ class Guard:
         return self._scorers.get()
 
     @property
+    def threshold(self) -> float:
+        """The score from which a claim counts as supported, by the policy and the scorer."""
+        return self.policy.decisive(self.scorer.facts)
+
+    @property
     def takes_context(self) -> bool:
         """Whether its scorer can judge a claim together with the sentence before it; loads only a scorer that was named."""
         return all(facts.takes_context for facts in self._scorers.known())
@@ -174,7 +179,7 @@ class Guard:
             steps = [of_leaves._checked(text, shared, f"{prompt}\n{question}") for text, question in asked]
             return drive_together(steps, Judging(self.scorer, documents, self._calls))
 
-        return checked_object(obj, schema, self.policy, policy.decisive(self.scorer.facts.threshold), check_all)
+        return checked_object(obj, schema, self.policy, self.threshold, check_all)
 
     def check_all(self, answers: Sequence[str], source: Source) -> list[GuardResult]:
         """Check several texts against one source, the claims of all in one call of the scorer where that succeeds.
@@ -254,11 +259,11 @@ class Guard:
             raise InputError(f"an answer is text, not {type(answer).__name__}")
         if not is_unicode(answer):
             raise InputError("the answer holds half a surrogate pair, which is no text; decode it as UTF-8 first")
-        return checked_text(answer, *self._claims(source, prompt), self.policy, self.scorer.facts.threshold)
+        return checked_text(answer, *self._claims(source, prompt), self.policy, self.threshold)
 
     def _generation(self, documents: Sequence[Document], prompt: str) -> tuple[Steps, Judging]:
         claims = self._claims(SourceText(documents), prompt)
-        steps = guarded_generation(*claims, self.policy, self.scorer.facts.threshold)
+        steps = guarded_generation(*claims, self.policy, self.threshold)
         return steps, Judging(self.scorer, documents, self._calls)
 
     def _claims(self, source: SourceText, prompt: str) -> tuple[ReadClaim, bool]:

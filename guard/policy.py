@@ -4,7 +4,7 @@ A policy holds choices and no state. Scorers give scores; `groundrail.generation
 """
 
 from collections.abc import Callable
-from typing import Any, Literal, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 from tenacity import RetryCallState, Retrying, stop_after_attempt
@@ -13,15 +13,20 @@ from tenacity.stop import stop_base
 from groundrail.text.sentences import LONGEST
 from groundrail.types import CheckedSentence, Verdict
 
+if TYPE_CHECKING:
+    from groundrail.scoring.base import ScorerFacts
+
 Fallback: TypeAlias = Literal["drop", "flag", "quote", "abstain", "raise"] | Callable[[CheckedSentence], str | None]
 OpenOrClosed: TypeAlias = Literal["open", "closed"]
+Threshold: TypeAlias = Literal["strict", "balanced", "lenient"]
 
 
 class Policy(BaseModel):
     """The rules of release.
 
-    threshold: the score from which a claim counts as supported. None takes the threshold of the calibration, or else
-        of the scorer.
+    threshold: the score from which a claim counts as supported: a number, or the name of a threshold that was fitted
+        for the judge and the scorer, `"strict"`, `"balanced"` or `"lenient"`. None takes the threshold of the
+        calibration, or else of the scorer, which is `"balanced"` if it was fitted.
     stop: when to stop regenerating an unsupported sentence: any tenacity `stop_*`, also joined by `|` and `&`.
     fallback: what happens to a sentence that stays unsupported. `"drop"` leaves it out. `"flag"` releases it with its
         verdict. `"quote"` replaces it by the source sentence that contradicts it, in quotation marks, and leaves it out
@@ -45,7 +50,7 @@ class Policy(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
-    threshold: float | None = None
+    threshold: float | Threshold | None = None
     stop: stop_base = Field(default_factory=lambda: stop_after_attempt(3))
     fallback: Fallback = "drop"
     on_error: OpenOrClosed = "closed"
@@ -61,7 +66,7 @@ class Policy(BaseModel):
 
     @field_validator("threshold")
     @classmethod
-    def _is_number(cls, value: float | None) -> float | None:
+    def _is_number(cls, value: float | Threshold | None) -> float | Threshold | None:
         if value is not None and value != value:
             raise ValueError("threshold is NaN; pass a number, or None for the scorer's own")
         return value
@@ -72,6 +77,12 @@ class Policy(BaseModel):
         if value is not None and not value[0] < value[1]:
             raise ValueError(f"doubt is {value}; pass a lower score and a higher one")
         return value
+
+    @model_validator(mode="after")
+    def _names_no_calibrated_score(self) -> Self:
+        if isinstance(self.threshold, str) and self.calibration is not None:
+            raise ValueError(f"threshold={self.threshold!r} is for scores without calibration; pass a number, or None")
+        return self
 
     @model_validator(mode="before")
     @classmethod
@@ -86,10 +97,12 @@ class Policy(BaseModel):
         """Seconds until the first sentence must be decided, None without a deadline."""
         return min((d for d in (self.deadline, self.answer_deadline) if d is not None), default=None)
 
-    def decisive(self, threshold: float) -> float:
-        """The score from which a claim counts as supported; `threshold` is the scorer's, used if no other is set."""
+    def decisive(self, scorer: "ScorerFacts") -> float:
+        """The score from which a claim counts as supported. Raises: InputError for a name that was not fitted."""
+        if isinstance(self.threshold, str):
+            return scorer.named(self.threshold)
         fitted = getattr(self.calibration, "threshold", None)
-        chosen = (self.threshold, fitted, threshold)
+        chosen = (self.threshold, fitted, scorer.threshold)
         return next(value for value in chosen if value is not None)
 
     def replacing(self, **changes: Any) -> Self:

@@ -12,7 +12,7 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, get_args
 
 from groundrail import __version__
 from groundrail.cli.scorers import ScorerChoice, add_scorer_arguments
@@ -142,7 +142,10 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", nargs="+", required=True, metavar="FILE", help="text files, - for standard input")
     parser.add_argument("--json", action="store_true", help="print the whole result as JSON")
     add_scorer_arguments(parser)
-    parser.add_argument("--threshold", type=float, help="score from which a sentence is supported (the judge's own)")
+    parser.add_argument(
+        "--threshold",
+        help="score from which a sentence is supported, or strict, balanced or lenient (the judge's own)",
+    )
 
 
 def _check(options: argparse.Namespace) -> int:
@@ -269,14 +272,26 @@ def _demo(options: argparse.Namespace) -> int:
     return run(_console())
 
 
+def _threshold(given: str | None) -> float | str | None:
+    from groundrail.policy import Threshold
+
+    if given is None or given in get_args(Threshold):
+        return given
+    try:
+        number = float(given)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise InputError(f"--threshold is {given}; pass a number or one of {', '.join(get_args(Threshold))}")
+    return number
+
+
 def _guard(options: argparse.Namespace, generator: object = None) -> "Guard":
     from groundrail.guard import Guard
     from groundrail.policy import Policy
 
-    if options.threshold is not None and not math.isfinite(options.threshold):
-        raise InputError(f"--threshold is {options.threshold}; pass a number")
-    scorer = ScorerChoice.of(options).load()
-    return Guard(generator, scorer=scorer, policy=Policy(threshold=options.threshold))  # type: ignore[arg-type]
+    policy = Policy(threshold=_threshold(options.threshold))  # type: ignore[arg-type]
+    return Guard(generator, scorer=ScorerChoice.of(options).load(), policy=policy)  # type: ignore[arg-type]
 
 
 def _console() -> "Console":

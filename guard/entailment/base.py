@@ -4,8 +4,8 @@ Two protocols, and what models around other models share. Chunking, maxima and c
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -33,6 +33,7 @@ class JudgeFacts:
     english_only: whether the judge was made for English.
     unread: the words of a text that the judge has no token for; it reads them as if something else stood there.
     weights: the model in this process that answers. A generator that writes with the same object must wait for it.
+    thresholds: fitted thresholds of a scorer by name, for example `thresholds["scale"]["strict"]`.
 
     >>> JudgeFacts("my judge", max_tokens=512, threshold=0.7).english_only
     False
@@ -45,6 +46,7 @@ class JudgeFacts:
     english_only: bool = False
     unread: Callable[[str], Sequence[str]] = reads_every_word
     weights: object = None
+    thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 def refuse_former(cls: type, names: Set[str], facts: str) -> None:

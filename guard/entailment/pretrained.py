@@ -91,6 +91,7 @@ class PretrainedJudge(EntailmentModel):
     def facts(self) -> JudgeFacts:
         """The name and the limits of the model, and the words that its tokenizer does not know."""
         config = self.model.config
+        fitted = self.threshold == getattr(config, "entailment_threshold", None)
         return JudgeFacts(
             str(getattr(config, "entailment_identity", None) or config.name_or_path or type(self.model).__name__),
             self.max_tokens,
@@ -99,6 +100,7 @@ class PretrainedJudge(EntailmentModel):
             self._english_only or bool(getattr(config, "entailment_english_only", False)),
             partial(_unread, self.tokenizer),
             self.model,
+            getattr(config, "entailment_thresholds", {}) if fitted else {},
         )
 
     def _batched(

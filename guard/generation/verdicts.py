@@ -34,12 +34,11 @@ class Answer:
 
     read: reads the claim of a sentence.
     has_source: whether there is any source text to check a claim against.
-    threshold: the scorer's own, which counts unless the policy names another.
+    threshold: the score from which a claim counts as supported.
     """
 
     def __init__(self, read: ReadClaim, has_source: bool, policy: Policy, threshold: float) -> None:
-        self.policy, self._read_claim, self.has_source = policy, read, has_source
-        self.threshold = policy.decisive(threshold)
+        self.policy, self._read_claim, self.has_source, self.threshold = policy, read, has_source, threshold
         self.asked_threshold = None if policy.calibration else self.threshold  # a calibration needs exact values
         self.sentences: list[CheckedSentence] = []
         self.length = 0

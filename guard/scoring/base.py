@@ -5,11 +5,12 @@ A scorer reads a source once and then scores any number of claims.
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from groundrail.entailment.base import JudgeFacts, refuse_former
+from groundrail.errors import InputError
 from groundrail.runtime.deadlines import awithin
 from groundrail.types import Citation, Detail, Source
 
@@ -87,6 +88,7 @@ class ScorerFacts:
     takes_context: whether a claim joined with the previous sentence never scores higher than the claim or the sentence
         alone. This is False for scorers that average over the words or parts of a claim.
     judges: the facts about the judges that the scorer asks; the first judge is asked about every claim.
+    thresholds: fitted thresholds by name ("strict", "balanced", "lenient"); empty if none were fitted.
 
     >>> ScorerFacts("my scorer", threshold=0.7).unread("Any word.")
     ()
@@ -96,11 +98,26 @@ class ScorerFacts:
     threshold: float = 0.5
     takes_context: bool = False
     judges: tuple[JudgeFacts, ...] = ()
+    thresholds: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    def around(cls, judge: JudgeFacts, identity: str) -> Self:
-        """The facts about a scorer that asks one judge and gives no higher score to a claim that says more."""
-        return cls(identity, judge.threshold, takes_context=True, judges=(judge,))
+    def around(cls, judge: JudgeFacts, identity: str, name: str = "") -> Self:
+        """The facts about a scorer that asks one judge and gives no higher score to a claim that says more.
+
+        name: the scorer's name in the judge's fitted thresholds; "balanced" is then the scorer's threshold.
+        """
+        thresholds = judge.thresholds.get(name, {})
+        threshold = thresholds.get("balanced", judge.threshold)
+        return cls(identity, threshold, takes_context=True, judges=(judge,), thresholds=thresholds)
+
+    def named(self, name: str) -> float:
+        """The fitted threshold called `name`. Raises: InputError if there is none."""
+        if name not in self.thresholds:
+            raise InputError(
+                f"threshold={name!r} was not fitted for this scorer ({self.identity}): pass a number, such as its "
+                f"default {self.threshold:g}, or fit one with `groundrail calibrate`"
+            )
+        return self.thresholds[name]
 
     @property
     def english_only(self) -> bool:

@@ -68,7 +68,7 @@ class GuardScorers:
             return first
         from groundrail.scoring.second import SecondOpinion
 
-        threshold = self.policy.decisive(first.facts.threshold)
+        threshold = self.policy.decisive(first.facts)
         return SecondOpinion(first, self.second.get(), self.policy.doubt, threshold=threshold, calibration=calibration)
 
     def asks_model_of(self, generator: Generator) -> bool:

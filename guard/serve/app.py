@@ -65,7 +65,7 @@ def create_app(
             await writer.aclose()
 
     async def health(request: Request) -> Response:
-        threshold = guard.policy.decisive(guard.scorer.facts.threshold)
+        threshold = guard.threshold
         return json_response({"status": "ok", "version": __version__, "threshold": threshold})
 
     async def metrics(request: Request) -> Response:

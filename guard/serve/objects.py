@@ -61,7 +61,7 @@ class ObjectStream(AsyncGuardedStream):
         finally:
             await writing.aclose()
         if is_blank(text):  # as the upstream's own refusal to answer
-            yield GuardResult(text="", answer="", threshold=guard.policy.decisive(guard.scorer.facts.threshold))
+            yield GuardResult(text="", answer="", threshold=guard.threshold)
             return
         try:
             result = await guard.acheck_object(text, documents, wanted.schema, prompt)

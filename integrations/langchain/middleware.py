@@ -152,7 +152,7 @@ class _TurnModel(GuardedChatModel):
                 text="".join(sentence.released_text for sentence in sentences),
                 answer="".join(sentence.text for sentence in sentences),
                 sentences=tuple(sentences),
-                threshold=self.guard.policy.decisive(self.guard.scorer.facts.threshold),
+                threshold=self.guard.threshold,
             )
             return call.sources.result(result, self._looked_at)
 

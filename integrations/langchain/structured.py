@@ -120,7 +120,7 @@ async def checked_answer(
     """
     text = "".join([piece async for piece in write("", ())])
     if call.calls_tools and is_blank(text):
-        yield SourcedResult(text="", answer="", threshold=guard.policy.decisive(guard.scorer.facts.threshold))
+        yield SourcedResult(text="", answer="", threshold=guard.threshold)
         return
     check: Any = guard.acheck_object if is_async else guard.check_object
     result = await value_of(check(text, call.sources.documents, wanted.schema, call.question))

@@ -200,6 +200,27 @@ def test_a_failing_scorer_costs_only_its_own_sentence() -> None:
     assert Guard(scorer=FailingScorer(), policy=Policy(on_error="open")).check(answer, SOURCE).text == answer
 
 
+def test_a_threshold_by_name_is_the_one_fitted_for_judge_and_scorer() -> None:
+    named = {"nearest": {"strict": 0.9, "balanced": 0.6, "lenient": 0.3}}
+    judge = FakeEntailment(lambda premise, claim: 0.7, thresholds=named)
+    source, claim = "The rent is due in May.", "Rent is due in May."
+    for name, supported in {"strict": False, "balanced": True, "lenient": True}.items():
+        guard = Guard(scorer=NearestScorer(judge), policy=Policy.model_validate({"threshold": name}))
+        assert guard.check(claim, source).supported == supported
+    assert Guard(scorer=NearestScorer(judge)).threshold == 0.6
+    assert Guard(scorer=NearestScorer(judge), policy=Policy(threshold=0.4)).threshold == 0.4
+
+
+def test_a_threshold_name_that_was_not_fitted_is_an_error_that_says_what_to_do() -> None:
+    guard = Guard(scorer=NearestScorer(FakeEntailment()), policy=Policy(threshold="strict"))
+    with pytest.raises(InputError, match=r"'strict' was not fitted.*pass a number.*groundrail calibrate"):
+        guard.check("Rent is due.", "The rent is due.")
+    with pytest.raises(ValueError, match="for scores without calibration"):
+        Policy(threshold="lenient", calibration=Calibration("none", (), ()))
+    with pytest.raises(ValueError, match="threshold"):
+        Policy(threshold="loose")  # type: ignore[arg-type]
+
+
 def test_threshold_nan_is_refused() -> None:
     with pytest.raises(ValueError, match="NaN"):
         Policy(threshold=float("nan"))

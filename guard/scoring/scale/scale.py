@@ -132,7 +132,7 @@ class ScaleScorer(Scorer):
         most = "" if self.max_chunks is None else f"the nearest {self.max_chunks} "
         leaf = " and the last leaf" if self.leaf else ""
         identity = f"SCALE on {most}chunks of {self.chunk_tokens} tokens{leaf}, judged by {judge.identity}"
-        return ScorerFacts.around(judge, identity)
+        return ScorerFacts.around(judge, identity, "scale")
 
     def read(self, source: Source) -> Reader:
         """Tokenize every document once; chunks are cut when claims come. Raises: InputError for a blank source."""
