@@ -8,6 +8,7 @@
 Each trick of `tricks.py` is applied to every fact of three documents: a true sentence, and the detail that makes it
 false. Counted is how often anything but the true sentence was released. Tricks of the kind "form" are refused before a
 model is asked, so that they must not get out whatever it says: the row of a model that believes everything shows that.
+Tricks of which the first judge lets nothing out share one row for each kind, unless `--every` is given.
 Each slip is a false sentence to each of three short sources of its own, of the kind "pairs".
 
 A second table counts the families of `families.py`: false answers that came out, in part or whole, and their true twins
@@ -17,7 +18,7 @@ that came out whole.
 import argparse
 import sys
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -97,19 +98,51 @@ def rows(facts: Sequence[Fact], documents: int | None) -> Iterator[tuple[str, st
         yield trick.name, "form" if trick.form else "meaning", tricked(trick, facts, texts)
 
 
-def table(subjects: dict[str, Guard], facts: Sequence[Fact] = FACTS, documents: int | None = None) -> list[str]:
-    """Lines of Markdown: how many cases got out false, by row and judge. Progress goes to standard error.
+class Row(NamedTuple):
+    """How many of a row's cases each judge let out."""
+
+    name: str
+    kind: str
+    tried: int
+    out: tuple[int, ...]
+
+
+def counted(subjects: dict[str, Guard], facts: Sequence[Fact] = FACTS, documents: int | None = None) -> list[Row]:
+    """Every row with its counts. Progress goes to standard error.
 
     facts: those on which tricks are tried. documents: of how many sources slips are made, all by default.
     """
-    lines = [f"| trick | kind | {' | '.join(subjects)} |", "| --- | --- " + "| ---: " * len(subjects) + "|"]
-    totals, tried = dict.fromkeys(subjects, 0), 0
-    for number, (row, kind, cases) in enumerate(rows(facts, documents), 1):
-        counts = {name: sum(released(guard, case) for case in cases) for name, guard in subjects.items()}
-        totals, tried = {name: totals[name] + counts[name] for name in subjects}, tried + len(cases)
-        lines.append(f"| {row} | {kind} | {' | '.join(f'{n} of {len(cases)}' for n in counts.values())} |")
-        print(f"{number} of {len(SLIPS) + len(TRICKS)}: {row}, {counts}", file=sys.stderr, flush=True)
-    lines.append(f"| all | | {' | '.join(f'{n} of {tried}' for n in totals.values())} |")
+    found = []
+    for name, kind, cases in rows(facts, documents):
+        out = tuple(sum(released(guard, case) for case in cases) for guard in subjects.values())
+        found.append(Row(name, kind, len(cases), out))
+        print(f"{len(found)} of {len(SLIPS) + len(TRICKS)}: {found[-1]}", file=sys.stderr, flush=True)
+    return found
+
+
+def summed(found: Sequence[Row]) -> list[Row]:
+    """The rows of which the first judge let something out, and one row for the others of each kind."""
+    open_rows = sorted((row for row in found if row.out[0]), key=lambda row: -row.out[0] / row.tried)
+    groups: defaultdict[str, list[Row]] = defaultdict(list)
+    for row in found:
+        if not row.out[0]:
+            groups[row.kind].append(row)
+    closed = [
+        Row(f"{len(group)} others", kind, sum(row.tried for row in group), _sums(group))
+        for kind, group in groups.items()
+    ]
+    return [*open_rows, *closed]
+
+
+def _sums(found: Sequence[Row]) -> tuple[int, ...]:
+    return tuple(map(sum, zip(*(row.out for row in found), strict=True)))
+
+
+def table(judges: Iterable[str], found: Sequence[Row]) -> list[str]:
+    """Lines of Markdown with the rows and their sum."""
+    lines = [f"| trick | kind | {' | '.join(judges)} |", f"| --- | --- {'| ---: ' * len(found[0].out)}|"]
+    for name, kind, tried, out in [*found, Row("all", "", sum(row.tried for row in found), _sums(found))]:
+        lines.append(f"| {name} | {kind} | {' | '.join(f'{n} of {tried}' for n in out)} |")
     return lines
 
 
@@ -120,12 +153,16 @@ def main() -> None:
     parser.add_argument(
         "--limit", type=int, metavar="N", help="at most N facts of each document, and N cases of a family"
     )
+    parser.add_argument("--every", action="store_true", help="a row for every trick, also those that were stopped")
     parser.add_argument("--families", action="store_true", help="only the table of families")
     parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     options = parser.parse_args()
     facts = chosen(options.documents, options.limit)
     subjects = guards(options.entailment)
-    lines = [] if options.families else [*table(subjects, facts, options.documents), ""]
+    lines: list[str] = []
+    if not options.families:
+        found = counted(subjects, facts, options.documents)
+        lines = [*table(subjects, found if options.every else summed(found)), ""]
     text = "\n".join([*lines, *families.table(subjects, options.limit)])
     print(text)
     if options.markdown is not None:

@@ -1,9 +1,12 @@
 """The table of docs/conformance.md: every host, every way of writing, and whether each of its answers held.
 
+Hosts of which the same holds share a row.
+
 Run from the root of the tree: `python -m benchmarks.conformance --streams 20`.
 """
 
 import argparse
+import sys
 
 from tests.conformance.scripts import WAYS, script
 from tests.conformance.table import HOSTS, problems
@@ -24,10 +27,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--streams", type=int, default=20, help="answers for each host and way")
     streams: int = parser.parse_args().streams
-    print("| host |", " | ".join(WAYS), "|")
-    print("| --- |", " | ".join("---" for _ in WAYS), "|")
+    alike: dict[tuple[str, ...], list[str]] = {}
     for name in HOSTS:
-        print(f"| {name} |", " | ".join(cell(name, way, streams) for way in WAYS), "|", flush=True)
+        alike.setdefault(tuple(cell(name, way, streams) for way in WAYS), []).append(name)
+        print(f"{name} is done", file=sys.stderr, flush=True)
+    print("| hosts |", " | ".join(WAYS), "|")
+    print("| --- |", " | ".join("---" for _ in WAYS), "|")
+    for cells, names in alike.items():
+        print(f"| {'; '.join(names)} |", " | ".join(cells), "|")
     print(f"\n{streams * sum(len(host.ways) for host in HOSTS.values()):,} answers")
 
 

@@ -4,8 +4,8 @@
     python benchmarks/failures.py --page docs/failures.md
 
 A generator writes a true sentence, a false one and a true one. In each row one part breaks at the second sentence,
-or at the beginning; each column is a policy. "1 of 2" means that one of the two true sentences was released. Where
-async code ends otherwise than plain code, a cell tells both.
+or at the beginning; each column is a policy. "1: error" means that one of the two true sentences was released, and that
+the first sentence that was not supported has the verdict "error". Where async code ends otherwise than plain code, a cell tells both.
 """
 
 import argparse
@@ -311,20 +311,42 @@ def _verdict(result: object) -> str:
 def cell(broken: Break, policy: str, find: Callable[..., Outcome] = outcome) -> str:
     """What the table says of one row and column."""
     told = {
-        how: f"{_true(found)} of 2{', the false one too' * (FALSE in found.released)}; {found.error or found.verdict}"
+        how: f"{_true(found)}{' and the false one' * (FALSE in found.released)}: {found.error or found.verdict}"
         for how in ("plain", "async")
         if how == "async" or not broken.async_only
         for found in [find(broken, policy, is_async=how == "async")]
     }
     alike = len(set(told.values())) == 1 and not broken.async_only
-    return told["plain"] if alike else ", ".join(f"{how}: {what}" for how, what in told.items())
+    return told["plain"] if alike else ", ".join(f"{how} {what}" for how, what in told.items())
 
 
 def table(find: Callable[..., Outcome] = outcome) -> str:
-    """The table in Markdown, of what `find` gives for every row and column."""
-    lines = [_HEAD + " | ".join(POLICIES) + " |", "| --- " * (len(POLICIES) + 1) + "|"]
-    lines += [f"| {row.name} | {' | '.join(cell(row, policy, find) for policy in POLICIES)} |" for row in BREAKS]
+    """The table in Markdown, of what `find` gives for every row and column; rows and columns that are alike are one."""
+    cells = {(row.name, policy): cell(row, policy, find) for row in BREAKS for policy in POLICIES}
+    rows = _alike([row.name for row in BREAKS], lambda name: tuple(cells[name, policy] for policy in POLICIES))
+    columns = _alike(list(POLICIES), lambda policy: tuple(cells[names[0], policy] for names in rows))
+    lines = [_HEAD + " | ".join(map(", ".join, columns)) + " |", "| --- " * (len(columns) + 1) + "|"]
+    lines += [f"| {_named(names)} | {' | '.join(cells[names[0], ps[0]] for ps in columns)} |" for names in rows]
     return "\n".join(lines) + "\n"
+
+
+def _alike(names: Sequence[str], told: Callable[[str], tuple[str, ...]]) -> list[list[str]]:
+    """The names in groups of which the table says the same."""
+    groups: dict[tuple[str, ...], list[str]] = {}
+    for name in names:
+        groups.setdefault(told(name), []).append(name)
+    return list(groups.values())
+
+
+def _named(names: Sequence[str]) -> str:
+    """The names in one cell, where "scorer raises" and the like are said once."""
+    whats: dict[str, list[str]] = {}
+    for name in names:
+        what = max(
+            (name[: name.find(verb) + len(verb)] for verb in (" raises ", " gives ") if verb in name), default=""
+        )
+        whats.setdefault(what, []).append(name.removeprefix(what))
+    return "; ".join(what + ", ".join(rest) if what else "; ".join(rest) for what, rest in whats.items())
 
 
 _HEAD = "| what breaks | "
@@ -349,7 +371,7 @@ def main() -> None:
     print(text, end="")
     if options.page is not None:
         page = options.page.read_text(encoding="utf-8")
-        old = re.compile(rf"^{re.escape(_HEAD + next(iter(POLICIES)))} .*\n(?:\|.*\n)+", re.MULTILINE)
+        old = re.compile(rf"^{re.escape(_HEAD + next(iter(POLICIES)))}.*\n(?:\|.*\n)+", re.MULTILINE)
         options.page.write_text(old.sub(lambda _: text, page), encoding="utf-8")
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from attacks import Believing, chosen, released, rows, slipped, sources, table, tricked
+from attacks import Believing, Row, chosen, counted, released, rows, slipped, sources, summed, table, tricked
 from tricks import FACTS, SLIPS, TRICKS
 
 from groundrail import Guard, Verdict
@@ -29,7 +29,7 @@ def test_the_table_is_wide_enough(texts: dict[str, str]) -> None:
 def test_every_slip_and_every_trick_has_a_row_with_its_own_count() -> None:
     subjects = {"all": Guard(scorer=Believing()), "none": Guard(scorer=Believing(0.0))}
     facts = chosen(1, 1)
-    lines = table(subjects, facts, documents=2)
+    lines = table(subjects, counted(subjects, facts, documents=2))
     assert f"| {SLIPS[0].name} | pairs | 2 of 2 | 0 of 2 |" in lines
     assert "| none (the false sentence itself) | meaning | 1 of 1 | 0 of 1 |" in lines
     assert len(lines) == 3 + len(SLIPS) + len(TRICKS)
@@ -38,6 +38,11 @@ def test_every_slip_and_every_trick_has_a_row_with_its_own_count() -> None:
     assert sum(len(cases) for _, _, cases in rows(FACTS, None)) == len(TRICKS) * len(FACTS) + sum(
         len(slip.pairs) for slip in SLIPS
     )
+
+
+def test_stopped_rows_of_a_kind_become_one() -> None:
+    found = [Row("a", "form", 2, (0, 1)), Row("b", "form", 3, (0, 0)), Row("c", "form", 4, (1, 2))]
+    assert summed(found) == [Row("c", "form", 4, (1, 2)), Row("2 others", "form", 5, (0, 1))]
 
 
 @pytest.mark.parametrize("slip", SLIPS, ids=lambda slip: slip.name)
