@@ -167,7 +167,9 @@ def _long(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
                 )
         sets = tuple((Span(document_id=parsed.id, start=start, end=end),) for start, end in claim.evidence)
         group = None if claim.prompt is None else f"{parsed.id}/{claim.prompt}"
-        yield Example(f"{parsed.id}/{number}", name, source, claim.text, claim.label, sets or None, group, claim.kind)
+        prompt = claim.prompt if isinstance(claim.prompt, str) else ""
+        id, evidence = f"{parsed.id}/{number}", sets or None
+        yield Example(id, name, source, claim.text, claim.label, evidence, group, claim.kind, prompt=prompt)
 
 
 def _qmsum(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:

@@ -26,7 +26,7 @@ from groundrail.scoring.base import Score, Scorer
 from groundrail.scoring.registry import in_units
 from groundrail.text.claims import Claim, NoClaim, Refused, read_claims
 from groundrail.text.form import SourceText
-from groundrail.types import Document, Span
+from groundrail.types import Span
 
 _PROBE_SOURCE = "The museum opens at nine on weekdays. Children under twelve enter free of charge."
 _PROBE_CLAIMS = ("Children under twelve pay nothing.", "The museum opens at seven on weekdays.")
@@ -105,7 +105,7 @@ def fingerprint(scorer: Scorer, settings: Mapping[str, Any] | None = None) -> st
 
 def _key(print_: str, example: Example) -> str:
     source = [(document.id, document.text) for document in example.source]
-    facts = [print_, example.dataset, example.id, source, example.claim]
+    facts = [print_, example.dataset, example.id, source, example.claim, example.prompt]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
@@ -137,28 +137,31 @@ def read_results(path: str | Path) -> dict[str, Result]:
 class _Meter:
     counter: CountingEntailment | None
 
-    def score(self, scorer: UnitScorer, claims: Sequence[str], source: Sequence[Document]) -> list[Result]:
-        """Score claims; the results have no key, data set and id yet."""
+    def score(self, scorer: UnitScorer, examples: Sequence[Example]) -> list[Result]:
+        """Score claims about one source; the results have no key, data set and id yet."""
         calls, pairs = self._counts()
         started = time.perf_counter()
-        scores = _scores(scorer, claims, source)
+        scores = _scores(scorer, examples)
         seconds = time.perf_counter() - started
         calls, pairs = (after - before for after, before in zip(self._counts(), (calls, pairs), strict=True))
-        share = len(claims)
+        share = len(examples)
         return [_result(score, seconds / share, calls / share, pairs / share) for score in scores]
 
     def _counts(self) -> tuple[int, int]:
         return (self.counter.calls, self.counter.pairs) if self.counter else (0, 0)
 
 
-def _scores(scorer: UnitScorer, texts: Sequence[str], source: Sequence[Document]) -> list[Score]:
+def _scores(scorer: UnitScorer, examples: Sequence[Example]) -> list[Score]:
     """Score each text: read the claims of its sentences as the guard does, and score them in the scorer's units.
 
     A text with a refused sentence has the value 0, a text that claims nothing has NaN; the scorer is not asked about
     either.
     """
+    source, texts = examples[0].source, [example.claim for example in examples]
     compared = SourceText(source)
-    read = [read_claims(text, compared, unread=scorer.facts.unread) for text in texts]
+    read = [
+        read_claims(example.claim, compared, unread=scorer.facts.unread, prompt=example.prompt) for example in examples
+    ]
     known = [_unasked(claims) for claims in read]
     units = [
         scorer.units_of(_claimed(text, claims))
@@ -263,7 +266,7 @@ def evaluate(
 def _score_group(meter: _Meter, scorer: UnitScorer, group: Sequence[Example]) -> list[Result]:
     """Score a batch; if it fails, score each claim alone, so that only failing claims are lost."""
     try:
-        return meter.score(scorer, [example.claim for example in group], group[0].source)
+        return meter.score(scorer, group)
     except (InputError, ScoringError) as error:
         if len(group) == 1:
             return [Result(key="", dataset="", id="", value=None, error=str(error))]

@@ -198,13 +198,13 @@ def read_claim(
 
 
 def read_claims(
-    text: str, source: SourceText, *, unread: Callable[[str], Sequence[str]]
+    text: str, source: SourceText, *, unread: Callable[[str], Sequence[str]], prompt: str = ""
 ) -> list[Claim | NoClaim | Refused]:
-    """Read the claim of every sentence of a text, each after the sentences before it, as an answer to no prompt."""
+    """Read the claim of every sentence of a text that answers `prompt`, each after the sentences before it."""
     rendered, previous = RenderedAnswer(), ""
     found: list[Claim | NoClaim | Refused] = []
     for sentence in split(text):
-        claim = read_claim(sentence.text, previous, "", source, lead=sentence.lead, unread=unread)
+        claim = read_claim(sentence.text, previous, prompt, source, lead=sentence.lead, unread=unread)
         if sentence.of_block:
             claim = PART_OF_BLOCK
         if not isinstance(claim, Refused):

@@ -109,6 +109,7 @@ def test_long_documents_keep_offsets_and_prompts(jsonl):
     assert cited(true) == [["The drug worked."]]
     assert wrong.evidence is None
     assert true.group == wrong.group == "P1/9"
+    assert true.prompt == wrong.prompt == "9"
     assert (true.kind, wrong.kind) == ("copied", None)
 
 

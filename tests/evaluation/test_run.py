@@ -178,6 +178,14 @@ def test_a_claim_is_read_as_the_guard_reads_it():
         assert worst == result.value
 
 
+def test_a_bare_answer_is_judged_together_with_its_prompt():
+    judge = FakeEntailment()
+    question = "Are pets allowed?"
+    evaluate(ScaleScorer(judge), [example(1, "Yes, they are.", prompt=question)])
+    claims = {claim for call in judge.calls for _, claim in call}
+    assert any(question in claim and "they are" in claim for claim in claims)
+
+
 @pytest.mark.parametrize("units", ["sentences", "subsentences", "whole"])
 def test_no_unit_is_scored_of_a_claim_that_is_refused(units):
     judge = FakeEntailment()
