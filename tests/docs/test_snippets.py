@@ -1,4 +1,4 @@
-"""The docs' runnable snippets run, and print what the pages say.
+"""The runnable snippets of the docs and the README run, and print what the pages say.
 
 A block fenced as `python runnable` is run, the blocks of a page one after another in one namespace; a `text`
 block right after it is its output, but for white space at the ends of lines. `OPENAI_BASE_URL` is a small server on loopback,
@@ -43,7 +43,8 @@ def snippets(page: Path) -> list[Snippet]:
     ]
 
 
-PAGES = [page for page in sorted(DOCS.rglob("*.md")) if snippets(page)]
+TEXTS = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]
+PAGES = [page for page in TEXTS if snippets(page)]
 
 
 class _Server(QuietHandler):
@@ -91,7 +92,10 @@ def test_the_pages_that_promise_a_snippet_have_one(name: str) -> None:
     assert DOCS / f"{name}.md" in PAGES
 
 
-TEXTS = [*sorted(DOCS.rglob("*.md")), DOCS.parent / "README.md"]
+def test_the_readme_has_one() -> None:
+    assert TEXTS[-1] in PAGES
+
+
 _FENCED = re.compile(r"^```(?P<kind>[^\n]*)\n(?P<body>.*?)^```$", re.DOTALL | re.MULTILINE)
 _ENDS_COMMAND = frozenset(["#", "&", "&&", "|"])
 
