@@ -115,7 +115,8 @@ def _parser() -> argparse.ArgumentParser:
     demo.add_argument("--web", action="store_true", help="in a browser, on a page to try your own texts on")
     demo.set_defaults(run=_demo)
     judges = commands.add_parser("judges", help="list the judges that can be named by one word")
-    judges.add_argument("--json", action="store_true", help="print JSON, not a table")
+    judges.add_argument("name", nargs="?", metavar="NAME", help="print everything about this judge")
+    judges.add_argument("--json", action="store_true", help="print JSON")
     judges.set_defaults(run=_judges)
     _add_score(commands)
     add_eval_parser(commands)
@@ -227,12 +228,9 @@ def _ask(options: argparse.Namespace) -> int:
 
 
 def _judges(options: argparse.Namespace) -> int:
-    from groundrail.report.judges import as_json, print_judges
+    from groundrail.report.judges import as_json, listed, told
 
-    if options.json:
-        print(as_json())
-    else:
-        print_judges(_console())
+    print(as_json(options.name) if options.json else told(options.name) if options.name else listed())
     return SUPPORTED
 
 

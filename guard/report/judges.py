@@ -1,32 +1,36 @@
-"""Print the known judges as a table for a terminal or as JSON."""
+"""The known judges as text: a line for each, everything about one, or JSON."""
 
 import json
+from typing import Any
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
+from groundrail.entailment.known import JUDGES, KnownJudge, find
+from groundrail.errors import InputError
 
-from groundrail.entailment.known import JUDGES
-
-_WHOLE = ("judge", "size", "licence", "language")
-"""Columns that are not folded in a narrow terminal."""
+_FACTS = ("name", "hub_id", "kind", "parameters", "licence", "languages", "published", "threshold", "code", "hint")
 
 
-def print_judges(console: Console) -> None:
-    """Print name, hub id, size, licence, language and published figures of each judge, then an example."""
-    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False)
-    for title in ("judge", "hub id", "size", "licence", "language", "published"):
-        table.add_column(title, overflow="fold", no_wrap=title in _WHOLE)
-    for judge in JUDGES:
-        table.add_row(
-            judge.name, judge.hub_id, judge.parameters, judge.licence, judge.languages, judge.published or "–"
-        )
-    console.print(table)
-    console.print("\nUse one by its name, --judge NAME, or NAME:FOLDER for weights in a folder.", markup=False)
+def listed() -> str:
+    """Name, size and hub id of each judge, a judge a line, then how to use one."""
+    lines = [f"{judge.name:<25}  {judge.parameters:>5}  {judge.hub_id}" for judge in JUDGES]
+    return "\n".join([*lines, "", "More about one: groundrail judges NAME. Use it: --judge NAME, or NAME:FOLDER."])
 
 
-def as_json() -> str:
-    """The same facts as JSON, with the address of the code from which each judge's input form was read."""
-    names = ("name", "hub_id", "kind", "parameters", "licence", "languages", "published", "threshold", "code", "hint")
-    facts = [{name: getattr(judge, name) for name in names} for judge in JUDGES]
-    return json.dumps(facts, indent=1)
+def told(name: str) -> str:
+    """Everything about a judge, a fact a line. Raises: InputError for an unknown name."""
+    return "\n".join(f"{fact:<10}  {value}" for fact, value in _facts(_named(name)).items() if value != "")
+
+
+def as_json(name: str | None = None) -> str:
+    """The facts of one judge, or of all. `code` is where its input form was read. Raises: InputError as `told`."""
+    return json.dumps([_facts(judge) for judge in ((_named(name),) if name else JUDGES)], indent=1)
+
+
+def _named(name: str) -> KnownJudge:
+    found = find(name)
+    if found is None:
+        raise InputError(f"no judge is named {name!r}; groundrail judges lists the names")
+    return found[0]
+
+
+def _facts(judge: KnownJudge) -> dict[str, Any]:
+    return {fact: getattr(judge, fact) for fact in _FACTS}

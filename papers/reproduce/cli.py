@@ -39,7 +39,8 @@ def run_reproduce(args: argparse.Namespace) -> int:
         return _list()
     table = table_named(args.table)
     if args.smoke == (args.data is not None):
-        raise InputError(f"name the folder of {', '.join(table.files)} with --data, or pass --smoke, and not both")
+        needs = f"{table.name} reads {', '.join(table.files)} and asks {table.settings['model']}"
+        raise InputError(f"{needs}; name the folder with --data, or pass --smoke, and not both")
     settings = parsed_settings(args.set) | ({} if args.model is None else {"model": args.model})
     with Progress() as progress:
         job = Job(table, args.data, settings=settings, limit=args.limit, out=args.out, progress=progress)
@@ -52,14 +53,11 @@ def run_reproduce(args: argparse.Namespace) -> int:
 
 
 def _list() -> int:
-    from rich.table import Table
-
     from groundrail.papers.reproduce.tables import TABLES
 
-    listed = Table("table", "what it is", "files", "model")
     for table in TABLES.values():
-        listed.add_row(table.name, table.title, ", ".join(table.files), str(table.settings["model"]))
-    console().print(listed)
+        print(f"{table.name:<13}  {table.title}")
+    print("\nFiles and model of one: groundrail reproduce NAME. It runs with --data DIR.")
     return 0
 
 

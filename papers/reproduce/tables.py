@@ -228,7 +228,7 @@ _Q2 = (
     ),
     Table(
         "q2-figure5",
-        "Q², figure 5: score robustness at the shares seen in real systems",
+        "Q², figure 5: score robustness at the shares of real systems",
         f"{_Q2_PROTOCOL} 400 responses of both systems, drawn 1,000 times. The paper prints no numbers.",
         q2.FILES,
         _Q2_SETTINGS,

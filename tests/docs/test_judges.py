@@ -20,11 +20,22 @@ def test_the_page_has_a_row_for_every_judge_and_no_other() -> None:
     ]
 
 
-def test_the_command_lists_every_judge(capsys) -> None:
+def test_the_command_lists_every_judge_in_a_line_of_a_terminal(capsys) -> None:
     assert main(["judges"]) == 0
-    shown = "".join(capsys.readouterr().out.split())
-    for judge in JUDGES:
-        for fact in (judge.name, judge.parameters, judge.licence):
-            assert fact.replace(" ", "") in shown
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    for judge, line in zip(JUDGES, lines, strict=False):
+        assert all(fact in line for fact in (judge.name, judge.parameters, judge.hub_id))
+
+
+def test_the_command_tells_all_about_one(capsys) -> None:
+    assert main(["judges", JUDGES[0].name]) == 0
+    shown = capsys.readouterr().out
+    assert all(fact in shown for fact in (JUDGES[0].licence, JUDGES[0].code, str(JUDGES[0].threshold)))
+    assert main(["judges", "none"]) == 2
+    assert "groundrail judges" in capsys.readouterr().err
+
+
+def test_the_list_is_there_as_json(capsys) -> None:
     assert main(["judges", "--json"]) == 0
     assert [row["hub_id"] for row in json.loads(capsys.readouterr().out)] == [judge.hub_id for judge in JUDGES]

@@ -58,6 +58,7 @@ def test_without_a_name_the_tables_are_listed_and_an_unknown_one_is_an_error(cap
     assert main(["reproduce"]) == 0
     listed = capsys.readouterr().out
     assert all(name in listed for name in TABLES)
+    assert max(map(len, listed.splitlines())) <= 80
     assert main(["reproduce", "scale-table9", "--smoke"]) == 2
     message = capsys.readouterr().err
     assert "no table is called 'scale-table9'; there are scale-table3" in message
@@ -66,7 +67,11 @@ def test_without_a_name_the_tables_are_listed_and_an_unknown_one_is_an_error(cap
 def test_data_and_smoke_are_one_or_the_other(capsys, tmp_path):
     for arguments in ([], ["--smoke", "--data", str(tmp_path)]):
         assert main(["reproduce", "scale-table5", *arguments]) == 2
-        assert "screen_eval.json with --data, or pass --smoke" in capsys.readouterr().err
+        message = capsys.readouterr().err
+        assert (
+            "reads screen_eval.json and asks google/flan-t5-large; name the folder with --data, or pass --smoke"
+            in message
+        )
 
 
 def test_a_folder_without_the_files_says_what_was_looked_for_and_found(tmp_path):
