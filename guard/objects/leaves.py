@@ -8,9 +8,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from jsonpointer import JsonPointer
-
-from groundrail.objects.schemas import Schema, Step
+from groundrail.objects.places import Step, pointer_of
+from groundrail.objects.schemas import Schema
 from groundrail.text.english.phrases import is_fragment, leans_on_question
 from groundrail.text.rendering.visible import is_blank
 from groundrail.text.sentences import split
@@ -70,11 +69,6 @@ def is_claim(path: Sequence[Step], fields: Sequence[str] | None) -> bool:
 def _named(path: Sequence[Step], fields: Sequence[str]) -> bool:
     pointers = {pointer_of(path[:end]) for end in range(1, len(path) + 1)}
     return any(field in pointers if field.startswith("/") else field in path for field in fields)
-
-
-def pointer_of(path: Sequence[Step]) -> str:
-    """The JSON pointer of a path."""
-    return str(JsonPointer.from_parts(path).path)
 
 
 def _leaf(path: tuple[Step, ...], value: Any, schema: Schema | None, fields: Sequence[str] | None) -> Leaf:

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from groundrail.errors import UnsupportedObjectError
 from groundrail.objects.leaves import Leaf
+from groundrail.objects.places import pointer_of
 from groundrail.objects.schemas import Schema
 from groundrail.policy import Policy
 from groundrail.types import CheckedSentence, Citation, GuardResult, Verdict
@@ -131,8 +132,9 @@ def released_object(value: Any, fields: Sequence[CheckedField], schema: Schema |
     if policy.fallback == "raise":
         raise _error("is not supported", refused, fields, policy)
     released = _with_values(value, refused)
-    if schema is not None and schema.misfits(released):
-        guilty = [field for field in refused if schema.misfits(_with_values(value, [field]))] or refused
+    misfits = [] if schema is None else [pointer_of(path) for path, _ in schema.misfits(released)]
+    if misfits:
+        guilty = [f for f in refused if any(f"{f.pointer}/".startswith(f"{place}/") for place in misfits)] or refused
         raise _error("is not supported, and the schema allows nothing in its place", guilty, fields, policy)
     return released
 

@@ -1,33 +1,36 @@
 """`Schema`, a JSON schema that names the places of an object and checks whether an object fits it."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 from pydantic import BaseModel
 
 from groundrail.errors import InputError, MissingExtraError
 from groundrail.objects.json_values import refuse_unfit
-
-Step: TypeAlias = str | int
-"""A key of an object, or the position of an item of a list."""
+from groundrail.objects.places import Step, pointer_of
+from groundrail.objects.steps import referred, refuse_endless
 
 _LONGEST_NAME = 12
 """Number of words from which a description counts as an explanation of a field and not as its name."""
 
+_LARGEST_PATTERN = 100_000
+"""Most bytes of a compiled regular expression."""
+
 
 class Schema:
-    """A JSON schema, read and checked. Nothing outside of it is loaded.
+    """A JSON schema, read and checked. Nothing outside of it is loaded, and the work for an object has a bound.
 
         Schema({"properties": {"rent": {"title": "Monthly rent"}}}).name_at(["rent"])  # "Monthly rent"
 
-    Raises: InputError for a schema that cannot be read; MissingExtraError without the extra `objects`.
+    Patterns are those of the Rust crate `regex`, which takes linear time: they cannot look around or back.
+
+    Raises: InputError for a schema that cannot be read, or takes too many steps (`groundrail.objects.steps`);
+    MissingExtraError without the extra `objects`.
     """
 
     def __init__(self, schema: Mapping[str, Any] | type[BaseModel]) -> None:
         try:
-            from jsonschema.exceptions import SchemaError
-            from jsonschema.validators import Draft202012Validator, validator_for
-            from referencing import Registry
+            import jsonschema_rs
         except ModuleNotFoundError as error:
             raise MissingExtraError("Checking an object against a schema", "objects") from error
         if isinstance(schema, type) and issubclass(schema, BaseModel):
@@ -36,45 +39,53 @@ class Schema:
             raise InputError(f"a schema is a JSON object or a pydantic model, not {type(schema).__name__}")
         self._root: dict[str, Any] = dict(schema)
         refuse_unfit(self._root, "the schema")
-        chosen = validator_for(self._root, default=Draft202012Validator)
-        try:
-            chosen.check_schema(self._root)
-        except SchemaError as error:
-            raise InputError(f"the schema cannot be read at {error.json_path}: {error.message}") from None
-        self._validator = chosen(self._root, registry=Registry())  # an empty registry loads nothing from a network
         for found in _dicts(self._root):
             reference = found.get("$ref")
             if isinstance(reference, str) and not reference.startswith("#"):
                 raise InputError(f"the schema refers to {reference!r} outside of it; put that schema into its $defs")
+            if found is not self._root and any(isinstance(found.get(name), str) for name in ("$id", "id")):
+                raise InputError("a part of the schema has an $id; leave it out, and refer to the part by its place")
+        options = jsonschema_rs.RegexOptions(size_limit=_LARGEST_PATTERN, dfa_size_limit=_LARGEST_PATTERN)
+        try:
+            self._validator = jsonschema_rs.validator_for(
+                self._root, retriever=_load_nothing, pattern_options=options, validate_formats=False
+            )
+        except (ValueError, jsonschema_rs.ReferencingError) as error:
+            place = getattr(error, "instance_path", [])
+            said = str(error).partition("\n")[0][:200]
+            raise InputError(f"the schema cannot be read at {pointer_of(place) or '/'}: {said}") from None
+        refuse_endless(self._root)
+        self._places: dict[tuple[Step, ...], list[Mapping[str, Any]]] = {(): list(self._alternatives(self._root))}
 
     @property
     def has_patterns(self) -> bool:
-        """Whether the schema has regular expressions, which can take very long on a malicious text."""
+        """Whether the schema has regular expressions, whose work has no bound beside the length of a text."""
         return any(isinstance(d.get("pattern"), str) or "patternProperties" in d for d in _dicts(self._root))
 
-    def misfits(self, value: Any) -> list[str]:
-        """The places where a value does not fit, in JSON path notation with the keyword and without the value.
+    def misfits(self, value: Any) -> list[tuple[tuple[Step, ...], str]]:
+        """The places where a value does not fit, each with the keyword of the schema.
 
-        Raises: InputError for a reference that leads nowhere or in a circle, and for a pattern that cannot be read.
+        Raises: InputError for a schema that takes too many steps for this value.
         """
-        try:
-            return [f"{error.json_path} ({error.validator})" for error in self._validator.iter_errors(value)]
-        except RecursionError:
-            raise InputError("the schema refers to itself in a circle") from None
-        except Exception as error:  # unresolvable references and broken patterns have no common class
-            raise InputError(f"the schema cannot be read: {type(error).__name__}: {error}") from None
+        refuse_endless(self._root, value)
+        return [(tuple(e.instance_path), str(e.schema_path[-1])) for e in self._validator.iter_errors(value)]
 
     def name_at(self, path: Sequence[Step]) -> str | None:
         """The description of the place if it is short, else the title; None if the schema has neither."""
-        here = list(self._alternatives(self._root))
-        for step in path:
-            here = [deeper for schema in here for deeper in self._below(schema, step)]
+        here = self._at(tuple(path))
         for keyword in ("description", "title"):
             for schema in here:
                 text = schema.get(keyword)
                 if isinstance(text, str) and 0 < len(text.split()) <= _LONGEST_NAME and "\n" not in text.strip():
                     return text.strip().rstrip(".")
         return None
+
+    def _at(self, path: tuple[Step, ...]) -> list[Mapping[str, Any]]:
+        """The schemas of a place."""
+        if path not in self._places:
+            outer = self._at(path[:-1])
+            self._places[path] = [deeper for schema in outer for deeper in self._below(schema, path[-1])]
+        return self._places[path]
 
     def _below(self, schema: Mapping[str, Any], step: Step) -> Iterator[Mapping[str, Any]]:
         """The schemas of a key or an item."""
@@ -89,27 +100,19 @@ class Schema:
 
     def _alternatives(self, schema: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         """A schema and the schemas that it refers to or combines, each once."""
-        waiting, seen = [schema], list[int]()
-        while waiting:
-            schema = waiting.pop(0)
+        waiting, seen = [schema], set[int]()
+        for schema in waiting:  # which grows
             if id(schema) in seen or not isinstance(schema, Mapping):
                 continue
-            seen.append(id(schema))
+            seen.add(id(schema))
             yield schema
-            if isinstance(schema.get("$ref"), str):
-                waiting.append(self._referred(schema["$ref"]))
+            waiting += referred(self._root, schema)
             for keyword in ("allOf", "anyOf", "oneOf"):
                 waiting += schema.get(keyword, [])
 
-    def _referred(self, reference: str) -> Mapping[str, Any]:
-        """The schema that a reference inside this schema leads to; an empty one for references of other kinds."""
-        from jsonpointer import JsonPointerException, resolve_pointer
 
-        try:
-            found = resolve_pointer(self._root, reference.removeprefix("#")) if reference.startswith("#") else {}
-        except JsonPointerException:
-            return {}
-        return found if isinstance(found, Mapping) else {}
+def _load_nothing(address: str) -> Any:
+    raise ValueError(f"the schema refers to {address!r} outside of it")
 
 
 def _dicts(schema: Any) -> Iterator[dict[str, Any]]:

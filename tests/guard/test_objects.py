@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonpointer import resolve_pointer
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 from pydantic import BaseModel, Field
 
 from groundrail import Guard, InputError, Policy, UnsupportedError, UnsupportedObjectError, Verdict
@@ -233,7 +233,11 @@ def nested(levels):
         ({"a": 1}, {"properties": {"a": {"$ref": "#/$defs/none"}}}, "schema cannot be read"),
         ({"a": 1}, {"properties": {"a": {"$ref": "http://example.org/x"}}}, "outside"),
         ({"a": 1}, {"$ref": "#"}, "circle"),
-        ({"a": 1}, {"properties": {"a": {"type": "string"}}}, r"does not fit its schema at \$\.a \(type\)"),
+        ({"a": 1}, {"properties": {"a": {"type": "string"}}}, r"does not fit its schema at /a \(type\)"),
+        ({"a": 1}, {"$ref": "#/$defs/a", "$defs": {"a": {"allOf": [{"$ref": "#"}]}}}, "circle"),
+        ({"a": 1}, {"$ref": "#a", "$defs": {"a": {"$anchor": "a"}}}, "no place in it"),
+        ({"a": 1}, {"$defs": {"a": {"$id": "x"}}}, "leave it out"),
+        ({"a": "b"}, {"properties": {"a": {"pattern": "(?=a)b"}}}, "schema cannot be read at /properties/a"),
         ({"a": 1}, [], "a schema is"),
     ],
 )
@@ -242,6 +246,45 @@ def test_bad_input_gets_an_error_that_says_so(value, schema, said):
     with pytest.raises(InputError, match=said):
         guard(judge).check_object(value, SOURCE, schema)
     assert judge.calls == []
+
+
+def doubling(levels: int, last: object) -> dict[str, object]:
+    parts = {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(levels)}
+    return {"$ref": "#/$defs/a0", "$defs": {**parts, f"a{levels}": last}}
+
+
+TREE = {"$ref": "#/$defs/n", "$defs": {"n": {"anyOf": [{"properties": {"c": {"$ref": "#/$defs/n"}}}] * 2}}}
+
+
+def chain(levels: int) -> dict[str, object]:
+    value: dict[str, object] = {"end": "x"}
+    for _ in range(levels):
+        value = {"c": value}
+    return value
+
+
+@pytest.mark.parametrize(
+    ("value", "schema"),
+    [
+        ({"a": 1}, doubling(40, {"type": "object"})),
+        ({"a": 1}, {"properties": {"a": doubling(40, {})["$ref"] and {"$ref": "#/$defs/a0"}}, "$defs": doubling(40, {})["$defs"]}),
+        (chain(60), TREE),
+        ({"a": [{"b": n} for n in range(2_000)]}, {"properties": {"a": {"items": {"enum": [{"b": -n} for n in range(1, 6_000)]}}}}),
+    ],
+)  # fmt: skip
+def test_a_schema_over_the_bound_is_an_error_that_names_it(value, schema):
+    with pytest.raises(InputError, match="takes over 10,000,000 steps"):
+        guard().check_object(value, SOURCE, schema)
+
+
+def test_a_large_schema_is_read():
+    many = {"enum": [{"a": n} for n in range(6_000)], "$schema": "http://json-schema.org/draft-04/schema#"}
+    assert Schema(many).misfits({"a": 5_999}) == []
+    assert Schema(doubling(15, {"type": "object"})).misfits([])
+    assert Schema(TREE).misfits(chain(15)) == []
+    wide = {"properties": {f"p{n}": {"type": "string", "description": f"Name {n}"} for n in range(5_000)}}
+    assert Schema(wide).misfits({"p7": 1}) == [(("p7",), "type")]
+    assert Schema(wide).name_at(["p7"]) == "Name 7"
 
 
 def test_the_deepest_object_is_checked():
