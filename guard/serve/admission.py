@@ -1,14 +1,13 @@
 """Lets requests in: addresses and origins, the key, whole bodies, and the number of answers at a time.
 
-An answer takes its place when the request's body is whole, so that a client that sends half a body holds up nobody's
-answer. What the addresses do is in `groundrail.serve.app`.
+A request takes the place of an answer when it is read and can be answered (`Places.answer`), so that a client that
+sends half a body, or a schema that takes long to read, holds up nobody's answer. What the addresses do is in
+`groundrail.serve.app`.
 """
 
 import asyncio
 import hmac
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -40,8 +39,10 @@ class Admission:
 
     def __init__(self, app: ASGIApp, settings: Settings, observer: Observer) -> None:
         self._app, self._settings, self._observer = app, settings, observer
-        self._bodies = _Places(settings.max_bodies, "requests are being received")
-        self._answers = _Places(settings.max_concurrency, "answers are being checked")
+        self._receiving, self._answering = (
+            asyncio.Semaphore(settings.max_bodies),
+            asyncio.Semaphore(settings.max_concurrency),
+        )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -73,10 +74,14 @@ class Admission:
         kind = Headers(scope=scope).get("content-type", "").split(";")[0].strip().lower()
         if kind != "application/json":
             raise ProtocolError(415, "send the request as JSON, with Content-Type: application/json")
-        with self._bodies.one():
+        places = Places(self._receiving, self._answering)
+        try:
+            await places.receive()
             body = await _whole_body(receive, self._settings)
-        with self._answers.one(), self._observer.open.track_inprogress():
-            await self._app(scope, _after(body, receive), send)
+            with self._observer.open.track_inprogress():
+                await self._app({**scope, "places": places}, _after(body, receive), send)
+        finally:
+            places.leave()
 
     def _admit(self, scope: Scope) -> None:
         """Check address, origin and key. The server's own key goes no further. Raises: ProtocolError."""
@@ -113,23 +118,39 @@ class Admission:
         scope["headers"] = [(name, value) for name, value in scope["headers"] if name.decode("latin-1") not in ours]
 
 
-class _Places:
-    """A number of places that are taken and left; there is no waiting."""
+_PATIENCE = 0.3
+"""Seconds in which a place that is being left may become free."""
 
-    def __init__(self, number: int, doing: str) -> None:
-        self._number, self._doing, self._taken = number, doing, 0
 
-    @contextmanager
-    def one(self) -> Iterator[None]:
-        """A place. Raises: ProtocolError where all are taken."""
-        if self._taken >= self._number:
-            said = f"{self._taken} {self._doing}; try again"
-            raise ProtocolError(429, said, code="too_many_requests", retry_after="1")
-        self._taken += 1
+class Places:
+    """The place that a request holds: first among the requests that are received and read, then among the answers."""
+
+    def __init__(self, receiving: asyncio.Semaphore, answering: asyncio.Semaphore) -> None:
+        self._receiving, self._answering = receiving, answering
+        self._held: asyncio.Semaphore | None = None
+
+    async def receive(self) -> None:
+        """Take a place to be received. Raises: ProtocolError where all are taken."""
+        await self._take(self._receiving, "as many requests as this server takes are being received; try again")
+
+    async def answer(self) -> None:
+        """Take a place to be answered, and leave the one before. Raises: ProtocolError where all are taken."""
+        await self._take(self._answering, "as many answers as this server takes are being checked; try again")
+
+    def leave(self) -> None:
+        """Leave the place that is held."""
+        held, self._held = self._held, None
+        if held is not None:
+            held.release()
+
+    async def _take(self, places: asyncio.Semaphore, taken: str) -> None:
         try:
-            yield
-        finally:
-            self._taken -= 1
+            async with asyncio.timeout(_PATIENCE):
+                await places.acquire()
+        except TimeoutError:
+            raise ProtocolError(429, taken, code="too_many_requests", retry_after="1") from None
+        self.leave()
+        self._held = places
 
 
 async def _whole_body(receive: Receive, settings: Settings) -> bytes:

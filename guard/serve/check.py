@@ -16,7 +16,7 @@ from groundrail.serve.chat_completions import DONE
 from groundrail.serve.endpoint import HEARTBEAT, EventStream
 from groundrail.serve.error_forms import ProtocolError, json_response
 from groundrail.serve.forms import event
-from groundrail.serve.guarded import GuardedAnswer, in_thread, unless_disconnected
+from groundrail.serve.guarded import GuardedAnswer, read, unless_disconnected
 from groundrail.serve.observe import Observer
 from groundrail.serve.requests import CheckRequest, decoded, parsed
 from groundrail.serve.settings import Settings
@@ -32,7 +32,7 @@ class Check:
 
     async def __call__(self, request: Request) -> Response:
         most = self.settings.request_timeout
-        asked, documents = await in_thread(request, most, _read, await request.body())
+        asked, documents = await read(request, most, _read, await request.body())
         if not asked.stream:
             work = checked(self.guard, asked.answer, documents, asked.question, self.observer)
             result = await unless_disconnected(request, work, most)

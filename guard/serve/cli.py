@@ -90,7 +90,7 @@ def run_serve(options: argparse.Namespace) -> int:
     try:
         import uvicorn
 
-        from groundrail.serve.app import create_app  # noqa: F401
+        from groundrail.serve.connections import impatient
     except ModuleNotFoundError as error:
         if error.name not in ("uvicorn", "starlette", "prometheus_client", "httpx"):
             raise
@@ -104,7 +104,13 @@ def run_serve(options: argparse.Namespace) -> int:
     if options.open_browser:
         threading.Timer(1.0, webbrowser.open, [shown]).start()
     config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=10, lifespan="on"
+        app,
+        http=impatient(settings.body_timeout),
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=10,
+        lifespan="on",
     )
     uvicorn.Server(config).run(sockets=[listening])
     return 0

@@ -15,7 +15,7 @@ from groundrail.guard import Guard
 from groundrail.serve import details
 from groundrail.serve.error_forms import ProtocolError, json_response
 from groundrail.serve.forms import Form, Protocol, Telling
-from groundrail.serve.guarded import ClientLeftError, GuardedAnswer, in_thread, unless_disconnected
+from groundrail.serve.guarded import ClientLeftError, GuardedAnswer, read, unless_disconnected
 from groundrail.serve.objects import guarded_stream
 from groundrail.serve.observe import Observer
 from groundrail.serve.requests import ChatRequest, decoded, parsed, refuse_what_cannot_be_guarded
@@ -39,7 +39,7 @@ class Endpoint:
     async def __call__(self, request: Request) -> Response:
         begun, most = time.monotonic(), self.settings.request_timeout
         level = details.level_of(request)
-        telling = await in_thread(request, most, self._read, await request.body(), request.headers, level)
+        telling = await read(request, most, self._read, await request.body(), request.headers, level)
         form = self.protocol.form(telling)
         if not telling.asked.stream:
             most -= time.monotonic() - begun

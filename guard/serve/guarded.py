@@ -11,6 +11,7 @@ from starlette.requests import Request
 
 from groundrail.errors import GroundrailError, UnsupportedError
 from groundrail.generation.streams import AsyncGuardedStream
+from groundrail.runtime.deadlines import aside
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.observe import AnswerSeen, Observer
 from groundrail.types import CheckedSentence, GuardResult
@@ -117,9 +118,14 @@ async def unless_disconnected(request: Request, work: Coroutine[Any, Any, T], ti
         await asyncio.wait({working, leaving})
 
 
-async def in_thread(request: Request, time_limit: float, work: Callable[..., T], *arguments: Any) -> T:
-    """The outcome of `work(*arguments)`, done beside the event loop, under the conditions of `unless_disconnected`."""
-    return await unless_disconnected(request, asyncio.to_thread(work, *arguments), time_limit)
+async def read(request: Request, time_limit: float, work: Callable[..., T], *arguments: Any) -> T:
+    """The outcome of `work(*arguments)`, which reads a request beside the event loop; then the request may be answered.
+
+    The conditions are those of `unless_disconnected`. Raises: ProtocolError where too many requests are being answered.
+    """
+    outcome = await unless_disconnected(request, aside(work, *arguments), time_limit)
+    await request.scope["places"].answer()
+    return outcome
 
 
 class ClientLeftError(Exception):

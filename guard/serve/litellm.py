@@ -17,7 +17,7 @@ from groundrail.guard import Guard
 from groundrail.serve.check import checked
 from groundrail.serve.details import why
 from groundrail.serve.error_forms import ProtocolError, json_response
-from groundrail.serve.guarded import in_thread, unless_disconnected
+from groundrail.serve.guarded import read, unless_disconnected
 from groundrail.serve.observe import Observer
 from groundrail.serve.requests import GuardrailRequest, SourceDocument, decoded, parsed
 from groundrail.serve.settings import Settings
@@ -38,7 +38,7 @@ class LiteLLMGuardrail:
 
     async def __call__(self, request: Request) -> Response:
         most = self.settings.request_timeout
-        asked, found, question = await in_thread(request, most, self._read, await request.body())
+        asked, found, question = await read(request, most, self._read, await request.body())
         if asked.input_type == "request":
             if asked.litellm_call_id:
                 self.kept.put(asked.litellm_call_id, found.documents, question)

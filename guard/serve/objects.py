@@ -1,8 +1,10 @@
 """An answer in JSON: read whole from the writer, checked as one object, and released as one text."""
 
+import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
+from groundrail.entailment.shared import Waits, cancelled_with
 from groundrail.errors import InputError, MissingExtraError, UnsupportedObjectError
 from groundrail.generation.drivers import Event
 from groundrail.generation.steps import CutOff, NextPiece, Start
@@ -63,8 +65,13 @@ class ObjectStream(AsyncGuardedStream):
         if is_blank(text):  # as the upstream's own refusal to answer
             yield GuardResult(text="", answer="", threshold=guard.threshold)
             return
+        waits = Waits()
         try:
-            result = await guard.acheck_object(text, documents, wanted.schema, prompt)
+            with cancelled_with(waits):
+                result = await guard.acheck_object(text, documents, wanted.schema, prompt)
+        except asyncio.CancelledError:
+            waits.cancel()
+            raise
         except UnsupportedObjectError as error:
             pointers = ", ".join(pointer for pointer, field in error.fields.items() if not field.released)
             told = f"fields are not supported by the source: {pointers}"

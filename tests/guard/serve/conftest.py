@@ -21,6 +21,7 @@ from groundrail.entailment.shared import SharedEntailment
 from groundrail.scoring import NearestScorer
 from groundrail.scoring.batched import BatchedScorer
 from groundrail.serve import Settings, create_app
+from groundrail.serve.connections import impatient
 from groundrail.testing import FakeEntailment
 
 SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
@@ -61,9 +62,10 @@ def upstream() -> Iterator[Upstream]:
 
 
 @contextmanager
-def running(app: ASGIApp) -> Iterator[str]:
-    """The app under uvicorn in a thread; gives its address."""
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, log_config=None, access_log=False, lifespan="on")
+def running(app: ASGIApp, wait: float = 30.0) -> Iterator[str]:
+    """The app under uvicorn in a thread, with `wait` seconds for the head of a request; gives its address."""
+    http = impatient(wait)
+    config = uvicorn.Config(app, host="127.0.0.1", port=0, http=http, log_config=None, access_log=False, lifespan="on")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
@@ -98,7 +100,9 @@ def serve(upstream: Upstream, judge: FakeEntailment) -> Iterator[Serve]:
             stack.callback(pool.close)
             guard = Guard(scorer=pool, policy=policy or Policy())
             chosen = Settings(**{"upstream": upstream.url, **settings})
-            return stack.enter_context(running(create_app(guard, chosen, judge=shared, observer=observer)))
+            return stack.enter_context(
+                running(create_app(guard, chosen, judge=shared, observer=observer), chosen.body_timeout)
+            )
 
         yield start
 

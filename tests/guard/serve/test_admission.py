@@ -14,6 +14,7 @@ from tests.guard.serve.conftest import SOURCE, TRUE, Serve, Upstream, asking, wr
 
 from groundrail.serve import sources
 from groundrail.serve.requests import Message
+from groundrail.testing import FakeEntailment
 from groundrail.text import echoes
 
 CHAT = "/v1/chat/completions"
@@ -102,6 +103,82 @@ def test_requests_that_are_being_received_have_a_number_and_a_time(serve: Serve,
         assert refused.headers["retry-after"] == "1"
         assert last.recv(65536).startswith(b"HTTP/1.1 408")
     assert http.post(address + CHAT, json=asking()).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "sent",
+    ["", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /"],
+)
+def test_a_head_that_is_half_sent_has_a_time(serve: Serve, sent: str) -> None:
+    where = urlsplit(serve(body_timeout=0.5))
+    with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as connection:
+        connection.sendall(sent.encode())
+        while connection.recv(65536):
+            pass  # until it is closed
+
+
+def test_a_place_is_free_once_the_answer_is_told(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    upstream.usual = writing(TRUE)
+    address = serve(max_concurrency=1)
+    for stream in (True, False) * 20:
+        with http.stream("POST", address + CHAT, json=asking(stream=stream)) as answer:
+            assert answer.status_code == 200
+            for line in answer.iter_lines():
+                if "[DONE]" in line:
+                    break
+
+
+def test_a_client_that_hangs_up_frees_its_place_and_its_questions_to_the_judge(
+    serve: Serve, upstream: Upstream, http: httpx.Client, judge: FakeEntailment
+) -> None:
+    go_on = threading.Event()
+    upstream.usual = writing(json.dumps({f"rent {n}": "950 euros" for n in range(200)}), piece=1_000)
+    address = serve(max_concurrency=2)
+    answer = judge.judge
+
+    def slow(premise: str, claim: str) -> float:
+        go_on.wait(20)
+        return answer(premise, claim)
+
+    judge.judge = slow
+    left = [half_answered(address, asking(response_format={"type": "json_object"})) for _ in range(2)]
+    while "groundrail_requests_open 2.0" not in http.get(f"{address}/metrics").text:
+        time.sleep(0.01)
+    for connection in left:
+        connection.close()
+    while "groundrail_requests_open 0.0" not in http.get(f"{address}/metrics").text:
+        time.sleep(0.01)
+    go_on.set()
+    upstream.usual = writing(TRUE)
+    for _ in range(3):
+        assert http.post(address + CHAT, json=asking()).json()["choices"][0]["message"]["content"] == TRUE
+
+
+def doubling(levels: int) -> dict[str, Any]:
+    parts = {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(levels)}
+    return {"$ref": "#/$defs/a0", "$defs": {**parts, f"a{levels}": {"type": "object"}}}
+
+
+def test_schemas_that_take_too_long_take_no_place(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    upstream.usual = writing(TRUE)
+    address = serve(max_concurrency=1)
+    wanted = {"type": "json_schema", "json_schema": {"name": "a", "schema": doubling(40)}}
+    left = [half_answered(address, asking(response_format=wanted)) for _ in range(8)]
+    for connection in left:
+        connection.close()
+    assert http.post(address + CHAT, json=asking()).status_code == 200
+    refused = http.post(address + CHAT, json=asking(response_format=wanted))
+    assert refused.status_code == 400
+    assert "takes over 10,000,000 steps" in refused.json()["error"]["message"]
+    assert len(upstream.bodies) == 1
+
+
+def half_answered(address: str, body: dict[str, Any]) -> socket.socket:
+    where, data = urlsplit(address), json.dumps(body).encode()
+    connection = socket.create_connection((where.hostname or "", where.port or 0), timeout=20)
+    head = f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    connection.sendall(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
+    return connection
 
 
 @pytest.mark.parametrize(
