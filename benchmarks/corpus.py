@@ -28,7 +28,7 @@ from groundrail.entailment.base import Pair
 from groundrail.entailment.loading import load
 from groundrail.evaluation.counting import CountingNLI
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
-from groundrail.scoring.registry import SCORERS, load_scorer, needs_entailment
+from groundrail.scoring.registry import load_scorer, needs_entailment, scorers
 from groundrail.text.sentences import split
 from groundrail.types import Source
 
@@ -136,7 +136,7 @@ def measured(options: argparse.Namespace) -> dict[str, object]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", type=int, default=10_000)
-    parser.add_argument("--scorer", choices=sorted(SCORERS), default="overlap")
+    parser.add_argument("--scorer", choices=scorers(), default="overlap")
     parser.add_argument("--engines", nargs="+", choices=("local", "ray"), default=["local", "ray"])
     parser.add_argument("--workers", type=int, default=1, help="actors on Ray")
     parser.add_argument("--sizes", type=float, nargs="*", default=[1e6, 1e9], help="rows of the corpora reckoned with")

@@ -21,8 +21,9 @@ from groundrail.evaluation.sampling import sample
 from groundrail.evaluation.summary import Summary, summarise
 from groundrail.papers.q2.q2 import Q2Scorer
 from groundrail.papers.q2.span_head import SpanHeadAnswerer
+from groundrail.papers.units.named import UNITS
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.registry import SCORERS, UNITS, load_scorer, needs_entailment
+from groundrail.scoring.registry import load_scorer, needs_entailment, scorers
 
 SPAN_HEAD = "q2-span-head"
 
@@ -54,7 +55,7 @@ def measured(name: str, examples: list[Example], args: argparse.Namespace) -> li
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, nargs="+", required=True)
-    parser.add_argument("--scorers", nargs="+", choices=(*SCORERS, SPAN_HEAD), default=(*SCORERS, SPAN_HEAD))
+    parser.add_argument("--scorers", nargs="+", choices=(*scorers(), SPAN_HEAD), default=(*scorers(), SPAN_HEAD))
     parser.add_argument("--entailment", help="model id or folder; the built-in judge")
     parser.add_argument("--units", choices=UNITS, default="sentences", help="what a claim is cut into")
     parser.add_argument("--bins", type=int, default=10, help="bins of the calibration error")

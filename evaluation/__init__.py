@@ -4,7 +4,8 @@
 matplotlib (extra `eval`) are imported at their first use.
 """
 
-from groundrail.evaluation.calibration import Calibration, fit_calibration
+from groundrail.calibration import Calibration
+from groundrail.evaluation.calibration import fit_calibration
 from groundrail.evaluation.counting import counted
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load

@@ -18,8 +18,8 @@ from groundrail.evaluation.examples import Example
 from groundrail.evaluation.formats import FORMATS
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.sampling import sample, sample_answers
+from groundrail.papers.units.named import UNITS
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.registry import UNITS
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,12 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from groundrail.calibration import Calibration
 from groundrail.errors import InputError
 from groundrail.evaluation.answer_summary import judge_answers, summarise_answers
 from groundrail.evaluation.answers import ANSWER_FORMATS, MARKS, answer_format
 from groundrail.evaluation.arguments import Named, add_arguments, named_scorer, read_answers, read_claims
-from groundrail.evaluation.calibration import Calibration, fit_calibration
+from groundrail.evaluation.calibration import fit_calibration
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.metrics import best_balanced_accuracy

@@ -22,8 +22,8 @@ from groundrail.errors import InputError, ScoringError
 from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
 from groundrail.papers.units.base import Aggregate, UnitScorer
+from groundrail.papers.units.named import in_units
 from groundrail.scoring.base import Score, Scorer
-from groundrail.scoring.registry import in_units
 from groundrail.text.claims import Claim, NoClaim, Refused, read_claims
 from groundrail.text.form import SourceText
 from groundrail.types import Span
@@ -230,7 +230,7 @@ def evaluate(
 
     Args:
         units: name of the units into which a claim is cut before scoring; None takes `Scorer.claim_units`.
-        aggregate: joins the scores of the units (`groundrail.scoring.registry.in_units`).
+        aggregate: joins the scores of the units (`groundrail.papers.units.named.in_units`).
         splitter: the model that cuts the units.
         results: a JSON-lines file to continue.
         settings: other settings that the scores depend on.

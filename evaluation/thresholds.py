@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from groundrail.calibration import Calibration, Method
 from groundrail.errors import InputError, MissingExtraError
-from groundrail.evaluation.calibration import Calibration, Method, fit_calibration
+from groundrail.evaluation.calibration import fit_calibration
 from groundrail.evaluation.metrics import Bools, Floats, scipy_stats, two_classes
 
 _ROUNDING = 1e-9

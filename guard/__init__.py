@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from groundrail.runtime.lazy import VIEWS, exported
+from groundrail.runtime.lazy import exported
 
 if TYPE_CHECKING:
     from groundrail.chat import ChatGuard
@@ -26,13 +26,6 @@ if TYPE_CHECKING:
     from groundrail.types import Attempt, CheckedSentence, Citation, Document, GuardResult, Span, Verdict
 
 __version__ = "0.2.0.dev0"
-
-VIEWS.update(
-    html="report.html:render",
-    markdown="report.markdown:render",
-    notebook="report.html:short",
-    runnable="integrations.langchain.runnable:GuardedRunnable",
-)
 
 __all__ = [
     "AsyncGuardedStream",

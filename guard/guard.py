@@ -20,11 +20,10 @@ from groundrail.generators import Generator, as_generator
 from groundrail.policy import Policy
 from groundrail.runtime.both_ways import run
 from groundrail.runtime.deadlines import Calls
-from groundrail.runtime.lazy import view
 from groundrail.runtime.locks import one_at_a_time
 from groundrail.scoring.base import Scorer
 from groundrail.scoring.chosen import GuardScorers, LazyScorer
-from groundrail.scoring.registry import as_meant, as_scorer, as_second
+from groundrail.scoring.registry import as_scorer, as_second, require_scorer
 from groundrail.text.claims import ClaimOf, claim_of, read_claim
 from groundrail.text.form import SourceText
 from groundrail.text.sentences import is_unicode
@@ -71,7 +70,7 @@ class Guard:
     ) -> None:
         self.generator = None if generator is None else as_generator(generator)
         self.claim_of = claim_of
-        scorer, judge = as_meant(scorer, judge)
+        require_scorer(scorer)
         own = partial(_own_judge, self.generator)
         first, other = LazyScorer((scorer, own(judge)), as_scorer), own(second)
         self._scorers = GuardScorers(
@@ -89,10 +88,9 @@ class Guard:
         judge: _Judge = None,
         steering: "float | Steering | None" = None,
         policy: Policy | None = None,
-        entailment: _Judge = None,
         **hub: Any,
     ) -> Self:
-        """A guard around a causal language model, by hub id or folder. `entailment` is the former name of `judge`.
+        """A guard around a causal language model, by hub id or folder.
 
         `steering` is PMI-addition's alpha, or a `PMI`, `CAD` or `AdaCAD`; `hub` goes to transformers (`device`, `dtype`, ...).
         """
@@ -100,8 +98,6 @@ class Guard:
         from groundrail.decoding.steering import PMI
 
         chosen = PMI(steering) if isinstance(steering, int | float) else steering
-        if entailment is not None:
-            scorer, judge = as_meant(entailment, judge, stacklevel=4)
         generator = HFGenerator.from_pretrained(name_or_path, steering=chosen, **hub)
         return cls(generator, scorer=scorer, judge=judge, policy=policy)
 
@@ -247,8 +243,9 @@ class Guard:
 
         Options are those of `groundrail.integrations.langchain.GuardedRunnable`.
         """
-        guarded: GuardedRunnable = view("runnable")(runnable, guard=self, **options)
-        return guarded
+        from groundrail.integrations.langchain.runnable import GuardedRunnable
+
+        return GuardedRunnable(runnable, guard=self, **options)
 
     def _check_steps(self, answer: str, source: Source, prompt: str) -> tuple[Steps, Judging]:
         documents = as_documents(source)

@@ -10,7 +10,6 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from tenacity import RetryCallState, Retrying, stop_after_attempt
 from tenacity.stop import stop_base
 
-from groundrail.text.sentences import LONGEST
 from groundrail.types import CheckedSentence, Verdict
 
 if TYPE_CHECKING:
@@ -57,7 +56,7 @@ class Policy(BaseModel):
     on_no_source: OpenOrClosed = "closed"
     deadline: float | None = Field(default=None, gt=0, allow_inf_nan=False)
     answer_deadline: float | None = Field(default=None, gt=0, allow_inf_nan=False)
-    longest_sentence: int = Field(default=LONGEST, ge=100)
+    longest_sentence: int = Field(default=2000, ge=100)
     keep_refused: bool = True
     abstention: str = "I cannot answer that from the source."
     fields: tuple[str, ...] | None = None

@@ -13,7 +13,6 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from groundrail.errors import InputError
 from groundrail.places import link_to, page_at
-from groundrail.runtime.lazy import view
 
 
 class _Frozen(BaseModel):
@@ -321,8 +320,9 @@ class GuardResult(_Frozen):
 
         Raises: InputError if a citation is not in `source`: pass the source that was checked.
         """
-        page: str = view("html")(self, source, question)
-        return page
+        from groundrail.report.html import render
+
+        return render(self, source, question)
 
     def to_markdown(self, *, held_back: bool = False) -> str:
         """Render the released text with its citations as footnotes.
@@ -330,10 +330,12 @@ class GuardResult(_Frozen):
         Args:
             held_back: Also list the sentences that were not released, with the reasons.
         """
-        text: str = view("markdown")(self, held_back=held_back)
-        return text
+        from groundrail.report.markdown import render
+
+        return render(self, held_back=held_back)
 
     def _repr_html_(self) -> str:
         """Render a short form for notebooks."""
-        fragment: str = view("notebook")(self)
-        return fragment
+        from groundrail.report.html import short
+
+        return short(self)

@@ -8,7 +8,6 @@ import argparse
 import math
 import os
 import sys
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn, get_args
 from groundrail import __version__
 from groundrail.cli.scorers import ScorerChoice, add_scorer_arguments
 from groundrail.errors import GroundrailError, InputError, MissingExtraError
+from groundrail.runtime import entry_points
 from groundrail.text.rendering.visible import is_blank
 from groundrail.types import Document, as_documents
 
@@ -46,8 +46,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _run(arguments: Sequence[str] | None) -> int:
-    if not sys.warnoptions:  # a deprecation is hidden from whoever types a command, unless it is asked for
-        warnings.filterwarnings("default", "(--entailment is now|a model is passed)", DeprecationWarning)
     try:
         parser = _parser()
         options = parser.parse_args(arguments)
@@ -79,14 +77,7 @@ def _abandon_output() -> None:
 
 
 def _parser() -> argparse.ArgumentParser:
-    try:
-        from groundrail.evaluation.cli import add_calibrate_parser, add_eval_parser, add_tune_parser
-        from groundrail.papers.reproduce.cli import add_reproduce_parser
-    except ModuleNotFoundError as error:
-        if error.name != "rich":
-            raise
-        raise MissingExtraError("The groundrail command", "cli") from error
-    from groundrail.serve.cli import add_serve_parser
+    from groundrail.cli.serve import add_serve_parser
 
     parser = argparse.ArgumentParser(
         prog="groundrail", description="Let a sentence out only when the source supports it."
@@ -119,11 +110,9 @@ def _parser() -> argparse.ArgumentParser:
     judges.add_argument("--json", action="store_true", help="print JSON")
     judges.set_defaults(run=_judges)
     _add_score(commands)
-    add_eval_parser(commands)
-    add_calibrate_parser(commands)
-    add_tune_parser(commands)
-    add_reproduce_parser(commands)
     add_serve_parser(commands)
+    for name in entry_points.names("groundrail.commands"):
+        entry_points.load("groundrail.commands", name)(commands)
     return parser
 
 
@@ -262,7 +251,7 @@ def _score(options: argparse.Namespace) -> int:
 
 def _demo(options: argparse.Namespace) -> int:
     if options.web:
-        from groundrail.serve.cli import run_demo
+        from groundrail.cli.serve import run_demo
 
         return run_demo()
     from groundrail.cli.demo import run

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,22 +10,15 @@ from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.loading import load
 from groundrail.errors import InputError
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.registry import DEFAULT, SCORERS, as_meant, load_scorer, needs_entailment, settings_of
+from groundrail.scoring.registry import DEFAULT, load_scorer, needs_entailment, require_scorer, scorers, settings_of
 
 _OF_MODELS = ("max_length", "batch_tokens", "device", "dtype")
 
 
-class _FormerJudge(argparse.Action):
-    def __call__(self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, *given: Any) -> None:
-        warnings.warn(f"{given[1]} is now --judge", DeprecationWarning, stacklevel=2)
-        namespace.judge = given[0]
-
-
 def add_scorer_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add `--scorer`, `--judge` and `--set`, and `--entailment`, the former name of `--judge`."""
-    parser.add_argument("--scorer", metavar="NAME", help=f"{', '.join(SCORERS)} ({DEFAULT})")
+    """Add `--scorer`, `--judge` and `--set`."""
+    parser.add_argument("--scorer", metavar="NAME", help=f"{', '.join(scorers())} ({DEFAULT})")
     parser.add_argument("--judge", metavar="ID", help="hub id or folder of the judge (the built-in one)")
-    parser.add_argument("--entailment", metavar="ID", action=_FormerJudge, help=argparse.SUPPRESS)
     parser.add_argument(
         "--set",
         action="append",
@@ -47,8 +39,8 @@ class ScorerChoice:
     @classmethod
     def of(cls, options: argparse.Namespace) -> "ScorerChoice":
         """Read the options. Raises: InputError for an unknown scorer or for what is no setting."""
-        scorer, judge = as_meant(options.scorer, options.judge)
-        return cls(str(scorer or DEFAULT), judge, parsed_settings(options.set))  # type: ignore[arg-type]
+        require_scorer(options.scorer)
+        return cls(options.scorer or DEFAULT, options.judge, parsed_settings(options.set))
 
     def load(self, around: Callable[[EntailmentModel], EntailmentModel] = lambda judge: judge) -> Scorer:
         """Build the scorer around its judge, which goes through `around` first.

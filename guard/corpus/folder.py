@@ -1,6 +1,6 @@
 """Score a corpus file into a folder of verdicts, in blocks, so that a second run continues where the first stopped.
 
-`groundrail.corpus.files` reads the file, `groundrail.corpus.rows` scores rows, and `groundrail.integrations.ray` is the
+`groundrail.corpus.files` reads the file, `groundrail.corpus.rows` scores rows, and `groundrail.corpus.ray` is the
 engine for many machines.
 """
 
@@ -168,7 +168,7 @@ def _score_on_ray(
         from ray import data
     except ImportError as error:
         raise MissingExtraError('engine="ray"', "ray") from error
-    from groundrail.integrations.ray import score_dataset
+    from groundrail.corpus.ray import score_dataset
 
     blocks: list[Any] = [ray.put(_waiting_table(block)) for block in waiting]  # two names of one class, to mypy
     dataset = data.from_arrow_refs(blocks)

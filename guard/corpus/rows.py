@@ -1,7 +1,7 @@
 """Check the rows of a corpus (each a claim with its source) and write the verdicts as flat rows of a table.
 
 `Guard.check_all` gives the verdicts; this module turns results into rows. A bad row becomes an ERROR row and does not
-affect the others. `groundrail.corpus.folder` and `groundrail.integrations.ray` read and distribute rows.
+affect the others. `groundrail.corpus.folder` and `groundrail.corpus.ray` read and distribute rows.
 """
 
 from collections.abc import Mapping, Sequence

@@ -3,17 +3,6 @@
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import Any
-
-VIEWS: dict[str, str] = {}
-"""The name of a view -> "module:function" inside groundrail. `groundrail/__init__.py`, above all modules, fills it in."""
-
-
-def view(name: str) -> Callable[..., Any]:
-    """The function that draws a value, as `view("markdown")(result)`: a value does not know the module of its views."""
-    module, function = VIEWS[name].split(":")
-    drawn: Callable[..., Any] = getattr(import_module(f"groundrail.{module}"), function)
-    return drawn
 
 
 def exported(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:

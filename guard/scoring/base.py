@@ -145,7 +145,7 @@ class Scorer(Protocol):
     """
 
     claim_units: str = "sentences"
-    """Name of the units into which an evaluation cuts claims by default; see `UNITS` in the registry."""
+    """Name of the units into which an evaluation cuts claims by default; see `groundrail.papers.units.named`."""
 
     @property
     def facts(self) -> ScorerFacts:

@@ -86,9 +86,9 @@ def batched(
 
     Raises: InputError for options beside a scorer object, whose model is built already.
     """
-    from groundrail.scoring.registry import DEFAULT, as_meant, as_scorer, needs_entailment
+    from groundrail.scoring.registry import DEFAULT, as_scorer, needs_entailment, require_scorer
 
-    scorer, judge = as_meant(scorer, judge)
+    require_scorer(scorer)
     if not isinstance(scorer, Scorer) and needs_entailment(scorer or DEFAULT):
         judge = shared(load(judge), **options)
     elif options:

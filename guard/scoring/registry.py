@@ -1,56 +1,51 @@
-"""Scorers and claim units by short name, for the command line and for settings files.
+"""Scorers by short name, for the command line and for settings files.
 
-Each name stands for a dotted path that is imported at first use, so that naming a scorer loads nothing. The module of
-each scorer describes it.
+A name stands for a dotted path that is imported at first use, so that naming a scorer loads nothing. Other packages,
+and `groundrail.papers`, add names as entry points of the group `groundrail.scorers`.
 """
 
-import importlib
 import inspect
-import warnings
-from operator import attrgetter
-from pathlib import Path
+from collections.abc import Callable
+from importlib.metadata import EntryPoint
 from typing import Any
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
-from groundrail.papers.units.base import Aggregate, SentenceUnits, Units, UnitScorer, WholeClaim
+from groundrail.runtime import entry_points
 from groundrail.scoring.base import Scorer
 
-SCORERS: dict[str, str] = {
+GROUP = "groundrail.scorers"
+
+OWN = {
     "scale": "groundrail.scoring.scale.scale:ScaleScorer",
     "nearest": "groundrail.scoring.nearest:NearestScorer",
-    "pairs": "groundrail.papers.decomposed:SentencePairScorer",
-    "topk": "groundrail.papers.decomposed:TopKScorer",
-    "full": "groundrail.papers.decomposed:FullDocumentScorer",
-    "sentli": "groundrail.papers.decomposed:SentliScorer",
-    "infuse": "groundrail.papers.infuse:InfuseScorer",
-    "q2": "groundrail.papers.q2.q2:Q2Scorer",
-    "gain": "groundrail.papers.gain:GainScorer",
-    "overlap": "groundrail.papers.overlap:OverlapScorer",
 }
+"""The guard's scorers, which no other package can replace."""
 
-SPLITTERS: dict[str, str] = {
-    "subsentences": "groundrail.papers.units.clauses:ClauseSplitter",
-    "parsed": "groundrail.papers.units.parsed:ParsedSplitter",
-    "seq2seq": "groundrail.papers.units.subsentences:Seq2SeqSplitter.from_pretrained",
-}
-"""Splitters of sentences into sub-sentences: by rule, by a spaCy pipeline, or by a tuned encoder-decoder."""
-
-UNITS: tuple[str, ...] = ("sentences", *SPLITTERS, "whole")
-"""Names of the units into which a claim can be cut."""
+DEFAULT = "nearest"
+"""Name of the scorer that a guard, `groundrail check`, `eval` and `calibrate` use by default."""
 
 
-def _find(path: str) -> Any:
-    module, _, attribute = path.partition(":")
-    return attrgetter(attribute)(importlib.import_module(module))
+def scorers() -> tuple[str, ...]:
+    """The names of all scorers."""
+    return (*OWN, *(name for name in entry_points.names(GROUP) if name not in OWN))
 
 
-def _factory(name: str) -> Any:
-    try:
-        path = SCORERS[name]
-    except KeyError:
-        raise InputError(f"no scorer is called {name!r}; there are {', '.join(SCORERS)}") from None
-    return _find(path)
+def require_scorer(scorer: object) -> None:
+    """Raises: InputError for anything but a scorer, the name of a scorer, or None."""
+    if scorer is None or isinstance(scorer, Scorer) or (isinstance(scorer, str) and scorer in scorers()):
+        return
+    raise InputError(
+        f"no scorer is called {scorer!r}; there are {', '.join(scorers())}. A model is passed as the judge"
+    )
+
+
+def _factory(name: str) -> Callable[..., Scorer]:
+    require_scorer(name)
+    found: Callable[..., Scorer] = (
+        EntryPoint(name, OWN[name], GROUP).load() if name in OWN else entry_points.load(GROUP, name)
+    )
+    return found
 
 
 def needs_entailment(name: str) -> bool:
@@ -85,67 +80,7 @@ def load_scorer(name: str, entailment: EntailmentModel | str | None = None, **se
         settings["entailment"] = entailment
     elif entailment is not None:
         raise InputError(f"scorer {name!r} asks no judge; leave it out")
-    scorer: Scorer = factory(**settings)
-    return scorer
-
-
-def load_units(name: str, splitter: str | None = None) -> Units:
-    """Build the units called `name`; `splitter` is the model that cuts claims, for "parsed" and "seq2seq".
-
-    Raises: InputError for an unknown name, for a missing splitter, or for a splitter that the units do not use; also
-        the errors of loading the splitter.
-    """
-    if name not in UNITS:
-        raise InputError(f"no units are called {name!r}; there are {', '.join(UNITS)}")
-    if name == "seq2seq" and splitter is None:
-        raise InputError("the units 'seq2seq' are written by a model: name one with --splitter")
-    if splitter is not None and name not in ("parsed", "seq2seq"):
-        raise InputError(f"the units {name!r} take no splitter, only 'parsed' and 'seq2seq' do, not {splitter!r}")
-    if name in SPLITTERS:
-        from groundrail.papers.units.subsentences import SubSentenceUnits
-
-        return SubSentenceUnits(_find(SPLITTERS[name])(*filter(None, [splitter])))
-    return WholeClaim() if name == "whole" else SentenceUnits()
-
-
-def in_units(scorer: Scorer, name: str, aggregate: Aggregate = "mean", splitter: str | None = None) -> UnitScorer:
-    """Wrap `scorer`: cut claims into the units called `name` and join the scores of the units by `aggregate`.
-
-    For sub-sentences the score of a sentence is the minimum over its sub-sentences, and `aggregate` joins the sentences
-    (InFusE, sections 3 and 4).
-
-    Raises: the errors of `load_units`.
-    """
-    units = load_units(name, splitter)
-    if name in SPLITTERS:
-        scorer, units = UnitScorer(scorer, units, "minimum"), SentenceUnits()
-    return UnitScorer(scorer, units, aggregate)
-
-
-DEFAULT = "nearest"
-"""Name of the scorer that a guard, `groundrail check`, `eval` and `calibrate` use by default."""
-
-
-def as_meant(
-    scorer: Scorer | EntailmentModel | str | None, judge: EntailmentModel | str | None = None, stacklevel: int = 3
-) -> tuple[Scorer | str | None, EntailmentModel | str | None]:
-    """Return scorer and judge as given; a model in the scorer's place (the former form) becomes SCALE around the model.
-
-    Raises: InputError for a name that is no scorer's and does not look like a model's.
-    """
-    if scorer is None or isinstance(scorer, Scorer) or (isinstance(scorer, str) and scorer in SCORERS):
-        return scorer, judge
-    is_model = isinstance(scorer, EntailmentModel) or scorer == "self" or "/" in scorer or Path(scorer).exists()
-    if not is_model or judge is not None:
-        raise InputError(
-            f"no scorer is called {scorer!r}; there are {', '.join(SCORERS)}. A model is passed as the judge"
-        )
-    warnings.warn(
-        'a model is passed as the judge now: judge=MODEL (--judge), with scorer="scale" for SCALE around it, as before',
-        DeprecationWarning,
-        stacklevel=stacklevel,
-    )
-    return "scale", scorer
+    return factory(**settings)
 
 
 def as_scorer(scorer: Scorer | str | None = None, judge: EntailmentModel | str | None = None) -> Scorer:

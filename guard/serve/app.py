@@ -1,7 +1,7 @@
 """The ASGI app: which address does what.
 
 The endpoints are the modules beside this one. `groundrail.serve.admission` lets requests in, and
-`groundrail.serve.cli` runs the app under uvicorn.
+`groundrail.cli.serve` runs the app under uvicorn.
 """
 
 from collections.abc import AsyncIterator

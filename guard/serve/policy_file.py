@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import ValidationError
 from tenacity import stop_after_attempt, stop_after_delay
 
+from groundrail.calibration import Calibration
 from groundrail.errors import InputError
 from groundrail.policy import Policy
 
@@ -46,8 +47,6 @@ def read_policy(path: Path) -> Policy:
         raise InputError(f"{path}: fallback is {choices['fallback']!r}; it is one of {', '.join(_FALLBACKS)}")
     _set_stop(choices, path)
     if "calibration" in choices:
-        from groundrail.evaluation.calibration import Calibration
-
         choices["calibration"] = Calibration.load(path.parent / str(choices["calibration"]))
     try:
         return Policy(**choices)

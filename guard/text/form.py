@@ -8,12 +8,15 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from groundrail.errors import UncheckableError
 from groundrail.text.rendering.disguises import disguises
 from groundrail.text.rendering.pointers import footnotes, links
 from groundrail.text.rendering.visible import is_blank
-from groundrail.types import Document
+
+if TYPE_CHECKING:
+    from groundrail.types import Document
 
 _WORD = re.compile(r"[^\W\d_]+")
 _LATIN_WORD = re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff]+")
@@ -34,7 +37,7 @@ _QUOTED = 3
 class SourceText:
     """The documents of one answer, as claims are compared with them letter by letter."""
 
-    documents: Sequence[Document]
+    documents: "Sequence[Document]"
 
     @cached_property
     def is_blank(self) -> bool:

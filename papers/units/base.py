@@ -72,7 +72,7 @@ class UnitScorer(Scorer):
     """Score every unit of a claim and take the mean or the minimum.
 
     The mean over sentences is Falke et al.'s aggregation, the minimum over the sub-sentences of a sentence is InFusE's.
-    Nest two of these scorers for both, as `groundrail.scoring.registry.in_units` does. The value is NaN for a claim
+    Nest two of these scorers for both, as `groundrail.papers.units.named.in_units` does. The value is NaN for a claim
     without units and if the score of any unit is NaN. The conflict is the conflict of the unit with the lowest score.
 
         UnitScorer(NearestScorer(), SentenceUnits(), "minimum")

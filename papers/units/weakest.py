@@ -10,6 +10,7 @@ from dataclasses import replace
 from groundrail.papers.units.base import Units
 from groundrail.papers.units.subsentences import SubSentenceUnits
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
+from groundrail.scoring.registry import as_scorer
 from groundrail.types import Source
 
 
@@ -24,8 +25,6 @@ class WeakestPartScorer(Scorer):
     """
 
     def __init__(self, scorer: Scorer | None = None, units: Units | None = None) -> None:
-        from groundrail.scoring.registry import as_scorer
-
         self.scorer = as_scorer(scorer)
         self.units: Units = SubSentenceUnits() if units is None else units
 

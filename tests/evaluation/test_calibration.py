@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta
 
+from groundrail.calibration import Calibration
 from groundrail.errors import InputError
-from groundrail.evaluation.calibration import Calibration, fit_calibration
+from groundrail.evaluation.calibration import fit_calibration
 from groundrail.evaluation.metrics import ece
 from groundrail.evaluation.thresholds import allowed_errors, choose_threshold, labels_needed, rate
 from groundrail.policy import Policy

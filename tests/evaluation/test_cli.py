@@ -7,10 +7,11 @@ import sys
 
 import pytest
 
+from groundrail.calibration import Calibration
 from groundrail.errors import InputError, MissingExtraError, ModelError
-from groundrail.evaluation.calibration import Calibration
 from groundrail.evaluation.cli import add_calibrate_parser, add_eval_parser
-from groundrail.scoring.registry import SCORERS, load_scorer, load_units
+from groundrail.papers.units.named import load_units
+from groundrail.scoring.registry import load_scorer, scorers
 
 
 @pytest.fixture
@@ -216,7 +217,7 @@ def test_calibrate_wants_one_target(groundrail, data, capsys):
 
 
 def test_unknown_names_are_refused_with_the_known_ones():
-    with pytest.raises(InputError, match="'magic'; there are scale, nearest, pairs"):
+    with pytest.raises(InputError, match="'magic'; there are scale, nearest, full"):
         load_scorer("magic")
     with pytest.raises(InputError, match="sentences"):
         load_units("magic")
@@ -226,7 +227,7 @@ def test_unknown_names_are_refused_with_the_known_ones():
         load_units("whole", "t5-base")
     with pytest.raises(ModelError, match="python -m spacy download en_core_web_none"):
         load_units("parsed", "en_core_web_none")
-    assert {"scale", "nearest", "pairs", "topk", "full", "sentli", "infuse", "q2", "overlap"} <= set(SCORERS)
+    assert {"scale", "nearest", "pairs", "topk", "full", "sentli", "infuse", "q2", "overlap"} <= set(scorers())
 
 
 @pytest.mark.parametrize("name", ["pairs", "topk", "full", "sentli", "infuse"])

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from tenacity import stop_after_attempt, stop_after_delay
 
 from groundrail import CheckedSentence, Document, Guard, InputError, Policy, UnsupportedError, Verdict
+from groundrail.calibration import Calibration
 from groundrail.entailment.base import FloatArray, NLIModel, Pair
 from groundrail.errors import GenerationError
-from groundrail.evaluation.calibration import Calibration
 from groundrail.generators import Generator, Session
 from groundrail.scoring import NearestScorer
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer

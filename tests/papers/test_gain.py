@@ -12,8 +12,8 @@ from transformers import PreTrainedModel
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.evaluation.ablation import SEPARATOR, AblationExample, factual_ablation
 from groundrail.papers.gain import GainScorer, _chunks
+from groundrail.papers.units.named import in_units
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.registry import in_units
 from groundrail.types import Document, Source
 
 SOURCE = "Ada left in 1843. Bob came."

@@ -9,7 +9,7 @@ from tests.hashed import HashedNLI
 from groundrail.entailment import CrossEncoderEntailment
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.papers.infuse import InfuseScorer
-from groundrail.scoring.registry import in_units
+from groundrail.papers.units.named import in_units
 from groundrail.text import sentences
 
 WORDS = ("rent", "deposit", "tenant", "landlord", "keys", "heating", "garden", "pays", "kept", "soon")

@@ -13,7 +13,7 @@ from groundrail.papers.units.weakest import WeakestPartScorer
 from groundrail.scoring.batched import BatchedScorer
 from groundrail.scoring.language_note import NOTE
 from groundrail.scoring.nearest import NearestScorer
-from groundrail.scoring.registry import SCORERS, load_scorer, needs_entailment
+from groundrail.scoring.registry import load_scorer, needs_entailment, scorers
 from groundrail.testing import FakeEntailment
 
 GERMAN = "Die Miete beträgt 1.450 Euro im Monat und ist am dritten Werktag eines jeden Monats zu zahlen."
@@ -67,7 +67,7 @@ class Silent(FakeEntailment, NLIModel):
 
 
 @pytest.mark.parametrize("english_only", [True, False])
-@pytest.mark.parametrize("name", [name for name in SCORERS if needs_entailment(name)])
+@pytest.mark.parametrize("name", [name for name in scorers() if needs_entailment(name)])
 def test_a_scorer_is_made_for_english_where_its_judge_is(name: str, english_only: bool) -> None:
     model = Silent(english_only=english_only)
     scorer = load_scorer(name, model)

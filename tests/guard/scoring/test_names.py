@@ -1,4 +1,4 @@
-"""A scorer is a scorer and a judge is a model, wherever both are named; the former spellings warn."""
+"""A scorer is a scorer and a judge is a model, wherever both are named."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ from groundrail.cli.main import main
 from groundrail.papers import OverlapScorer
 from groundrail.scoring import NearestScorer, ScaleScorer
 from groundrail.scoring.batched import batched
-from groundrail.scoring.registry import SCORERS, as_scorer
+from groundrail.scoring.registry import as_scorer, scorers
 from groundrail.testing import FakeEntailment
 
 SOURCE = "The rent is due in March. Pets are not allowed."
@@ -34,30 +34,14 @@ def test_a_scorer_without_a_judge_is_named_alike() -> None:
     assert isinstance(batched("overlap").scorer, OverlapScorer)
 
 
-def test_a_model_in_the_place_of_a_scorer_is_scale_around_it_and_warns() -> None:
-    judge = FakeEntailment()
-    with pytest.warns(DeprecationWarning, match="judge=MODEL"):
-        guard = Guard(scorer=judge)  # type: ignore[arg-type]
-    assert isinstance(guard.scorer, ScaleScorer)
-    assert guard.scorer.entailment is judge
-    with pytest.warns(DeprecationWarning, match="judge=MODEL"):
-        assert isinstance(batched(judge).scorer, ScaleScorer)  # type: ignore[arg-type]
-    with pytest.warns(DeprecationWarning, match="judge=MODEL"):
-        Guard(scorer="owner/model")  # loaded when it is first asked for
-
-
-def test_a_guard_around_a_model_id_takes_the_former_name_of_its_judge(causal_folder: Path) -> None:
-    judge = FakeEntailment()
-    with pytest.warns(DeprecationWarning, match="judge=MODEL"):
-        scorer = Guard.from_pretrained(str(causal_folder), entailment=judge).scorer
-    assert isinstance(scorer, ScaleScorer)
-    assert scorer.entailment is judge
-    assert isinstance(Guard.from_pretrained(str(causal_folder), judge=judge).scorer, NearestScorer)
+def test_a_model_in_the_place_of_a_scorer_is_refused() -> None:
+    with pytest.raises(InputError, match="passed as the judge"):
+        Guard(scorer=FakeEntailment())  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("take", [lambda name: Guard(scorer=name), batched, as_scorer])
 def test_an_unknown_scorer_is_answered_with_the_names_there_are(take: Any) -> None:
-    with pytest.raises(InputError, match=f"'sclae'.*{', '.join(SCORERS)}"):
+    with pytest.raises(InputError, match=f"'sclae'.*{', '.join(scorers())}"):
         take("sclae")
 
 
@@ -79,8 +63,23 @@ def test_the_commands_take_the_same_names(
     assert main([*check, "--scorer", "scale", "--judge", str(tiny_nli_folder), "--set", "chunk_tokens=9"]) in (0, 1)
     capsys.readouterr()
     assert main([*check, "--scorer", "sclae"]) == 2
-    assert ", ".join(SCORERS) in capsys.readouterr().err
+    assert ", ".join(scorers()) in capsys.readouterr().err
     assert main([*check, "--scorer", "overlap", "--judge", str(tiny_nli_folder)]) == 2
     assert "asks no judge" in capsys.readouterr().err
-    with pytest.warns(DeprecationWarning, match="--entailment is now --judge"):
-        assert main([*check, "--entailment", str(tiny_nli_folder)]) in (0, 1)
+
+
+def test_another_package_adds_a_scorer_and_a_broken_one_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    facts = tmp_path / "wheels-1.0.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: wheels\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text(
+        "[groundrail.scorers]\nround = groundrail.papers.overlap:OverlapScorer\nflat = wheels_gone:Scorer\n"
+        "nearest = groundrail.papers.overlap:OverlapScorer\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert isinstance(as_scorer("round"), OverlapScorer)
+    assert isinstance(as_scorer("nearest", FakeEntailment()), NearestScorer)
+    with pytest.raises(InputError, match=r"'flat'.* package wheels .*wheels_gone"):
+        as_scorer("flat")

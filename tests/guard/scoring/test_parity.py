@@ -12,7 +12,7 @@ from groundrail.papers.units.base import UnitScorer
 from groundrail.papers.units.weakest import WeakestPartScorer
 from groundrail.scoring.base import Score, Scorer
 from groundrail.scoring.batched import BatchedScorer
-from groundrail.scoring.registry import SCORERS, load_scorer, needs_entailment
+from groundrail.scoring.registry import load_scorer, needs_entailment, scorers
 from groundrail.scoring.scale import ScaleScorer
 from groundrail.scoring.second import SecondOpinion
 
@@ -22,7 +22,7 @@ SOURCE = [
 ]
 CLAIMS = ["House 4 has 7 rooms.", "Anna Berg lives in House 31.", "The rent is 1,450 euros.", "House 2 has 9 rooms."]
 
-NAMES = [*SCORERS, "scale with its last leaf"]
+NAMES = [*scorers(), "scale with its last leaf"]
 
 Build = Callable[[str], Scorer]
 

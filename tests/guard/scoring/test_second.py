@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from groundrail import Guard, Policy, Verdict
+from groundrail.calibration import Calibration
 from groundrail.errors import InputError
-from groundrail.evaluation.calibration import Calibration
 from groundrail.scoring import SecondOpinion
 from groundrail.scoring.scale import ScaleScorer
 from groundrail.testing import FakeEntailment

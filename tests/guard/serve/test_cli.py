@@ -13,7 +13,7 @@ import pytest
 from tests.guard.serve.conftest import KEY, Upstream, asking
 
 from groundrail.cli.main import _parser, main
-from groundrail.serve.cli import settings_of
+from groundrail.cli.serve import settings_of
 
 
 def started(*arguments: str, **environment: str) -> tuple["subprocess.Popen[str]", str]:
