@@ -2,27 +2,29 @@
 
 Tested with haystack-ai 3.4. The wrapped generator writes into a callback, so that nothing is asked for again: a refused
 sentence is dropped, or whatever else the policy says. Components that come after it get the checked replies alone.
+Parts of a reply that are neither text, reasoning nor calls of the call's tools are refused.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from groundrail.errors import GenerationError, MissingExtraError
 from groundrail.guard import Guard
+from groundrail.integrations.doors import metadata, unknown
 from groundrail.runtime.both_ways import run, value_of
 from groundrail.text.echoes import Echoes
 from groundrail.types import CheckedSentence, GuardResult
 
 try:
     from haystack import Document, component
-    from haystack.dataclasses import ChatMessage, StreamingCallbackT, StreamingChunk
-    from haystack.tools import ToolsType
+    from haystack.dataclasses import ChatMessage, StreamingCallbackT, StreamingChunk, ToolCall, ToolCallDelta
+    from haystack.tools import ToolsType, flatten_tools_or_toolsets
 except ImportError as error:
     raise MissingExtraError("groundrail.integrations.haystack", "haystack") from error
 
-_META = ("model", "index", "finish_reason", "usage")
-"""The metadata of a reply that is passed on: other keys, such as `logprobs`, repeat its text."""
+_PACKAGE = "haystack-ai"
 
 
 @component
@@ -30,8 +32,8 @@ class GroundedChatGenerator:
     """A chat generator whose replies and streamed chunks hold supported text alone.
 
     Sources are the `documents` of the call, as a retriever gives them, and the results of tools among the messages. Tool
-    calls are passed on unchecked, after the text; reasoning is not passed on. Each reply's `meta["groundrail"]` is its
-    `GuardResult` as a dict.
+    calls are passed on unchecked, after the text; reasoning is not passed on, and other parts, such as images, raise a
+    GenerationError. Each reply's `meta["groundrail"]` is its `GuardResult` as a dict.
 
     Example: `pipeline.add_component("llm", GroundedChatGenerator(OpenAIChatGenerator(), guard))`, connected with
     `pipeline.connect("retriever.documents", "llm.documents")`.
@@ -39,6 +41,11 @@ class GroundedChatGenerator:
 
     def __init__(self, generator: Any, guard: Guard, streaming_callback: StreamingCallbackT | None = None) -> None:
         self.generator, self.guard, self.streaming_callback = generator, guard, streaming_callback
+
+    def warm_up(self) -> None:
+        """Make the wrapped generator ready."""
+        if hasattr(self.generator, "warm_up"):
+            self.generator.warm_up()
 
     @component.output_types(replies=list[ChatMessage])
     def run(
@@ -51,7 +58,7 @@ class GroundedChatGenerator:
     ) -> dict[str, list[ChatMessage]]:
         """The checked replies. Raises: what the wrapped generator raises; UnsupportedError under `"raise"`."""
         options = {"generation_kwargs": generation_kwargs, **({"tools": tools} if tools else {})}
-        answer = _Answer(self.guard, messages, documents, streaming_callback or self.streaming_callback)
+        answer = self._answer(messages, documents, streaming_callback, tools)
         return run(answer.replies(self.generator.run, options, lambda chunk: run(answer.take(chunk))))
 
     @component.output_types(replies=list[ChatMessage])
@@ -65,8 +72,13 @@ class GroundedChatGenerator:
     ) -> dict[str, list[ChatMessage]]:
         """`run` for an event loop; sentences are judged in a thread."""
         options = {"generation_kwargs": generation_kwargs, **({"tools": tools} if tools else {})}
-        answer = _Answer(self.guard, messages, documents, streaming_callback or self.streaming_callback, is_async=True)
+        answer = self._answer(messages, documents, streaming_callback, tools, is_async=True)
         return await answer.replies(self.generator.run_async, options, answer.take)
+
+    def _answer(self, messages: Any, documents: Any, show: Any, tools: Any, *, is_async: bool = False) -> "_Answer":
+        offered = flatten_tools_or_toolsets(tools or getattr(self.generator, "tools", None))
+        names = {tool.name for tool in offered}
+        return _Answer(self.guard, messages, documents, show or self.streaming_callback, names, is_async=is_async)
 
 
 class _Answer:
@@ -78,14 +90,17 @@ class _Answer:
         messages: Sequence[ChatMessage],
         documents: Sequence[Document] | None,
         show: Any,
+        offered: Collection[str],
         *,
-        is_async: bool = False,
+        is_async: bool,
     ) -> None:
         self._guard, self._messages, self._show, self._is_async = guard, messages, show, is_async
+        self._offered = offered
         self._source = [*(d.content for d in documents or () if d.content), *_tool_results(messages)]
         self._question = next((m.text or "" for m in reversed(messages) if m.is_from("user")), "")
         self._pushed = guard.pushed(self._source, self._question)
-        self._streamed, self._held = False, list[StreamingChunk]()
+        self._streamed = False
+        self._ended: StreamingChunk | None = None
 
     async def replies(
         self, call: Callable[..., Any], options: dict[str, Any], take: Any
@@ -97,30 +112,30 @@ class _Answer:
             raise
         first, *others = replies
         if not self._streamed:
-            await self._tell(await self._judged(self._pushed.feed, first.text or ""))
+            await self._tell(await self._judged(self._pushed.feed, "".join(first.texts)))
         if (reason := first.meta.get("finish_reason")) in ("length", "content_filter"):
             cut = GenerationError(f"the model stopped before the answer's end ({reason})")
             await self._tell(await self._judged(self._pushed.fail, cut))
         else:
             await self._tell(await self._judged(self._pushed.finish))
-        for chunk in self._held if self._show else ():
+        calls = [_calls(reply, self._offered) for reply in replies]
+        ends = metadata({"finish_reason": self._ended.finish_reason}) if self._ended else {}
+        about: dict[str, Any] = {"component_info": self._ended and self._ended.component_info}
+        held = [StreamingChunk("", index=n, tool_calls=[_delta(n, call)], **about) for n, call in enumerate(calls[0])]
+        held += [StreamingChunk("", **ends, **about)] if ends else []
+        for chunk in held if self._show else ():
             await value_of(self._show(chunk))
-        results = [await self._judged(self._guard.check, o.text or "", self._source, self._question) for o in others]
-        shown = map(_reply, replies, [self._pushed.result, *results])
-        return {"replies": list(shown)}
+        texts = ["".join(other.texts) for other in others]
+        results = [await self._judged(self._guard.check, text, self._source, self._question) for text in texts]
+        return {"replies": list(map(_reply, replies, [self._pushed.result, *results], calls))}
 
     async def take(self, chunk: StreamingChunk) -> None:
-        """Judge the text of a chunk; keep what else it says until the text is out."""
+        """Judge the text of a chunk; what else it says comes from the reply, but for its reason to end."""
         if chunk.content:
             self._streamed = True
             await self._tell(await self._judged(self._pushed.feed, chunk.content))
-        elif chunk.tool_calls or chunk.finish_reason:
-            named: dict[str, Any] = {
-                "tool_calls": chunk.tool_calls,
-                "finish_reason": chunk.finish_reason,
-                "index": chunk.index,
-            }
-            self._held.append(StreamingChunk("", component_info=chunk.component_info, **named))
+        if chunk.finish_reason:
+            self._ended = chunk
 
     async def _judged(self, call: Callable[..., Any], *arguments: Any) -> Any:
         return await asyncio.to_thread(call, *arguments) if self._is_async else call(*arguments)
@@ -133,12 +148,25 @@ class _Answer:
             raise self._pushed.error
 
 
-def _reply(written: ChatMessage, result: GuardResult | None) -> ChatMessage:
+def _reply(written: ChatMessage, result: GuardResult | None, calls: list[ToolCall]) -> ChatMessage:
     """The released text and the tool calls of a reply."""
-    text = result.text if result else ""
-    meta = {name: written.meta[name] for name in _META if name in written.meta}
     told = {"groundrail": result.model_dump(mode="json")} if result else {}
-    return ChatMessage.from_assistant(text, meta={**meta, **told}, tool_calls=written.tool_calls)
+    text = result.text if result else ""
+    return ChatMessage.from_assistant(text, meta=metadata(written.meta) | told, tool_calls=calls)
+
+
+def _calls(written: ChatMessage, offered: Collection[str]) -> list[ToolCall]:
+    """The calls of offered tools. Raises: GenerationError for others, and for parts that no guard reads."""
+    if any(call.tool_name not in offered for call in written.tool_calls):
+        raise unknown("a call of a tool that the call does not offer,", _PACKAGE)
+    if len(written) > len([*written.texts, *written.reasonings, *written.tool_calls]):
+        raise unknown("a part that is neither text, reasoning nor a tool call,", _PACKAGE)
+    calls = [(call, metadata({"id": (call.extra or {}).get("call_id")})) for call in written.tool_calls]
+    return [ToolCall(c.tool_name, c.arguments, c.id, {"call_id": m["id"]} if m else None) for c, m in calls]
+
+
+def _delta(number: int, call: ToolCall) -> ToolCallDelta:
+    return ToolCallDelta(number, call.tool_name, json.dumps(call.arguments), call.id)
 
 
 def _tool_results(messages: Sequence[ChatMessage]) -> list[str]:

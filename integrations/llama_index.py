@@ -9,16 +9,19 @@ from typing import Any
 
 from groundrail.errors import InputError, MissingExtraError
 from groundrail.guard import Guard
+from groundrail.integrations.doors import closed
 from groundrail.runtime.both_ways import closing, each, iterate, run, value_of
 from groundrail.types import GuardResult
 
 try:
     from llama_index.core.evaluation import BaseEvaluator, EvaluationResult
+    from llama_index.core.llms.structured_llm import StructuredLLM
     from llama_index.core.response_synthesizers import BaseSynthesizer
 except ImportError as error:
     raise MissingExtraError("groundrail.integrations.llama_index", "llama-index") from error
 
 
+@closed("llama-index-core", "synthesize", "asynthesize", "get_prompts", "update_prompts", "callback_manager")
 class GroundedSynthesizer(BaseSynthesizer):
     """A response synthesizer around another one: its text goes out sentence by sentence once the nodes support it.
 
@@ -33,7 +36,7 @@ class GroundedSynthesizer(BaseSynthesizer):
     def __init__(
         self, synthesizer: BaseSynthesizer, guard: Guard, on_result: Callable[[GuardResult], None] | None = None
     ) -> None:
-        if synthesizer._output_cls is not None:
+        if synthesizer._output_cls is not None or isinstance(synthesizer._llm, StructuredLLM):
             raise InputError("structured output is not checked against any source: leave out output_cls")
         super().__init__(llm=synthesizer._llm, streaming=synthesizer._streaming)
         self.synthesizer, self.guard, self.on_result = synthesizer, guard, on_result
@@ -71,6 +74,7 @@ async def _joined(pieces: AsyncGenerator[str]) -> str:
     return "".join([piece async for piece in pieces])
 
 
+@closed("llama-index-core", "evaluate", "evaluate_response", "aevaluate_response", "get_prompts", "update_prompts")
 class GroundedEvaluator(BaseEvaluator):
     """An evaluator of answers against their contexts: passing where every sentence is supported or claims nothing.
 

@@ -2,17 +2,19 @@
 
 Tested with pydantic-ai 2.68. Holding back and asking again is the guard's; this module turns pydantic-ai's messages and
 streams into text and back. Structured output is not guarded: the model refuses it, and the validator takes text alone.
+Parts that are neither text, reasoning nor calls of the request's tools are refused.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Collection, Sequence
 from contextlib import aclosing, asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeAlias
 
 from groundrail.errors import GenerationError, InputError, MissingExtraError
 from groundrail.generators.asked import AVOID, AskedGenerator, request_to_continue
 from groundrail.guard import Guard
+from groundrail.integrations.doors import closed, unknown
 from groundrail.text.echoes import Echoes
 from groundrail.types import Source
 
@@ -22,6 +24,7 @@ try:
         ModelMessage,
         ModelRequest,
         ModelResponse,
+        ModelResponsePart,
         ModelResponseStreamEvent,
         PartDeltaEvent,
         PartStartEvent,
@@ -40,6 +43,14 @@ except ImportError as error:
 
 SourceOf: TypeAlias = Callable[[Sequence[ModelMessage]], Source]
 """Finds the source of an answer in the messages before it."""
+_PACKAGE = "pydantic-ai-slim"
+_SETTINGS = """
+accepts_server_state accepts_stateless_artifacts base_url canonical_system compatible_systems context_window count_tokens
+customize_request_parameters label model_id model_name prepare_messages prepare_request profile provider
+resolve_cache_retention resolve_prompt_cache_retention settings supported_native_tools supported_tool_addition_modes
+supported_tool_deferral_modes system tool_addition_mode tool_deferral_mode unsupported_native_tool_settings
+""".split()
+"""Methods of a model that give no text: they describe the model or prepare a request."""
 Ask: TypeAlias = Callable[[list[ModelMessage], "_GuardedResponse"], AsyncGenerator[str]]
 """Asks the wrapped model: the pieces of its text; the whole response is noted in the guarded one."""
 
@@ -76,14 +87,17 @@ def grounded(guard: Guard, source: Source | SourceOf = tool_results) -> Callable
     return validate
 
 
+@closed(_PACKAGE, *_SETTINGS)
 class GuardedModel(WrapperModel):
     """A model for any agent, whose text goes out sentence by sentence once the source supports it.
 
     source: the source of every answer, or a function that finds it in the messages; the results of tools by default.
 
-    Tool calls are passed on unchecked, after the text; the model's reasoning is not passed on. An answer of which
-    nothing is released becomes the policy's `abstention`, since pydantic-ai takes an empty one for a failure. The
-    response's `metadata["groundrail"]` is the `GuardResult` as a dict. Structured output raises an InputError.
+    Calls of the request's tools are passed on unchecked, after the text; the model's reasoning is not passed on. Another
+    part of an answer, such as a file or the result of the provider's own tool, raises a GenerationError; another method
+    of a model, such as `batch_results`, raises an InputError, as does structured output. An answer of which nothing is
+    released becomes the policy's `abstention`, since pydantic-ai takes an empty one for a failure. The response's
+    `metadata["groundrail"]` is the `GuardResult` as a dict.
 
     Example: `Agent(GuardedModel("openai:gpt-5", guard, lease)).run_stream("How much is the rent?")`.
     """
@@ -91,6 +105,9 @@ class GuardedModel(WrapperModel):
     def __init__(self, wrapped: Model | str, guard: Guard, source: Source | SourceOf = tool_results) -> None:
         super().__init__(wrapped)
         self.guard, self.source = guard, source
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"GuardedModel has no {name!r}, and passes on none of the wrapped model")
 
     async def request(
         self,
@@ -101,8 +118,7 @@ class GuardedModel(WrapperModel):
         """The released text and the tool calls of a whole answer."""
 
         async def ask(messages: list[ModelMessage], guarded: _GuardedResponse) -> AsyncGenerator[str]:
-            response = await self.wrapped.request(messages, model_settings, model_request_parameters)
-            guarded.note(response)
+            guarded.note(response := await self.wrapped.request(messages, model_settings, model_request_parameters))
             yield "".join(part.content for part in response.parts if isinstance(part, TextPart))
 
         response = _GuardedResponse(model_request_parameters, self, messages, ask)
@@ -163,7 +179,7 @@ class _GuardedResponse(StreamedResponse):
                 shown = shown or bool(text.strip())
                 for event in self._parts_manager.handle_text_delta(vendor_part_id="text", content=text):
                     yield event
-        calls = [part for part in self._last.parts if not isinstance(part, TextPart | ThinkingPart)]
+        calls = [] if self._cut_off else _calls(self._last.parts, self.model_request_parameters.tool_defs)
         if not shown and not calls:
             for event in self._parts_manager.handle_text_delta(vendor_part_id="text", content=guard.policy.abstention):
                 yield event
@@ -181,8 +197,14 @@ class _GuardedResponse(StreamedResponse):
         async with aclosing(self._ask(messages, self)) as pieces:
             async for text in pieces:
                 yield text
-        if self._last.finish_reason in ("length", "content_filter"):  # half a sentence is not released
-            raise GenerationError(f"the model stopped before the answer's end ({self._last.finish_reason})")
+        if self._cut_off:  # half a sentence is not released
+            raise GenerationError(f"the model stopped before the answer's end ({self._cut_off})")
+
+    @property
+    def _cut_off(self) -> str | None:
+        """Why the model's last message is no whole one, None where it is."""
+        ends = (self._last.finish_reason, self._last.state)
+        return next((end for end in ends if end not in (None, "stop", "tool_call", "complete")), None)
 
     @property
     def model_name(self) -> str:
@@ -199,6 +221,23 @@ class _GuardedResponse(StreamedResponse):
     @property
     def timestamp(self) -> datetime:
         return self._last.timestamp
+
+
+def _calls(parts: Sequence[ModelResponsePart], offered: Collection[str]) -> list[ToolCallPart]:
+    """The calls of offered tools, with no details of the provider but for the signature that Gemini wants back.
+
+    Raises: GenerationError for a call of another tool, and for a part that is neither a call, text nor reasoning.
+    """
+    calls = []
+    for part in parts:
+        if isinstance(part, ToolCallPart) and part.tool_name in offered:
+            details = {k: v for k, v in (part.provider_details or {}).items() if k == "thought_signature"}
+            calls.append(replace(part, provider_details=details or None))
+        elif isinstance(part, ToolCallPart):
+            raise unknown("a call of a tool that the request does not offer,", _PACKAGE)
+        elif not isinstance(part, TextPart | ThinkingPart):
+            raise unknown(part, _PACKAGE)
+    return calls
 
 
 def _question(messages: Sequence[ModelMessage]) -> str:

@@ -11,6 +11,7 @@ from agents import Agent as OpenAIAgent
 from agents import OutputGuardrailTripwireTriggered, Runner
 from haystack.components.generators.chat import MockChatGenerator
 from haystack.dataclasses import ChatMessage, ToolCall
+from haystack.tools import Tool
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from pydantic import BaseModel
 from pydantic_ai import Agent
@@ -140,7 +141,8 @@ def test_haystack_s_generator_takes_the_results_of_tools_for_sources_and_passes_
     asked = ToolCall("look_up", {"what": "rent"})
     writer = MockChatGenerator(ChatMessage.from_assistant(TRUE[0] + FALSE[0], tool_calls=[asked]))
     messages = [ChatMessage.from_user(QUESTION), ChatMessage.from_tool(SOURCE, asked)]
-    (reply,) = haystack.GroundedChatGenerator(writer, guard()).run(messages)["replies"]
+    tools: Any = [Tool("look_up", "Look something up.", {"type": "object"}, str)]
+    (reply,) = haystack.GroundedChatGenerator(writer, guard()).run(messages, tools=tools)["replies"]
     assert (reply.text, reply.tool_calls) == (TRUE[0], [asked])
     assert len(reply.meta["groundrail"]["sentences"]) == 2
 
