@@ -14,17 +14,15 @@ from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 
 from groundrail.generators.asked import request_to_continue
+from groundrail.integrations.doors import metadata
 from groundrail.integrations.langchain.guarded_run import Event
 from groundrail.integrations.langchain.retrieved import SourceDocuments, SourcedResult
 from groundrail.types import CheckedSentence
 
-PASSED_ON = frozenset(
-    "finish_reason stop_reason model model_id model_name model_provider service_tier system_fingerprint token_usage".split()
-)
-"""Keys of the wrapped model's `response_metadata` that go out; others, such as logprobs, spell unreleased text."""
-
-CALLED_WITH = frozenset(["tool_calls", "function_call", "__gemini_function_call_thought_signatures__"])
-"""Keys of `additional_kwargs` that belong to tool calls; others, such as `reasoning_content`, spell unreleased text."""
+_THOUGHT = frozenset(["reasoning", "thinking", "redacted_thinking"])
+_SILENT: dict[str, Any] = {"reasoning": "", "thinking": "", "summary": []}
+_KEYS = frozenset("type id index signature encrypted_content data".split())
+_SIGNATURES = "__gemini_function_call_thought_signatures__"
 
 
 def continued(messages: Sequence[BaseMessage], accepted: str, refused: Sequence[str]) -> list[BaseMessage]:
@@ -91,31 +89,31 @@ class ModelCall:
     def said_with(self, shown: AIMessage) -> AIMessage:
         """The model's last message, with the text, the id and the verdicts of the message that was shown.
 
-        The rest of the message is as the model gave it where the text is the same. Where the text differs, metadata and
-        arguments that may spell the model's own text are left out.
+        Of the rest, the calls go on, the metadata of known kinds, and the keys by which a provider knows its own reasoning
+        again, without the reasoning's text.
         """
         if self._said is None:
             return shown
         said: Any = self._said
         if isinstance(said, AIMessageChunk):
             said = message_chunk_to_message(said)
-        text, content = str(shown.text), said.content
-        metadata, arguments = said.response_metadata, said.additional_kwargs
-        if text != str(said.text):
-            metadata = {key: value for key, value in metadata.items() if key in PASSED_ON}
-            arguments = {key: value for key, value in arguments.items() if key in CALLED_WITH}
-            content = text if isinstance(content, str) else _with_text(content, text)
+        content, text = said.content, str(shown.text)
+        if not isinstance(content, str):
+            thoughts = [
+                _silent(block) for block in content if isinstance(block, dict) and block.get("type") in _THOUGHT
+            ]
+            content = [*thoughts, *([{"type": "text", "text": text}] if text else [])]
         verdicts = shown.response_metadata if shown.response_metadata["groundrail"]["sentences"] else {}
-        update = {
-            "id": shown.id,
-            "name": shown.name,
-            "content": content,
-            "additional_kwargs": arguments,
-            "response_metadata": metadata | verdicts,
-            "usage_metadata": shown.usage_metadata,
-        }
-        copied: AIMessage = said.model_copy(update=update)
-        return copied
+        return AIMessage(
+            content=text if isinstance(content, str) else content,
+            id=shown.id,
+            name=shown.name,
+            tool_calls=said.tool_calls,
+            invalid_tool_calls=said.invalid_tool_calls,
+            additional_kwargs={key: value for key, value in said.additional_kwargs.items() if key == _SIGNATURES},
+            response_metadata=metadata(said.response_metadata) | verdicts,
+            usage_metadata=shown.usage_metadata,
+        )
 
     def _block(self, sentence: CheckedSentence, text: str) -> dict[str, Any]:
         block: dict[str, Any] = {"type": "text", "text": text, "index": 0}
@@ -146,7 +144,7 @@ class ModelCall:
         return AIMessageChunk(
             content=[] if self._annotate else "",
             response_metadata={
-                **{key: value for key, value in raw.items() if key in PASSED_ON},
+                **metadata(raw),
                 "groundrail": result.model_dump(mode="json", exclude={"documents"}),
                 "citations": citations,
             },
@@ -164,12 +162,9 @@ class ModelCall:
         )
 
 
-def _with_text(content: list[Any], text: str) -> list[Any]:
-    """Content blocks with `text` in place of all the text they hold."""
-    kept = [block for block in content if not _is_text(block)]
-    at = next((number for number, block in enumerate(content) if _is_text(block)), len(kept))
-    return [*kept[:at], {"type": "text", "text": text}, *kept[at:]] if text else kept
-
-
-def _is_text(block: Any) -> bool:
-    return isinstance(block, str) or block.get("type") == "text"
+def _silent(block: dict[str, Any]) -> dict[str, Any]:
+    """A block of reasoning without its text."""
+    kept = {key: value for key, value in block.items() if key in _KEYS}
+    if signature := (block.get("extras") or {}).get("signature"):
+        kept["extras"] = {"signature": signature}
+    return kept | {key: empty for key, empty in _SILENT.items() if key in block}

@@ -13,8 +13,10 @@ from pydantic import BaseModel
 
 from groundrail.errors import GenerationError
 from groundrail.guard import Guard
-from groundrail.integrations.langchain.call import PASSED_ON, ModelCall
+from groundrail.integrations.doors import metadata
+from groundrail.integrations.langchain.call import ModelCall
 from groundrail.integrations.langchain.guarded_run import AsyncWrite, Event, inner_config, quietly
+from groundrail.integrations.langchain.parsed import plain, rebuilt
 from groundrail.integrations.langchain.retrieved import SourceCollector, SourcedResult
 from groundrail.objects.answers import ObjectFormat, as_answer
 from groundrail.objects.results import ObjectResult
@@ -43,7 +45,7 @@ class GuardedStructuredOutput(Runnable[LanguageModelInput, Any]):
         self._structured: Any = wrapped.with_structured_output(schema, include_raw=True, **kwargs)
         self._chat, self._include_raw = chat, include_raw
         is_model = isinstance(schema, type) and issubclass(schema, BaseModel)
-        self._schema = schema if is_model else convert_to_json_schema(schema)
+        self._schema = schema.model_json_schema(by_alias=False) if is_model else convert_to_json_schema(schema)
 
     def invoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The checked object."""
@@ -73,8 +75,7 @@ class GuardedStructuredOutput(Runnable[LanguageModelInput, Any]):
             said = await value_of(ask(call.request("", ()), config, **kwargs))
             parsed = self._parsed(said, explained=traced)
             check: Any = chat.guard.acheck_object if is_async else chat.guard.check_object
-            plain = _plain_value(parsed)
-            result = await value_of(check(plain, call.sources.documents, self._schema, call.question))
+            result = await value_of(check(plain(parsed), call.sources.documents, self._schema, call.question))
             yield self._told(said["raw"], parsed, result)
 
         (told,) = [each async for each in quietly(config, checked(), traced=traced)]
@@ -89,25 +90,15 @@ class GuardedStructuredOutput(Runnable[LanguageModelInput, Any]):
         raise GenerationError(f"the model wrote no object of the schema{reason}") from (error if explained else None)
 
     def _told(self, raw: AIMessage, parsed: Any, result: ObjectResult) -> Any:
-        released = result.object if result.refused else parsed
-        if result.refused and isinstance(parsed, BaseModel):
-            released = type(parsed).model_validate(result.object)
+        released = rebuilt(parsed, result)
         if not self._include_raw:
             return released
-        metadata = {key: value for key, value in raw.response_metadata.items() if key in PASSED_ON}
         message = AIMessage(
             content=json.dumps(result.object, ensure_ascii=False),
-            response_metadata=metadata | {"groundrail": result.model_dump(mode="json")},
+            response_metadata=metadata(raw.response_metadata) | {"groundrail": result.model_dump(mode="json")},
             usage_metadata=raw.usage_metadata,
         )
         return {"raw": message, "parsed": released, "parsing_error": None}
-
-
-def _plain_value(parsed: Any) -> Any:
-    """The fields that the model wrote, as JSON values; defaults of the schema are the caller's."""
-    if isinstance(parsed, BaseModel):
-        return parsed.model_dump(mode="json", by_alias=True, exclude_unset=True)
-    return parsed
 
 
 async def checked_answer(

@@ -158,21 +158,27 @@ def test_a_sentence_goes_out_before_the_next_one_is_written(way: str) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_a_message_that_calls_tools_passes_as_the_model_gave_it(way: str) -> None:
+def test_a_message_that_calls_tools_passes_without_what_no_guard_reads(way: str) -> None:
     content = [
-        {"type": "reasoning", "reasoning": "I need the lease.", "index": 0},
-        {"type": "text", "text": "I'd be happy to help."},
+        {"type": "reasoning", "reasoning": FALSE, "id": "rs_1", "encrypted_content": "x", "said": FALSE, "index": 0},
+        {"type": "image", "base64": FALSE, "mime_type": "text/plain"},
+        {"type": "text", "text": "I'd be happy to help.", "said": FALSE},
     ]
-    said = calling(
-        "look_up", content=content, response_metadata={"logprobs": "many"}, additional_kwargs={"signature": "x"}
-    )
+    metadata = {"logprobs": FALSE, "model_name": "m", "finish_reason": FALSE, "token_usage": {FALSE: 1}}
+    said = calling("look_up", content=content, response_metadata=metadata, additional_kwargs={"signature": FALSE})
     messages = ask(agent(scripted(said, TRUE)), way)
     called = messages[1]
     assert isinstance(called, AIMessage)
     assert called.text == "I'd be happy to help."
-    assert called.content[0] == content[0]
-    assert called.additional_kwargs["signature"] == "x"
-    assert called.response_metadata["logprobs"] == "many"
+    assert called.content[0] == {
+        "type": "reasoning",
+        "reasoning": "",
+        "id": "rs_1",
+        "encrypted_content": "x",
+        "index": 0,
+    }
+    assert SECRET not in repr(called)
+    assert called.response_metadata["model_name"] == "m"
     assert called.response_metadata["groundrail"]["sentences"][0]["verdict"] == "no_claim"
     assert messages[-1].text == TRUE
 
@@ -379,4 +385,4 @@ def test_a_message_that_calls_tools_carries_no_refused_text_beside_its_content(w
     assert isinstance(called, AIMessage)
     assert called.tool_calls
     assert called.text == TRUE
-    assert called.additional_kwargs == {"function_call": {"name": "look_up"}}
+    assert called.additional_kwargs == {}

@@ -2,13 +2,15 @@
 
 import asyncio
 import json
-from typing import Any
+from datetime import date
+from functools import cached_property
+from typing import Annotated, Any
 
 import pytest
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.output_parsers import JsonOutputParser, PydanticOutputParser
 from langchain_core.runnables import RunnableLambda
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_serializer, field_validator, model_validator
 from tests.integrations.langchain.conftest import SOURCE
 
 from groundrail import Guard, InputError, Policy, UnsupportedObjectError
@@ -79,6 +81,98 @@ def test_include_raw_tells_the_verdicts_by_pointer() -> None:
         "/end": "supported",
     }
     assert "990 euros" not in str(said)
+
+
+class Odd(BaseModel):
+    """A lease whose fields are not what `model_dump` says."""
+
+    model_config = ConfigDict(extra="allow")
+
+    rent: str | None = Field(exclude=True)
+    end: Annotated[str | None, Field(serialization_alias="lastDay", validation_alias="last_day")]
+    deposit: str | None = None
+    summary: str | None = Field(default_factory=lambda data: f"The rent is {data['rent']}.")
+    due: date | None = None
+    _noted: str = ""
+
+    @field_serializer("deposit")
+    def _hidden(self, value: str | None) -> str:
+        return "hidden"
+
+    @model_validator(mode="after")
+    def _note(self) -> "Odd":
+        self._noted = self.summary or ""
+        return self
+
+    @cached_property
+    def headline(self) -> str:
+        """A value of the object's own."""
+        return f"Rent: {self.rent}"
+
+
+ODD = {
+    "rent": "990 euros",
+    "last_day": "28 February 2026",
+    "deposit": "2990 euros",
+    "due": "2026-02-28",
+    "more": "1990",
+}
+
+
+class Within(BaseModel):
+    """Objects in an object."""
+
+    leases: list[Odd]
+    by_name: dict[str, Odd] = Field(default_factory=dict)
+
+
+def test_what_is_returned_is_built_from_what_was_judged_by_name() -> None:
+    lease = guarded(json.dumps(ODD)).with_structured_output(Odd).invoke("?")
+    assert isinstance(lease, Odd)
+    assert (lease.rent, lease.deposit, lease.summary) == (None, None, None)
+    assert lease.model_extra == {"more": None}
+    assert lease.end == "28 February 2026"
+    assert "990" not in repr([vars(lease), lease._noted, lease.headline])
+    true = guarded(json.dumps(ODD | {"rent": "950 euros", "deposit": "950 euros", "more": "28"}))
+    lease = true.with_structured_output(Odd).invoke("?")
+    assert (lease.rent, lease.end, lease.deposit) == ("950 euros", "28 February 2026", "950 euros")
+    assert lease.summary == "The rent is 950 euros."
+    assert lease.model_extra == {"more": "28"}
+    within = guarded(json.dumps({"leases": [ODD], "by_name": {"a": ODD}})).with_structured_output(Within).invoke("?")
+    assert "990" not in repr(within)
+    assert [within.leases[0].end, within.by_name["a"].end] == ["28 February 2026"] * 2
+
+
+class NoNull(BaseModel):
+    """A lease whose validator takes no null, which its schema allows."""
+
+    rent: str | None
+    end: str
+
+    @field_validator("rent")
+    @classmethod
+    def _given(cls, value: str | None) -> str:
+        if value is None:
+            raise ValueError("a rent is needed")
+        return value.upper()
+
+
+def test_a_validator_that_takes_no_null_is_our_error() -> None:
+    with pytest.raises(UnsupportedObjectError, match="/rent") as raised:
+        guarded(WRONG).with_structured_output(NoNull).invoke("?")
+    assert not raised.value.fields["/rent"].released
+    lease = guarded(RIGHT).with_structured_output(NoNull).invoke("?")
+    assert lease.rent == "950 EUROS"
+
+
+def test_a_value_that_no_guard_reads_is_refused() -> None:
+    class Secret(BaseModel):
+        """A lease that hides its rent."""
+
+        rent: SecretStr
+
+    with pytest.raises(InputError, match="/rent holds a SecretStr"):
+        guarded(WRONG).with_structured_output(Secret).invoke("?")
 
 
 def test_a_field_that_cannot_be_null_is_an_error() -> None:
