@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
 from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, InstanceOf, ValidationError
@@ -91,8 +91,7 @@ class Chunks:
     def close(self) -> Iterator[dict[str, Any]]:
         """The chunk in a last line that no line break ends. Raises: StreamError, also where the answer has no end."""
         yield from self.feed(b"\n")
-        if not self.ended:
-            raise StreamError("incomplete", "ended the stream before the answer was complete")
+        self.require_end()
 
     def _chunk(self, data: bytes) -> Iterator[dict[str, Any]]:
         if data == b"[DONE]":
@@ -100,24 +99,27 @@ class Chunks:
             return
         try:
             chunk = json.loads(data)
-            known = _Chunk.model_validate(chunk)
         except (ValueError, RecursionError) as error:
-            kind = "something else than chunks" if isinstance(error, ValidationError) else "malformed JSON"
-            raise StreamError("garbage", f"streamed {kind}: {data.decode(errors='replace')}") from error
+            raise StreamError("garbage", f"streamed malformed JSON: {data.decode(errors='replace')}") from error
+        yield self.known(chunk)
+
+    def known(self, chunk: Any) -> dict[str, Any]:
+        """The chunk, noted as the next one. Raises: StreamError for what is no chunk."""
+        try:
+            known = _Chunk.model_validate(chunk)
+        except ValidationError as error:
+            raise StreamError("garbage", f"streamed something else than chunks: {chunk}") from error
         if chunk.get("error"):
             raise StreamError("failed", f"failed while streaming: {chunk['error']}")
         self.ended = self.ended or any(
             choice.finish_reason for place, choice in enumerate(known.choices or ()) if _is_first(place, choice.index)
         )
-        yield chunk
+        return dict(chunk)
 
-
-def chunks_of(pieces: Iterable[bytes]) -> Iterator[dict[str, Any]]:
-    """The chunks of a whole stream, read to its end so that the connection can be used again. Raises: StreamError."""
-    chunks = Chunks()
-    for data in pieces:
-        yield from chunks.feed(data)
-    yield from chunks.close()
+    def require_end(self) -> None:
+        """Raises: StreamError where the answer has no end."""
+        if not self.ended:
+            raise StreamError("incomplete", "ended the stream before the answer was complete")
 
 
 async def achunks_of(pieces: AsyncIterable[bytes]) -> AsyncIterator[dict[str, Any]]:

@@ -7,8 +7,6 @@ vLLM, TGI, llama.cpp and hosted APIs speak this protocol. Requests are made by
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Any
 
-from tenacity.stop import stop_base
-
 from groundrail.errors import GenerationError, InputError
 from groundrail.generators import Generator
 from groundrail.generators.asked import AskedSession, request_to_continue
@@ -40,7 +38,7 @@ class OpenAIGenerator(Generator):
     The other arguments are those of `ChatCompletions`. Async code gets an async session.
 
     Raises: InputError for an instruction without its two places, for a `base_url` that is none, or no request at a
-    time; MissingExtraError without httpx.
+    time; MissingExtraError without the openai package.
     """
 
     def __init__(
@@ -52,7 +50,7 @@ class OpenAIGenerator(Generator):
         instruction: str = INSTRUCTION,
         prefill: bool | Mapping[str, Any] = False,
         timeout: float = 60.0,
-        stop: stop_base | None = None,
+        max_retries: int = 3,
         max_concurrency: int = 8,
         **parameters: Any,
     ) -> None:
@@ -63,7 +61,7 @@ class OpenAIGenerator(Generator):
             model,
             api_key=api_key,
             timeout=timeout,
-            stop=stop,
+            max_retries=max_retries,
             max_concurrency=max_concurrency,
             failure=GenerationError,
         )

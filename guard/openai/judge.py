@@ -11,7 +11,6 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
-from tenacity.stop import stop_base
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
 from groundrail.errors import ClaimTooLongError, InputError, ModelError, ScoringError
@@ -51,7 +50,7 @@ class RemoteEntailment(EntailmentModel):
         threshold: float = 0.5,
         max_tokens: int = 2048,
         timeout: float = 60.0,
-        stop: stop_base | None = None,
+        max_retries: int = 3,
         max_concurrency: int = 8,
         parameters: Mapping[str, Any] | None = None,
     ) -> None:
@@ -64,7 +63,7 @@ class RemoteEntailment(EntailmentModel):
             model,
             api_key=api_key,
             timeout=timeout,
-            stop=stop,
+            max_retries=max_retries,
             max_concurrency=max_concurrency,
             failure=ScoringError,
         )

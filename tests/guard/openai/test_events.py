@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from groundrail.openai.events import LONGEST, Chunks, Completion, StreamError, achunks_of, chunks_of
+from groundrail.openai.events import LONGEST, Chunks, Completion, StreamError, achunks_of
 
 
 def chunk(text: str, **fields: Any) -> dict[str, Any]:
@@ -123,8 +123,15 @@ def test_a_line_without_end_is_not_read_for_ever() -> None:
     ],
 )
 def test_a_stream_that_is_no_whole_answer_is_an_error_of_its_kind(pieces: list[bytes], kind: str) -> None:
+    async def given() -> AsyncIterator[bytes]:
+        for piece in pieces:
+            yield piece
+
+    async def read_all() -> list[dict[str, Any]]:
+        return [chunk async for chunk in achunks_of(given())]
+
     with pytest.raises(StreamError) as broken:
-        list(chunks_of(pieces))
+        asyncio.run(read_all())
     assert broken.value.kind == kind
 
 
