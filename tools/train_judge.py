@@ -1,271 +1,322 @@
-"""Trains the built-in judge on written and real claims, beside public and made pairs.
+"""Trains the built-in judge on packed claims. Needs torch, numpy and safetensors alone, so that it runs where nothing else is.
 
-    python tools/train_judge.py --base runs/start --written tools/written --pool DATA/train --out runs/judge --minutes 90
-    python tools/train_judge.py --base runs/start --written tools/written --pool DATA/train --out runs/judge --steps 6000 \
-      --device cuda --tokens 32000 --at-once 64000 --resume
+    python tools/train_judge.py tools/judge.toml --run 1 --weights guard/entailment/builtin/model.safetensors \
+        --packed runs/packed --out runs/judge-1 --device cuda --compile --workers 10 --resume
 
-`--base` is a folder with a three-class sequence classifier: what `train_builtin.py` wrote, or what `start_judge.py`
-makes of the shipped judge. `--written` holds JSON-lines files of texts with claims (`windows.py` says how they become
-pairs); the folder is looked at again now and then, so that files may be added meanwhile. What is saved is the running
-mean of the weights, with `--keep` also as it was now and then, in folders beside `--out`, for `mean_weights.py`.
-
-The seed decides the order of the pairs, whatever the device. `OUT/checkpoint.pt` holds all that a run needs to go on
-with `--resume` exactly where it stopped; a run that is asked to end (SIGTERM, Ctrl-C) writes it first and
-exits with 3.
+A batch holds pairs of about one length. The learning rate rises for 100 steps and falls to a fiftieth at the end. OUT gets
+the running mean of the weights in 16 bit, without the word embeddings, which stay as they are, and a line in `log.jsonl`
+for each measurement. `OUT/checkpoint.pt` is written every ten minutes, after `--minutes`, and when the program is asked to
+end (SIGTERM, Ctrl-C); it exits with 3 then, and `--resume` goes on there, over the claims in a new order.
 """
 
 import argparse
-import hashlib
 import json
+import os
 import random
 import signal
 import sys
 import time
-from collections import defaultdict, deque
-from collections.abc import Callable
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
-from batches import Batches, pool_pairs
-from judge_forward import scores_of
-from judge_training import Training, read_checkpoint, write_checkpoint
-from windows import Pair, Text, Windows, load_texts
+from mpnet import Judge, judge_of, weights_of
+from numpy.typing import NDArray
+from packed import AS_WRITTEN, PAD, Packed, Pair
+from safetensors.torch import save_file
+from torch import Tensor
+from torch.nn import functional as F
 
-from groundrail.runtime.checksums import sha256_of
+WARM_UP = 100
+LOWEST = 0.02
+"""Share of the learning rate that is left at the end."""
 
-ROOM = 150
-"""Tokens of the premises of the development sets."""
-
-
-def development(training: Training, texts: list[Text], room: int) -> dict[str, float]:
-    """ROC-AUC x 100 of P(entailment), of P(contradiction) among what is not entailed: nearest sentences in order."""
-    from sklearn.metrics import roc_auc_score
-
-    pairs = []
-    for text in texts:
-        for claim in text.claims:
-            chosen: list[int] = []
-            for place in claim.nearest:
-                if sum(len(text.sentences[n]) for n in (*chosen, place)) <= room or not chosen:
-                    chosen.append(place)
-            premise = [token for n in sorted(chosen) for token in text.sentences[n]][:440]
-            pairs.append(Pair(premise, claim.ids, claim.label, claim.kind))
-    found = scores_of(training.model, training.tokenizer, pairs, 2 * training.at_once)
-    entailed = [pair.label == "entailment" for pair in pairs]
-    rest = [n for n, pair in enumerate(pairs) if pair.label != "entailment"]
-    return {
-        "n": len(pairs),
-        "auc": round(100 * roc_auc_score(entailed, found[:, 0]), 1),
-        "conflict": round(100 * roc_auc_score([pairs[n].label == "contradiction" for n in rest], found[rest, 2]), 1),
-    }
+NARROW, WIDE = 150, 400
+"""Tokens of the premises by which a judge is measured."""
 
 
-class Run:
-    """One run of training, from its settings to the saved judge; `options()` lists the settings.
+def plan_of(file: Path, run: int) -> dict[str, Any]:
+    """The settings of one run: of a list the run's value. `run` counts from 1.
 
-    Raises: SystemExit where the settings and what lies in `--out` do not go together.
+    Raises: SystemExit where the plan has no such run.
     """
 
-    def __init__(self, settings: argparse.Namespace) -> None:
-        self.settings = settings
-        settings.out.mkdir(parents=True, exist_ok=True)
-        self.checkpoint = settings.out / "checkpoint.pt"
-        if self.checkpoint.exists() and not settings.resume:
-            raise SystemExit(f"{self.checkpoint} is there: add --resume to go on, or choose another --out")
-        self.training = Training(
-            settings.base, torch.device(settings.device), settings.lr, settings.frozen, settings.at_once
-        )
-        tokenizer = self.training.tokenizer
-        pool = pool_pairs(settings.pool, tokenizer, settings.seed) if settings.pool else iter(())
-        self.windows = Windows(random.Random(settings.seed), tokenizer)
-        self.batches = Batches(self.windows, pool, settings.tokens, settings.pool_share)
-        self.dev = {path.stem: load_texts(path, tokenizer) for path in settings.dev}
-        self.losses: dict[str, deque[float]] = defaultdict(lambda: deque(maxlen=600))
-        self.tokens = 0
-        self.started, self.before = time.monotonic(), 0.0
-        self.read: str | None = None  # the names and sums of the files that were read
-        self.read_texts()
-        if settings.resume and self.checkpoint.exists():
-            self.restore(read_checkpoint(self.checkpoint))
+    def of_run(value: Any) -> Any:
+        if not isinstance(value, list):
+            return value
+        if run > len(value):
+            raise SystemExit(f"{file} has no run {run}: its settings have {len(value)} values")
+        return value[run - 1]
 
-    @property
-    def fixed(self) -> dict[str, Any]:
-        """Options that a run keeps when it goes on, or its end would not be that of a run in one piece."""
-        names = ("seed", "steps", "minutes", "tokens", "pool_share", "lr", "lr_floor", "frozen")
-        kept = {"--" + name.replace("_", "-"): getattr(self.settings, name) for name in names}
-        return kept | {"--base": sha256_of(self.settings.base / "model.safetensors")}
+    plan = tomllib.loads(file.read_text(encoding="utf-8"))
+    plan["run"] = {name: of_run(value) for name, value in plan["run"].items()}
+    for name, settings in plan["sets"].items():
+        plan["sets"][name] = {key: value if key == "files" else of_run(value) for key, value in settings.items()}
+    return plan
 
-    @property
-    def minutes(self) -> float:
-        """Minutes of training, those before a checkpoint included."""
-        return self.before + (time.monotonic() - self.started) / 60
+
+class Draws(torch.utils.data.IterableDataset[tuple[Tensor, Tensor, Tensor]]):
+    """Batches without end: padded ids (n, length), labels (n,), smoothing of the labels (n,). Each worker draws by a seed
+    of its own."""
+
+    def __init__(self, packed: Packed, plan: Mapping[str, Any], begun: int = 0) -> None:
+        self.packed, self.run, self.sets, self.begun = packed, plan["run"], plan["sets"], begun
+
+    def __iter__(self) -> Iterator[tuple[Tensor, Tensor, Tensor]]:
+        worker = torch.utils.data.get_worker_info()
+        rng = random.Random(f"{self.run['seed']} {self.begun} {worker.id if worker else 0}")
+        turns, shares = self._turns(rng)
+        names = list(turns)
+        while True:
+            pairs: list[Pair] = []
+            size = 0
+            while size < 40 * self.run["batch_tokens"]:
+                claim = next(turns[rng.choices(names, shares)[0]])
+                for pair in self.packed.draw(claim, rng, self.run["joined"], self.run["exchanged"]):
+                    pairs.append(pair)
+                    size += len(pair.ids)
+            pairs.sort(key=lambda pair: len(pair.ids) + rng.random())
+            batches = cut(pairs, self.run["batch_tokens"])
+            rng.shuffle(batches)
+            for batch in batches:
+                smoothing = [self.sets[pair.set.removesuffix(AS_WRITTEN)].get("smoothing", 0.0) for pair in batch]
+                yield padded(batch), torch.tensor([pair.label for pair in batch]), torch.tensor(smoothing)
+
+    def _turns(self, rng: random.Random) -> tuple[dict[str, Iterator[int]], list[float]]:
+        """The claims of each set, each pass in a new order, and the sets' shares."""
+        turns, shares = {}, []
+        for name, settings in self.sets.items():
+            for set_name, part in ((name, 0.7 if settings.get("table") else 1.0), (name + AS_WRITTEN, 0.3)):
+                claims = self.packed.claims_of(set_name)
+                if len(claims):
+                    turns[set_name] = self._turn(claims, settings.get("wrong", 1.0), rng)
+                    shares.append(settings["share"] * part)
+        return turns, shares
+
+    def _turn(self, claims: NDArray[np.int64], wrong: float, rng: random.Random) -> Iterator[int]:
+        while True:
+            order: list[int] = []
+            for claim in claims.tolist():
+                times = wrong if self.packed.rows[claim, 1] else 1.0
+                order += [claim] * (int(times) + (rng.random() < times % 1))
+            rng.shuffle(order)
+            yield from order
+
+
+def cut(pairs: Sequence[Pair], tokens: int) -> list[Sequence[Pair]]:
+    """Runs of pairs, sorted by length, that have at most `tokens` with padding, or one pair."""
+    found, start = [], 0
+    for n in range(len(pairs)):
+        if (n + 1 - start) * _rounded(len(pairs[n].ids)) > tokens and n > start:
+            found.append(pairs[start:n])
+            start = n
+    return [*found, pairs[start:]]
+
+
+def padded(pairs: Sequence[Pair]) -> Tensor:
+    """Ids, (n, length); the length is a multiple of 16."""
+    ids = np.full((len(pairs), _rounded(max(len(pair.ids) for pair in pairs))), PAD, np.int32)
+    for row, pair in zip(ids, pairs, strict=True):
+        row[: len(pair.ids)] = pair.ids
+    return torch.from_numpy(ids)
+
+
+def _rounded(length: int) -> int:
+    return -(-length // 16) * 16
+
+
+def loss_of(logits: Tensor, labels: Tensor, smoothing: Tensor, cap: float) -> Tensor:
+    """Cross-entropy, (n,), between entailed and not; label 3 leaves open which of the two others it is.
+
+    A pair of a smoothed set whose loss exceeds `cap` teaches nothing: its label is likely wrong (West et al., loss
+    truncation).
+    """
+    log_p = F.log_softmax(logits, dim=-1)
+    rest = torch.logsumexp(log_p[:, 1:], dim=-1)
+    one = log_p.gather(1, labels.clamp(max=2)[:, None])[:, 0]
+    right = -torch.where(labels == 3, rest, one)
+    wrong = -torch.where(labels == 0, rest, log_p[:, 0])
+    each = (1 - smoothing) * right + smoothing * wrong
+    return torch.where((smoothing > 0) & (right > cap), each.detach(), each)
+
+
+def auc(scores: NDArray[np.float64], true: NDArray[np.bool_]) -> float:
+    """ROC-AUC x 100; of equal scores each counts half."""
+    _, place, count = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(count) - (count - 1) / 2)[place]
+    n = int(true.sum())
+    return float(100 * (ranks[true].sum() - n * (n + 1) / 2) / max(n * (len(true) - n), 1))
+
+
+def measure(model: Judge, dev: Packed, groups: Mapping[str, Sequence[str]], room: int, tokens: int) -> dict[str, float]:
+    """ROC-AUC x 100 of P(entailment) by development set, the means of the groups, and `rule`, the mean of these."""
+    device = next(model.parameters()).device
+    pairs = sorted(enumerate(dev.as_read(n, room) for n in range(len(dev.rows))), key=lambda each: len(each[1].ids))
+    scores: list[float] = []
+    model.eval()
+    with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16):
+        for run in cut([pair for _, pair in pairs], tokens):
+            log_p = torch.log_softmax(model(padded(run).to(device)), -1)
+            scores += (log_p[:, 0] - torch.logsumexp(log_p[:, 1:], -1)).tolist()
+    model.train()
+    found, sets = np.array(scores), np.array([pair.set for _, pair in pairs])
+    true = np.array([pair.label == 0 for _, pair in pairs])
+    by_set = {name: auc(found[sets == name], true[sets == name]) for name in dev.sets}
+    means = {f"mean {name}": float(np.mean([by_set[each] for each in names])) for name, names in groups.items()}
+    return {"rule": float(np.mean(list(means.values()))), **means, **by_set}
+
+
+class Training:
+    """A judge that learns: its weights, their running mean, the optimizer. Word embeddings and position buckets stay."""
+
+    def __init__(self, model: Judge, run: Mapping[str, Any]) -> None:
+        self.model, self.run = model.train(), run
+        for module in (model.words, model.relative):
+            module.requires_grad_(False)
+        self.trained = [p for p in model.parameters() if p.requires_grad]
+        self.mean = [p.detach().clone() for p in self.trained]
+        self.optimizer = torch.optim.AdamW(self.trained, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
+        self.steps = self.tokens = 0
 
     @property
     def progress(self) -> float:
-        """Share of the run that is done; from 1 on it is at its end."""
-        if self.settings.steps is not None:
-            return float(self.training.steps / self.settings.steps)
-        return float(self.minutes / self.settings.minutes)
+        return float(self.tokens / (1e6 * self.run["millions"]))
 
-    def train(self, paused: Callable[[], bool] = lambda: False) -> bool:
-        """Train to the end, or until `paused` says so after a step; whether the end was reached."""
-        settings = self.settings
-        measured = looked = written = self.minutes
-        kept = settings.keep and self.minutes // settings.keep * settings.keep
-        while self.progress < 1:
-            if paused():
-                self.write()
-                self.report(step=self.training.steps, paused=True)
-                return False
-            self.step()
-            if settings.keep and self.minutes >= kept + settings.keep:
-                kept += settings.keep
-                self.training.save(settings.out.with_name(f"{settings.out.name}-{kept:g}"))
-            if self.minutes >= looked + settings.reload:
-                looked = self.minutes
-                self.read_texts()
-            if self.minutes >= written + settings.checkpoint:
-                written = self.minutes
-                self.write()
-            if self.minutes >= measured + settings.every:
-                measured = self.minutes
-                self.measure()
-        self.write()
-        self.measure()
-        return True
+    def step(self, ids: Tensor, labels: Tensor, smoothing: Tensor) -> Tensor:
+        """Learn from a batch; the loss of each pair, (n,)."""
+        rate = self.run["learning_rate"] * min(1.0, (self.steps + 1) / WARM_UP) * max(1 - self.progress, LOWEST)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        with torch.autocast(ids.device.type, torch.bfloat16):
+            logits = self.model(ids)
+        losses = loss_of(logits, labels, smoothing, self.run["loss_cap"] if self.progress > 0.25 else float("inf"))
+        losses.mean().backward()  # type: ignore[no-untyped-call]
+        torch.nn.utils.clip_grad_norm_(self.trained, 1.0)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        self.steps += 1
+        self.tokens += ids.numel()
+        torch._foreach_lerp_(self.mean, [p.detach() for p in self.trained], max(self.run["mean"], 1 / self.steps))
+        return losses.detach()
 
-    def step(self) -> None:
-        """Learn from the next batch; the learning rate rises for 20 steps and falls to its floor at the end."""
-        settings, done = self.settings, self.training.steps
-        lr = settings.lr * min(1.0, (done + 1) / 20) * max(1 - self.progress, settings.lr_floor)
-        for pair, loss in self.training.step(next(self.batches), lr):
-            self.losses[pair.kind].append(loss)
-            self.losses["all"].append(loss)
-            self.tokens += len(pair)
-        if self.training.steps % 20 == 0:
-            recent = sum(self.losses["all"]) / len(self.losses["all"])
-            print(self.training.steps, round(self.minutes, 1), self.tokens, round(recent, 3), flush=True)
+    def swap(self) -> None:
+        """Exchange the weights and their mean."""
+        for parameter, mean in zip(self.trained, self.mean, strict=True):
+            parameter.data, mean.data = mean.data, parameter.data
 
-    def read_texts(self) -> None:
-        """Read the written claims where they are not what they were; then a new pass begins."""
-        files = sorted(self.settings.written.glob("*.jsonl"))
-        sums = [f"{file.name} {hashlib.sha256(file.read_bytes()).hexdigest()}" for file in files]
-        if self.read == (now := "\n".join(sums)):
-            return
-        texts = [text for file in files for text in load_texts(file, self.training.tokenizer)]
-        if not texts:
-            raise SystemExit(f"{self.settings.written} holds no claims: --written takes a folder of JSON-lines files")
-        self.windows.load(texts)
-        self.read = now
-        self.report(texts=len(texts), claims=sum(len(text.claims) for text in texts))
+    def save(self, out: Path) -> None:
+        """Write the mean for the export, and the checkpoint; the older checkpoint stays whole until the new one is."""
+        self.swap()
+        kept = {name: p.detach().half().cpu() for name, p in self.model.by_name().items() if p.requires_grad}
+        self.swap()
+        save_file(kept, out / "judge.safetensors")
+        state: dict[str, Any] = {"steps": self.steps, "tokens": self.tokens, "run": dict(self.run)}
+        state |= {"weights": [p.detach() for p in self.trained], "mean": self.mean}
+        torch.save(state | {"optimizer": self.optimizer.state_dict()}, out / "checkpoint.new")
+        os.replace(out / "checkpoint.new", out / "checkpoint.pt")
 
-    def measure(self) -> None:
-        """Report the judge's figures on the development sets."""
-        with self.training.averaged():
-            scores = {f"{name}-{ROOM}": development(self.training, texts, ROOM) for name, texts in self.dev.items()}
-        recent = {kind: round(sum(v) / len(v), 3) for kind, v in sorted(self.losses.items()) if len(v) > 20}
-        self.report(step=self.training.steps, tokens=self.tokens, dev=scores, loss=recent)
+    def restore(self, file: Path) -> None:
+        """Go on at a checkpoint.
 
-    def report(self, **fields: Any) -> None:
-        """One line on the screen and in OUT/log.jsonl."""
-        line = json.dumps({"minutes": round(self.minutes, 1), **fields})
-        print(line, flush=True)
-        with (self.settings.out / "log.jsonl").open("a", encoding="utf-8") as log:
-            print(line, file=log)
-
-    def write(self) -> None:
-        """Write the judge as it is now and the checkpoint."""
-        state = {
-            "fixed": self.fixed,
-            "training": self.training.state(),
-            "batches": self.batches.state(),
-            "read": self.read,
-            "tokens": self.tokens,
-            "minutes": self.minutes,
-        }
-        self.training.save(self.settings.out)
-        write_checkpoint(self.checkpoint, state)
-
-    def restore(self, state: dict[str, Any]) -> None:
-        """Go on where a checkpoint was written; with other texts than then, a new pass begins."""
-        for option, then in state["fixed"].items():
-            if (now := self.fixed[option]) != then:
-                raise SystemExit(f"{self.checkpoint} was written with {option} {then}, not {now}: a run keeps {option}")
-        self.training.restore(state["training"])
-        self.batches.restore(state["batches"], same_texts=state["read"] == self.read)
-        self.tokens, self.before = state["tokens"], state["minutes"]
-        self.started = time.monotonic()
-        self.report(step=self.training.steps, resumed=True)
-
-
-class Signals:
-    """Notes the first SIGTERM or SIGINT inside its block, which then does not end the program: `if signals():`."""
-
-    def __init__(self) -> None:
-        self._seen = False
-
-    def __call__(self) -> bool:
-        return self._seen
-
-    def __enter__(self) -> "Signals":
-        self._old = {number: signal.signal(number, self._note) for number in (signal.SIGTERM, signal.SIGINT)}
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._release()
-
-    def _release(self) -> None:
-        for number, handler in self._old.items():
-            signal.signal(number, handler)
-
-    def _note(self, number: int, frame: object) -> None:
-        self._seen = True
-        self._release()
+        Raises: SystemExit where it was written with other settings.
+        """
+        state = torch.load(file, map_location="cpu", weights_only=True)
+        for name, then in state["run"].items():
+            if self.run.get(name) != then:
+                raise SystemExit(
+                    f"{file} was written with {name} = {then}, not {self.run.get(name)}: a run keeps its settings"
+                )
+        with torch.no_grad():
+            for now, then in zip([*self.trained, *self.mean], [*state["weights"], *state["mean"]], strict=True):
+                now.copy_(then)
+        self.optimizer.load_state_dict(state["optimizer"])
+        self.steps, self.tokens = state["steps"], state["tokens"]
 
 
 def options() -> argparse.ArgumentParser:
-    """The settings of a run."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--base", type=Path, required=True)
-    parser.add_argument("--written", type=Path, required=True)
-    parser.add_argument("--pool", type=Path, help="folder with nli_pool.jsonl.gz; a dose of it goes into every pass")
-    parser.add_argument("--pool-share", type=float, default=0.12, help="share of a step's tokens, about")
-    parser.add_argument(
-        "--dev", type=Path, nargs="*", default=[], help="files in the same format, measured now and then"
-    )
+    parser.add_argument("plan", type=Path)
+    parser.add_argument("--run", type=int, default=1)
+    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--packed", type=Path, required=True, help="folder with claims.npz and dev.npz")
     parser.add_argument("--out", type=Path, required=True)
-    limit = parser.add_mutually_exclusive_group(required=True)
-    limit.add_argument("--minutes", type=float, help="the learning rate reaches its floor by then")
-    limit.add_argument(
-        "--steps", type=int, help="the same, counted in steps: then a run's result follows from its seed"
-    )
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="a GPU reads in bfloat16")
     parser.add_argument("--resume", action="store_true", help="go on at OUT/checkpoint.pt, if it is there")
-    parser.add_argument("--checkpoint", type=float, default=10, help="minutes between checkpoints")
-    parser.add_argument("--lr", type=float, default=5e-5)
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="of this call")
+    parser.add_argument("--every", type=float, default=10, help="million tokens between measurements")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument(
-        "--lr-floor", type=float, default=0.0, help="share of the learning rate that is left at the end"
+        "--compile", action="store_true", help="takes 20 seconds, then reads 1.6 times as fast on a GPU"
     )
-    parser.add_argument("--keep", type=float, help="minutes between copies of the running mean, OUT-10, OUT-20, ...")
-    parser.add_argument("--tokens", type=int, default=2600, help="of a step")
-    parser.add_argument("--at-once", type=int, default=2000, help="tokens with padding that are read at once")
-    parser.add_argument("--every", type=float, default=15, help="minutes between measurements")
-    parser.add_argument("--reload", type=float, default=10, help="minutes between looks into the folder")
-    parser.add_argument("--frozen", type=int, default=0, help="lowest layers left as they are, beside the embeddings")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=0, help="processes that draw pairs")
     return parser
 
 
-def main() -> None:
-    parser = options()
-    settings = parser.parse_args()
-    if settings.device == "cuda" and not torch.cuda.is_available():
-        parser.error("torch finds no GPU for --device cuda: use --device cpu, or a torch that was built for the GPU")
-    with Signals() as signals:
-        finished = Run(settings).train(signals)
-    sys.exit(0 if finished else 3)
+def train(settings: argparse.Namespace) -> bool:
+    """One call of the program; whether the run reached its end."""
+    plan = plan_of(settings.plan, settings.run)
+    device, cuda = torch.device(settings.device), settings.device == "cuda"
+    if cuda and not torch.cuda.is_available():
+        raise SystemExit(
+            "torch finds no GPU for --device cuda: use --device cpu, or a torch that was built for the GPU"
+        )
+    checkpoint = settings.out / "checkpoint.pt"
+    if checkpoint.exists() and not settings.resume:
+        raise SystemExit(f"{checkpoint} is there: add --resume to go on, or choose another --out")
+    settings.out.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(plan["run"]["seed"])
+    model = judge_of(weights_of([settings.weights]), plan["run"]["dropout"]).to(device)
+    if settings.compile:
+        for layer in model.layers:
+            layer.compile(dynamic=True)
+    training = Training(model, plan["run"])
+    if settings.resume and checkpoint.exists():
+        training.restore(checkpoint)
+    claims, dev = (Packed(np.load(settings.packed / name)) for name in ("claims.npz", "dev.npz"))
+    draws = Draws(claims, plan, training.steps)
+    prefetch = 8 if settings.workers else None
+    loader = torch.utils.data.DataLoader(
+        draws, batch_size=None, num_workers=settings.workers, prefetch_factor=prefetch, pin_memory=cuda
+    )
+
+    def report() -> None:
+        training.swap()
+        for room in (NARROW, WIDE):
+            found = measure(model, dev, plan["groups"], room, 4 * plan["run"]["batch_tokens"])
+            line: dict[str, float] = {"steps": training.steps, "tokens": training.tokens, "room": room}
+            text = json.dumps(line | {name: round(value, 1) for name, value in found.items()})
+            print(text, flush=True)
+            with (settings.out / "log.jsonl").open("a", encoding="utf-8") as log:
+                print(text, file=log)
+        training.swap()
+
+    asked_to_end: list[int] = []
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, frame: asked_to_end.append(number))
+    begun = written = time.monotonic()
+    measured = training.progress
+    recent: list[Tensor] = []
+    for batch in loader:
+        if training.progress >= 1 or asked_to_end or time.monotonic() - begun > 60 * settings.minutes:
+            break
+        recent.append(training.step(*(each.to(device, non_blocking=True) for each in batch)))
+        if training.steps % 100 == 0:
+            loss = float(torch.cat(recent).mean())
+            print(f"{training.steps} steps, {training.tokens / 1e6:.1f} M tokens, loss {loss:.3f}", flush=True)
+            recent = []
+        if time.monotonic() - written > 600:
+            training.save(settings.out)
+            written = time.monotonic()
+        if training.progress - measured > settings.every / plan["run"]["millions"]:
+            measured = training.progress
+            report()
+    training.save(settings.out)
+    if training.progress >= 1:
+        report()
+    return training.progress >= 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(0 if train(options().parse_args()) else 3)
