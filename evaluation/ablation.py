@@ -1,7 +1,7 @@
 """Factual ablation, West et al. (ACL 2022), section 3.2: is a text likelier with the source that supports it?
 
-Each example has one context, one target and two sources, of which one supports the target. Targets are scored; nothing
-is generated. With steering, the steered distribution scores the tokens of the target.
+Each example has one context, one target and two sources; one source supports the target. Targets are scored; nothing is
+generated. With steering, the steered distribution scores the tokens of the target.
 
 The paper says that the synthetic set has 162 examples. The authors' file has 85 records, which make 170 examples, and
 the shares that table 2 prints for language models are all fractions of 168.
@@ -49,7 +49,7 @@ class AblationResult:
 
     log_ratios: log P(target | source) - log P(target | other source) in nats, one for each example. NaN if the target
         is impossible with both sources, for example below the floor of a steering; NaN is above no margin.
-    cut: number of these examples of which a source was cut at its end.
+    cut: number of these examples with a source that was cut.
     left_out: number of examples that were not measured because they do not fit the model.
     """
 

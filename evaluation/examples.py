@@ -39,7 +39,8 @@ class Example:
     label: 1 if the source supports the claim, 0 if not, a number between for grades (WiCE's "partially supported" is
         0.5), None if there is no label.
     evidence: alternative sets of spans, each of which is sufficient; None if evidence was not annotated.
-    group: name shared by claims of which exactly one is true (Evidence Inference's prompts, a claim and its twin).
+    group: name shared by claims with exactly one true claim among them (Evidence Inference's prompts, a claim and its
+    twin).
     kind: how the claim was made, or its kind of error, if the benchmark says so.
     system: the system that wrote the claim.
     context: text that the claim continues, separate from the source (West et al.'s c).

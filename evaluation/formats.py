@@ -186,7 +186,7 @@ def _qmsum(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]
 
 
 def _challenge(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """Read pairs of claims, of which one is true, about documents in a folder; each split is a data set."""
+    """Read pairs of a true and a wrong claim about documents in a folder; each split is a data set."""
     parsed = place.parse(_ChallengeRow, row)
     path = place.documents / parsed.document
     if not path.is_file():
@@ -212,7 +212,7 @@ def _challenge(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Exam
 
 
 def _ablation(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """Read West et al.'s factual ablation: each target is a claim about two sources, of which one supports it.
+    """Read West et al.'s factual ablation: each target is a claim about two sources; one of them supports it.
 
     The context stays separate, because a judge does not read it (section 4.2.2) and a language model does.
     """

@@ -43,7 +43,7 @@ def transcript(turns: Sequence[Turn], message: str) -> str:
 
 
 def in_context(claim_of: ClaimOf) -> ClaimOf:
-    """Wrap `claim_of`: put the previous claim in front of a claim that leans on it (`leans_on_previous`)."""
+    """Wrap `claim_of`: put the previous claim in front of a claim that leans on it (`leans_on_sentence`)."""
 
     def joined(sentence: str, previous: str, prompt: str) -> str | None:
         claim = claim_of(sentence, previous, prompt)

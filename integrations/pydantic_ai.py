@@ -93,11 +93,11 @@ class GuardedModel(WrapperModel):
 
     source: the source of every answer, or a function that finds it in the messages; the results of tools by default.
 
-    Calls of the request's tools are passed on unchecked, after the text; the model's reasoning is not passed on. Another
-    part of an answer, such as a file or the result of the provider's own tool, raises a GenerationError; another method
-    of a model, such as `batch_results`, raises an InputError, as does structured output. An answer of which nothing is
-    released becomes the policy's `abstention`, since pydantic-ai takes an empty one for a failure. The response's
-    `metadata["groundrail"]` is the `GuardResult` as a dict.
+    Calls of the request's tools are passed on unchecked, after the text; the model's reasoning is not passed on.
+    Another part of an answer, such as a file or the result of the provider's own tool, raises a GenerationError;
+    another method of a model, such as `batch_results`, raises an InputError, as does structured output. An answer
+    without a released sentence becomes the policy's `abstention`, since pydantic-ai takes an empty one for a failure.
+    The response's `metadata["groundrail"]` is the `GuardResult` as a dict.
 
     Example: `Agent(GuardedModel("openai:gpt-5", guard, lease)).run_stream("How much is the rent?")`.
     """

@@ -1,7 +1,7 @@
 """Training that leaves out what a grounded generator should not learn from (West et al., section 3.3.1).
 
-`LossTruncationTrainer` is a `transformers.Trainer` in everything else. Tokenizing, and which label tokens are
-the target (the rest -100), is the caller's, as with any Trainer.
+`LossTruncationTrainer` is a `transformers.Trainer` in everything else. The caller tokenizes and marks the target tokens
+(the rest is -100), as with any Trainer.
 """
 
 from collections import deque
@@ -62,7 +62,7 @@ class RunningTruncation:
 
 
 class PairedCollator:
-    """Collates a grounded example and its `ungrounded_` twin apart, each with `collator`.
+    """Collates a grounded example and its `ungrounded_` twin separately, each with `collator`.
 
     `collator` must pad labels, as `transformers.DataCollatorForSeq2Seq` does for every kind of model.
     """

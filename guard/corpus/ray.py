@@ -49,7 +49,7 @@ def score_dataset(
 
 
 class _Worker:
-    """What an actor holds: the scorer with its model."""
+    """The state of an actor: the scorer with its model."""
 
     def __init__(self, scorer: Callable[[], Scorer], threshold: float | None) -> None:
         self._scorer, self._threshold = scorer(), threshold

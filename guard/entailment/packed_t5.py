@@ -1,9 +1,9 @@
 """T5 on a processor, as SCALE asks it: no padding, one decoder step, two answers.
 
-The tokens of a batch stand in one long row, so that linear layers multiply nothing but text, and each text attends
-to itself alone, with one table of position biases for all. The decoder's only query is carried to the encoder's
-states instead of every state to keys and values, which gives the same numbers (a product of matrices taken in
-another order) for a hundredth of the work. What the answers mean belongs to `groundrail.entailment.seq2seq`.
+The tokens of a batch stand in one long row, so that linear layers multiply nothing but text, and each text attends to
+itself alone, with one table of position biases for all. The decoder's only query is carried to the encoder's states
+instead of every state to keys and values, which gives the same numbers (a product of matrices taken in another order)
+for a hundredth of the work. `groundrail.entailment.seq2seq` reads the answers.
 """
 
 from collections.abc import Sequence

@@ -118,7 +118,7 @@ class Answer:
     def in_place(self, sentence: Sentence, checked: CheckedSentence) -> CheckedSentence:
         """A sentence as it is read after the text that was released.
 
-        An item whose lead was refused with an earlier item goes out behind the lead, as it was judged. A pronoun is
+        If the lead-in of a list was dropped, put it back before the first item that is released. A pronoun is
         unsupported without the sentence before it, unless it was judged together with the sentence released before.
         Nothing goes out after which readers of rendered Markdown would see other words than were judged.
         """

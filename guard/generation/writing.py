@@ -25,7 +25,7 @@ Asked = Start | NextPiece | Accept | Reject | CanRetry | CutOff
 _log = logging.getLogger("groundrail.generation.writing")
 
 PATIENCE = 1.0
-"""Seconds that closing waits for a piece that is being written; one that takes longer closes at its end."""
+"""Seconds that closing a stream waits for the piece being written; a slower piece is closed when it is done."""
 
 READ_AHEAD = 500
 """Characters that are read ahead, the piece that reaches them included: a sentence or a few. Where judging takes longer
@@ -96,7 +96,7 @@ class Writing:
         return contextlib.nullcontext()
 
     def close(self) -> None:
-        """Stop writing and free the pieces and the session; a call that still runs does that at its end.
+        """Stop writing and free the pieces and the session; a call that still runs frees them when it is done.
 
         The sentences that are decided on stay decided: an error on closing is logged.
         """
@@ -193,8 +193,8 @@ class Writing:
 class ReadAhead(Iterator[str]):
     """The pieces of an iterator, in their order; some are read in another thread before their turn.
 
-    One thread at a time asks the iterator, always in the same context. What it raises ahead of its turn is raised
-    when its turn comes, and never where that does not come.
+    One thread at a time asks the iterator, always in the same context. An error ahead of its turn is raised when its
+    turn comes; if that never comes, it is dropped.
     """
 
     def __init__(self, pieces: Iterator[str], calls: Calls) -> None:
@@ -219,7 +219,7 @@ class ReadAhead(Iterator[str]):
 
     @contextlib.contextmanager
     def meanwhile(self) -> Iterator[None]:
-        """Read ahead while the block runs; a piece that is being written at its end still comes."""
+        """Read ahead while the block runs; a piece that is being written when the block ends still comes."""
         with self._changed:
             self._wanted = True
             if not (self._reading or self._ended or self._error):

@@ -1,4 +1,4 @@
-"""Whatever writes: the seam (`base`), plain callables, and models that can only be asked again (`asked`)."""
+"""Writers: the seam (`base`), plain callables, and models that can only be asked again (`asked`)."""
 
 from groundrail.generators.base import Generator, Session
 from groundrail.generators.callable import CallableGenerator, as_generator

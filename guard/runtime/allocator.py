@@ -1,6 +1,6 @@
-"""The memory allocator of the C library, told to keep what long batches give back: `groundrail.tune()`.
+"""`groundrail.tune()`: let the C library keep the memory that long batches free.
 
-What else makes scoring fast is in the models. Nothing here runs on import.
+Everything else that makes scoring fast is in the models. Nothing here runs on import.
 """
 
 import ctypes
@@ -21,10 +21,10 @@ _PAD = 256 * 2**20
 def tune() -> bool:
     """Let glibc keep large blocks for the next batch instead of giving them back to the system after every use.
 
-    For long batches on a processor, which otherwise spend much of their time in page faults. Raises the thresholds
-    from which freed memory is trimmed and large blocks are mapped one by one, for the whole process and for good: it
-    then stays as large as it has been. Call it once, before models are loaded. What the environment set before the
-    process began (`MALLOC_MMAP_THRESHOLD_` and the like) is overridden.
+    For long batches on a processor, which otherwise spend much of their time in page faults. Raises the thresholds from
+    which freed memory is trimmed and large blocks are mapped one by one, for the whole process and for good: it then
+    stays as large as it has been. Call it once, before models are loaded. It overrides settings of the environment such
+    as `MALLOC_MMAP_THRESHOLD_`.
 
     Returns: whether it did anything; False where the C library is not glibc.
     """

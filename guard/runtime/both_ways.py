@@ -1,7 +1,7 @@
 """Logic that is written once, as async code, and runs on an event loop or in plain code.
 
-In plain code nothing waits: every value is there, every iterator is a plain one. `value_of`, `each` and `closing` take
-either kind; `run` and `iterate` are the plain way in.
+Plain code never awaits: it passes values and plain iterators. `value_of`, `each` and `closing` take either kind; `run`
+and `iterate` are the plain way in.
 """
 
 import inspect

@@ -1,10 +1,10 @@
 """Calling a function that must answer in time, from plain and from async code.
 
-A thread cannot be stopped. A late call is left behind: it runs to its end, its outcome goes to `late`, and only so many
-calls may be left behind at once. At the interpreter's end the running calls are told to stop. The interpreter waits for
-them as long as they compute, since a thread that is cut off inside native code takes the process down with it; calls
-that wait for something themselves get a moment. Idle threads end with the `Calls` that keeps them. A forked child has
-none of its parent's threads and starts its own.
+A thread cannot be stopped. A late call is given up: it runs on, its outcome goes to `late`, and only so many calls may
+be given up at once. At the interpreter's end the running calls are told to stop. The interpreter waits for them as long
+as they compute, since a thread that is cut off inside native code takes the process down with it; calls that wait for
+something themselves get a moment. Idle threads end with the `Calls` that keeps them. A forked child has none of its
+parent's threads and starts its own.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 MOMENT = 5.0
-"""Seconds that the interpreter waits at its end for calls that were left behind, and again while they compute."""
+"""Seconds that the interpreter, before it exits, waits for calls that were given up; longer while they compute."""
 
 BUSY = 0.01
 """The share of that time from which on a thread counts as computing: little, as the machine may be busy."""
@@ -46,8 +46,8 @@ class NotCalledError(OverdueError):
 class Calls:
     """Makes calls in threads that it keeps for the next ones.
 
-    most_left: once this many calls are left behind, further calls in threads are overdue without being made, with a
-        deadline or without. Calls that were already running by then may still be left behind, too.
+    most_left: once this many calls were given up and still run, further calls in threads time out at once. Calls that
+        were already running by then may still be left behind, too.
     """
 
     def __init__(self, most_left: int = 16) -> None:
@@ -151,7 +151,7 @@ class Calls:
         """Settle a call that has ended, and have its thread wait for the next.
 
         The thread waits before its caller goes on, whose next call would start another thread otherwise. A call that
-        was left behind counts until those who wait for its outcome have it.
+        was given up counts until its outcome is collected.
         """
         with self._lock:
             left = thread in self._left
@@ -240,7 +240,7 @@ class _Thread:
             end(self, outcome, lambda: settle(value))
 
     def dismiss(self) -> None:
-        """Make no more calls: the thread ends after those it has."""
+        """Make no more calls: the thread ends after its present calls."""
         self._jobs.put(None)
 
     def _work(self) -> None:

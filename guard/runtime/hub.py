@@ -1,7 +1,7 @@
-"""The one way in for Hugging Face models: a hub id or a folder, no code and no pickle run, one error.
+"""Loads every Hugging Face model: from a hub id or a folder, without running code or pickles, with one kind of error.
 
-Judges, scorers and generators are all loaded here. Which head a model needs, and what its outputs mean, belongs
-to the classes that use it.
+Judges, scorers and generators are all loaded here. The classes that use it know which head a model needs and what its
+outputs mean.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,7 +24,7 @@ _NO_CODE = {"trust_remote_code": False}
 repository's code."""
 
 _WHERE = ("revision", "cache_dir", "local_files_only", "token")
-"""What `hub` may say about where files are found, beside the name."""
+"""Keys of `hub` that say where files are found."""
 
 
 @one_at_a_time
@@ -86,8 +86,8 @@ def load_renamed(
     """Load weights that were saved under names of their own, because the code that saved them is not run.
 
     `names` maps beginnings of the saved names to beginnings of the model's, the first that fits counts; a weight that
-    none fits is left out. Configuration and tokenizer are those of `base`, a hub id; of a folder, those in its
-    subfolder `base`. `device`, `dtype` and `hub` as in `load_pretrained`.
+    none fits is left out. Configuration and tokenizer come from `base`, a hub id, or from the subfolder `base` of a
+    folder. `device`, `dtype` and `hub` as in `load_pretrained`.
 
     Raises: as `load_pretrained`.
     """
@@ -123,7 +123,7 @@ def _renamed(name: str, names: Mapping[str, str]) -> str | None:
 
 @one_at_a_time
 def load_config(name_or_path: str, hub: Mapping[str, Any]) -> PreTrainedConfig:
-    """What a model's files say of it, without its weights; of `hub` only where to look is used.
+    """A model's configuration, without its weights; `hub` only says where to look.
 
     Raises: as `load_pretrained`.
     """

@@ -1,4 +1,4 @@
-"""One lock for loading: transformers' lazy imports and its default dtype are no matter for two threads at once."""
+"""One lock for loading, since transformers' lazy imports and its default dtype are not thread-safe."""
 
 import threading
 from collections.abc import Callable

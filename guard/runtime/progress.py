@@ -1,6 +1,6 @@
-"""How far long work has come, for whoever waits: a bar, a log.
+"""How far long work has come, for a bar or a log.
 
-Whoever knows how much there is to do begins a stage, whoever does it counts the steps, and neither knows who listens.
+One function begins a stage with its number of steps, another counts the steps, and neither knows the listener.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -26,7 +26,7 @@ def heard_by(report: Report) -> Iterator[None]:
 
 
 def begin(stage: str, total: int) -> None:
-    """A stage of `total` steps begins; the one before is over, whether all its steps were taken or not."""
+    """Begin a stage of `total` steps and end the stage before, finished or not."""
     listener = _listener.get()
     if listener is not None:
         listener.begin(stage, total)

@@ -1,8 +1,8 @@
 """Lets requests in: addresses and origins, the key, whole bodies, and the number of answers at a time.
 
 A request takes the place of an answer when it is read and can be answered (`Places.answer`), so that a client that
-sends half a body, or a schema that takes long to read, holds up nobody's answer. What the addresses do is in
-`groundrail.serve.app`.
+sends half a body, or a schema that takes long to read, holds up nobody's answer. `groundrail.serve.app` has the
+addresses.
 """
 
 import asyncio

@@ -51,7 +51,7 @@ def why(sentence: CheckedSentence) -> str | None:
 
 
 def of_result(result: GuardResult, place: str, level: Level, *, sentences: bool) -> dict[str, Any]:
-    """What is known of a whole answer; `place` is where its source was found."""
+    """The details of a whole answer; `place` is where its source was found."""
     summary: dict[str, Any] = {
         "supported": result.supported,
         "threshold": result.threshold,

@@ -1,4 +1,4 @@
-"""The endpoint of every protocol in which answers are asked for: read, ask upstream, check, tell.
+"""The endpoint of every protocol that asks for answers: read the request, ask upstream, check, answer.
 
 Requests and events of a protocol are in its two modules, behind `groundrail.serve.forms`.
 """

@@ -1,8 +1,8 @@
 """Errors in the forms of the protocols, and a status.
 
-The OpenAI protocols write `{"error": {"message", "type", "param", "code"}}`, Anthropic's writes
-`{"type": "error", "error": {"type", "message"}}`. Clients repeat a request on 408, 409, 429 and 5xx;
-`x-should-retry` says where that is of no use.
+The OpenAI protocols write `{"error": {"message", "type", "param", "code"}}`, Anthropic's writes `{"type": "error",
+"error": {"type", "message"}}`. Clients repeat a request on 408, 409, 429 and 5xx; `x-should-retry: false` tells them
+not to.
 """
 
 import json

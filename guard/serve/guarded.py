@@ -1,4 +1,5 @@
-"""One answer written and checked in a task of its own, so that whoever sends it can wait, send signs of life, and leave.
+"""One answer written and checked in a task of its own, so that the sender can wait, keep the connection alive, and
+leave.
 
 This module connects an answer with a guard; the forms of the protocols are behind `groundrail.serve.forms`.
 """

@@ -92,7 +92,7 @@ class Observer:
 
 
 class AnswerSeen:
-    """What was seen of one answer."""
+    """The record of one answer."""
 
     def __init__(self, observer: Observer) -> None:
         self._observer = observer

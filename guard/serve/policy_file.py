@@ -1,4 +1,4 @@
-"""A `Policy` from a TOML file. What the choices mean is `groundrail.policy`'s."""
+"""A `Policy` from a TOML file. `groundrail.policy` explains the choices."""
 
 import tomllib
 from pathlib import Path

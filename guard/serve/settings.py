@@ -1,4 +1,4 @@
-"""How the server behaves: addresses, keys, limits. What counts as supported is the guard's policy."""
+"""How the server behaves: addresses, keys, limits. The guard's policy decides what counts as supported."""
 
 from typing import Literal
 from urllib.parse import urlsplit
@@ -10,7 +10,7 @@ class Settings(BaseModel):
     """Sizes are in bytes, times in seconds.
 
     upstream: base URL of the server that writes, up to and including the version, as `http://localhost:8000/v1`.
-    upstream_api_key: sent upstream where a request brings no Authorization of its own.
+    upstream_api_key: sent upstream for requests without an Authorization header.
     api_key: what a request must carry, as `x-api-key` or as the bearer token; it is never sent upstream.
     documents: what becomes of the field `documents` upstream: put before the conversation as a system message,
         forwarded as it is (for servers whose chat template reads it), or dropped.

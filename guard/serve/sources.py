@@ -7,7 +7,7 @@
    `grounding_source`;
 4. text between the configured markers in system, developer and user messages.
 
-Whether an answer without any is released is up to the policy.
+The policy decides whether an answer without a source is released.
 """
 
 from collections.abc import Collection, Iterator, Sequence

@@ -150,7 +150,7 @@ def _evaluation(sentence: CheckedSentence, *, content: bool) -> dict[str, Any]:
 def exported(*, content: bool = False) -> Tracing:
     """Tracing that sends to a collector, as the standard `OTEL_*` variables say (OTLP over HTTP).
 
-    The providers become those of the process. `OTEL_LOGS_EXPORTER=none` is for a collector that takes only
+    The providers become the process's own. `OTEL_LOGS_EXPORTER=none` is for a collector that takes only
     traces: the evaluation events are then events of the spans.
 
     Raises: MissingExtraError without the extra `otel`.

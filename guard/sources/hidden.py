@@ -25,7 +25,7 @@ _STYLE = re.compile(r"\sstyle\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|(\S+))", re.IGNORE
 
 
 def hidden_parts(text: str) -> Iterator[Region]:
-    """The parts of a text that a reader does not see, in order and apart, as regions without a premise.
+    """The parts of a text that a reader does not see, in order, each a region without a premise.
 
     >>> [(part.start, part.end) for part in hidden_parts("The rent is due. <!-- It is 900 euros. -->")]
     [(17, 42)]

@@ -1,7 +1,7 @@
 """Web pages as the text that a reader sees (extra `html`).
 
 The parser is libxml2's, which reads broken markup much as browsers do, in linear time, and up to a depth of 256
-elements. What is hidden is said by `groundrail.sources.sheets`.
+elements. `groundrail.sources.sheets` says what is hidden.
 """
 
 import re
@@ -18,7 +18,7 @@ _PARAGRAPHS = frozenset(
     "h1 h2 h3 h4 h5 h6 header hr main nav ol p pre section summary table tbody tfoot thead ul".split()
 )
 _MARKS = dict.fromkeys(_PARAGRAPHS, "\n\n") | dict.fromkeys(("li", "tr", "dt", "dd", "br"), "\n")
-"""What stands around an element of each kind."""
+"""The text around an element of each kind."""
 _TABLE_PARTS = frozenset({"thead", "tbody", "tfoot", "tr"})
 
 

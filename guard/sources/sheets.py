@@ -21,7 +21,7 @@ del, s, strike { text-decoration: line-through } [hidden], dialog:not([open]), [
 head, title, script, style, template, noscript, noframes, noembed, iframe, object, svg, math, canvas, audio, video,
 select, textarea, button, progress, meter, frameset { display: none !important }
 """
-"""What browsers hide of themselves, and elements that they show as pictures or fields and not as text."""
+"""Elements that browsers hide by default, or show as pictures or fields and not as text."""
 
 _MOST_STEPS = 5_000_000
 """Most steps from an element to its relatives, in all selectors of a page."""
@@ -40,7 +40,7 @@ class _Rule:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What an element hands on to its parts."""
+    """Properties that an element hands on to its children."""
 
     style: Style = field(default_factory=dict)
     variables: Style = field(default_factory=dict)
@@ -50,7 +50,7 @@ class _Seen:
 def unseen(root: Any) -> Iterator[tuple[Any, bool]]:
     """The elements of an lxml tree that are not seen, each with whether all that is in it is not seen either.
 
-    Raises: InputError for a rule that hides something, of which it cannot be told what, and for too many of them.
+    Raises: InputError for a rule that hides something unknown, and for too many rules.
     """
     matcher = Matcher()
     _add(matcher, _BROWSER, "browser")

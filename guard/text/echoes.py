@@ -1,9 +1,9 @@
-"""What a model wrote into tool calls is no evidence: it is taken out of what tools give back.
+"""A model's words in tool calls are no evidence: they are taken out of the results of tools.
 
-Whether a tool found a value or only keeps it cannot be told from the value. So a result is judged by what it says
-beside the calls: if that is nothing, it is no source. If it says more, what it repeats of four words and more is taken
-out where it stands for itself, as a note does; what is shorter, or part of a longer sentence, stays, as the "Paris" of
-a weather report and the words of a search do. Finding calls and results belongs to the server and the integrations.
+The value does not show whether a tool found it or only keeps it. So a result is judged by what it says beside the
+calls: if that is nothing, it is no source. If it says more, what it repeats of four words and more is taken out where
+it stands for itself, as a note does; what is shorter, or part of a longer sentence, stays, as the "Paris" of a weather
+report and the words of a search do. Finding calls and results belongs to the server and the integrations.
 """
 
 import json
@@ -33,9 +33,9 @@ _PADDING = "\0"
 _MARKS = rf"[{_PADDING}\u0300-\u036f]"
 _WORD = re.compile(rf"[^\W_](?:{_MARKS}*[^\W_]|(?<=\d),(?=\d\d\d))*{_MARKS}*")
 _CUT = re.compile(rf"\s*+(?:…|\.\.\.|[\"'”’»)\]}}]|{_PADDING}|[.!?]?\s*+\Z)")
-"""What follows a text that was cut short: an ellipsis, or the end of where it stands."""
+"""Marks after a text that was cut short: an ellipsis, or the end of where it stands."""
 _IN_A_SENTENCE = f" -'’/*_{_PADDING}"
-"""What stands between words of one sentence; other punctuation begins or ends what stands for itself."""
+"""Punctuation between words of one sentence; other punctuation begins or ends a separate text."""
 
 
 _LONGEST = 32
@@ -53,9 +53,9 @@ class _Word(NamedTuple):
 
 
 class Echoes:
-    """What a model has written into the tool calls of a conversation so far, told in the order in which it happens.
+    """The values that a model has written into the tool calls of a conversation so far, in order.
 
-    What a tool had said before the model wrote it stays evidence. May be shared by threads.
+    A value that a tool had said before the model wrote it stays evidence. May be shared by threads.
     """
 
     def __init__(self) -> None:
@@ -75,7 +75,7 @@ class Echoes:
                         self._write([word.text for word in _words(_unescaped(sentence.text))])
 
     def evidence(self, result: str) -> str:
-        """What a tool's result says beside the calls before it; empty if that is nothing."""
+        """A tool's result without the values of earlier calls; empty if nothing is left."""
         with self._lock:
             evidence = self._rest(result) if self._written else result
             self._said.add(evidence)
@@ -190,7 +190,7 @@ def _texts(arguments: Any) -> Iterator[tuple[str, bool]]:
 
 
 def _held(text: str) -> Any:
-    """What JSON of an object or a list holds; None for other text."""
+    """The value of a JSON object or list; None for other text."""
     try:
         return json.loads(text) if text.lstrip()[:1] in ("{", "[") else None
     except (ValueError, RecursionError):

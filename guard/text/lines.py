@@ -1,4 +1,4 @@
-"""What kind of line a text is in, and whether the break after it ends a sentence.
+"""The kind of line that a text is in, and whether the break after it ends a sentence.
 
 Sentences within a line are `groundrail.text.sentences`.
 """
@@ -37,7 +37,7 @@ _MARK = re.compile(
 
 
 class Line(Enum):
-    """What a line is, by its first word."""
+    """The kind of a line, by its first word."""
 
     PLAIN = "text that may go on in the next line"
     ITEM = "a bullet or a numbered point, which goes on only in indented lines"
@@ -51,7 +51,7 @@ def line_starts(text: str, start: int, end: int) -> list[int]:
 
 
 def line_kind(text: str, line: int, final: bool) -> Line | None:
-    """What the line from `line` on is; None while its first word can still become a mark."""
+    """The kind of the line from `line` on; None while its first word can still become a mark."""
     start = line
     while start < len(text) and text[start].isspace():
         start += 1

@@ -1,9 +1,9 @@
 """Sentence boundaries with exact character offsets, for a whole text and for one that is still being written.
 
-Whether a full stop ends a sentence is asked of `groundrail.text.english.full_stops`, one boundary at a time, and whether
-a line break does of `groundrail.text.lines`. So every boundary depends on a bounded right context, and `split` is a
-`Stream` fed once: streaming in any pieces gives the same sentences. What a sentence is worth checking for
-belongs to `groundrail.text.claims`.
+`groundrail.text.english.full_stops` tells whether a full stop ends a sentence, one boundary at a time, and
+`groundrail.text.lines` whether a line break does. So every boundary depends on a bounded right context, and `split` is
+a `Stream` fed once: streaming in any pieces gives the same sentences. `groundrail.text.claims` reads the claim of a
+sentence.
 """
 
 import re
@@ -117,9 +117,9 @@ def is_unicode(text: str) -> bool:
 class Stream:
     """Sentences of a text that arrives in pieces, each released once no later text can move its end.
 
-    That is when the word after its white space is complete, or the paragraph after it has begun. What has no
-    boundary within `longest` characters is cut there, at white space if there is any in its second half, so that
-    memory is bounded and time grows with the text. The parts of a code block that is cut say that they are parts.
+    That is when the word after its white space is complete, or the paragraph after it has begun. Text without a
+    boundary within `longest` characters is cut there, at white space if there is any in its second half, so that memory
+    is bounded and time grows with the text. The parts of a code block that is cut say that they are parts.
     """
 
     def __init__(self, longest: int = LONGEST) -> None:
@@ -132,7 +132,7 @@ class Stream:
 
     @property
     def pending(self) -> str:
-        """What was fed and not yet released."""
+        """Text that was fed and not yet released."""
         return self._text
 
     @property

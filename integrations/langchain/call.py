@@ -1,6 +1,6 @@
 """One call of a guarded chat model: its request, its reply, and the chunks and the message made of the reply.
 
-Finding the sources is up to the model, deciding on sentences up to the guard.
+The model finds the sources, the guard decides on sentences.
 """
 
 import json

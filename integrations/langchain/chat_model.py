@@ -46,11 +46,10 @@ LOOKED_AT = "the tool results among the messages, documents= of the call, its me
 class GuardedChatModel(BaseChatModel):
     """Wraps `model`; its text goes out sentence by sentence once the sources support it.
 
-    Sources of a call: the tool results among its messages, `documents=` of the call or of `bind`,
-    `documents` in its config's metadata, and what `sources_of` finds in its messages. Tool calls are passed
-    on unchecked, after the text. Only text and tool calls are passed on. With a `response_format` of JSON, as by `bind`,
-    the text is an object, which goes out whole with null in the place of each refused field. What a call's config configures of the
-    wrapped model is configured.
+    Sources of a call: the tool results among its messages, `documents=` of the call or of `bind`, `documents` in its
+    config's metadata, and what `sources_of` finds in its messages. Tool calls are passed on unchecked, after the text.
+    Only text and tool calls are passed on. With a `response_format` of JSON, as by `bind`, the text is an object, which
+    goes out whole with null in the place of each refused field. A call's config also configures the wrapped model.
 
     The message's text block carries a standard citation annotation for each place that supports a sentence,
     and `response_metadata["groundrail"]` the whole result. `annotate=False` keeps the content a plain string.
@@ -60,7 +59,7 @@ class GuardedChatModel(BaseChatModel):
     guard: Guard = Field(default_factory=Guard)
     sources_of: Callable[[Sequence[BaseMessage]], Any] | None = None
     tools: frozenset[str] | None = None
-    """Names of the tools whose results are sources; None for all. What a tool repeats of any call is none."""
+    """Names of the tools whose results are sources; None for all. Text that a tool repeats from a call is no source."""
     annotate: bool = True
     cache: BaseCache | bool | None = Field(default=False, exclude=True)
     """Off, also where LangChain's global cache is set: its key knows neither documents nor policy."""

@@ -41,8 +41,8 @@ class GroundrailMiddleware(AgentMiddleware[Any, Any]):
     """Guards an agent's answers: `create_agent(model, tools, middleware=[..., GroundrailMiddleware(guard)])`.
 
     guard: checks, and retries under its policy; its own generator is not used.
-    source_tools: tools, or names of tools, whose results are sources; None for all. Sources are the results of
-        calls since the user's last message. What a tool repeats of any call is none (`groundrail.text.echoes`).
+    source_tools: tools, or names of tools, whose results are sources; None for all. Sources are the results of calls
+        since the user's last message. Text that a tool repeats from a call is no source (`groundrail.text.echoes`).
     sources_of: finds further sources in the messages that the model is given, as in a prompt with documents.
     annotate: put citations on the answer's text block; False keeps its content a plain string.
 

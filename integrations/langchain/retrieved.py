@@ -1,6 +1,6 @@
 """LangChain's documents as groundrail's: distinct ids, metadata kept, empty ones counted.
 
-Finding the documents of a run is up to the runnable, the callback handler and the chat model.
+The runnable, the callback handler and the chat model find the documents of a run.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,1 +1,1 @@
-"""What knows English: closed word classes, stems, figures and dates in any spelling. Nothing here judges."""
+"""Rules of English: closed word classes, stems, full stops, phrases, lead-ins. Nothing here judges."""

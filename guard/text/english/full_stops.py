@@ -1,6 +1,6 @@
-"""Whether a full stop ends an English sentence, asked of sentencex on a bounded window of text.
+"""Tells whether a full stop ends an English sentence, by sentencex on a bounded window of text.
 
-Where stops are, and what else can end a sentence, is `groundrail.text.sentences`.
+`groundrail.text.sentences` finds the stops and the other ends of sentences.
 """
 
 import re

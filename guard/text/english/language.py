@@ -9,7 +9,7 @@ _COMMON = frozenset(
     "their which will would there been has had were can all if must may should your each when who what no more".split()
 )
 _SHARE = 0.18
-"""Of English prose some 40 % are such words, of languages that share some of them mostly under 12 %."""
+"""Some 40 % of English prose are such words; in languages that share some of them mostly under 12 %."""
 _FEW = 8
 _MANY = 40
 """Words from which the share of a text is known well; of fewer, at least one must be such a word."""

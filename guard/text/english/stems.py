@@ -17,7 +17,7 @@ def stems(text: str) -> list[str]:
 
 @lru_cache(maxsize=65536)
 def stem(word: str) -> str:
-    """What a word shares with its inflections: `descaling` and `descaled` are `descal`."""
+    """The stem that a word shares with its inflections: `descaling` and `descaled` are `descal`."""
     if not hasattr(_stemmer, "english"):
         _stemmer.english = Stemmer.Stemmer("english")
     return str(_stemmer.english.stemWord(word.lower()))

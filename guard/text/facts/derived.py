@@ -1,8 +1,8 @@
 """Find out how a claim's figure follows from the figures of a premise: "4,350 euros" is "3 x 1,450 euros".
 
-Sums, differences, products, quotients, per cent, counts of items, spans between dates, and dates some time later. A figure that
-the premise states, in any spelling or unit, needs no reckoning: `groundrail.text.facts.missing` says so. Whether the claim is true
-is left to a judge: a premise may hold both numbers and mean something else by them.
+Sums, differences, products, quotients, per cent, counts of items, spans between dates, and dates some time later. A
+figure that the premise states, in any spelling or unit, needs no reckoning: `groundrail.text.facts.missing` says so. A
+judge decides whether the claim is true: a premise may hold both numbers and mean something else by them.
 """
 
 import math

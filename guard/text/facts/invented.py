@@ -38,7 +38,7 @@ def invented(claim: str, read: Sequence[str], source: Callable[[], Stated]) -> l
 
     Args:
         read: The sentences of the source that were read.
-        source: What the whole source states; only called if the sentences that were read do not state a figure.
+        source: The figures of the whole source; only called if the sentences that were read do not state a figure.
 
     >>> lease = ["The rent is 1,450 euros a month."]
     >>> [each.meaning[2] for each in invented("The rent is 1,650 euros.", lease, lambda: Stated.by(lease))]

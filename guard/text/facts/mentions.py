@@ -1,6 +1,6 @@
-"""What a text says in figures: its dates, times, quantities and numbers, each with its place and its meaning.
+"""The figures of a text: its dates, times, quantities and numbers, each with its place and its meaning.
 
-English, in words and in digits. Comparing a claim's with a premise's is up to `spelling.py` and `details.py`.
+English, in words and in digits. `spelling.py` and `missing.py` compare a claim's figures with a premise's.
 """
 
 import re
@@ -70,7 +70,7 @@ class Mention(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def mentions(text: str) -> tuple[Mention, ...]:
-    """What of a text has a meaning that other spellings share."""
+    """The parts of a text that have other spellings with the same meaning."""
     return tuple(_mentions(text))
 
 

@@ -1,6 +1,6 @@
 """Which details of a claim, its dates, times, numbers, quantities, codes and names, a premise gives in no spelling.
 
-Literal comparison of what both texts say outright; it reads no meaning. What it is taken for is up to the callers.
+Literal comparison of what both texts say outright; it reads no meaning. The callers decide what that means.
 """
 
 import re
@@ -25,7 +25,7 @@ _SAME_IF_UNNAMED = {_PLAIN: (_CELSIUS, _FAHRENHEIT), _CELSIUS: (_PLAIN,), _FAHRE
 
 
 class Given(NamedTuple):
-    """What a premise gives: meanings of its figures, its numbers, those of them without a unit, months and
+    """The details of a premise: meanings of its figures, its numbers, those of them without a unit, months and
     weekdays, words without a final s, and codes such as B12; text in lower case.
     """
 
@@ -43,7 +43,7 @@ class Given(NamedTuple):
 
 @lru_cache(maxsize=4096)
 def given(premise: str) -> Given:
-    """What of a premise a claim can be compared with literally."""
+    """The parts of a premise that are compared with a claim literally."""
     found = mentions(premise)
     meanings = {mention.meaning for mention in found}
     for unit in _ARTICLE_UNIT.findall(premise.lower()):  # a week is one week

@@ -1,7 +1,7 @@
 """A claim in its premise's spelling: dates, times, quantities and numbers that mean the same are written alike.
 
-A small model knows that `1 March 2025` entails `1 March 2025`, and less surely that it entails
-`2025-03-01`. Nothing that differs in meaning is touched; judging is left to the model.
+A small model knows that `1 March 2025` entails `1 March 2025`, and less surely that it entails `2025-03-01`. Nothing
+that differs in meaning is touched; the model judges.
 """
 
 from collections.abc import Iterator

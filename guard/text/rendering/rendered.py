@@ -26,7 +26,7 @@ LONGEST_BLOCK = 10_000
 """Characters of the longest block that is rendered, so that time grows with the text."""
 
 _FEW = 2000
-"""Characters of text without markup that may wait before the blocks in it are told apart."""
+"""Characters of text without markup that may wait before its blocks are separated."""
 
 _MARKUP = re.compile(r"[\\`*_~\[<&|]|^[-+>\d.) \t]{9,}", re.MULTILINE)
 """Signs of markup that shows other words than it writes. Without any of them headings, lists, quotations and code keep every
@@ -64,7 +64,7 @@ class RenderedAnswer:
         self._released = {columns: (Open("", {}), "") for columns in (True, False)}
 
     def refuse_difference(self, piece: str) -> None:
-        """Refuse a piece after which a reader of the rendered text sees other words than those that were judged.
+        """Refuse a piece after which a reader of the rendered text sees other words than the judged ones.
 
         Raises: UncheckableError with the reason.
         """

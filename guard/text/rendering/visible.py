@@ -1,7 +1,8 @@
-"""What a reader sees of a sentence: Markdown and HTML as rendered, look-alike letters folded, hidden characters out.
+"""The part of a sentence that a reader sees: Markdown and HTML as rendered, look-alike letters folded, hidden
+characters out.
 
-Markdown-it tells the markup. What is left to this module is what readers disagree on, so that it is refused. Marks of lists,
-headings and quotations stay; taking them off, and saying what is claimed, belongs to `groundrail.text.claims`.
+Markdown-it tells the markup. This module refuses what readers disagree on. Marks of lists, headings and quotations
+stay; taking them off, and saying what is claimed, belongs to `groundrail.text.claims`.
 """
 
 import re
@@ -109,7 +110,7 @@ def _misread() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 
 def _shown(token: Token) -> str:
-    """What is shown of a block or of a text within a line."""
+    """The shown text of a block or of a part of a line."""
     match token.type:
         case "inline":
             return _line(token.children or ())
@@ -124,7 +125,7 @@ def _shown(token: Token) -> str:
 
 
 def _line(tokens: Sequence[Token]) -> str:
-    """What is shown of the pieces of a line, links with their targets."""
+    """The shown text of the pieces of a line, links with their targets."""
     shown: list[str] = []
     links: list[str] = []
     for token in tokens:
@@ -215,7 +216,7 @@ def _seen(text: str) -> str:
 
 
 def seen(letter: str) -> str:
-    """What is seen of one character with its combining marks: nothing, itself, or what it looks like.
+    """The visible form of one character with its combining marks: nothing, itself, or what it looks like.
 
     Raises: UncheckableError for letters struck through, and for what turns, erases or annotates others.
     """
