@@ -5,6 +5,7 @@ from tests.conformance import (
     hosts,
     langchain_hosts,
     llama_index_hosts,
+    mcp_hosts,
     openai_agents_hosts,
     pydantic_ai_hosts,
 )
@@ -18,6 +19,7 @@ HOSTS: dict[str, Host] = {
     **openai_agents_hosts.HOSTS,
     **haystack_hosts.HOSTS,
     **llama_index_hosts.HOSTS,
+    **mcp_hosts.HOSTS,
 }
 """Every host by its name."""
 

@@ -1,0 +1,267 @@
+"""An MCP server: agents check their own drafts and find the sentence that supports a claim.
+
+Built on the official Python SDK, over standard input and output or streamable HTTP. The guard decides; this module names
+the sources, keeps to the folder that was given at the start, and says the result as data and as text for people.
+"""
+
+import argparse
+import secrets
+from collections import OrderedDict
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_args
+
+from pydantic import BaseModel, Field
+
+from groundrail.cli.scorers import ScorerChoice, add_scorer_arguments
+from groundrail.errors import GroundrailError, InputError, MissingExtraError
+from groundrail.guard import Guard
+from groundrail.policy import Fallback
+from groundrail.types import Citation, Document, GuardResult, Verdict
+
+if TYPE_CHECKING:
+    from mcp.server.mcpserver import MCPServer
+
+LARGEST = 2_000_000
+"""Characters of an answer and its sources, and bytes of a file."""
+_KEPT = 20
+_FALLBACKS = tuple(name for name in get_args(get_args(Fallback)[0]) if name != "raise")
+_READERS = {
+    ".pdf": Document.from_pdf,
+    ".html": Document.from_html,
+    ".htm": Document.from_html,
+    ".docx": Document.from_docx,
+}
+_INSTRUCTIONS = (
+    "Check every answer that you write from sources with `check`, before you give it: say what it returns as `text`. "
+    "`cite` finds the sentence that supports one claim."
+)
+
+Texts = Annotated[list[str], Field(description="Texts of sources.")]
+Files = Annotated[list[str], Field(description="Paths of source files below the server's root.")]
+
+
+class Place(BaseModel):
+    """A place in a source: characters `start` to `end` of a document."""
+
+    document: str
+    start: int
+    end: int
+    text: str
+
+
+class CheckedSentence(BaseModel):
+    """A sentence of the answer; `released` is the text that goes out for it, empty where none does."""
+
+    text: str
+    verdict: str
+    released: str
+    score: float | None
+    reason: str | None
+    citations: list[Place]
+
+
+class Checked(BaseModel):
+    """A checked answer. `text`: the text that the sources support; `report`: the resource that shows it as a page."""
+
+    supported: bool
+    text: str
+    sentences: list[CheckedSentence]
+    report: str
+
+
+class Cited(BaseModel):
+    """The places that support a claim; none if no source does, and then `nearest` are the closest ones."""
+
+    supported: bool
+    citations: list[Place]
+    nearest: list[Place]
+    reason: str | None
+
+
+class LoadedSource(BaseModel):
+    """A source that counts in every call without sources of its own."""
+
+    document: str
+    characters: int
+
+
+class Loaded(BaseModel):
+    """The sources that are loaded, and the folder below which files may be named."""
+
+    sources: list[LoadedSource]
+    root: str | None
+
+
+def create_server(
+    guard: Guard, sources: Sequence[Document] = (), *, root: str | Path | None = None, largest: int = LARGEST
+) -> "MCPServer[Any]":
+    """The server, to `run` over a transport, or to hand to the SDK's client.
+
+    sources: count in every call that names none.
+    root: the folder below which callers may name files; None for no files.
+
+        create_server(Guard(), root="contracts").run("streamable-http", port=8090)
+
+    Raises: MissingExtraError without the extra `mcp`.
+    """
+    try:
+        from mcp.server.mcpserver import MCPServer
+        from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+        from mcp.types import CallToolResult, TextContent
+    except ImportError as error:
+        raise MissingExtraError("groundrail mcp", "mcp") from error
+    server: MCPServer[Any] = MCPServer("groundrail", instructions=_INSTRUCTIONS, log_level="WARNING")
+    folder = None if root is None else Path(root).resolve()
+    reports: OrderedDict[str, str] = OrderedDict()
+
+    async def judged(answer: str, texts: list[str], files: list[str], question: str, **rules: Any) -> Any:
+        try:
+            documents = _documents(texts, files, sources, folder, largest - len(answer))
+            ruled = guard.with_policy(guard.policy.replacing(**rules)) if rules else guard
+            return await ruled.acheck(answer, documents, question), documents
+        except (GroundrailError, ValueError) as error:
+            raise ToolError(str(error)) from None
+
+    @server.tool()
+    async def check(
+        answer: str,
+        sources: Texts = [],  # noqa: B006
+        files: Files = [],  # noqa: B006
+        question: Annotated[str, Field(description="The question that the answer is for.")] = "",
+        threshold: Annotated[
+            float | str | None,
+            Field(description="The score from which a sentence counts: a number, strict or lenient."),
+        ] = None,
+        fallback: Annotated[
+            str | None, Field(description="For unsupported sentences: drop, flag, quote, correct or abstain.")
+        ] = None,
+    ) -> Annotated[CallToolResult, Checked]:
+        """Check an answer against sources: a verdict, a reason and citations for each sentence, and the supported text."""
+        if fallback not in (None, *_FALLBACKS):
+            raise ToolError(f"a fallback is one of {', '.join(_FALLBACKS)}")
+        rules = {name: rule for name, rule in (("threshold", threshold), ("fallback", fallback)) if rule is not None}
+        result, documents = await judged(answer, sources, files, question, **rules)
+        uri = f"groundrail://reports/{secrets.token_urlsafe(16)}"
+        reports[uri] = result.to_html(documents, question=question)
+        while len(reports) > _KEPT:
+            reports.popitem(last=False)
+        return told(_checked(result, uri), result.to_markdown(held_back=True))
+
+    @server.tool()
+    async def cite(
+        claim: str,
+        sources: Texts = [],  # noqa: B006
+        files: Files = [],  # noqa: B006
+    ) -> Annotated[CallToolResult, Cited]:
+        """Find the sentence of the sources that supports a claim, or learn that none does."""
+        result, _ = await judged(claim, sources, files, "", fallback="drop")
+        found = _cited(result)
+        lines = [f'"{place.text}" ({place.document})' for place in found.citations]
+        return told(found, "\n".join(lines) or f"No source supports it: {found.reason or 'there is no claim in it'}.")
+
+    @server.tool(name="sources")
+    async def list_sources() -> Loaded:
+        """The sources that count in every call which names none, and the root of the files that may be named."""
+        loaded = [LoadedSource(document=document.id, characters=len(document.text)) for document in sources]
+        return Loaded(sources=loaded, root=None if folder is None else str(folder))
+
+    @server.resource("groundrail://reports/{name}", mime_type="text/html", title="The report of a check")
+    async def report(name: str) -> str:
+        """One self-contained page: the answer beside its sources."""
+        page = reports.get(f"groundrail://reports/{name}")
+        if page is None:
+            raise ResourceNotFoundError(f"the last {_KEPT} reports are kept, and this is none of them")
+        return page
+
+    def told(found: BaseModel, text: str) -> CallToolResult:
+        data = found.model_dump(mode="json")
+        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=data)
+
+    return server
+
+
+def _documents(
+    texts: Sequence[str], files: Sequence[str], loaded: Sequence[Document], root: Path | None, largest: int
+) -> list[Document]:
+    """The sources of a call. Raises: InputError for none, for too much, and for a file that may not be read."""
+    found = [Document(text=text, id=f"source-{number}") for number, text in enumerate(texts, 1)]
+    found += [_read(name, root, largest) for name in files]
+    found = found or list(loaded)
+    if not found:
+        raise InputError("there is no source: pass sources, name files, or start groundrail mcp with --source")
+    if sum(len(document.text) for document in found) > largest:
+        raise InputError("the sources are too large: pass the parts that the answer is about")
+    return found
+
+
+def _read(name: str, root: Path | None, largest: int) -> Document:
+    if root is None:
+        raise InputError("no file may be named: start groundrail mcp with --root")
+    path = (root / name).resolve()
+    if not path.is_relative_to(root) or not path.is_file():  # the same words, so that nothing outside is told of
+        raise InputError(f"{name!r} is no file below the root")
+    if path.stat().st_size > largest:
+        raise InputError(f"{name!r} is too large: pass the part of it that the answer is about")
+    label = str(path.relative_to(root))
+    if reader := _READERS.get(path.suffix.lower()):
+        return reader(path, id=label)
+    try:
+        return Document(text=path.read_text(encoding="utf-8"), id=label)
+    except UnicodeDecodeError:
+        raise InputError(f"{name!r} is no text in UTF-8") from None
+
+
+def _checked(result: GuardResult, report: str) -> Checked:
+    sentences = [
+        CheckedSentence(
+            text=sentence.text,
+            verdict=sentence.verdict,
+            released=sentence.released_text,
+            score=sentence.score,
+            reason=sentence.reason,
+            citations=_places(sentence.supporting),
+        )
+        for sentence in result.sentences
+    ]
+    return Checked(supported=result.supported, text=result.text, sentences=sentences, report=report)
+
+
+def _cited(result: GuardResult) -> Cited:
+    claims = [sentence for sentence in result.sentences if sentence.verdict is not Verdict.NO_CLAIM]
+    supported = bool(claims) and all(sentence.verdict is Verdict.SUPPORTED for sentence in claims)
+    places = _places(citation for sentence in claims for citation in sentence.citations)
+    reason = next((sentence.reason for sentence in claims if sentence.reason), None)
+    return Cited(
+        supported=supported,
+        citations=places if supported else [],
+        nearest=[] if supported else places,
+        reason=None if supported else reason,
+    )
+
+
+def _places(citations: Any) -> list[Place]:
+    distinct: dict[Citation, None] = dict.fromkeys(citations)
+    return [Place(document=c.document_id, start=c.start, end=c.end, text=c.text) for c in distinct]
+
+
+def add_mcp_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add `groundrail mcp`."""
+    parser = commands.add_parser("mcp", help="an MCP server, so that agents check their own drafts")
+    parser.add_argument("--source", nargs="+", default=[], metavar="FILE", help="sources of calls that name none")
+    parser.add_argument("--root", type=Path, metavar="DIR", help="folder below which callers may name files (no files)")
+    parser.add_argument("--http", type=int, metavar="PORT", help="serve streamable HTTP on this port of 127.0.0.1")
+    add_scorer_arguments(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(options: argparse.Namespace) -> int:
+    sources = [_read(Path(name).name, Path(name).resolve().parent, LARGEST) for name in options.source]
+    if options.root is not None and not options.root.is_dir():
+        raise InputError(f"--root is no folder: {options.root}")
+    server = create_server(Guard(scorer=ScorerChoice.of(options).load()), sources, root=options.root)
+    if options.http is None:
+        server.run("stdio")
+    else:
+        server.run("streamable-http", host="127.0.0.1", port=options.http)
+    return 0
