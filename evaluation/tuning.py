@@ -17,8 +17,7 @@ import numpy as np
 import torch
 
 from groundrail.entailment.base import FloatArray, JudgeFacts, NLIModel, Pair
-from groundrail.entailment.batching import in_batches
-from groundrail.entailment.builtin import load_builtin
+from groundrail.entailment.builtin import as_cross_encoder
 from groundrail.entailment.cross_encoder import CrossEncoderEntailment
 from groundrail.entailment.respelled import Respelled
 from groundrail.errors import InputError
@@ -102,7 +101,7 @@ def tune(
     Raises: InputError for too few labels, for labels of one kind only, or for claims in another language than English.
     """
     claims = _usable(examples)
-    given = judge or load_builtin("cpu", "float32")
+    given = judge or Respelled(as_cross_encoder("cpu", torch.float32))
     if not isinstance(given.model, CrossEncoderEntailment):
         raise InputError("only a classifier's head can be trained")
     if given.facts.english_only:
@@ -228,14 +227,11 @@ class _Read(NLIModel):
     def _read(self, pairs: Sequence[Pair]) -> None:
         judge = self.judge
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._states]
-        states = in_batches(
+        states = judge._batched(
             new,
             judge._encode,
             lambda inputs: judge.model.base_model(**inputs).last_hidden_state[:, 0].float(),
             columns=int(judge.model.config.hidden_size),
-            batch_tokens=judge.batch_tokens,
-            padding={"input_ids": judge.tokenizer.pad_token_id or 0},
-            device=judge.model.device,
         )
         self._states |= zip(new, torch.from_numpy(states).float(), strict=True)
 

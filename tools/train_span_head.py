@@ -37,8 +37,7 @@ from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
 from groundrail.entailment.batching import by_length
-from groundrail.entailment.builtin import load_builtin
-from groundrail.entailment.cross_encoder import CrossEncoderEntailment
+from groundrail.entailment.builtin import as_cross_encoder
 from groundrail.papers.q2.exchanges import token_f1
 from groundrail.papers.q2.span_head import FILE, Reading, Shape, SpanHead, SpanHeadAnswerer
 from groundrail.papers.q2.squad import Question, load_questions
@@ -227,8 +226,7 @@ def main() -> None:
 
     torch.manual_seed(args.seed)
     rng = random.Random(args.seed)
-    judge = load_builtin().model
-    assert isinstance(judge, CrossEncoderEntailment)
+    judge = as_cross_encoder()
     shape = Shape(tuple(args.states), judge.model.config.hidden_size, args.width, args.layers)
     head = SpanHead(shape, args.dropout)
     answerer = SpanHeadAnswerer(judge, head)

@@ -3,13 +3,14 @@
 Results come back in the order of the input. What the tokens mean, and what the logits, belongs to the models.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
 import torch
 
-from groundrail.entailment.base import FloatArray, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.runtime.progress import step
 
 Encoding: TypeAlias = Mapping[str, Sequence[int]]
@@ -22,49 +23,47 @@ _BLOCK = 512
 def in_batches(
     pairs: Sequence[Pair],
     encode: Callable[[Sequence[Pair]], list[Encoding]],
-    probabilities: Callable[[dict[str, torch.Tensor]], torch.Tensor],
+    probabilities: Callable[[list[Encoding]], torch.Tensor],
     *,
     columns: int,
     batch_tokens: int,
-    padding: Mapping[str, int],
-    device: torch.device,
+    alike: bool = False,
 ) -> FloatArray:
-    """Apply `probabilities` to all pairs, shape (n, columns).
+    """Apply `probabilities`, which gives a row of `columns` for each encoding, to all pairs: shape (n, columns).
 
-    `probabilities` maps padded tensors of shape (batch, tokens) to (batch, columns). A batch has at most
-    `batch_tokens` tokens, padding included, unless a single pair is longer. `padding` names the filler of
-    each tensor, 0 where it does not.
+    A batch has at most `batch_tokens` tokens, padding included, unless a single pair is longer; for `alike` see
+    `by_length`.
     """
     results = np.empty((len(pairs), columns))
     with torch.inference_mode():
         for start in range(0, len(pairs), _BLOCK):
             encodings = encode(pairs[start : start + _BLOCK])
             lengths = [len(encoding["input_ids"]) for encoding in encodings]
-            for batch in by_length(lengths, batch_tokens, alike=device.type == "cpu"):
-                inputs = _padded([encodings[index] for index in batch], padding, device)
-                values = probabilities(inputs).double().cpu().numpy()
+            for batch in by_length(lengths, batch_tokens, alike=alike):
+                values = probabilities([encodings[index] for index in batch]).double().cpu().numpy()
                 results[[start + index for index in batch]] = values
                 step(len(batch))
     return results
 
 
-def in_packed_batches(
-    pairs: Sequence[Pair],
-    encode: Callable[[Sequence[Pair]], list[Encoding]],
-    probability: Callable[[Sequence[Sequence[int]]], torch.Tensor],
-    *,
-    batch_tokens: int,
-) -> FloatArray:
-    """Apply `probability`, which takes texts of token ids without padding, to all pairs, shape (n,)."""
-    results = np.empty(len(pairs))
-    with torch.inference_mode():
-        for start in range(0, len(pairs), _BLOCK):
-            texts = [encoding["input_ids"] for encoding in encode(pairs[start : start + _BLOCK])]
-            for batch in by_length([len(text) for text in texts], batch_tokens):
-                values = probability([texts[index] for index in batch]).double().cpu().numpy()
-                results[[start + index for index in batch]] = values
-                step(len(batch))
-    return results
+def refuse_long_claims(judge: EntailmentModel, pairs: Sequence[Pair]) -> None:
+    """Raises: ClaimTooLongError for a claim that leaves no room for a premise."""
+    for claim in dict.fromkeys(claim for _, claim in pairs):
+        needed = len(judge.offsets(claim))
+        if needed >= judge.max_tokens:
+            raise ClaimTooLongError(
+                f"a claim of {needed} tokens leaves no room for a premise in {judge.max_tokens}; "
+                f"split it into sentences: {claim[:80]!r}"
+            )
+
+
+def refuse_long(lengths: Iterable[int], limit: int) -> None:
+    """Raises: InputError where one of the inputs has more tokens than the model reads."""
+    if (longest := max(lengths, default=0)) > limit:
+        raise InputError(
+            f"premise and claim have {longest} tokens with the prompt, and the model reads {limit}; cut the "
+            f"premise into chunks, as groundrail.scoring does"
+        )
 
 
 def by_length(lengths: Sequence[int], batch_tokens: int, *, alike: bool = False) -> Iterator[list[int]]:
@@ -84,7 +83,7 @@ def by_length(lengths: Sequence[int], batch_tokens: int, *, alike: bool = False)
         yield batch
 
 
-def _padded(encodings: Sequence[Encoding], padding: Mapping[str, int], device: torch.device) -> dict[str, torch.Tensor]:
+def padded(encodings: Sequence[Encoding], padding: Mapping[str, int], device: torch.device) -> dict[str, torch.Tensor]:
     """One tensor a name, shape (batch, longest), filled up on the right."""
     longest = max(len(encoding["input_ids"]) for encoding in encodings)
     tensors = {}

@@ -13,7 +13,7 @@ from transformers import AutoModelForCausalLM, PreTrainedModel, PreTrainedTokeni
 
 from groundrail.entailment import pretrained
 from groundrail.entailment.base import FloatArray, Pair
-from groundrail.entailment.batching import by_length
+from groundrail.entailment.batching import by_length, refuse_long, refuse_long_claims
 from groundrail.entailment.prefixes import Prefixes
 from groundrail.entailment.seq2seq import TEMPLATE
 from groundrail.entailment.templates import Template
@@ -68,7 +68,7 @@ class CausalEntailment(pretrained.PretrainedJudge):
 
         Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
         """
-        pretrained.refuse_long_claims(self.tokenizer, pairs, self.max_tokens)
+        refuse_long_claims(self, pairs)
         results = np.empty(len(pairs))
         of_premise: dict[str, list[int]] = {}
         for index, (premise, _) in enumerate(pairs):
@@ -77,13 +77,9 @@ class CausalEntailment(pretrained.PretrainedJudge):
             for premise, indices in of_premise.items():
                 prefix = self._prefix(premise)
                 suffixes = [self._suffix(pairs[index][1]) for index in indices]
-                longest = len(prefix) + max(map(len, suffixes))
-                if longest > self.max_length:
-                    raise InputError(
-                        f"premise and claim have {longest} tokens with the prompt, and the model reads "
-                        f"{self.max_length}; cut the premise into chunks, as groundrail.scoring does"
-                    )
-                for batch in by_length([len(prefix) + len(suffix) for suffix in suffixes], self.batch_tokens):
+                lengths = [len(prefix) + len(suffix) for suffix in suffixes]
+                refuse_long(lengths, self.max_length)
+                for batch in by_length(lengths, self.batch_tokens):
                     logits = self._prefixes.last_logits(prefix, [suffixes[place] for place in batch])
                     each = [logits[:, tokens].float().logsumexp(dim=-1) for tokens in self._answers]
                     yes = torch.softmax(torch.stack(each, dim=-1), dim=-1)[:, 0]

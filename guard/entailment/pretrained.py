@@ -12,8 +12,8 @@ import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
-from groundrail.entailment.batching import Encoding, in_batches
-from groundrail.errors import ClaimTooLongError, InputError, ModelError
+from groundrail.entailment.batching import Encoding, in_batches, padded, refuse_long, refuse_long_claims
+from groundrail.errors import ModelError
 from groundrail.runtime.hub import load_pretrained
 
 SEAMS = 8
@@ -111,15 +111,15 @@ class PretrainedJudge(EntailmentModel):
         columns: int = 1,
     ) -> FloatArray:
         """The columns that `forward` gives for each pair, shape (n, columns). Raises: as `entailment`."""
-        refuse_long_claims(self.tokenizer, pairs, self.max_tokens)
+        refuse_long_claims(self, pairs)
+        padding, device = {"input_ids": self.tokenizer.pad_token_id or 0}, self.model.device
         return in_batches(
             pairs,
             encode,
-            forward,
+            lambda encodings: forward(padded(encodings, padding, device)),
             columns=columns,
             batch_tokens=self.batch_tokens,
-            padding={"input_ids": self.tokenizer.pad_token_id or 0},
-            device=self.model.device,
+            alike=device.type == "cpu",
         )
 
 
@@ -151,12 +151,7 @@ def encode(
     if claim_mask is not None:
         masks = [[int(text == 1) for text in found.sequence_ids(index)] for index in range(len(texts))]
         encodings = [{**encoding, claim_mask: mask} for encoding, mask in zip(encodings, masks, strict=True)]
-    longest = max((len(encoding["input_ids"]) for encoding in encodings), default=0)
-    if longest > limit:
-        raise InputError(
-            f"premise and claim have {longest} tokens with the prompt, and the model reads {limit}; cut the "
-            f"premise into chunks, as groundrail.scoring does"
-        )
+    refuse_long((len(encoding["input_ids"]) for encoding in encodings), limit)
     return encodings
 
 
@@ -183,17 +178,6 @@ def _unread(tokenizer: PreTrainedTokenizerBase, text: str) -> list[str]:
     found = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False)
     spans = zip(found["input_ids"], found["offset_mapping"], strict=True)
     return [text[start:end] for token, (start, end) in spans if token == tokenizer.unk_token_id]
-
-
-def refuse_long_claims(tokenizer: PreTrainedTokenizerBase, pairs: Sequence[Pair], max_tokens: int) -> None:
-    """Raises: ClaimTooLongError for a claim that leaves no room for a premise."""
-    for claim in dict.fromkeys(claim for _, claim in pairs):
-        needed = len(offsets(tokenizer, claim))
-        if needed >= max_tokens:
-            raise ClaimTooLongError(
-                f"a claim of {needed} tokens leaves no room for a premise in {max_tokens}; "
-                f"split it into sentences: {claim[:80]!r}"
-            )
 
 
 def longest_input(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:

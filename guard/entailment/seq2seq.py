@@ -10,7 +10,7 @@ from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedToken
 
 from groundrail.entailment import pretrained
 from groundrail.entailment.base import FloatArray, Pair
-from groundrail.entailment.batching import Encoding, in_packed_batches
+from groundrail.entailment.batching import Encoding, in_batches, refuse_long_claims
 from groundrail.entailment.packed_t5 import PackedT5
 from groundrail.entailment.templates import Template
 from groundrail.errors import InputError, ModelError
@@ -67,9 +67,15 @@ class Seq2SeqEntailment(pretrained.PretrainedJudge):
         Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
         """
         if PackedT5.reads(self.model):
-            pretrained.refuse_long_claims(self.tokenizer, pairs, self.max_tokens)
+            refuse_long_claims(self, pairs)
             packed = PackedT5(self.model, self._answers, self._decoder_start)
-            return in_packed_batches(pairs, self._encode, packed.probability, batch_tokens=self.batch_tokens)
+            return in_batches(
+                pairs,
+                self._encode,
+                lambda encodings: packed.probability([encoding["input_ids"] for encoding in encodings])[:, None],
+                columns=1,
+                batch_tokens=self.batch_tokens,
+            )[:, 0]
         return self._batched(pairs, self._encode, self._forward)[:, 0]
 
     def _encode(self, pairs: Sequence[Pair]) -> list[Encoding]:

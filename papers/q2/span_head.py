@@ -153,12 +153,12 @@ class SpanHeadAnswerer:
 
         Raises: ModelError if the head was trained on another judge.
         """
-        from groundrail.entailment.builtin import load_builtin
+        from groundrail.entailment.builtin import as_cross_encoder
 
         with as_file(files(__package__) / FILE) as own:
             head, trained_on, threshold = SpanHead.load(own if file is None else file)
-        judge = load_builtin().model
-        if not isinstance(judge, CrossEncoderEntailment) or judge.facts.identity != trained_on:
+        judge = as_cross_encoder()
+        if judge.facts.identity != trained_on:
             raise ModelError(
                 f"the span head was trained on {trained_on}, and this is {judge.facts.identity}; "
                 f"train it again with tools/train_span_head.py"

@@ -1,27 +1,39 @@
 """The entailment model shipped with groundrail, and how its 8-bit weights are restored.
 
-Ordinary Hugging Face files, but for the matrices: each is stored as int8 with one scale a row, and
-`weight = int8 * scale`. `MODEL_CARD.md` in this folder says what it was trained on and how well it does.
+The files are as transformers writes them, but for the matrices: each is stored as int8 with one scale a row, and
+`weight = int8 * scale`. They are read by torch and `tokenizers` alone, since importing transformers takes longer than
+all else. `MODEL_CARD.md` in this folder says what it was trained on and how well it does.
 """
 
+import json
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from groundrail.entailment.base import FloatArray, JudgeFacts, NLIModel, Pair
 from groundrail.errors import InputError, ModelError
 from groundrail.runtime.checksums import require_sha256
 from groundrail.runtime.locks import one_at_a_time
 
 if TYPE_CHECKING:
     import torch
+    from tokenizers import Encoding as Tokens
+    from tokenizers import Tokenizer
     from torch import Tensor
 
+    from groundrail.entailment.batching import Encoding
+    from groundrail.entailment.builtin.mpnet import MPNet
+    from groundrail.entailment.cross_encoder import CrossEncoderEntailment
     from groundrail.entailment.respelled import Respelled
 
 SCALE = ".scale"
 WEIGHTS, DIGEST = "model.safetensors", "model.sha256"
 """The weights, and their SHA-256 as `sha256sum` prints it."""
+
+_CLASSES = ("entailment", "neutral", "contradiction")
+_BATCH_TOKENS = 2048
 
 _TYPICAL = (
     ("The lease begins on 1 March 2024 and ends on 28 February 2026.", "The lease runs for two years."),
@@ -36,6 +48,71 @@ _TYPICAL = (
 """What the model reads to show which inputs of its layers are the largest."""
 
 
+class BuiltinEntailment(NLIModel):
+    """The built-in judge: MPNet with three classes, for claims in English. `load_builtin` makes it."""
+
+    def __init__(self, model: "MPNet", tokenizer: "Tokenizer", config: Mapping[str, Any]) -> None:
+        from groundrail.entailment.builtin.mpnet import FIRST
+
+        self.model, self._tokenizer, self._config = model, tokenizer, config
+        self._tokenizer.no_truncation()
+        self._order = [config["label2id"][name] for name in _CLASSES]
+        self._longest = config["max_position_embeddings"] - FIRST
+        self.max_tokens = self._longest - tokenizer.num_special_tokens_to_add(is_pair=True)
+
+    @property
+    def facts(self) -> JudgeFacts:
+        """The limits and the threshold that were fitted for it."""
+        config = self._config
+        return JudgeFacts(
+            config["entailment_identity"],
+            self.max_tokens,
+            config["entailment_threshold"],
+            config["entailment_chunk_tokens"],
+            english_only=True,
+            unread=self._unread,
+            weights=self.model,
+            thresholds=config.get("entailment_thresholds", {}),
+        )
+
+    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
+        """Character span of every token of `text`, in order."""
+        return self._tokens(text).offsets
+
+    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
+        """P(premise entails claim) for each `(premise, claim)`, shape (n,)."""
+        return self.classify(pairs)[:, 0]
+
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+        """Probabilities of entailment, neutral, contradiction, in this order, shape (n, 3).
+
+        Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
+        """
+        from groundrail.entailment.batching import in_batches, refuse_long_claims
+
+        refuse_long_claims(self, pairs)
+        return in_batches(pairs, self._encode, self._probabilities, columns=3, batch_tokens=_BATCH_TOKENS)
+
+    def _tokens(self, text: str) -> "Tokens":
+        return self._tokenizer.encode(text, add_special_tokens=False)
+
+    def _unread(self, text: str) -> list[str]:
+        """The words that the tokenizer gives its unknown token for."""
+        found, unknown = self._tokens(text), self._tokenizer.token_to_id("[UNK]")
+        return [text[slice(*span)] for token, span in zip(found.ids, found.offsets, strict=True) if token == unknown]
+
+    def _encode(self, pairs: Sequence[Pair]) -> "list[Encoding]":
+        from groundrail.entailment.batching import refuse_long
+
+        found = [tokens.ids for tokens in self._tokenizer.encode_batch(list(pairs))]
+        refuse_long(map(len, found), self._longest)
+        return [{"input_ids": ids} for ids in found]
+
+    def _probabilities(self, encodings: "list[Encoding]") -> "Tensor":
+        logits = self.model([encoding["input_ids"] for encoding in encodings])
+        return (logits[:, self._order] / self._config["entailment_temperature"]).softmax(dim=-1)
+
+
 @one_at_a_time
 def load_builtin(device: "str | torch.device | None" = None, dtype: "str | torch.dtype | None" = None) -> "Respelled":
     """The built-in judge, which reads claims in the premise's spelling. `dtype` None takes what the processor multiplies
@@ -43,45 +120,60 @@ def load_builtin(device: "str | torch.device | None" = None, dtype: "str | torch
 
     Raises: ModelError if its files are missing from the installation or have changed; InputError for "int8" on anything but a processor.
     """
-    import torch
+    from groundrail.entailment.respelled import Respelled
 
-    if device is None:
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    device = torch.device(device)
-    if dtype is None:
-        dtype = _native(device)
-    elif isinstance(dtype, str):
-        dtype = getattr(torch, dtype)
-    if dtype is torch.int8 and device.type != "cpu":
-        raise InputError(f"int8 is for processors, not {device}: leave dtype out, or pass bfloat16")
-    return _load(str(device), dtype)
+    return Respelled(_load(*_place(device, dtype)))
 
 
 @lru_cache(maxsize=2)
-def _load(device: str, dtype: "torch.dtype") -> "Respelled":
+def _load(device: str, dtype: "torch.dtype") -> BuiltinEntailment:
+    import torch
+    from tokenizers import Tokenizer
+
+    from groundrail.entailment.builtin.mpnet import WORDS, MPNet
+
+    with as_file(files(__name__)) as folder:
+        _require_weights(folder)
+        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        weights = restored(folder / WEIGHTS, torch.float32 if dtype is torch.int8 else dtype, but=[WORDS])
+    model = MPNet(weights, config).to(device)
+    judge = BuiltinEntailment(model, tokenizer, config)
+    if dtype is torch.int8:
+        from groundrail.entailment.int8 import quantise
+
+        quantise(model.layers, lambda: judge.classify(_TYPICAL))
+    return judge
+
+
+@one_at_a_time
+def as_cross_encoder(
+    device: "str | torch.device | None" = None, dtype: "torch.dtype | None" = None
+) -> "CrossEncoderEntailment":
+    """The built-in judge as a model of transformers, for what trains it or reads its layers; `dtype` None takes bfloat16
+    where that is native, else float32.
+
+    Raises: ModelError as `load_builtin`.
+    """
     import torch
     from transformers import AutoTokenizer, MPNetConfig, MPNetForSequenceClassification
 
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
-    from groundrail.entailment.respelled import Respelled
 
+    place, native = _place(device, dtype)
     with as_file(files(__name__)) as folder:
         _require_weights(folder)
         config = MPNetConfig.from_pretrained(folder)
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
-        exact = torch.float32 if dtype is torch.int8 else dtype
         with torch.device("meta"):  # no weights are drawn that would be thrown away
             model = MPNetForSequenceClassification(config)
-        model.load_state_dict(restored(folder / WEIGHTS, exact), assign=True)
+        model.load_state_dict(
+            restored(folder / WEIGHTS, torch.float32 if native is torch.int8 else native), assign=True
+        )
     places = torch.arange(config.max_position_embeddings).expand((1, -1))
     model.mpnet.embeddings.register_buffer("position_ids", places, persistent=False)
-    model.to(torch.device(device))  # type: ignore[arg-type]
-    judge = CrossEncoderEntailment(model, tokenizer, batch_tokens=2048, english_only=True)
-    if dtype is torch.int8:
-        from groundrail.entailment.int8 import quantise
-
-        quantise(model.mpnet.encoder, lambda: judge.entailment(_TYPICAL))
-    return Respelled(judge)
+    model.to(torch.device(place))  # type: ignore[arg-type]
+    return CrossEncoderEntailment(model, tokenizer, batch_tokens=_BATCH_TOKENS, english_only=True)
 
 
 def _require_weights(folder: Path) -> None:
@@ -92,22 +184,38 @@ def _require_weights(folder: Path) -> None:
     require_sha256(weights, digest.read_text(encoding="ascii").split()[0], "Reinstall groundrail, or pass a model")
 
 
-def restored(file: Path, dtype: "torch.dtype") -> "dict[str, Tensor]":
-    """Weights as the model wants them: `int8 * scale` by row, the rest converted to `dtype`. The file is opened anew for
-    each, so that no more of it than one stays in memory."""
+def restored(file: Path, dtype: "torch.dtype", but: Collection[str] = ()) -> "dict[str, Tensor]":
+    """Weights as the model wants them: `int8 * scale` by row, the rest converted to `dtype`.
+
+    `but`: matrices that stay int8, mapped from the file and not copied, with their scales.
+    """
+    import torch
     from safetensors import safe_open
 
     with safe_open(file, framework="pt") as stored:
-        names = set(stored.keys())
+        found: dict[str, Tensor] = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
+    space = torch.empty(max(each.numel() for name, each in found.items() if name not in but))  # one for all: no holes
 
     def weight(name: str) -> "Tensor":
-        with safe_open(file, framework="pt") as stored:
-            found: Tensor = stored.get_tensor(name)
-            if name + SCALE not in names:
-                return found.to(dtype, copy=True)
-            return found.float().mul_(stored.get_tensor(name + SCALE).float()[:, None]).to(dtype)
+        if name in but or name.removesuffix(SCALE) in but:
+            return found[name]
+        if name + SCALE not in found:
+            return found[name].to(dtype, copy=True)
+        product = space[: found[name].numel()].view_as(found[name]).copy_(found[name])
+        return product.mul_(found[name + SCALE].float()[:, None]).to(dtype, copy=True)
 
-    return {name: weight(name) for name in sorted(names) if not name.endswith(SCALE)}
+    return {name: weight(name) for name in found if not name.endswith(SCALE) or name.removesuffix(SCALE) in but}
+
+
+def _place(device: "str | torch.device | None", dtype: "str | torch.dtype | None") -> "tuple[str, torch.dtype]":
+    """Device and type, None filled in. Raises: InputError for int8 on anything but a processor."""
+    import torch
+
+    device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+    dtype = getattr(torch, dtype) if isinstance(dtype, str) else dtype or _native(device)
+    if dtype is torch.int8 and device.type != "cpu":
+        raise InputError(f"int8 is for processors, not {device}: leave dtype out, or pass bfloat16")
+    return str(device), dtype
 
 
 def _native(device: "torch.device") -> "torch.dtype":

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundrail.entailment.batching import by_length, in_batches
+from groundrail.entailment.batching import by_length, in_batches, padded
 
 
 @given(st.lists(st.integers(1, 50), max_size=60), st.integers(1, 200))
@@ -38,20 +38,13 @@ def test_results_are_in_the_order_of_the_input_and_padding_does_not_count(sizes:
     def encode(pairs: Sequence[tuple[str, str]]) -> list[Mapping[str, Sequence[int]]]:
         return [{"input_ids": [3] * len(premise), "attention_mask": [1] * len(premise)} for premise, _ in pairs]
 
-    def probabilities(inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+    def probabilities(encodings: list[Mapping[str, Sequence[int]]]) -> torch.Tensor:
+        inputs = padded(encodings, {"input_ids": 7}, torch.device("cpu"))
         ids, mask = inputs["input_ids"], inputs["attention_mask"]
         assert ((ids == 7) == (mask == 0)).all()
         return torch.stack([(ids * mask).sum(-1), mask.sum(-1)], dim=-1)
 
     pairs = [("x" * size, "") for size in sizes]
-    found = in_batches(
-        pairs,
-        encode,
-        probabilities,
-        columns=2,
-        batch_tokens=budget,
-        padding={"input_ids": 7},
-        device=torch.device("cpu"),
-    )
+    found = in_batches(pairs, encode, probabilities, columns=2, batch_tokens=budget)
     assert found.dtype == np.float64
     assert found.tolist() == [[3 * size, size] for size in sizes]

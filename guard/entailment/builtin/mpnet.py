@@ -1,0 +1,133 @@
+"""MPNet (Song et al. 2020) with a classifier's head, in torch alone.
+
+The tokens of all texts stand in one long row, so that no layer but attention sees where a text ends, and none but an
+accelerator's attention reads padding.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
+
+L = TypeVar("L", nn.Linear, nn.LayerNorm)
+
+WORDS = "mpnet.embeddings.word_embeddings.weight"
+FIRST = 2
+"""Position of a text's first token; those before are the padding's."""
+
+_FARTHEST = 128
+"""Tokens that are so far apart, or farther, share a position bias."""
+
+
+class MPNet(nn.Module):
+    """Logits of the classes from texts of token ids.
+
+    weights: by their names in transformers' `MPNetForSequenceClassification`; the word embeddings as int8, with a
+        factor for each row.
+    config: the model's `config.json`.
+    """
+
+    words: Tensor
+    scales: Tensor
+    positions: Tensor
+    biases: Tensor
+
+    def __init__(self, weights: Mapping[str, Tensor], config: Mapping[str, Any]) -> None:
+        super().__init__()
+        eps = config["layer_norm_eps"]
+        self.register_buffer("words", weights[WORDS])
+        self.register_buffer("scales", weights[WORDS + ".scale"].float())
+        self.register_buffer("positions", weights["mpnet.embeddings.position_embeddings.weight"])
+        self.register_buffer("biases", weights["mpnet.encoder.relative_attention_bias.weight"])
+        self.norm = _norm(weights, "mpnet.embeddings.LayerNorm", eps)
+        names = [f"mpnet.encoder.layer.{number}" for number in range(config["num_hidden_layers"])]
+        self.layers = nn.ModuleList(_Layer(weights, name, eps) for name in names)
+        self.dense = _linear(weights, "classifier.dense")
+        self.classes = _linear(weights, "classifier.out_proj")
+
+    def forward(self, texts: Sequence[Sequence[int]]) -> Tensor:
+        """Token ids of some texts -> logits, shape (texts, classes), float32."""
+        device, lengths = self.words.device, [len(text) for text in texts]
+        tokens = torch.tensor([token for text in texts for token in text], device=device)
+        places = torch.cat([torch.arange(FIRST, FIRST + length, device=device) for length in lengths])
+        words = (self.words[tokens].float() * self.scales[tokens, None]).to(self.positions.dtype)
+        hidden = self.norm(words + self.positions[places])
+        bias = self._bias(max(lengths))
+        for layer in self.layers:
+            hidden = layer(hidden, lengths, bias)
+        starts = torch.tensor([0, *lengths[:-1]], device=device).cumsum(0)
+        logits: Tensor = self.classes(torch.tanh(self.dense(hidden[starts]))).float()
+        return logits
+
+    def _bias(self, length: int) -> Tensor:
+        """What is added to every attention, by how far apart two tokens are: shape (heads, length, length)."""
+        places = torch.arange(length, device=self.biases.device)
+        apart = places - places[:, None]
+        half = len(self.biases) // 2
+        exact = half // 2
+        far = torch.log(apart.abs().float() / exact) / math.log(_FARTHEST / exact) * (half - exact)
+        bucket = torch.where(apart.abs() < exact, apart.abs(), (exact + far.long()).clamp(max=half - 1))
+        return self.biases[bucket + (apart > 0) * half].permute(2, 0, 1).contiguous()
+
+
+class _Layer(nn.Module):
+    def __init__(self, weights: Mapping[str, Tensor], name: str, eps: float) -> None:
+        super().__init__()
+        self.qkv = _linear(weights, *(f"{name}.attention.attn.{part}" for part in "qkv"))
+        self.out = _linear(weights, f"{name}.attention.attn.o")
+        self.told = _norm(weights, f"{name}.attention.LayerNorm", eps)
+        self.widen = _linear(weights, f"{name}.intermediate.dense")
+        self.narrow = _linear(weights, f"{name}.output.dense")
+        self.done = _norm(weights, f"{name}.output.LayerNorm", eps)
+
+    def forward(self, hidden: Tensor, lengths: Sequence[int], bias: Tensor) -> Tensor:
+        """The states of all texts, (tokens, size), after this layer."""
+        query, key, value = self.qkv(hidden).unflatten(-1, (3, len(bias), -1)).unbind(-3)
+        told = attended(query, key, value, lengths, bias, at_once=hidden.device.type != "cpu")
+        hidden = self.told(self.out(told) + hidden)
+        done: Tensor = self.done(self.narrow(functional.gelu(self.widen(hidden))) + hidden)
+        return done
+
+
+def attended(
+    query: Tensor, key: Tensor, value: Tensor, lengths: Sequence[int], bias: Tensor, *, at_once: bool
+) -> Tensor:
+    """Every text attends to itself: (tokens, heads, d) -> (tokens, heads * d).
+
+    `at_once`: padded and in one call, as an accelerator would have it, not one after the other.
+    """
+    queries, keys, values = (torch.split(each, list(lengths)) for each in (query, key, value))
+    if not at_once:
+        corners = (bias[:, :length, :length] for length in lengths)
+        each = zip(queries, keys, values, corners, strict=True)
+        return torch.cat([_told(q[None], k[None], v[None], corner)[0] for q, k, v, corner in each])
+    real = torch.arange(len(bias[0]), device=bias.device) < torch.tensor(lengths, device=bias.device)[:, None]
+    query, key, value = (pad_sequence(list(each), batch_first=True) for each in (queries, keys, values))
+    return _told(query, key, value, bias.where(real[:, None, None], -math.inf))[real]
+
+
+def _told(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
+    """Attention: (texts, tokens, heads, d) -> (texts, tokens, heads * d)."""
+    q, k, v = (each.transpose(1, 2) for each in (query, key, value))
+    return functional.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(1, 2).flatten(2)
+
+
+def _linear(weights: Mapping[str, Tensor], *names: str) -> nn.Linear:
+    """The layers of these names as one, their outputs side by side."""
+    weight, bias = ([weights[f"{name}.{part}"] for name in names] for part in ("weight", "bias"))
+    joined = torch.cat(weight) if len(weight) > 1 else weight[0]
+    return _filled(nn.Linear(joined.shape[1], joined.shape[0], device="meta"), joined, torch.cat(bias))
+
+
+def _norm(weights: Mapping[str, Tensor], name: str, eps: float) -> nn.LayerNorm:
+    weight = weights[f"{name}.weight"]
+    return _filled(nn.LayerNorm(len(weight), eps, device="meta"), weight, weights[f"{name}.bias"])
+
+
+def _filled(layer: L, weight: Tensor, bias: Tensor) -> L:
+    layer.weight, layer.bias = (nn.Parameter(each, requires_grad=False) for each in (weight, bias))
+    return layer
