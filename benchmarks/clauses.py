@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from groundrail.entailment import load as load_entailment
-from groundrail.evaluation.counting import counted
+from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.metrics import roc_auc
 from groundrail.evaluation.run import evaluate
@@ -26,7 +26,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data", type=Path, nargs="+")
     options = parser.parse_args()
-    counter = counted(load_entailment())
+    counter = CountingEntailment(load_entailment())
     whole = NearestScorer(counter)
     units = SubSentenceUnits()
     print("| set | claims that can be cut | judged by | ROC-AUC x 100 | wrong ones caught | true ones passed | pairs |")

@@ -24,9 +24,9 @@ from functools import partial
 from pathlib import Path
 
 from groundrail.corpus.folder import score_corpus
-from groundrail.entailment.base import Pair
+from groundrail.entailment.base import FloatArray, Pair
 from groundrail.entailment.loading import load
-from groundrail.evaluation.counting import CountingNLI
+from groundrail.evaluation.counting import CountingEntailment
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
 from groundrail.scoring.registry import load_scorer, needs_entailment, scorers
 from groundrail.text.sentences import split
@@ -85,16 +85,16 @@ class _NotingReader(Reader):
         return found
 
 
-class Counting(CountingNLI):
+class Counting(CountingEntailment):
     """The built-in judge, its calls, pairs and their tokens counted."""
 
     def __init__(self) -> None:
-        super().__init__(load(None))  # type: ignore[arg-type]
+        super().__init__(load(None))
         self.tokens = 0
 
-    def _count(self, pairs: Sequence[Pair]) -> None:
-        super()._count(pairs)
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         self.tokens += sum(len(self.model.offsets(text)) for pair in pairs for text in pair)
+        return super().classify(pairs)
 
 
 def peak() -> float:

@@ -16,7 +16,7 @@ import numpy as np
 
 from groundrail.entailment import CrossEncoderEntailment
 from groundrail.entailment import load as load_entailment
-from groundrail.entailment.base import FloatArray, NLIModel, Pair, Wrapped
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, Wrapped
 from groundrail.entailment.respelled import Respelled
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
@@ -45,22 +45,18 @@ RULES = {
 """By name: whether a claim is read in the premise's spelling, and what its rivals weigh."""
 
 
-class Once(Wrapped, NLIModel):
+class Once(Wrapped):
     """Asks another model about every pair once."""
 
-    def __init__(self, model: NLIModel) -> None:
+    def __init__(self, model: EntailmentModel) -> None:
         super().__init__(model)
-        self._nli = model
         self._known: dict[Pair, FloatArray] = {}
 
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._known]
         if new:
-            self._known |= zip(new, self._nli.classify(new), strict=True)
+            self._known |= zip(new, self.model.classify(new), strict=True)
         return np.array([self._known[pair] for pair in pairs]).reshape(-1, 3)
-
-    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
-        return self.classify(pairs)[:, 0]
 
 
 def judge(folder: str | None) -> Once:
@@ -68,8 +64,8 @@ def judge(folder: str | None) -> Once:
     if folder is not None:
         return Once(CrossEncoderEntailment.from_pretrained(folder))
     builtin = load_entailment(None)
-    if not isinstance(builtin, Respelled) or not isinstance(builtin.model, NLIModel):
-        raise SystemExit("the built-in judge is no three-class model inside a Respelled")
+    if not isinstance(builtin, Respelled):
+        raise SystemExit("the built-in judge does not read claims in the premise's spelling")
     return Once(builtin.model)
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from groundrail.entailment import load as load_entailment
 from groundrail.evaluation import evidence
-from groundrail.evaluation.counting import counted
+from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.formats import FORMATS
 from groundrail.evaluation.loaders import load
@@ -49,7 +49,7 @@ def main() -> None:
     parser.add_argument("--leaves", choices=("sentences", "lines"), default="sentences", help="where the tree ends")
     parser.add_argument("--limit", type=int, help="claims at most, drawn by a fixed seed")
     args = parser.parse_args()
-    model = counted(load_entailment(args.entailment))
+    model = CountingEntailment(load_entailment(args.entailment))
     drawn = sample(load(args.data, args.format), args.limit, seed=0)
     examples = [example for example in drawn if example.label]
     if not any(example.evidence for example in examples):

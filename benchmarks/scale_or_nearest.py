@@ -21,7 +21,7 @@ from premises import DOCUMENTS, judge
 from groundrail.entailment import load as load_entailment
 from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.respelled import Respelled
-from groundrail.evaluation.counting import counted
+from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.evidence import hit
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
@@ -48,7 +48,7 @@ def scorers(model: EntailmentModel) -> dict[str, Scorer]:
 
 def cell(model: EntailmentModel, name: str, examples: Sequence[Example], units: str) -> str:
     """ROC-AUC x 100, first citation right, pairs a claim."""
-    counter = counted(model)
+    counter = CountingEntailment(model)
     results = evaluate(scorers(counter)[name], examples, units=units, counter=counter)
     auc = 100 * roc_auc([float(e.label or 0) for e in examples], [float(r.value or 0) for r in results])
     marked = [hit(r.citations, e.evidence) for e, r in zip(examples, results, strict=True) if e.evidence]

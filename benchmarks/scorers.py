@@ -13,7 +13,7 @@ import statistics
 from pathlib import Path
 
 from groundrail.entailment import load as load_entailment
-from groundrail.evaluation.counting import counted
+from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.run import evaluate
@@ -30,7 +30,7 @@ SPAN_HEAD = "q2-span-head"
 
 def measured(name: str, examples: list[Example], args: argparse.Namespace) -> list[Summary]:
     needed = name == SPAN_HEAD or needs_entailment(name)
-    counter = counted(load_entailment(args.entailment)) if needed else None
+    counter = CountingEntailment(load_entailment(args.entailment)) if needed else None
     scorer: Scorer
     if name == "gain":
         from groundrail.generators.smollm2 import smollm2

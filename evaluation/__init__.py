@@ -6,7 +6,7 @@ matplotlib (extra `eval`) are imported at their first use.
 
 from groundrail.calibration import Calibration
 from groundrail.evaluation.calibration import fit_calibration
-from groundrail.evaluation.counting import counted
+from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.run import Result, evaluate
@@ -15,12 +15,12 @@ from groundrail.evaluation.thresholds import Threshold, choose_threshold
 
 __all__ = [
     "Calibration",
+    "CountingEntailment",
     "Example",
     "Result",
     "Summary",
     "Threshold",
     "choose_threshold",
-    "counted",
     "evaluate",
     "fit_calibration",
     "load",

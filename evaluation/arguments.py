@@ -13,7 +13,7 @@ from groundrail.cli.scorers import ScorerChoice, add_scorer_arguments
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
 from groundrail.evaluation.answers import ANSWER_FORMATS, MarkedAnswer, load_answers
-from groundrail.evaluation.counting import CountingEntailment, counted
+from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.formats import FORMATS
 from groundrail.evaluation.loaders import load
@@ -71,7 +71,7 @@ def named_scorer(args: argparse.Namespace) -> Named:
     choice, counters = ScorerChoice.of(args), list[CountingEntailment]()
 
     def counting(judge: EntailmentModel) -> CountingEntailment:
-        counters.append(counted(judge))
+        counters.append(CountingEntailment(judge))
         return counters[0]
 
     named = {"scorer": choice.scorer, "entailment": choice.judge, "splitter": args.splitter, **choice.settings}

@@ -5,7 +5,7 @@
 
 from collections.abc import Sequence
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair, Wrapped
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, Wrapped
 
 
 class CountingEntailment(Wrapped):
@@ -16,30 +16,8 @@ class CountingEntailment(Wrapped):
         self.calls = 0
         self.pairs = 0
 
-    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
-        """Ask the wrapped model, and count the call."""
-        self._count(pairs)
-        return self.model.entailment(pairs)
-
-    def _count(self, pairs: Sequence[Pair]) -> None:
-        self.calls += 1
-        self.pairs += len(pairs)
-
-
-class CountingNLI(CountingEntailment):
-    """A judge of three classes that counts its calls and pairs."""
-
-    model: NLIModel
-
-    def __init__(self, model: NLIModel) -> None:
-        super().__init__(model)
-
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         """Ask the wrapped model, and count the call."""
-        self._count(pairs)
+        self.calls += 1
+        self.pairs += len(pairs)
         return self.model.classify(pairs)
-
-
-def counted(model: EntailmentModel) -> CountingEntailment:
-    """Wrap `model`; a judge of three classes becomes `CountingNLI`."""
-    return CountingNLI(model) if isinstance(model, NLIModel) else CountingEntailment(model)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from groundrail.entailment.base import FloatArray, JudgeFacts, NLIModel, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
 from groundrail.entailment.builtin import as_cross_encoder
 from groundrail.entailment.cross_encoder import CrossEncoderEntailment
 from groundrail.entailment.respelled import Respelled
@@ -184,7 +184,7 @@ def _parts(claims: Sequence[Example], seed: int) -> tuple[list[Example], list[Ex
     return training, validation, held_out
 
 
-class _Read(NLIModel):
+class _Read(EntailmentModel):
     """A classifier that encodes each pair once and keeps the state; its head can be exchanged."""
 
     def __init__(self, judge: CrossEncoderEntailment) -> None:
@@ -204,9 +204,6 @@ class _Read(NLIModel):
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         return self.judge.offsets(text)
-
-    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
-        return self.classify(pairs)[:, 0]
 
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         if self._asked is not None and not self._asked:

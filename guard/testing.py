@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
+from groundrail.entailment.base import BinaryEntailment, FloatArray, JudgeFacts, Pair
 from groundrail.errors import GenerationError, InputError
 from groundrail.generators import Generator, Session
 from groundrail.types import Document
@@ -22,7 +22,7 @@ def shares_all_words(premise: str, claim: str) -> float:
     return float(set(_WORD.findall(claim.lower())) <= set(_WORD.findall(premise.lower())))
 
 
-class FakeEntailment(EntailmentModel):
+class FakeEntailment(BinaryEntailment):
     """An entailment model that judges by a function of (premise, claim) and counts its calls.
 
     Further keywords are those of `JudgeFacts`, such as `threshold=0.7`.

@@ -13,9 +13,9 @@ from itertools import accumulate, islice, takewhile
 
 import numpy as np
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
 from groundrail.entailment.loading import load
-from groundrail.errors import InputError, ModelError
+from groundrail.errors import InputError
 from groundrail.scoring import passages as source_passages
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
 from groundrail.scoring.passages import Passage, as_many_as_fit, best, cited, fitted, joined, ranked, room
@@ -36,23 +36,6 @@ class _Task:
 
     def pair(self, chosen: Sequence[Passage]) -> Pair:
         return joined(chosen), self.claim
-
-
-def load_nli(entailment: EntailmentModel | str | None, wanted_by: str) -> NLIModel:
-    """Load a judge of three classes. Raises: ModelError for a judge that only gives P(entailment)."""
-    model = load(entailment)
-    if not isinstance(model, NLIModel):
-        raise ModelError(
-            f"{wanted_by} needs a model of three classes (entailment, neutral, contradiction), and this "
-            f"{type(model).__name__} only tells entailment; pass a CrossEncoderEntailment of an NLI model"
-        )
-    try:
-        model.classify([])
-    except ModelError as error:
-        raise ModelError(
-            f"{wanted_by} needs a model of three classes (entailment, neutral, contradiction): {error}"
-        ) from error
-    return model
 
 
 class _Decomposed(Scorer, ABC):
@@ -187,19 +170,18 @@ class TopKScorer(_Rescored):
 class SentliScorer(_Rescored):
     """The `k` most entailing and the `k` most contradicting sentences as one premise (Schuster et al. 2022).
 
-    The judge, which needs three classes, reads evidence for and against the claim together. If the sentences do not
+    The judge, which should tell neutral from contradiction, reads evidence for and against the claim together. If the sentences do not
     fit, the least entailing and the least contradicting are left out in turn.
 
         Guard(scorer=SentliScorer(NLI_ID))
     """
 
     def __init__(self, entailment: EntailmentModel | str | None = None, *, k: int = 5) -> None:
-        self._nli = load_nli(entailment, "SeNtLI")
-        super().__init__(self._nli)
+        super().__init__(entailment)
         self.k = _checked(k)
 
     def _judge(self, pairs: Sequence[Pair]) -> FloatArray:
-        return self._nli.classify(pairs) if pairs else np.empty((0, 3))
+        return self.entailment.classify(pairs) if pairs else np.empty((0, 3))
 
     def _entailed(self, task: _Task) -> list[float]:
         return [float(value) for value in task.judged[:, 0]]

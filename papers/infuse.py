@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+from groundrail.entailment.loading import load
 from groundrail.errors import InputError
-from groundrail.papers.decomposed import load_nli
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
 from groundrail.scoring.passages import Passage, best, cited, fitted, joined, ranked, room, sentences
 from groundrail.types import Source
@@ -89,7 +89,7 @@ class InfuseScorer(Scorer):
         ahead: int = 4,
         max_sentences: int = 64,
     ) -> None:
-        self.entailment = load_nli(entailment, "InFusE")
+        self.entailment = load(entailment)
         for name, value in (("ahead", ahead), ("max_sentences", max_sentences)):
             if value < 1:
                 raise InputError(f"{name} is at least 1, not {value}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+from groundrail.entailment.base import BinaryEntailment, FloatArray, Pair
 
 if TYPE_CHECKING:
     from selenium import webdriver
@@ -26,7 +26,7 @@ def drawn(*parts: object) -> float:
     return (1 + zlib.crc32(repr(parts).encode()) % 9971) / 9973
 
 
-class HashedYesNo(EntailmentModel):
+class HashedYesNo(BinaryEntailment):
     """Entailment only. Tokens are words; pairs that do not fit are refused, and every pair is remembered."""
 
     def __init__(self, seed: int, max_tokens: int = 10_000) -> None:

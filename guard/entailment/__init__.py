@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from groundrail.runtime.lazy import exported
 
 if TYPE_CHECKING:
-    from groundrail.entailment.base import EntailmentModel, NLIModel
+    from groundrail.entailment.base import BinaryEntailment, EntailmentModel
     from groundrail.entailment.causal import CausalEntailment
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
     from groundrail.entailment.loading import load
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from groundrail.entailment.token_classifier import TokenEntailment
 
 __all__ = [
+    "BinaryEntailment",
     "CausalEntailment",
     "CrossEncoderEntailment",
     "EntailmentModel",
-    "NLIModel",
     "Respelled",
     "Seq2SeqEntailment",
     "TokenEntailment",
@@ -27,7 +27,7 @@ __all__ = [
 __getattr__, __dir__ = exported(
     __name__,
     {
-        "base": "EntailmentModel NLIModel",
+        "base": "BinaryEntailment EntailmentModel",
         "causal": "CausalEntailment",
         "cross_encoder": "CrossEncoderEntailment",
         "loading": "load",

@@ -1,17 +1,16 @@
 """The seam to entailment models: P(claim | premise).
 
-Two protocols, and what models around other models share. Chunking, maxima and citations belong to `groundrail.scoring`.
+One protocol, its form for judges of two classes, and what models around other models share. Chunking, maxima and
+citations belong to `groundrail.scoring`.
 """
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-
-from groundrail.errors import ModelError
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Pair: TypeAlias = tuple[str, str]
@@ -49,17 +48,12 @@ class JudgeFacts:
     thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
-def refuse_former(cls: type, names: Set[str], facts: str) -> None:
-    """Raises: TypeError for a class that declares a name which nothing reads any more, so that it is not ignored."""
-    if former := sorted(names & vars(cls).keys()):
-        raise TypeError(f"{cls.__name__} declares {', '.join(former)}; declare facts = {facts}(..., {former[0]}=...)")
-
-
 @runtime_checkable
 class EntailmentModel(Protocol):
-    """A judge: says how likely a premise entails a claim. Subclass it with `max_tokens`, `offsets` and `entailment`.
+    """A judge: says how likely a premise entails a claim. Subclass it with `max_tokens`, `offsets` and `classify`.
 
-    A judge that knows more about itself than `max_tokens` also has `facts`.
+    A judge that does not tell neutral from contradiction is a `BinaryEntailment`. A judge that knows more about itself
+    than `max_tokens` also has `facts`.
     """
 
     max_tokens: int
@@ -70,40 +64,51 @@ class EntailmentModel(Protocol):
         """All that is known of the judge; by default its class's name, `max_tokens` and the defaults of `JudgeFacts`."""
         return JudgeFacts(type(self).__name__, self.max_tokens)
 
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        refuse_former(cls, {"threshold", "chunk_tokens", "english_only", "identity", "unread"}, "JudgeFacts")
-
     @abstractmethod
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Character span of every token of `text`, in order."""
         ...
 
     @abstractmethod
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+        """Probabilities of entailment, neutral, contradiction for each `(premise, claim)`, shape (n, 3).
+
+        NaN where the model gives no number. Raises: InputError for a pair that does not fit, ClaimTooLongError where
+        that is the claim's doing.
+        """
+        ...
+
+    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
+        """P(premise entails claim) for each `(premise, claim)`, shape (n,): the first column of `classify`."""
+        return self.classify(pairs)[:, 0]
+
+
+class BinaryEntailment(EntailmentModel):
+    """A judge of two classes, supported or not. Subclass it with `entailment` in the place of `classify`.
+
+    class Verbatim(BinaryEntailment):
+        max_tokens = 512
+
+        def offsets(self, text):
+            return [(place, place + 1) for place in range(len(text))]  # characters as tokens
+
+        def entailment(self, pairs):
+            return np.array([float(claim in premise) for premise, claim in pairs])
+    """
+
+    @abstractmethod
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim) for each `(premise, claim)`, shape (n,)."""
         ...
 
-
-@runtime_checkable
-class NLIModel(EntailmentModel, Protocol):
-    """An entailment model that also tells neutral from contradiction."""
-
-    @abstractmethod
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
-        """Probabilities of entailment, neutral, contradiction, in this order, shape (n, 3)."""
-        ...
+        """Entailment, and all else as neutral, shape (n, 3)."""
+        return rest_neutral(self.entailment(pairs))
 
 
-def three_way(model: EntailmentModel) -> NLIModel | None:
-    """The model, where it tells neutral from contradiction; None where it only says how far a claim is entailed."""
-    if not isinstance(model, NLIModel):
-        return None
-    try:
-        model.classify([])
-    except ModelError:
-        return None
-    return model
+def rest_neutral(entailed: FloatArray) -> FloatArray:
+    """P(entailment), shape (n,), as three classes, shape (n, 3): all else is neutral."""
+    return np.stack([entailed, 1 - entailed, np.zeros_like(entailed)], axis=1)
 
 
 class Wrapped(EntailmentModel):
@@ -114,9 +119,7 @@ class Wrapped(EntailmentModel):
 
     @property
     def facts(self) -> JudgeFacts:
-        """The model's."""
         return self.model.facts
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        """The model's."""
         return self.model.offsets(text)

@@ -12,7 +12,7 @@ import torch
 from transformers import AutoModelForCausalLM, PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.entailment import pretrained
-from groundrail.entailment.base import FloatArray, Pair
+from groundrail.entailment.base import BinaryEntailment, FloatArray, Pair
 from groundrail.entailment.batching import by_length, refuse_long, refuse_long_claims
 from groundrail.entailment.prefixes import Prefixes
 from groundrail.entailment.seq2seq import TEMPLATE
@@ -21,7 +21,7 @@ from groundrail.errors import InputError, ModelError
 from groundrail.runtime.progress import step
 
 
-class CausalEntailment(pretrained.PretrainedJudge):
+class CausalEntailment(pretrained.PretrainedJudge, BinaryEntailment):
     """P(premise entails claim) = softmax(logit[Yes], logit[No])[0] at the first token after the prompt.
 
     `template` holds `{premise}` and then `{claim}`, once each. The prompt's tokens are those of the part up to the
@@ -62,11 +62,9 @@ class CausalEntailment(pretrained.PretrainedJudge):
         self.max_tokens = self.max_length - len(self._prefix("")) - len(self._suffix("")) - pretrained.SEAMS
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
-        """P(premise entails claim) for each `(premise, claim)`, shape (n,); NaN where the model gives NaN.
+        """P(premise entails claim) for each `(premise, claim)`, shape (n,).
 
         A premise is read once for all its claims, which are read together.
-
-        Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
         """
         refuse_long_claims(self, pairs)
         results = np.empty(len(pairs))

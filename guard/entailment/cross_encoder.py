@@ -12,7 +12,7 @@ import torch
 from transformers import AutoModelForSequenceClassification, PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.entailment import pretrained
-from groundrail.entailment.base import FloatArray, NLIModel, Pair
+from groundrail.entailment.base import FloatArray, Pair, rest_neutral
 from groundrail.entailment.batching import Encoding
 from groundrail.entailment.templates import Template
 from groundrail.errors import InputError, ModelError
@@ -22,7 +22,7 @@ _NEUTRAL = frozenset({"neutral", "unknown", "undetermined", "notenoughinfo"})
 _CONTRADICTION = frozenset({"contradiction", "contradicts", "contradictory", "refuted", "refutes"})
 
 
-class CrossEncoderEntailment(pretrained.PretrainedJudge, NLIModel):
+class CrossEncoderEntailment(pretrained.PretrainedJudge):
     """P(premise entails claim) from a classifier of `(premise, claim)`.
 
     Three classes (entailment, neutral, contradiction, in any order) and two (entailment and its opposite)
@@ -73,21 +73,10 @@ class CrossEncoderEntailment(pretrained.PretrainedJudge, NLIModel):
         else:
             self.max_tokens = self.max_length - len(self._encode([("", "")])[0]["input_ids"]) - pretrained.SEAMS
 
-    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
-        """P(premise entails claim) for each `(premise, claim)`, shape (n,); NaN where the model gives NaN.
-
-        Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
-        """
-        return self._batched(pairs, self._encode, self._forward, len(self.labels))[:, self._order[0]]
-
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
-        """Probabilities of entailment, neutral, contradiction, in this order, shape (n, 3).
-
-        Raises: ModelError for a model that does not have three classes, InputError as `entailment`.
-        """
-        if len(self._order) != 3:
-            raise ModelError(f"classify needs three classes, and this model has {', '.join(self.labels)}")
-        return self._batched(pairs, self._encode, self._forward, len(self.labels))[:, self._order]
+        """Probabilities of entailment, neutral, contradiction, shape (n, 3); of two classes all else is neutral."""
+        found = self._batched(pairs, self._encode, self._forward, len(self.labels))
+        return found[:, self._order] if len(self._order) == 3 else rest_neutral(found[:, self._order[0]])
 
     def _encode(self, pairs: Sequence[Pair]) -> list[Encoding]:
         if self._template is None:

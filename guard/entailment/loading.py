@@ -31,7 +31,7 @@ def load(entailment: EntailmentModel | str | None = None, **options: Any) -> Ent
         return _load_named(entailment, options)
     if not isinstance(entailment, EntailmentModel):
         raise InputError(
-            f"{type(entailment).__name__} is no entailment model: it needs entailment(), offsets() and max_tokens"
+            f"{type(entailment).__name__} is no entailment model: it needs classify(), offsets() and max_tokens"
         )
     if options:
         raise InputError(f"{', '.join(options)} cannot be set on a model that exists already")
@@ -70,5 +70,5 @@ def _load_named(name_or_path: str, options: dict[str, Any]) -> EntailmentModel:
         return CausalEntailment.from_pretrained(name_or_path, **options)
     raise ModelError(
         f"{name_or_path!r} is {', '.join(architectures) or 'of unknown architecture'}; pass a "
-        f"sequence-classification model (NLI), an encoder-decoder (Flan-T5), a causal model, or an object with entailment()"
+        f"sequence-classification model (NLI), an encoder-decoder (Flan-T5), a causal model, or an object with classify()"
     )

@@ -4,7 +4,6 @@ What is asked, and in which order, belongs to the scorers.
 """
 
 import hashlib
-import math
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -27,32 +26,31 @@ class Remembered(Wrapped):
         if most < 1:
             raise InputError(f"most is {most}; at least one answer is kept")
         self.most = most
-        self._known: OrderedDict[bytes, float] = OrderedDict()
+        self._known: OrderedDict[bytes, FloatArray] = OrderedDict()
         self._lock = threading.Lock()
 
-    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
-        """P(premise entails claim), shape (n,); no call of the model where every pair is known."""
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+        """The model's answers, shape (n, 3); no call of the model where every pair is known."""
         names = [_digest(pair) for pair in pairs]
         found = self._recalled(names)
         asked = {name: pair for name, pair in zip(names, pairs, strict=True) if name not in found}
         step(len(pairs) - len(asked))
         if asked:
-            answers = self.model.entailment(list(asked.values()))
-            found |= zip(asked, map(float, answers), strict=True)
+            found |= zip(asked, self.model.classify(list(asked.values())), strict=True)
             self._keep(list(asked), found)
-        return np.array([found[name] for name in names], dtype=np.float64)
+        return np.array([found[name] for name in names], dtype=np.float64).reshape(-1, 3)
 
-    def _recalled(self, names: Sequence[bytes]) -> dict[bytes, float]:
+    def _recalled(self, names: Sequence[bytes]) -> dict[bytes, FloatArray]:
         with self._lock:
             found = {name: self._known[name] for name in names if name in self._known}
             for name in found:
                 self._known.move_to_end(name)
         return found
 
-    def _keep(self, names: Sequence[bytes], answers: dict[bytes, float]) -> None:
+    def _keep(self, names: Sequence[bytes], answers: dict[bytes, FloatArray]) -> None:
         with self._lock:
             for name in names[-self.most :]:
-                if not math.isnan(answers[name]):
+                if not np.isnan(answers[name]).any():
                     self._known[name] = answers[name]
             while len(self._known) > self.most:
                 self._known.popitem(last=False)

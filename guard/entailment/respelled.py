@@ -6,8 +6,7 @@ It knows English only: claims in other languages are read as they are.
 from collections.abc import Sequence
 from dataclasses import replace
 
-from groundrail.entailment.base import FloatArray, JudgeFacts, NLIModel, Pair, Wrapped
-from groundrail.errors import ModelError
+from groundrail.entailment.base import FloatArray, JudgeFacts, Pair, Wrapped
 from groundrail.text.english.language import is_english
 from groundrail.text.facts.spelling import respelled
 
@@ -21,26 +20,15 @@ class Respelled(Wrapped):
         facts = self.model.facts
         return replace(facts, identity=f"{facts.identity} in the premise's spelling")
 
-    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
-        """P(premise entails claim), shape (n,)."""
-        return self.model.entailment(self._respelled(pairs))
-
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
-        """Entailment, neutral, contradiction, shape (n, 3).
-
-        Raises: ModelError without classes.
-        """
-        if not isinstance(self.model, NLIModel):
-            raise ModelError(f"{type(self.model).__name__} does not tell neutral from contradiction")
-        return self.model.classify(self._respelled(pairs))
-
-    def _respelled(self, pairs: Sequence[Pair]) -> list[Pair]:
-        """Claims respelled, but for one that would no longer fit beside its premise."""
+        """The model's answers, shape (n, 3), with claims respelled that still fit beside their premises."""
         changed = [(premise, respelled(premise, claim) if is_english(claim) else claim) for premise, claim in pairs]
-        return [
-            new if new == old or self._length(new) <= self.max_tokens else old
-            for old, new in zip(pairs, changed, strict=True)
-        ]
+        return self.model.classify(
+            [
+                new if new == old or self._length(new) <= self.max_tokens else old
+                for old, new in zip(pairs, changed, strict=True)
+            ]
+        )
 
     def _length(self, pair: Pair) -> int:
         return sum(len(self.offsets(text)) for text in pair)

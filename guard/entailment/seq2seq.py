@@ -9,7 +9,7 @@ import torch
 from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.entailment import pretrained
-from groundrail.entailment.base import FloatArray, Pair
+from groundrail.entailment.base import BinaryEntailment, FloatArray, Pair
 from groundrail.entailment.batching import Encoding, in_batches, refuse_long_claims
 from groundrail.entailment.packed_t5 import PackedT5
 from groundrail.entailment.templates import Template
@@ -22,7 +22,7 @@ _T5_LENGTH = 512
 """What T5 was trained on; its relative positions set no limit of their own."""
 
 
-class Seq2SeqEntailment(pretrained.PretrainedJudge):
+class Seq2SeqEntailment(pretrained.PretrainedJudge, BinaryEntailment):
     """P(premise entails claim) = softmax(logit[Yes], logit[No])[0] at the first decoder position.
 
     `template` holds `{premise}` and `{claim}` once each; the texts are put in as they are, braces included.
@@ -62,10 +62,7 @@ class Seq2SeqEntailment(pretrained.PretrainedJudge):
         self.max_tokens = self.max_length - len(prompt) - pretrained.SEAMS
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
-        """P(premise entails claim) for each `(premise, claim)`, shape (n,); NaN where the model gives NaN.
-
-        Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
-        """
+        """P(premise entails claim) for each `(premise, claim)`, shape (n,)."""
         if PackedT5.reads(self.model):
             refuse_long_claims(self, pairs)
             packed = PackedT5(self.model, self._answers, self._decoder_start)

@@ -13,19 +13,17 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, NLIModel, Pair, Wrapped
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, Wrapped
 from groundrail.errors import InputError
 
 _log = logging.getLogger("groundrail.entailment")
 
 _IDLE = 5.0
 """Seconds without work after which the judging thread ends; the next call starts another."""
-
-Judge: TypeAlias = Callable[[Sequence[Pair]], FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +80,6 @@ def cancelled_with(waits: Waits) -> Iterator[None]:
 
 @dataclass(slots=True, eq=False)
 class _Call:
-    judge: Judge
     pairs: Sequence[Pair]
     future: Future[FloatArray] = field(default_factory=Future)
     context: contextvars.Context = field(default_factory=contextvars.copy_context)
@@ -115,14 +112,11 @@ class SharedEntailment(Wrapped):
         self._changed = threading.Condition()
         self._thread: threading.Thread | None = None
 
-    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
-        """P(premise entails claim), shape (n,). Raises: what the model raises for these pairs; CancelledError."""
-        return self._ask(self.model.entailment, pairs)
-
-    def _ask(self, judge: Judge, pairs: Sequence[Pair]) -> FloatArray:
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+        """The model's answers, shape (n, 3). Raises: what the model raises for these pairs; CancelledError."""
         if not pairs:
-            return judge(pairs)
-        call, waits = _Call(judge, pairs), _waits.get()
+            return self.model.classify(pairs)
+        call, waits = _Call(pairs), _waits.get()
         if waits is not None:
             waits.add(call.future)
         with self._changed:
@@ -165,9 +159,8 @@ class SharedEntailment(Wrapped):
         return sum(len(call.pairs) - call.asked for call in self._waiting) >= self.batch_pairs
 
     def _shares(self) -> list[tuple[_Call, Sequence[Pair]]]:
-        """Equal parts for all that ask the same of the model; what some do not need goes to the others in order."""
-        judge = self._waiting[0].judge
-        asking = [call for call in self._waiting if call.judge == judge][: self.batch_pairs]
+        """Equal parts for all that wait; what some do not need goes to the others in order."""
+        asking = list(self._waiting)[: self.batch_pairs]
         part = self.batch_pairs // len(asking)
         counts = [min(part, len(call.pairs) - call.asked) for call in asking]
         spare = self.batch_pairs - sum(counts)
@@ -185,7 +178,7 @@ class SharedEntailment(Wrapped):
     def _judge(self, shares: Sequence[tuple[_Call, Sequence[Pair]]]) -> None:
         pairs = [pair for _, share in shares for pair in share]
         try:
-            answers = np.asarray(shares[0][0].judge(pairs))
+            answers = np.asarray(self.model.classify(pairs))
             if len(answers) != len(pairs):
                 raise ValueError(f"the model gave {len(answers)} answers for {len(pairs)} pairs")
         except BaseException as error:  # whoever asked is told of it; this thread is everybody's
@@ -210,21 +203,9 @@ class SharedEntailment(Wrapped):
             call.future.set_exception(error)
 
 
-class SharedNLI(SharedEntailment):
-    """The same for a model that tells neutral from contradiction."""
-
-    model: NLIModel
-
-    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
-        """Probabilities of entailment, neutral, contradiction, shape (n, 3)."""
-        return self._ask(self.model.classify, pairs)
-
-
 def shared(model: EntailmentModel, **options: Any) -> SharedEntailment:
     """The model for many callers; `options` are those of `SharedEntailment`. One that is shared stays as it is."""
-    if isinstance(model, SharedEntailment):
-        return model
-    return SharedNLI(model, **options) if isinstance(model, NLIModel) else SharedEntailment(model, **options)
+    return model if isinstance(model, SharedEntailment) else SharedEntailment(model, **options)
 
 
-__all__ = ["Batch", "CancelledError", "SharedEntailment", "SharedNLI", "Waits", "cancelled_with", "shared"]
+__all__ = ["Batch", "CancelledError", "SharedEntailment", "Waits", "cancelled_with", "shared"]

@@ -9,7 +9,7 @@ import torch
 from transformers import AutoModelForTokenClassification, PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.entailment import pretrained
-from groundrail.entailment.base import FloatArray, Pair
+from groundrail.entailment.base import BinaryEntailment, FloatArray, Pair
 from groundrail.entailment.batching import Encoding
 from groundrail.entailment.templates import Template
 from groundrail.errors import InputError
@@ -17,7 +17,7 @@ from groundrail.errors import InputError
 _CLAIM = "claim_mask"
 
 
-class TokenEntailment(pretrained.PretrainedJudge):
+class TokenEntailment(pretrained.PretrainedJudge, BinaryEntailment):
     """1 - the highest P(unsupported) among the claim's tokens: a claim is supported as far as its weakest word is.
 
     The model reads `template` with the premise in it as first text and the claim as second. `unsupported` is the
@@ -49,10 +49,7 @@ class TokenEntailment(pretrained.PretrainedJudge):
         self.max_tokens = self.max_length - len(self._encode([("", "")])[0]["input_ids"]) - pretrained.SEAMS
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
-        """1 - max P(unsupported) over the claim's tokens, shape (n,); 1 for a claim without tokens.
-
-        Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
-        """
+        """1 - max P(unsupported) over the claim's tokens, shape (n,); 1 for a claim without tokens."""
         return self._batched(pairs, self._encode, self._forward)[:, 0]
 
     def _encode(self, pairs: Sequence[Pair]) -> list[Encoding]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
+from groundrail.entailment.base import BinaryEntailment, FloatArray, JudgeFacts, Pair
 from groundrail.errors import ClaimTooLongError, InputError, ModelError, ScoringError
 from groundrail.openai.client import ChatCompletions
 
@@ -24,7 +24,7 @@ _WORD_MARKS = " \t\n▁Ġ\"'*.,"
 _TOP = 20
 
 
-class RemoteEntailment(EntailmentModel):
+class RemoteEntailment(BinaryEntailment):
     """P(premise entails claim) = P(Yes) / (P(Yes) + P(No)) at the first token of the model's answer.
 
     Yes and No count in every casing and with whatever space the server returns, among its 20 likeliest tokens.

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, Self, TypeVar, runtime_checkable
 
-from groundrail.entailment.base import JudgeFacts, refuse_former
+from groundrail.entailment.base import JudgeFacts
 from groundrail.errors import InputError
 from groundrail.runtime.deadlines import awithin
 from groundrail.types import Citation, Detail, Source
@@ -151,10 +151,6 @@ class Scorer(Protocol):
     def facts(self) -> ScorerFacts:
         """The facts about the scorer; by default the name of the class and the defaults of `ScorerFacts`."""
         return ScorerFacts(type(self).__name__)
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        refuse_former(cls, {"threshold", "takes_context", "english_only", "identity", "unread"}, "ScorerFacts")
 
     @abstractmethod
     def read(self, source: Source) -> Reader:

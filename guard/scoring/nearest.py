@@ -13,7 +13,7 @@ from itertools import islice
 
 import numpy as np
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, three_way
+from groundrail.entailment.base import EntailmentModel, FloatArray
 from groundrail.entailment.loading import load
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.runtime.progress import begin
@@ -82,7 +82,6 @@ class NearestScorer(Scorer):
         self.k = k
         self.window = window
         self.rivals, self.invented = rivals, invented
-        self._nli = three_way(self.entailment)
 
     @property
     def facts(self) -> ScorerFacts:
@@ -115,7 +114,7 @@ class NearestScorer(Scorer):
             for places in of_claim
         ]
         begin("judging", len(pairs))
-        rows = iter(self._judge(pairs))
+        rows = iter(self.entailment.classify(pairs))
         judged = [{places: next(rows) for places in of_claim} for of_claim in asked]
         scores = [_scored(readings, of_claim, index) for readings, of_claim in zip(read, judged, strict=True)]
         return index.noted(self._against_rivals(claims, scores, read, index))
@@ -162,13 +161,6 @@ class NearestScorer(Scorer):
                 chosen.append(place)
                 left -= index.passages[place].tokens
         return tuple(sorted(chosen))
-
-    def _judge(self, pairs: Sequence[Pair]) -> FloatArray:
-        """Entailment, neutral, contradiction, (n, 3); what is not entailed is neutral to a model of two classes."""
-        if self._nli is not None:
-            return self._nli.classify(pairs)
-        entailed = self.entailment.entailment(pairs)
-        return np.stack([entailed, 1 - entailed, np.zeros_like(entailed)], axis=1)
 
 
 def _scored(readings: Sequence[_Reading], judged: Mapping[Places, FloatArray], index: SentenceIndex) -> Score:

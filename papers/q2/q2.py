@@ -12,8 +12,9 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, Pair
+from groundrail.entailment.loading import load
 from groundrail.errors import InputError
-from groundrail.papers.decomposed import SentencePairScorer, load_nli
+from groundrail.papers.decomposed import SentencePairScorer
 from groundrail.papers.q2.answering import Answerer, AnswerSpan, LexicalAnswerer
 from groundrail.papers.q2.asking import QuestionGenerator, Seq2SeqQuestions, TemplateQuestions
 from groundrail.papers.q2.candidates import Candidate, candidates
@@ -87,7 +88,7 @@ class Q2Scorer(Scorer):
     ) -> None:
         if variant not in get_args(Variant):
             raise InputError(f"a variant of Q² is one of {', '.join(get_args(Variant))}, not {variant!r}")
-        self.entailment = load_nli(entailment, "Q²")
+        self.entailment = load(entailment)
         self.questions = _generator(questions, _TOP if variant == "top-k" else 1)
         self.answerer = _answerer(answerer)
         self.spans = spans

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from groundrail.entailment import load as load_entailment
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
-from groundrail.evaluation.counting import CountingEntailment, counted
+from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.run import Result, evaluate
@@ -124,7 +124,7 @@ class Job:
         model = load_entailment(None if name == BUILTIN else name, **options)
         if tokens is not None and name == BUILTIN:
             self._refuse_short(model, tokens)
-        judge = counted(model)
+        judge = CountingEntailment(model)
         self.judges.append(judge)
         return judge
 

@@ -12,7 +12,7 @@ import groundrail
 from groundrail import Guard
 from groundrail.errors import InputError, ScoringError
 from groundrail.evaluation import metrics
-from groundrail.evaluation.counting import CountingEntailment, counted
+from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.run import Result, code, evaluate, fingerprint, read_results
 from groundrail.evaluation.summary import match, summarise
@@ -66,7 +66,7 @@ def test_values_are_the_mean_over_sentences_in_order_and_empty_claims_are_left_o
 
 def test_a_second_run_scores_nothing_and_says_the_same(hashed_yes_no, lines):
     path, count = lines
-    counter = counted(hashed_yes_no(1))
+    counter = CountingEntailment(hashed_yes_no(1))
     scorer = SentencePairScorer(counter)
     first = evaluate(scorer, EXAMPLES, results=path, counter=counter)
     probing = SentencePairScorer(hashed_yes_no(1))
@@ -203,13 +203,12 @@ def test_a_results_file_that_is_something_else_is_refused(tmp_path):
 
 
 def test_pairs_and_calls_are_counted_and_a_model_keeps_its_classes(hashed_yes_no, hashed_nli):
-    counter = counted(hashed_yes_no(1))
+    counter = CountingEntailment(hashed_yes_no(1))
     results = evaluate(SentencePairScorer(counter), EXAMPLES[:2], counter=counter)
     assert sum(result.pairs for result in results) == 3 * 3
     assert sum(result.calls for result in results) == 1
-    assert type(counter) is CountingEntailment
     assert vars(counter.model)["seed"] == 1
-    nli = counted(hashed_nli(1))
+    nli = CountingEntailment(hashed_nli(1))
     evaluate(SentliScorer(nli), EXAMPLES[:1], counter=nli)
     assert nli.calls > 0
 

@@ -15,7 +15,7 @@ from tenacity import stop_after_attempt, stop_after_delay
 
 from groundrail import CheckedSentence, Document, Guard, InputError, Policy, UnsupportedError, Verdict
 from groundrail.calibration import Calibration
-from groundrail.entailment.base import FloatArray, NLIModel, Pair
+from groundrail.entailment.base import FloatArray, Pair
 from groundrail.errors import GenerationError
 from groundrail.generators import Generator, Session
 from groundrail.scoring import NearestScorer
@@ -562,7 +562,7 @@ def _contradicted(premise: str, claim: str) -> list[float]:
     return [0.9, 0.1, 0.0] if claim.strip() in premise else [0.1, 0.1, 0.8]
 
 
-class _Literal(FakeEntailment, NLIModel):
+class _Literal(FakeEntailment):
     """Says what is in the premise word for word, and holds everything else for contradicted."""
 
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
@@ -584,7 +584,7 @@ def test_fallback_quote_puts_the_sources_sentence_in_place_of_what_it_contradict
 
 
 def test_fallback_quote_has_nothing_to_quote_where_the_source_is_silent() -> None:
-    class Silent(FakeEntailment, NLIModel):
+    class Silent(FakeEntailment):
         def classify(self, pairs: Sequence[Pair]) -> FloatArray:
             return np.tile([0.1, 0.9, 0.0], (len(pairs), 1))
 

@@ -1,10 +1,12 @@
 """The seams are classes to write oneself: what is required of one is said when it is made, not when it is asked."""
 
+import numpy as np
 import pytest
 
-from groundrail.entailment.base import EntailmentModel, NLIModel
+from groundrail.entailment.base import BinaryEntailment, EntailmentModel
 from groundrail.generators.base import Generator, Session
 from groundrail.scoring.base import Reader, Scorer
+from groundrail.testing import FakeEntailment
 
 
 @pytest.mark.parametrize(
@@ -12,8 +14,8 @@ from groundrail.scoring.base import Reader, Scorer
     [
         (Scorer, {"read"}),
         (Reader, {"score"}),
-        (EntailmentModel, {"offsets", "entailment"}),
-        (NLIModel, {"offsets", "entailment", "classify"}),
+        (EntailmentModel, {"offsets", "classify"}),
+        (BinaryEntailment, {"offsets", "entailment"}),
         (Generator, {"start"}),
         (Session, {"propose", "accept", "reject"}),
     ],
@@ -27,10 +29,9 @@ def test_what_lacks_a_required_method_cannot_be_made(seam: type, required: set[s
             type("Misspelt", (seam,), misspelt)()
 
 
-@pytest.mark.parametrize(
-    ("seam", "former"), [(Scorer, "threshold"), (Scorer, "unread"), (EntailmentModel, "english_only")]
-)
-def test_a_declaration_that_nothing_reads_is_refused(seam: type, former: str) -> None:
-    """A threshold that a scorer of an earlier release declares must not become 0.5 without a word."""
-    with pytest.raises(TypeError, match=rf"Mine declares {former}; declare facts = .*{former}="):
-        type("Mine", (seam,), {former: 0.7})
+def test_to_a_judge_of_two_classes_all_else_is_neutral() -> None:
+    judge = FakeEntailment(lambda premise, claim: {"yes": 1.0, "no": 0.25}.get(claim, np.nan))
+    np.testing.assert_array_equal(
+        judge.classify([("", "yes"), ("", "no"), ("", "?")]), [[1, 0, 0], [0.25, 0.75, 0], [np.nan, np.nan, 0]]
+    )
+    assert judge.classify([]).shape == (0, 3)

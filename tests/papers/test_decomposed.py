@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from groundrail.entailment.base import EntailmentModel
-from groundrail.errors import ClaimTooLongError, InputError, ModelError
+from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.papers.decomposed import FullDocumentScorer, SentencePairScorer, SentliScorer, TopKScorer
 from groundrail.papers.units.base import SentenceUnits, UnitScorer, WholeClaim
 from groundrail.scoring.base import Prepared, Score, Scorer
@@ -157,11 +157,6 @@ def test_a_blank_source_has_no_score(hashed_nli, scorer_type, source):
 
 def test_no_claims_no_scores(hashed_nli, scorer_type):
     assert scorer_type(hashed_nli(5)).score([], "The rent is due.") == []
-
-
-def test_sentli_wants_three_classes(hashed_yes_no):
-    with pytest.raises(ModelError, match="three classes"):
-        SentliScorer(hashed_yes_no(1))
 
 
 @pytest.mark.parametrize("scorer_type", [TopKScorer, SentliScorer])

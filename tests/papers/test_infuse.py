@@ -7,7 +7,7 @@ import pytest
 from tests.hashed import HashedNLI
 
 from groundrail.entailment import CrossEncoderEntailment
-from groundrail.errors import ClaimTooLongError, InputError, ModelError
+from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.papers.infuse import InfuseScorer
 from groundrail.papers.units.named import in_units
 from groundrail.text import sentences
@@ -136,11 +136,6 @@ def test_a_blank_source_has_no_score(hashed_nli, source):
     assert math.isnan(score.value)
 
 
-def test_a_yes_no_model_is_refused_by_name(hashed_yes_no):
-    with pytest.raises(ModelError, match=r"InFusE needs a model of three classes.*HashedYesNo"):
-        InfuseScorer(hashed_yes_no(1))
-
-
 def test_too_long_a_claim_is_an_error(hashed_nli):
     with pytest.raises(ClaimTooLongError):
         InfuseScorer(hashed_nli(1, max_tokens=5)).score([CLAIM], "The rent is due.")
@@ -162,21 +157,3 @@ def test_equals_the_slow_transcription_on_a_transformer(tiny_nli, tiny_tokenizer
     (score,) = InfuseScorer(model).score([CLAIM], document)
     assert score.value == pytest.approx(value, abs=1e-6)
     assert [c.text for c in sorted(score.citations, key=lambda c: c.start)] == used
-
-
-def test_a_classifier_of_two_classes_is_refused_with_its_labels(tiny_tokenizer):
-    from transformers import BertConfig, BertForSequenceClassification
-
-    config = BertConfig(
-        vocab_size=len(tiny_tokenizer),
-        hidden_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=64,
-        id2label={0: "not_entailment", 1: "entailment"},
-        label2id={"not_entailment": 0, "entailment": 1},
-    )
-    model = CrossEncoderEntailment(BertForSequenceClassification(config).eval(), tiny_tokenizer)
-    with pytest.raises(ModelError, match=r"three classes .*not_entailment, entailment"):
-        InfuseScorer(model)

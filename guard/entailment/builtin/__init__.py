@@ -12,7 +12,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundrail.entailment.base import FloatArray, JudgeFacts, NLIModel, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
 from groundrail.errors import InputError, ModelError
 from groundrail.runtime.checksums import require_sha256
 from groundrail.runtime.locks import one_at_a_time
@@ -48,7 +48,7 @@ _TYPICAL = (
 """What the model reads to show which inputs of its layers are the largest."""
 
 
-class BuiltinEntailment(NLIModel):
+class BuiltinEntailment(EntailmentModel):
     """The built-in judge: MPNet with three classes, for claims in English. `load_builtin` makes it."""
 
     def __init__(self, model: "MPNet", tokenizer: "Tokenizer", config: Mapping[str, Any]) -> None:
@@ -78,10 +78,6 @@ class BuiltinEntailment(NLIModel):
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Character span of every token of `text`, in order."""
         return self._tokens(text).offsets
-
-    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
-        """P(premise entails claim) for each `(premise, claim)`, shape (n,)."""
-        return self.classify(pairs)[:, 0]
 
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         """Probabilities of entailment, neutral, contradiction, in this order, shape (n, 3).

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from groundrail import Guard
-from groundrail.entailment.base import FloatArray, NLIModel, Pair
+from groundrail.entailment.base import FloatArray, Pair
 from groundrail.papers.units.base import UnitScorer
 from groundrail.papers.units.weakest import WeakestPartScorer
 from groundrail.scoring.batched import BatchedScorer
@@ -59,7 +59,7 @@ def test_names_and_numbers_of_a_record_or_table_are_in_no_language(source: str, 
     assert (NOTE in (sentence.reason or "")) == noted
 
 
-class Silent(FakeEntailment, NLIModel):
+class Silent(FakeEntailment):
     """Takes every claim for one that the source is silent on."""
 
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
