@@ -85,6 +85,8 @@ class CrossEncoderEntailment(pretrained.PretrainedJudge):
 
     def _forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
         logits = self.model(**inputs).logits.float() / self.temperature
+        if logits.dim() == 3:  # HHEM-2.1-Open classifies the first token's state
+            logits = logits[:, 0]
         return torch.sigmoid(logits) if logits.shape[-1] == 1 else torch.softmax(logits, dim=-1)
 
 

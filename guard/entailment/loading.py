@@ -1,14 +1,20 @@
 """From what a caller names to an entailment model: the built-in judge, a known one, a hub id or folder, or an object.
 
-How a model is loaded belongs to its class.
+How a model is loaded belongs to its class, how a known judge wants its input to `groundrail.entailment.known`.
 """
 
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from groundrail.entailment.base import EntailmentModel
-from groundrail.entailment.known import JUDGES, find
 from groundrail.errors import InputError, ModelError
 from groundrail.runtime.locks import one_at_a_time
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+    from groundrail.entailment.known import KnownJudge
+    from groundrail.entailment.pretrained import PretrainedJudge
 
 
 def load(entailment: EntailmentModel | str | None = None, **options: Any) -> EntailmentModel:
@@ -40,14 +46,11 @@ def load(entailment: EntailmentModel | str | None = None, **options: Any) -> Ent
 
 @one_at_a_time
 def _load_named(name_or_path: str, options: dict[str, Any]) -> EntailmentModel:
+    from groundrail.entailment.known import JUDGES, find
+
     known = find(name_or_path)
     if known is not None:
-        from groundrail.entailment.known_loading import load_known
-
-        return load_known(*known, options)
-    from groundrail.entailment.causal import CausalEntailment
-    from groundrail.entailment.cross_encoder import CrossEncoderEntailment
-    from groundrail.entailment.seq2seq import Seq2SeqEntailment
+        return _load_known(*known, options)
     from groundrail.runtime.hub import load_config
 
     try:
@@ -58,17 +61,79 @@ def _load_named(name_or_path: str, options: dict[str, Any]) -> EntailmentModel:
         raise ModelError(f"{error}. Known judges: {', '.join(judge.name for judge in JUDGES)}") from error
     architectures = config.architectures or []
     if any(name.endswith("ForSequenceClassification") for name in architectures):
-        judge = CrossEncoderEntailment.from_pretrained(name_or_path, **options)
+        judge = _class_of("pair classifier").from_pretrained(name_or_path, **options)
         if getattr(config, "entailment_respelled", False):  # what `groundrail tune` saves
             from groundrail.entailment.respelled import Respelled
 
             return Respelled(judge)
         return judge
     if config.is_encoder_decoder:
-        return Seq2SeqEntailment.from_pretrained(name_or_path, **options)
+        return _class_of("encoder-decoder").from_pretrained(name_or_path, **options)
     if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in architectures):
-        return CausalEntailment.from_pretrained(name_or_path, **options)
+        return _class_of("decoder").from_pretrained(name_or_path, **options)
     raise ModelError(
         f"{name_or_path!r} is {', '.join(architectures) or 'of unknown architecture'}; pass a "
         f"sequence-classification model (NLI), an encoder-decoder (Flan-T5), a causal model, or an object with classify()"
     )
+
+
+def _class_of(kind: str) -> "type[PretrainedJudge]":
+    from groundrail.entailment.causal import CausalEntailment
+    from groundrail.entailment.cross_encoder import CrossEncoderEntailment
+    from groundrail.entailment.seq2seq import Seq2SeqEntailment
+    from groundrail.entailment.token_classifier import TokenEntailment
+
+    return {
+        "pair classifier": CrossEncoderEntailment,
+        "encoder-decoder": Seq2SeqEntailment,
+        "decoder": CausalEntailment,
+        "token classifier": TokenEntailment,
+    }[kind]
+
+
+def _load_known(judge: "KnownJudge", weights: str, options: dict[str, Any]) -> EntailmentModel:
+    """Build the judge from `weights`, a hub id or a folder; `options` replace what its form says.
+
+    Raises: ModelError that says what to use instead where the weights cannot be had.
+    """
+    model_class = _class_of(judge.kind)
+    settings, hub = model_class.own_options(options)
+    try:
+        if weights.partition("@")[0] != judge.hub_id and not Path(weights).is_dir():
+            raise ModelError(f"there is no folder {weights!r}")
+        model, tokenizer = _read(judge, model_class.auto_class, weights, hub)
+        chat = _chat_template(judge, tokenizer)
+    except ModelError as error:
+        hint = f" ({judge.hint})" if judge.hint else ""
+        raise ModelError(
+            f"the judge {judge.name!r} needs the weights of {judge.hub_id!r}, which cannot be had: {error}. Instead, "
+            f"pass '{judge.name}:FOLDER' with a folder that holds them{hint}, or name no judge for the built-in one"
+        ) from error
+    model.config.entailment_identity = judge.hub_id
+    model.config.entailment_chunk_tokens = judge.chunk_tokens
+    model.config.entailment_english_only = judge.languages == "English"
+    return model_class(model, tokenizer, **{**judge.form, "threshold": judge.threshold, **chat, **settings})
+
+
+def _read(
+    judge: "KnownJudge", auto_class: type, weights: str, hub: dict[str, Any]
+) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
+    import transformers
+
+    from groundrail.runtime.hub import load_pretrained, load_renamed
+
+    where = {"device": hub.pop("device", None), "dtype": hub.pop("dtype", None)}
+    kept = judge.renamed
+    if kept is None:
+        return load_pretrained(auto_class, weights, **where, hub=hub)
+    architecture = getattr(transformers, kept.architecture)
+    return load_renamed(architecture, weights, base=kept.base, names=kept.names, labels=kept.labels, **where, hub=hub)
+
+
+def _chat_template(judge: "KnownJudge", tokenizer: "PreTrainedTokenizerBase") -> dict[str, str]:
+    """The prompt that the tokenizer's own chat template makes, with places for premise and claim."""
+    if judge.chat is None:
+        return {}
+    if not tokenizer.chat_template:
+        raise ModelError(f"the tokenizer of {judge.name!r} has no chat template; take all files of {judge.hub_id!r}")
+    return {"template": str(tokenizer.apply_chat_template(**judge.chat, tokenize=False, add_generation_prompt=True))}
