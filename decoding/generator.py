@@ -6,12 +6,12 @@ with rollback.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 
 import torch
+from pydantic import Field, FiniteFloat
+from pydantic.dataclasses import dataclass
 
 from groundrail.decoding.growing_cache import can_be_joined
 from groundrail.decoding.prompt_cache import PromptCache
@@ -34,32 +34,25 @@ INSTRUCTION = (
 """Template of the prompt. It is filled in by replacement, so that braces in a source or prompt are safe."""
 
 
-@dataclass(frozen=True, slots=True)
+FromZero: TypeAlias = Annotated[FiniteFloat, Field(ge=0)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Sampling:
     """Settings for drawing the next token; a `temperature` of 0 is greedy.
 
     A retry never repeats a refused sentence. Each retry is steered harder if steering is on, and from the second retry
-    on tokens are drawn with at least `retry_temperature`.
+    on tokens are drawn with at least `retry_temperature`. `ValueError` if a number is out of range.
     """
 
-    max_new_tokens: int = 256
-    temperature: float = 0.0
-    top_p: float = 1.0
-    top_k: int = 0
-    repetition_penalty: float = 1.0
+    max_new_tokens: Annotated[int, Field(ge=1)] = 256
+    temperature: FromZero = 0.0
+    top_p: Annotated[float, Field(gt=0, le=1)] = 1.0
+    top_k: Annotated[int, Field(ge=0)] = 0
+    repetition_penalty: Annotated[FiniteFloat, Field(gt=0)] = 1.0
     seed: int = 0
-    retry_alpha: float = 2.0
-    retry_temperature: float = 0.7
-
-    def __post_init__(self) -> None:
-        warmth = (self.temperature, self.retry_temperature, self.retry_alpha)
-        if not all(0 <= value < math.inf for value in warmth) or not 0 < self.repetition_penalty < math.inf:
-            raise InputError(
-                f"{self}: temperature, retry_temperature and retry_alpha are finite numbers from 0, "
-                f"repetition_penalty is one above 0"
-            )
-        if self.max_new_tokens < 1 or not 0 < self.top_p <= 1 or self.top_k < 0:
-            raise InputError(f"{self}: max_new_tokens >= 1, 0 < top_p <= 1 and top_k >= 0 are needed")
+    retry_alpha: FromZero = 2.0
+    retry_temperature: FromZero = 0.7
 
 
 class HFGenerator(Generator):

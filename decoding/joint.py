@@ -3,6 +3,9 @@
 Grounded and ungrounded rows share one `PromptCache`, and every step appends the same token to both. This serves greedy
 search and sampling. The logits processor gives the same tokens and also serves beams, encoder-decoder models, models
 with other caches, and a second model for the ungrounded distribution.
+
+The loop over tokens is our own: transformers' is a private method that calls the model itself, with one row for each
+answer, and only its processors may change the scores.
 """
 
 from __future__ import annotations
@@ -89,7 +92,7 @@ class PMIDecoding:
         if self.streamer is not None:
             self.streamer.put(input_ids.cpu())  # type: ignore[no-untyped-call]
         eos_ends_a_row = any(hasattr(criteria, "eos_token_id") for criteria in stopping_criteria)
-        pad: Tensor | None = getattr(generation_config, "_pad_token_tensor", None)
+        pad = _padding(generation_config)
         keep_scores = generation_config.return_dict_in_generate and generation_config.output_scores
         keep_logits = generation_config.return_dict_in_generate and generation_config.output_logits
 
@@ -109,7 +112,7 @@ class PMIDecoding:
             gain = grounded.gather(1, chosen) - ungrounded.gather(1, chosen)
             if eos_ends_a_row and pad is not None:
                 gain = gain.masked_fill(~unfinished[:, None], torch.nan)
-                chosen = torch.where(unfinished[:, None], chosen, pad.to(chosen))
+                chosen = chosen.where(unfinished[:, None], pad)
             gains.append(gain)
             all_scores += (scores,) if keep_scores else ()
             all_logits += (logits[0],) if keep_logits else ()
@@ -132,6 +135,13 @@ class PMIDecoding:
             logits=all_logits if keep_logits else None,  # type: ignore[arg-type]
             past_key_values=cache.first_rows(*input_ids[:, :-1].shape),
         )
+
+
+def _padding(config: GenerationConfig) -> int | None:
+    """The token after the end of a row: as in `generate`, the end itself where there is no token for padding."""
+    ends = config.eos_token_id
+    first: int | None = ends[0] if isinstance(ends, list) else ends
+    return first if config.pad_token_id is None else int(config.pad_token_id)
 
 
 def _joint_cache(model: PreTrainedModel, grounded: Prompt, ungrounded: Prompt) -> PromptCache:

@@ -8,7 +8,7 @@ contexts in one forward pass.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import torch
 from torch import Tensor
@@ -214,18 +214,9 @@ class _OneStrength(PMILogitsProcessor):
         alpha: float,
         *,
         floor: float | None = None,
-        renormalize: bool = True,
-        ungrounded_model: PreTrainedModel | None = None,
-        prompt_length: int | None = None,
+        **options: Any,
     ) -> None:
-        super().__init__(
-            model,
-            ungrounded,
-            PMI(alpha, self.method, floor),
-            renormalize=renormalize,
-            ungrounded_model=ungrounded_model,
-            prompt_length=prompt_length,
-        )
+        super().__init__(model, ungrounded, PMI(alpha, self.method, floor), **options)
 
 
 class PMIAdditionLogitsProcessor(_OneStrength):

@@ -83,12 +83,13 @@ def _class_of(kind: str) -> "type[PretrainedJudge]":
     from groundrail.entailment.seq2seq import Seq2SeqEntailment
     from groundrail.entailment.token_classifier import TokenEntailment
 
-    return {
+    classes: dict[str, type[PretrainedJudge]] = {
         "pair classifier": CrossEncoderEntailment,
         "encoder-decoder": Seq2SeqEntailment,
         "decoder": CausalEntailment,
         "token classifier": TokenEntailment,
-    }[kind]
+    }
+    return classes[kind]
 
 
 def _load_known(judge: "KnownJudge", weights: str, options: dict[str, Any]) -> EntailmentModel:

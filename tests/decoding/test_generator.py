@@ -323,11 +323,11 @@ def test_a_source_that_does_not_fit_names_both_numbers(
 def test_bad_options_say_so(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
     with pytest.raises(InputError, match="source"):
         HFGenerator(model, tokenizer, instruction="Answer {prompt}")
-    with pytest.raises(InputError, match="top_p"):
+    with pytest.raises(ValueError, match="top_p"):
         Sampling(top_p=0)
     wrong: list[dict[str, Any]] = [{"temperature": math.nan}, {"retry_alpha": -1.0}, {"repetition_penalty": 0.0}]
     for options in wrong:
-        with pytest.raises(InputError, match=next(iter(options))):
+        with pytest.raises(ValueError, match=next(iter(options))):
             Sampling(**options)
     with pytest.raises(InputError, match="steering=PMI"):
         HFGenerator(model, tokenizer, ungrounded_model=model)

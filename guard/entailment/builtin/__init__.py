@@ -105,7 +105,7 @@ class BuiltinEntailment(EntailmentModel):
         return [{"input_ids": ids} for ids in found]
 
     def _probabilities(self, encodings: "list[Encoding]") -> "Tensor":
-        logits = self.model([encoding["input_ids"] for encoding in encodings])
+        logits: Tensor = self.model([encoding["input_ids"] for encoding in encodings])
         return (logits[:, self._order] / self._config["entailment_temperature"]).softmax(dim=-1)
 
 

@@ -44,12 +44,14 @@ def test_it_says_what_transformers_says_of_the_same_files() -> None:
 
 def test_any_weights_give_the_logits_of_transformers() -> None:
     torch.manual_seed(5)
-    sizes = {"vocab_size": 60, "hidden_size": 24, "intermediate_size": 40, "max_position_embeddings": 300}
     config = MPNetConfig(
-        **sizes,
+        vocab_size=60,
+        hidden_size=24,
+        intermediate_size=40,
+        max_position_embeddings=300,
         num_hidden_layers=2,
         num_attention_heads=3,
-        num_labels=3,
+        id2label={0: "entailment", 1: "neutral", 2: "contradiction"},
         initializer_range=0.5,
     )
     reference = MPNetForSequenceClassification(config).eval()

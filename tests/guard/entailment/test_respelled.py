@@ -1,10 +1,12 @@
 """The model reads a claim in the premise's spelling, and all else of it is its own."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from groundrail.entailment.base import FloatArray, Pair
 from groundrail.entailment.respelled import Respelled
 from groundrail.testing import FakeEntailment
 
@@ -36,7 +38,7 @@ def test_claims_in_other_languages_are_read_as_they_are() -> None:
 
 def test_probabilities_and_classes_are_the_models() -> None:
     class ThreeWay(FakeEntailment):
-        def classify(self, pairs: list[tuple[str, str]]) -> np.ndarray:
+        def classify(self, pairs: Sequence[Pair]) -> FloatArray:
             return np.array([[0.8, 0.15, 0.05] if "1,450" in claim else [0.2, 0.1, 0.7] for _, claim in pairs])
 
     plain = ThreeWay(lambda premise, claim: 0.8 if "1,450" in claim else 0.2)

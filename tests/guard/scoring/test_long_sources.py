@@ -14,7 +14,7 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+from groundrail.entailment.base import BinaryEntailment, FloatArray, Pair
 from groundrail.entailment.remembered import Remembered
 from groundrail.scoring.nearest import NearestScorer
 from groundrail.scoring.scale.best_first import Chunks
@@ -33,7 +33,7 @@ def written(characters: int) -> str:
     return " ".join(sentences)
 
 
-class Unconvinced(EntailmentModel):
+class Unconvinced(BinaryEntailment):
     """Supports nothing, so that all of the source is read, and keeps nothing of it."""
 
     max_tokens = 512

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
+from groundrail.entailment.base import BinaryEntailment, FloatArray, JudgeFacts, Pair
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.scoring.base import Scorer
 from groundrail.scoring.scale.scale import ScaleScorer
@@ -22,7 +22,7 @@ CLAIM = "one claim"
 repeated = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-class Overlap(EntailmentModel):
+class Overlap(BinaryEntailment):
     """P = the share of a claim's words that the premise has: a model whose right citation is known."""
 
     def __init__(self, max_tokens: int = 10_000) -> None:
