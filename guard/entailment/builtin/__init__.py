@@ -106,13 +106,14 @@ class BuiltinEntailment(EntailmentModel):
 
     def _probabilities(self, encodings: "list[Encoding]") -> "Tensor":
         logits: Tensor = self.model([encoding["input_ids"] for encoding in encodings])
-        return (logits[:, self._order] / self._config["entailment_temperature"]).softmax(dim=-1)
+        found: Tensor = (logits[:, self._order] / self._config["entailment_temperature"]).softmax(dim=-1)
+        return found
 
 
 @one_at_a_time
 def load_builtin(device: "str | torch.device | None" = None, dtype: "str | torch.dtype | None" = None) -> "Respelled":
     """The built-in judge, which reads claims in the premise's spelling. `dtype` None takes what the processor multiplies
-    natively: bfloat16, else "int8" (`groundrail.entailment.int8`), else float32.
+    natively: bfloat16, else "int8" (`groundrail.entailment.builtin.mpnet`), else float32.
 
     Raises: ModelError if its files are missing from the installation or have changed; InputError for "int8" on anything but a processor.
     """
@@ -126,7 +127,7 @@ def _load(device: str, dtype: "torch.dtype") -> BuiltinEntailment:
     import torch
     from tokenizers import Tokenizer
 
-    from groundrail.entailment.builtin.mpnet import WORDS, MPNet
+    from groundrail.entailment.builtin.mpnet import WORDS, MPNet, quantise
 
     with as_file(files(__name__)) as folder:
         _require_weights(folder)
@@ -136,8 +137,6 @@ def _load(device: str, dtype: "torch.dtype") -> BuiltinEntailment:
     model = MPNet(weights, config).to(device)
     judge = BuiltinEntailment(model, tokenizer, config)
     if dtype is torch.int8:
-        from groundrail.entailment.int8 import quantise
-
         quantise(model.layers, lambda: judge.classify(_TYPICAL))
     return judge
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from groundrail.entailment.builtin import load_builtin
-from groundrail.entailment.int8 import KEPT, Int8Linear, quantise
+from groundrail.entailment.builtin.mpnet import KEPT, Int8Linear, quantise
 from groundrail.errors import InputError
 
 
