@@ -51,8 +51,8 @@ class _Refusal:
 class HFSession(Session):
     """One answer; see `groundrail.generators.Session` for the rules.
 
-    `caches`: the prompts it continues, the one with the source first; a second prompt, without, where it steers.
-    `gains` is the mean s_pmi of every accepted sentence when steering, in nats.
+    `caches`: the prompts it continues: the prompt with the source, then, if it steers, the prompt without it. `gains`
+    is the mean s_pmi of every accepted sentence when steering, in nats.
 
         session = generator.start("When does the lease end?", [Document(text=lease)])
         pieces = session.propose()

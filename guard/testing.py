@@ -25,7 +25,7 @@ def shares_all_words(premise: str, claim: str) -> float:
 class FakeEntailment(BinaryEntailment):
     """An entailment model that judges by a function of (premise, claim) and counts its calls.
 
-    Further keywords are those of `JudgeFacts`, such as `threshold=0.7`.
+    Further keywords go to `JudgeFacts`, such as `threshold=0.7`.
     """
 
     def __init__(

@@ -83,8 +83,8 @@ class PairedCollator:
 class LossTruncationTrainer(Trainer):
     """A Trainer in which the examples of highest loss, or of lowest grounding gain, teach nothing.
 
-    c: share of examples kept by loss. An example's loss is the one it has now, in the model being trained, among the
-        last `window` examples. 1 keeps all.
+    c: share of examples kept by loss. An example's loss is its present loss in the model being trained, among the last
+        `window` examples. 1 keeps all.
     c_gnd: share kept by grounding gain (equation 3), log P(y | c, g) from the model being trained minus log P(y | c)
         from `ungrounded_model`; the lowest are dropped. None leaves this out. Examples then carry
         the target without its source in `ungrounded_input_ids`, `ungrounded_labels`, ...; see

@@ -112,7 +112,7 @@ def rest_neutral(entailed: FloatArray) -> FloatArray:
 
 
 class Wrapped(EntailmentModel):
-    """An entailment model around another; what a subclass leaves alone is the other's."""
+    """An entailment model around another; everything that a subclass does not define comes from the other."""
 
     def __init__(self, model: EntailmentModel) -> None:
         self.model, self.max_tokens = model, model.max_tokens

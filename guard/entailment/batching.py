@@ -1,6 +1,6 @@
 """Runs a torch model over token sequences of different lengths, in batches that waste little on padding.
 
-Results come back in the order of the input. What the tokens mean, and what the logits, belongs to the models.
+Results come back in the order of the input. The models know the meaning of tokens and logits.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,6 +1,6 @@
 """Known judges by one word; `known.toml` beside this file has the facts, with the place each was read from.
 
-How a form is applied to weights is in `groundrail.entailment.loading`.
+`groundrail.entailment.loading` applies a form to weights.
 """
 
 import tomllib

@@ -1,4 +1,4 @@
-"""From what a caller names to an entailment model: the built-in judge, a known one, a hub id or folder, or an object.
+"""Turns a caller's choice into an entailment model: the built-in judge, a known one, a hub id or folder, or an object.
 
 How a model is loaded belongs to its class, how a known judge wants its input to `groundrail.entailment.known`.
 """
@@ -21,10 +21,10 @@ def load(entailment: EntailmentModel | str | None = None, **options: Any) -> Ent
     """The built-in judge for None, a known judge for its name, a pretrained model for a hub id or folder, an object
     as it is.
 
-    A known judge (`groundrail judges` lists them) is read in its authors' form, also by its hub id; `NAME:FOLDER`
-    takes its weights from a folder. Of the others, a sequence-classification model becomes a `CrossEncoderEntailment`,
-    an encoder-decoder a `Seq2SeqEntailment`, a decoder-only model a `CausalEntailment`. `options` go to their
-    `from_pretrained`, or to the built-in judge (`device`, `dtype`).
+    A known judge (`groundrail judges` lists them) is read in its authors' form, also by its hub id; `NAME:FOLDER` takes
+    its weights from a folder. A sequence-classification model becomes a `CrossEncoderEntailment`, an encoder-decoder a
+    `Seq2SeqEntailment`, a decoder-only model a `CausalEntailment`. `options` go to their `from_pretrained`, or to the
+    built-in judge (`device`, `dtype`).
 
     Raises: ModelError for a model of another kind, InputError for what is no model, or for options to one
     that exists already.

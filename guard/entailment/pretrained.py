@@ -1,6 +1,6 @@
 """Judges over Hugging Face models: loading, tokens, offsets, limits.
 
-Which head a model needs, and what its outputs mean, belongs to the subclasses of `PretrainedJudge`.
+Subclasses of `PretrainedJudge` know which head a model needs and what its outputs mean.
 """
 
 import inspect

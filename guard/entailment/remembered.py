@@ -1,6 +1,6 @@
 """An entailment model that asks another only about pairs it has not seen, for as long as one source is read.
 
-What is asked, and in which order, belongs to the scorers.
+The scorers decide what is asked, and in which order.
 """
 
 import hashlib

@@ -19,7 +19,7 @@ TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
 """The wording of the authors' package."""
 
 _T5_LENGTH = 512
-"""What T5 was trained on; its relative positions set no limit of their own."""
+"""T5's length in training; its relative positions set no limit."""
 
 
 class Seq2SeqEntailment(pretrained.PretrainedJudge, BinaryEntailment):

@@ -1,7 +1,7 @@
 """One entailment model asked by many threads at once: pairs wait a few milliseconds and are judged together.
 
-Fair: callers that wait take equal parts of a batch, so a long source does not hold up a short one. A caller can
-stop waiting (`Waits`). How many may call at a time, and the form for event loops, is `groundrail.scoring.batched`.
+Fair: callers that wait take equal parts of a batch, so a long source does not hold up a short one. A caller can stop
+waiting (`Waits`). `groundrail.scoring.batched` bounds how many may call at a time, and has the form for event loops.
 """
 
 import contextvars
@@ -28,7 +28,7 @@ _IDLE = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """What a listener is told of one model call. `contexts` are its callers', as `contextvars` has them."""
+    """One model call, for listeners. `contexts` are its callers', as `contextvars` has them."""
 
     pairs: int
     calls: int
@@ -204,7 +204,7 @@ class SharedEntailment(Wrapped):
 
 
 def shared(model: EntailmentModel, **options: Any) -> SharedEntailment:
-    """The model for many callers; `options` are those of `SharedEntailment`. One that is shared stays as it is."""
+    """The model for many callers; `options` go to `SharedEntailment`. One that is shared stays as it is."""
     return model if isinstance(model, SharedEntailment) else SharedEntailment(model, **options)
 
 

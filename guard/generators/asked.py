@@ -80,7 +80,9 @@ class AskedSession(Session):
         return next(pieces, None), pieces
 
     def propose(self) -> Pieces:
-        """The opened pieces, or those of a new call, without a repetition of the accepted text. Async where `write` is."""
+        """The opened pieces, or the pieces of a new call, without a repetition of the accepted text. Async where
+        `write` is.
+        """
         pieces, self._opened = self._opened or self._ask(), None
         return self._follow(pieces) if isinstance(pieces, AsyncIterator) else iterate(self._follow(pieces))
 

@@ -35,7 +35,7 @@ class OpenAIGenerator(Generator):
         to go on, which every server can do.
     parameters: further fields of the request, as `temperature=0.2, max_tokens=300`.
 
-    The other arguments are those of `ChatCompletions`. Async code gets an async session.
+    The other arguments go to `ChatCompletions`. Async code gets an async session.
 
     Raises: InputError for an instruction without its two places, for a `base_url` that is none, or no request at a
     time; MissingExtraError without the openai package.

@@ -36,8 +36,8 @@ class RemoteEntailment(BinaryEntailment):
         character, count as a token, which is more than real tokenizers make of most text.
     parameters: further fields of the request, or other values for `max_tokens` and the like.
 
-    The other arguments are those of `ChatCompletions`. Raises: ModelError where logprobs, or both answers,
-    are missing; ScoringError where the server fails.
+    The other arguments go to `ChatCompletions`. Raises: ModelError where logprobs, or both answers, are missing;
+    ScoringError where the server fails.
     """
 
     def __init__(

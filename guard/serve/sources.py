@@ -41,7 +41,7 @@ def find_source(
     *,
     together: bool = False,
 ) -> Found:
-    """The first place that holds a source; results are those of `tools`, of all if that is None.
+    """The first place that holds a source; only results of `tools` count, or of all tools if it is None.
 
     together: marked parts and tool results are one place, as in protocols that have blocks for documents.
 
@@ -90,7 +90,7 @@ def _text_of(item: SourceDocument) -> str | None:
 
 
 def text_of(message: Message, *, marked: bool = True) -> str:
-    """The text of a message, its text parts one after another; without those marked as sources if `marked` is false."""
+    """The text of a message, its text parts one after another; without parts marked as sources if `marked` is false."""
     if isinstance(message.content, str):
         return message.content
     parts = (part for part in message.content or () if marked or not is_source(part))

@@ -1,6 +1,6 @@
 """Styles of CSS, as far as they decide whether a reader sees a text.
 
-`hides` reads the declarations of one element; `groundrail.sources.sheets` finds those of a whole page.
+`hides` reads the declarations of one element; `groundrail.sources.sheets` finds the declarations of a whole page.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -43,7 +43,7 @@ def hides(declarations: str) -> bool:
 
 
 def declared(written: "str | Iterable[Any]") -> list[Any]:
-    """The declarations in the text or the tokens of a block, the ones that are `!important` last."""
+    """The declarations in the text or the tokens of a block, `!important` ones last."""
     import tinycss2
 
     found = tinycss2.parse_blocks_contents(written, skip_comments=True, skip_whitespace=True)

@@ -43,7 +43,7 @@ def read_docx(path: str | Path, id: str | None, url: str | None, title: str | No
 
 
 def _blocks(container: Any, styles: list[Any]) -> Iterator[str]:
-    """The paragraphs and the rows of the tables, in order; `styles` are those of the tables around them."""
+    """The paragraphs and the rows of the tables, in order; `styles` are the styles of the tables around them."""
     from docx.table import Table
 
     for block in container.iter_inner_content():

@@ -32,8 +32,8 @@ class GuardedStructuredOutput(Runnable[LanguageModelInput, Any]):
 
         GuardedChatModel(model=model).with_structured_output(Lease).invoke(question, documents=documents)
 
-    The sources are those of the guarded chat model. `include_raw=True` returns a dict with the object under "parsed"
-    and a message under "raw", whose metadata holds the verdicts and citations by JSON pointer.
+    The sources are the guarded chat model's. `include_raw=True` returns a dict with the object under "parsed" and a
+    message under "raw", whose metadata holds the verdicts and citations by JSON pointer.
 
     Raises: UnsupportedObjectError if the schema does not allow null in the place of a refused field; GenerationError
     if the model wrote no object of the schema. `with_retry` asks again.

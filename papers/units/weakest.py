@@ -19,9 +19,8 @@ class WeakestPartScorer(Scorer):
 
         Guard(scorer=WeakestPartScorer(scorer))
 
-    Claims and parts are scored in the same call; a claim that cannot be cut costs nothing more. The citations are those
-    of the whole claim, the conflict is that of the weakest part. The value is NaN if the score of the claim or of a
-    part is NaN.
+    Claims and parts are scored in the same call; a claim that cannot be cut costs nothing more. The citations belong to
+    the whole claim, the conflict to the weakest part. The value is NaN if the score of the claim or of a part is NaN.
     """
 
     def __init__(self, scorer: Scorer | None = None, units: Units | None = None) -> None:

@@ -45,7 +45,7 @@ _TYPICAL = (
         "Because two members objected, the committee rejected the plan.",
     ),
 )
-"""What the model reads to show which inputs of its layers are the largest."""
+"""Texts that show which inputs of the model's layers are the largest."""
 
 
 class BuiltinEntailment(EntailmentModel):
@@ -172,7 +172,7 @@ def as_cross_encoder(
 
 
 def _require_weights(folder: Path) -> None:
-    """Raises: ModelError for weights that are missing or not the ones in `model.sha256`."""
+    """Raises: ModelError for weights that are missing or differ from `model.sha256`."""
     weights, digest = folder / WEIGHTS, folder / DIGEST
     if not weights.is_file() or not digest.is_file():
         raise ModelError("the built-in judge's weights are not installed; reinstall groundrail, or pass a model")
