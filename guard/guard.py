@@ -175,7 +175,8 @@ class Guard:
             steps = [of_leaves._checked(text, shared, f"{prompt}\n{question}") for text, question in asked]
             return drive_together(steps, Judging(self.scorer, documents, self._calls))
 
-        return checked_object(obj, schema, self.policy, self.threshold, check_all)
+        text = "\n".join(document.text for document in documents)
+        return checked_object(obj, schema, self.policy, self.threshold, check_all, text)
 
     def check_all(self, answers: Sequence[str], source: Source) -> list[GuardResult]:
         """Check several texts against one source, the claims of all in one call of the scorer where that succeeds.

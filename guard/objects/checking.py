@@ -25,8 +25,9 @@ def checked_object(
     policy: Policy,
     threshold: float,
     check_all: CheckAll,
+    source: str = "",
 ) -> ObjectResult:
-    """Check an object, or the JSON text of one; `Guard.check_object` says more.
+    """Check an object, or the JSON text of one; `Guard.check_object` says more. `source` shows how dates are written.
 
     Raises: InputError for an object or a schema that cannot be read, and for an object that does not fit its schema;
     UnsupportedObjectError.
@@ -41,11 +42,15 @@ def checked_object(
     if read is not None and (misfits := read.misfits(value)):
         told = ", ".join(f"{pointer_of(path) or '/'} ({keyword})" for path, keyword in misfits[:5])
         raise InputError(f"the object does not fit its schema at {told}")
-    found = list(leaves(value, read, policy.fields))
-    claims = [leaf for leaf in found if leaf.statement]
-    results = check_all([(leaf.statement, leaf.question) for leaf in claims])
-    by_pointer = {leaf.pointer: result for leaf, result in zip(claims, results, strict=True)}
-    fields = [checked_field(leaf, by_pointer.get(leaf.pointer), policy) for leaf in found]
+    found = list(leaves(value, read, policy.fields, source))
+    asked = [(said, leaf.question) for leaf in found for said in (leaf.statement, leaf.opposite) if said]
+    results = dict(zip(asked, check_all(asked), strict=True))
+    fields = [
+        checked_field(
+            leaf, results.get((leaf.statement, leaf.question)), results.get((leaf.opposite, leaf.question)), policy
+        )
+        for leaf in found
+    ]
     return ObjectResult(
         object=released_object(value, fields, read, policy),
         fields={field.pointer: field for field in fields},

@@ -10,8 +10,8 @@ from typing import Any
 
 from groundrail.objects.places import Step, pointer_of
 from groundrail.objects.schemas import Schema
+from groundrail.objects.statements import both_ways, statement
 from groundrail.text.english.phrases import is_fragment, leans_on_question
-from groundrail.text.rendering.visible import is_blank
 from groundrail.text.sentences import split
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
@@ -20,11 +20,8 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 _ENDS_LIKE_SENTENCE = re.compile(r"""[.!?…]["'”’)]*$""")
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _WHETHER = re.compile(r"(?:whether|if)\s+", re.IGNORECASE)
-_UNIT = re.compile(r"(?P<name>.+) in (?P<unit>.+)")
-"""A name with its unit: "amount in euros"."""
-
-_YEARS = range(1900, 2101)
-"""Range of numbers that may be years and are written without commas."""
+_IDENTIFIER = re.compile(r"[\w$@][\w$@.:/#-]*")
+"""A key that names a field and says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,30 +30,60 @@ class Leaf:
 
     pointer: the place of the value as a JSON pointer (RFC 6901).
     statement: the text to judge; empty if the leaf claims nothing.
+    opposite: what a boolean of the other value would say; the statement must be likelier.
     question: a question for the field; a short answer is judged together with it.
     is_text: whether the statement is the value itself, made of sentences.
+    is_key: whether the key makes the statement, so that refused it goes with all that is in it.
     """
 
     pointer: str
     path: tuple[Step, ...]
     value: Any
     statement: str = ""
+    opposite: str = ""
     question: str = ""
     is_text: bool = False
+    is_key: bool = False
 
 
-def leaves(value: Any, schema: Schema | None = None, fields: Sequence[str] | None = None) -> Iterator[Leaf]:
-    """The leaves in the order of the object. `fields`: see `Policy.fields`, which says which leaves are claims."""
+def leaves(
+    value: Any, schema: Schema | None = None, fields: Sequence[str] | None = None, source: str = ""
+) -> Iterator[Leaf]:
+    """The leaves in the order of the object, and the places whose keys make a statement.
+
+    fields: see `Policy.fields`, which says which leaves are claims. source: the text whose way to write dates is taken.
+    """
     waiting: list[tuple[tuple[Step, ...], Any]] = [((), value)]
     while waiting:
         path, found = waiting.pop()
+        if (
+            path
+            and isinstance(path[-1], str)
+            and _states(path[-1])
+            and (_is_empty(found) or isinstance(found, dict | list))
+        ):
+            yield Leaf(pointer_of(path), path, found, path[-1] if is_claim(path, fields) else "", is_key=True)
         match found:
-            case dict():
+            case dict() if found:
                 waiting += [((*path, key), inner) for key, inner in reversed(found.items())]
-            case list():
+            case list() if found:
                 waiting += [((*path, number), inner) for number, inner in reversed(list(enumerate(found)))]
-            case _:
-                yield _leaf(path, found, schema, fields)
+            case dict() | list():
+                pass
+            case _ if not (path and isinstance(path[-1], str) and _states(path[-1]) and _is_empty(found)):
+                yield _leaf(path, found, schema, fields, source)
+
+
+def _states(key: str) -> bool:
+    """Whether a key makes a statement: it is no identifier, and says something, or has what cannot be seen."""
+    if _IDENTIFIER.fullmatch(key) or not key.strip() or key.rstrip().endswith("?"):
+        return False
+    return not key.isprintable() or not is_fragment(key) or any(letter.isdigit() for letter in key)
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether a value is nothing: null, white space, or a list or an object without anything in it."""
+    return value is None or value in ({}, []) or (isinstance(value, str) and not value.strip())
 
 
 def is_claim(path: Sequence[Step], fields: Sequence[str] | None) -> bool:
@@ -71,14 +98,19 @@ def _named(path: Sequence[Step], fields: Sequence[str]) -> bool:
     return any(field in pointers if field.startswith("/") else field in path for field in fields)
 
 
-def _leaf(path: tuple[Step, ...], value: Any, schema: Schema | None, fields: Sequence[str] | None) -> Leaf:
+def _leaf(path: tuple[Step, ...], value: Any, schema: Schema | None, fields: Sequence[str] | None, source: str) -> Leaf:
     pointer = pointer_of(path)
-    if value is None or (isinstance(value, str) and is_blank(value)) or not is_claim(path, fields):
+    if _is_empty(value) or not is_claim(path, fields):
         return Leaf(pointer, path, value)
     label = _label(path, schema)
-    is_text = isinstance(value, str) and _is_text(value)
-    statement = value if is_text else _statement(label, value, in_list=isinstance(path[-1], int))
-    return Leaf(pointer, path, value, statement, f"What is the {label}?", is_text)
+    question = f"What is the {label}?"
+    if isinstance(value, bool):
+        said, opposite = both_ways(label)[:: 1 if value else -1]
+        return Leaf(pointer, path, value, said, opposite, question)
+    if isinstance(value, str) and _is_text(value):
+        return Leaf(pointer, path, value, value, question=question, is_text=True)
+    said = statement(label, value, in_list=isinstance(path[-1], int), source=source)
+    return Leaf(pointer, path, value, said, question=question)
 
 
 def _is_text(value: str) -> bool:
@@ -87,27 +119,6 @@ def _is_text(value: str) -> bool:
     if len(split(said)) > 1:
         return True
     return bool(_ENDS_LIKE_SENTENCE.search(said)) and not is_fragment(said) and not leans_on_question(said)
-
-
-def _statement(label: str, value: Any, *, in_list: bool) -> str:
-    """One sentence that states the value of the field."""
-    if isinstance(value, bool):
-        if clause := _WHETHER.match(label):
-            said = label[clause.end() :]
-            return f"{said[:1].upper()}{said[1:]}." if value else f"It is not true that {said}."
-        return f"{label[:1].upper()}{label[1:]}: {'yes' if value else 'no'}."
-    written = _written(value)
-    if not isinstance(value, str) and (measured := _UNIT.fullmatch(label)):
-        label, written = measured["name"], f"{written} {measured['unit']}"
-    verb = "is" if not in_list else "include" if label.endswith("s") else "includes"
-    return f"The {label} {verb} {written}{'' if _ENDS_LIKE_SENTENCE.search(written) else '.'}"
-
-
-def _written(value: str | int | float) -> str:
-    if isinstance(value, str):
-        return " ".join(value.split())
-    number = int(value) if value == int(value) else value
-    return str(number) if number in _YEARS else f"{number:,}"
 
 
 def _label(path: Sequence[Step], schema: Schema | None) -> str:

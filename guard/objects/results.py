@@ -4,7 +4,7 @@ import copy
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from jsonpointer import set_pointer
+from jsonpointer import JsonPointer, set_pointer
 from pydantic import BaseModel, ConfigDict, Field
 
 from groundrail.errors import UnsupportedObjectError
@@ -36,6 +36,7 @@ class CheckedField(_Frozen):
     statement: the text that was judged; empty if the leaf claims nothing, or is not kept.
     released: whether the whole value is in the released object. If a text is partly refused, the released object has
         only its supported sentences.
+    is_key: whether the key makes the statement. Refused, the key is not in the released object, nor is what it holds.
     sentences: the sentences of the statement.
     """
 
@@ -44,6 +45,7 @@ class CheckedField(_Frozen):
     statement: str = ""
     verdict: Verdict = Verdict.NO_CLAIM
     released: bool = True
+    is_key: bool = False
     sentences: tuple[CheckedSentence, ...] = ()
 
     @property
@@ -104,21 +106,34 @@ def gravest(verdicts: Iterable[Verdict]) -> Verdict:
     return min(verdicts, key=_GRAVEST.index, default=Verdict.NO_CLAIM)
 
 
-def checked_field(leaf: Leaf, result: GuardResult | None, policy: Policy) -> CheckedField:
+_MARGIN = 0.1
+"""By how much a boolean's statement must be likelier than its opposite."""
+
+
+def checked_field(leaf: Leaf, result: GuardResult | None, opposite: GuardResult | None, policy: Policy) -> CheckedField:
     """The leaf with the verdict on its statement; `result` is None for a leaf that claims nothing."""
     if result is None:
         return CheckedField(pointer=leaf.pointer, value=leaf.value)
-    verdict = gravest(sentence.verdict for sentence in result.sentences)
-    released = all(sentence.released for sentence in result.sentences)
+    sentences = result.sentences
+    if opposite is not None and _score(result) < _score(opposite) + _MARGIN:
+        reason = "the source does not say it more clearly than its opposite"
+        refused = {"verdict": Verdict.UNSUPPORTED, "reason": reason, "released": policy.fallback == "flag"}
+        sentences = tuple(s.model_copy(update=refused if s.verdict is Verdict.SUPPORTED else {}) for s in sentences)
+    released = all(sentence.released for sentence in sentences)
     rest = result.text.strip() if leaf.is_text else ""
     return CheckedField(
         pointer=leaf.pointer,
         value=leaf.value if released else rest or None,
         statement=leaf.statement if released or policy.keep_refused else "",
-        verdict=verdict,
+        verdict=gravest(sentence.verdict for sentence in sentences),
         released=released,
-        sentences=result.sentences,
+        is_key=leaf.is_key,
+        sentences=sentences,
     )
+
+
+def _score(result: GuardResult) -> float:
+    return min((sentence.score for sentence in result.sentences if sentence.score is not None), default=0.0)
 
 
 def released_object(value: Any, fields: Sequence[CheckedField], schema: Schema | None, policy: Policy) -> Any:
@@ -142,7 +157,12 @@ def released_object(value: Any, fields: Sequence[CheckedField], schema: Schema |
 def _with_values(value: Any, fields: Sequence[CheckedField]) -> Any:
     changed = copy.deepcopy(value)
     for field in fields:
-        changed = set_pointer(changed, field.pointer, field.value)
+        if not field.is_key:
+            changed = set_pointer(changed, field.pointer, field.value)
+    for field in reversed(fields):  # the deepest first
+        if field.is_key:
+            holder, key = JsonPointer(field.pointer).to_last(changed)
+            del holder[key]
     return changed
 
 

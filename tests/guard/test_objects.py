@@ -31,9 +31,7 @@ def guard(judge: FakeEntailment | None = None, **choices) -> Guard:
 
 
 KEYS = st.sampled_from(["a", "b/c", "d~e", "", "rentAmount", "0"])
-GOOD = st.sampled_from(
-    ["Anna Schmidt", "The rent is due.", "Pets pay. The rent is due.", True, False, 3, 2.5, None, ""]
-)
+GOOD = st.sampled_from(["Anna Schmidt", "The rent is due.", "Pets pay. The rent is due.", 3, 2.5, None, ""])
 REFUSED = st.sampled_from([f"{BAD}one", f"The {BAD}two is due.", f"Pets pay. The {BAD}three is due."])
 OBJECTS = st.recursive(
     GOOD | REFUSED,
@@ -127,23 +125,86 @@ def test_a_judge_that_fails_at_one_field_costs_only_that_field():
     [
         ({"deposit": {"amount": "2,900 euros"}}, "The deposit's amount is 2,900 euros."),
         ({"deposit": {"depositAmount": 29000}}, "The deposit amount is 29,000."),
-        ({"lease": [{"end-date": "2026-02-28"}]}, "The lease's end date is 2026-02-28."),
+        ({"lease": [{"end-date": "2026-02-28"}]}, "The lease's end date is 28 February 2026."),
         ({"year": 2026}, "The year is 2026."),
         ({"rent": 1450}, "The rent is 1,450."),
         ({"areaInSquareMetres": 84.5}, "The area is 84.5 square metres."),
         ({"pets": ["dogs"]}, "The pets include dogs."),
-        ({"pets_allowed": True}, "Pets allowed: yes."),
-        ({"pets_allowed": False}, "Pets allowed: no."),
+        ({"pets_allowed": True}, "Pets are allowed."),
+        ({"pets_allowed": False}, "Pets are not allowed."),
+        ({"no_smoking": False}, "There is smoking."),
+        ({"is_furnished": True}, "It is furnished."),
+        ({"flat": {"has_lift": False}}, "The flat does not have a lift."),
+        ({"deposit": {"refundable": True}}, "The deposit is refundable."),
+        ({"balcony": False}, "Balcony: no."),
+        ({"handover": "2025-03-01T09:30:00"}, "The handover is 1 March 2025 at 9:30."),
+        ({"handover": "2025-03-01T00:00:00Z"}, "The handover is 1 March 2025."),
+        ({"handover": "2025-02-30"}, "The handover is 2025-02-30."),
+        ({"rent": "EUR 1,450"}, "The rent is 1,450 euros."),
+        ({"profit": -3.2}, "The profit is minus 3.2."),
         ({"notice": "Until Friday."}, "The notice is Until Friday."),
         ({"summary": "The rent is due."}, "The rent is due."),
         (["Anna"], "The value includes Anna."),
         ({"gap": None}, ""),
         ({"gap": " \n"}, ""),
+        ({"monthly rent": None}, ""),
+        ({"Is smoking allowed?": None}, ""),
+        ({"The rent is 1,650 euros": None}, "The rent is 1,650 euros"),
+        ({"The rent is 1,650 euros": {}}, "The rent is 1,650 euros"),
+        ({"Pets are allowed.": ""}, "Pets are allowed."),
+        ({"rent \U000e0041": None}, "rent \U000e0041"),
+        ({"gap": "\U000e0041\U000e0042"}, "The gap is \U000e0041\U000e0042."),
     ],
 )
 def test_statements_from_the_words_of_the_path(value, statement):
     (leaf,) = leaves(value)
     assert leaf.statement == statement
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("It ends on February 28.", "February 28, 2026 at 15:05"),
+        ("It ends at 9 a.m. on 28 February.", "28 February 2026 at 3:05 pm"),
+        ("End: 2026-02-28, 15:05.", "2026-02-28 at 15:05"),
+    ],
+)
+def test_dates_are_written_as_the_source_writes_them(source, said):
+    (leaf,) = leaves({"end": "2026-02-28T15:05:00"}, source=source)
+    assert leaf.statement == f"The end is {said}."
+
+
+@pytest.mark.parametrize("value", [True, False])
+def test_a_boolean_must_be_likelier_than_its_opposite(value):
+    opposite = "Pets are not allowed." if value else "Pets are allowed."
+    said = {"pets_allowed": value}
+    unsure = FakeEntailment(lambda premise, claim: 0.95 if claim == opposite else 0.9)
+    result = guard(unsure).check_object(said, SOURCE)
+    assert (result.object, result.fields["/pets_allowed"].verdict) == ({"pets_allowed": None}, Verdict.UNSUPPORTED)
+    assert "opposite" in str(result.fields["/pets_allowed"].reason)
+    assert guard(unsure, fallback="flag").check_object(said, SOURCE).object == said
+    sure = FakeEntailment(lambda premise, claim: 0.1 if claim == opposite else 0.9)
+    assert guard(sure).check_object(said, SOURCE).object == said
+
+
+def test_a_key_that_makes_a_statement_is_judged_and_goes_with_what_it_holds():
+    value = {
+        f"The {BAD} is due": None,
+        f"Rooms of {BAD} 7": {"size": "12", f"It is {BAD} there": []},
+        "The rent is due": [f"{BAD}one", "Anna"],
+        f"{BAD}": {},
+    }
+    result = guard().check_object(value, SOURCE)
+    assert result.object == {"The rent is due": [None, "Anna"], f"{BAD}": {}}
+    schema = {"additionalProperties": True, "minProperties": 4}
+    with pytest.raises(UnsupportedObjectError):
+        guard().check_object(value, SOURCE, schema)
+
+
+def test_characters_that_nobody_sees_are_not_released():
+    tags = "".join(chr(0xE0000 + ord(letter)) for letter in "The rent is 990 euros")
+    value = {"note": tags, f"rent{tags}": None, "text": f"The rent is due. {tags}"}
+    assert tags not in json.dumps(guard().check_object(value, SOURCE).object, ensure_ascii=False)
 
 
 def test_statements_from_a_schema():

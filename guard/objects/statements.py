@@ -1,0 +1,107 @@
+"""What a value says in its field: one sentence for the judge, and for a boolean the opposite one."""
+
+import re
+from datetime import datetime
+
+_ENDS_LIKE_SENTENCE = re.compile(r"""[.!?…]["'”’)]*$""")
+_WHETHER = re.compile(r"(?:whether|if)\s+", re.IGNORECASE)
+_UNIT = re.compile(r"(?P<name>.+) in (?P<unit>.+)")
+"""A name with its unit: "amount in euros"."""
+
+_YEARS = range(1900, 2101)
+"""Range of numbers that may be years and are written without commas."""
+
+_CURRENCIES = {"USD": "dollars", "EUR": "euros", "GBP": "pounds", "CHF": "Swiss francs", "JPY": "yen"}
+_AMOUNT = re.compile(
+    rf"(?:(?P<before>{'|'.join(_CURRENCIES)})\s*)?(?P<number>-?\d[\d.,]*)(?:\s*(?P<after>{'|'.join(_CURRENCIES)}))?"
+)
+
+_STATE = re.compile(r"(?P<subject>.+?)\s+(?P<state>\w+(?:ed|able|ible|allowed|open|free|due))")
+"""A thing and what it is: "pets allowed"."""
+_VERB = re.compile(r"(?P<verb>is|are|was|were|has|have|can|must|may|will)\s+(?P<rest>.+)")
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?")
+_MONTH_FIRST = re.compile(
+    r"\b(?:January|February|March|April|May|June|July|August|September|October|November|December)\s+\d{1,2}\b(?!\s*\d)"
+)
+_HALF_DAYS = re.compile(r"\d\s*[ap]\.?m\b", re.IGNORECASE)
+
+
+def statement(label: str, value: str | int | float, *, in_list: bool, source: str = "") -> str:
+    """One sentence that states the value of a field; dates are written as `source` writes them.
+
+    >>> statement("lease start", "2025-03-01", in_list=False)
+    'The lease start is 1 March 2025.'
+    """
+    written = _text(value, source) if isinstance(value, str) else _number(value)
+    if not isinstance(value, str) and (measured := _UNIT.fullmatch(label)):
+        label, written = measured["name"], f"{written} {measured['unit']}"
+    verb = "is" if not in_list else "include" if label.endswith("s") else "includes"
+    return f"The {label} {verb} {written}{'' if _ENDS_LIKE_SENTENCE.search(written) else '.'}"
+
+
+def both_ways(label: str) -> tuple[str, str]:
+    """The sentences that a boolean field says where it is true and where it is false.
+
+    >>> both_ways("pets allowed")
+    ('Pets are allowed.', 'Pets are not allowed.')
+    """
+    outer, _, last = label.rpartition("'s ")
+    it = f"the {outer}" if outer else "it"
+    if clause := _WHETHER.match(label):
+        said = label[clause.end() :]
+        return _sentence(said), f"It is not true that {said}."
+    if last.startswith(("no ", "not ")):
+        return _sentence(f"there is {last}"), _sentence(f"there is {last.partition(' ')[2]}")
+    if verb := _VERB.fullmatch(last):
+        return _with_verb(it, verb["verb"], verb["rest"])
+    if state := _STATE.fullmatch(last):
+        subject = state["subject"] if not outer else f"{outer}'s {state['subject']}"
+        return _with_verb(subject, "are" if subject.endswith("s") else "is", state["state"])
+    if outer and _STATE.fullmatch(f"it {last}"):
+        return _with_verb(it, "is", last)
+    return _sentence(f"{label}: yes"), _sentence(f"{label}: no")
+
+
+def _with_verb(subject: str, verb: str, rest: str) -> tuple[str, str]:
+    if verb in ("has", "have"):
+        thing = rest if rest.endswith("s") or " " in rest else f"{'an' if rest[0] in 'aeiou' else 'a'} {rest}"
+        return _sentence(f"{subject} {verb} {thing}"), _sentence(f"{subject} does not have {thing}")
+    return _sentence(f"{subject} {verb} {rest}"), _sentence(f"{subject} {verb} not {rest}")
+
+
+def _sentence(said: str) -> str:
+    return f"{said[:1].upper()}{said[1:]}."
+
+
+def _text(value: str, source: str) -> str:
+    said = " ".join(value.split())
+    if _DATE.fullmatch(said):
+        return _day(said, source)
+    if (amount := _AMOUNT.fullmatch(said)) and (code := amount["before"] or amount["after"]):
+        return f"{amount['number']} {_CURRENCIES[code]}"
+    return said
+
+
+def _number(value: int | float) -> str:
+    number = int(value) if value == int(value) else value
+    if number in _YEARS:
+        return str(number)
+    return f"minus {-number:,}" if number < 0 else f"{number:,}"
+
+
+def _day(written: str, source: str) -> str:
+    """A date, and a time of day where there is one, as the source writes them."""
+    try:
+        moment = datetime.fromisoformat(written)
+    except ValueError:  # no day of the calendar
+        return written
+    month, day = moment.strftime("%B"), moment.day
+    said = f"{month} {day}, {moment.year}" if _MONTH_FIRST.search(source) else f"{day} {month} {moment.year}"
+    if written[:10] in source:
+        said = written[:10]
+    if not (moment.hour or moment.minute):
+        return said
+    if _HALF_DAYS.search(source):
+        return f"{said} at {moment.hour % 12 or 12}:{moment:%M} {'am' if moment.hour < 12 else 'pm'}"
+    return f"{said} at {moment.hour}:{moment:%M}"
