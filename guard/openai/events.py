@@ -52,9 +52,7 @@ class _Choice(_Read):
 class _Chunk(_Read):
     """The fields of a chunk that are read; all others are ignored."""
 
-    model: str | None = None
     choices: list[_Choice] | None = None
-    usage: dict[str, Any] | None = None
 
 
 class StreamError(Exception):
@@ -146,7 +144,6 @@ class Completion:
     """
 
     def __init__(self) -> None:
-        self.model: str | None = None
         self.finish_reason: str | None = None
         self.calls: list[dict[str, Any]] = []
         self.usage: dict[str, Any] = {}
@@ -160,7 +157,6 @@ class Completion:
 
     def read(self, chunk: Mapping[str, Any]) -> str:
         """The text of the next chunk, a model's refusal included."""
-        self.model = chunk.get("model") or self.model
         add_counts(self.usage, chunk.get("usage"))
         text, self._half = self._half, ""
         for place, choice in enumerate(chunk.get("choices") or ()):

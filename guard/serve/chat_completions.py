@@ -6,6 +6,7 @@ from typing import Any
 from groundrail.serve import details
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.forms import Form, Protocol, event
+from groundrail.serve.metadata import Call
 from groundrail.types import CheckedSentence, GuardResult
 
 DONE = b"data: [DONE]\n\n"
@@ -31,12 +32,12 @@ class ChatForm(Form):
 
     def end(self, result: GuardResult) -> Iterator[bytes]:
         """The chunks with tool calls, the finish reason, and the counts if they were asked for."""
-        for delta in self.telling.deltas(result):
-            yield event(self._chunk(delta))
+        if calls := _told(self.telling.calls(result), streamed=True):
+            yield event(self._chunk(calls))
         ending = self._chunk({}, self.telling.finish_reason(result))
         yield event(ending | self.telling.details(result, sentences=False))
         if self._tells_usage:
-            yield event(self._object("chat.completion.chunk", []) | {"usage": self.telling.answer.usage or None})
+            yield event(self._object("chat.completion.chunk", []) | {"usage": self.telling.usage or None})
         yield DONE
 
     def failed(self, error: ProtocolError) -> Iterator[bytes]:
@@ -45,7 +46,7 @@ class ChatForm(Form):
 
     def whole(self, result: GuardResult) -> dict[str, Any]:
         """The object of an answer that is not streamed."""
-        calls, usage = self.telling.calls(result), self.telling.answer.usage
+        calls, usage = _told(self.telling.calls(result)), self.telling.usage
         content = None if calls and not result.text else result.text
         message = {"role": "assistant", "content": content, "refusal": None, **calls}
         reason = self.telling.finish_reason(result)
@@ -64,8 +65,20 @@ class ChatForm(Form):
         return self._object("chat.completion.chunk", [choice]) | usage
 
     def _object(self, kind: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
-        model = self.telling.answer.model
+        model = self.telling.asked.model
         return {"id": self.id, "object": kind, "created": self.created, "model": model, "choices": choices}
+
+
+def _told(calls: list[Call], *, streamed: bool = False) -> dict[str, Any]:
+    """The calls of tools in a message, or in a delta, which numbers them."""
+    listed: list[dict[str, Any]] = []
+    for call in calls:
+        said = {"name": call.name, "input" if call.kind == "custom" else "arguments": call.given}
+        if call.kind == "function_call":
+            return {"function_call": said}
+        number = {"index": len(listed)} if streamed else {}
+        listed.append({**number, "id": call.id, "type": call.kind, call.kind: said})
+    return {"tool_calls": listed} if listed else {}
 
 
 CHAT = Protocol("chat", lambda body: body, ChatForm, together=False)

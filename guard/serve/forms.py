@@ -15,6 +15,7 @@ from typing import Any
 from groundrail.policy import Policy
 from groundrail.serve import details
 from groundrail.serve.error_forms import ProtocolError
+from groundrail.serve.metadata import REASONS, Call, calls_of, counts_of
 from groundrail.serve.requests import ChatRequest
 from groundrail.serve.sources import Found
 from groundrail.serve.writers import WrittenAnswer
@@ -31,19 +32,24 @@ class Telling:
     level: details.Level
     policy: Policy
 
+    @property
+    def usage(self) -> dict[str, Any]:
+        """Token counts so far."""
+        return counts_of(self.answer.usage)
+
     def finish_reason(self, result: GuardResult) -> str:
         """The writer's; `content_filter` where the guard ended the answer, or let nothing of it through."""
-        emptied = _withheld(result) and not result.text.strip() and not self.answer.calls
-        filtered = emptied or self._is_ended(result) or not self.answer.finish_reason
-        return "content_filter" if filtered else str(self.answer.finish_reason)
+        reason, is_calling = self.answer.finish_reason, bool(self.calls(result))
+        emptied = _withheld(result) and not result.text.strip() and not is_calling
+        if emptied or self._is_ended(result) or not reason:
+            return "content_filter"
+        if reason not in REASONS or (reason in ("tool_calls", "function_call") and not is_calling):
+            return "stop"
+        return reason
 
-    def deltas(self, result: GuardResult) -> list[dict[str, Any]]:
-        """The deltas of tool calls; none where the guard ended the answer."""
-        return [] if self._is_ended(result) else self.answer.calls
-
-    def calls(self, result: GuardResult) -> dict[str, Any]:
-        """The tool calls of a whole message, as a chat completion has them."""
-        return joined(self.deltas(result))
+    def calls(self, result: GuardResult) -> list[Call]:
+        """The calls of tools; none where the guard ended the answer. Raises: ProtocolError."""
+        return [] if self._is_ended(result) else calls_of(self.answer.calls, self.asked)
 
     def details(self, result: GuardResult, *, sentences: bool) -> dict[str, Any]:
         """The field `groundrail`; nothing where it is not asked for."""
@@ -106,33 +112,6 @@ def event(content: object, name: str = "") -> bytes:
     """One server-sent event, in ASCII."""
     named = f"event: {name}\n".encode() if name else b""
     return named + b"data: " + json.dumps(content).encode() + b"\n\n"
-
-
-def joined(deltas: list[dict[str, Any]]) -> dict[str, Any]:
-    """Tool calls of a whole message, from the deltas of a stream."""
-    calls: dict[int, dict[str, Any]] = {}
-    function: dict[str, Any] = {}
-    for delta in deltas:
-        for number, call in enumerate(delta.get("tool_calls") or ()):
-            index = call.get("index")
-            _extend(calls.setdefault(number if index is None else index, {}), call)
-        _extend(function, delta.get("function_call") or {})
-    whole: dict[str, Any] = {}
-    if calls:
-        whole["tool_calls"] = [
-            {name: value for name, value in calls[index].items() if name != "index"} for index in sorted(calls)
-        ]
-    return whole | ({"function_call": function} if function else {})
-
-
-def _extend(whole: dict[str, Any], delta: dict[str, Any]) -> None:
-    for name, value in delta.items():
-        if isinstance(value, dict) and isinstance(whole.setdefault(name, {}), dict):
-            _extend(whole[name], value)
-        elif name in ("arguments", "input"):  # of functions, of custom tools
-            whole[name] = whole.get(name, "") + (value or "")
-        elif value is not None:
-            whole[name] = value
 
 
 def _withheld(result: GuardResult) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from groundrail.serve.error_forms import MESSAGES, ProtocolError
 from groundrail.serve.forms import Form, Protocol, Telling, event
 from groundrail.serve.messages_requests import CITED, Cited, as_chat
+from groundrail.serve.metadata import Call
 from groundrail.types import CheckedSentence, Citation, GuardResult
 
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
@@ -96,7 +97,7 @@ class MessagesForm(Form):
             "id": self.id,
             "type": "message",
             "role": "assistant",
-            "model": self.telling.answer.model,
+            "model": self.telling.asked.model,
             "content": content,
             "stop_reason": stop_reason,
             "stop_sequence": None,
@@ -104,11 +105,8 @@ class MessagesForm(Form):
         }
 
     def _usage(self) -> dict[str, int]:
-        counts = self.telling.answer.usage
-        return {
-            "input_tokens": int(counts.get("prompt_tokens", 0)),
-            "output_tokens": int(counts.get("completion_tokens", 0)),
-        }
+        counts = self.telling.usage
+        return {"input_tokens": counts.get("prompt_tokens", 0), "output_tokens": counts.get("completion_tokens", 0)}
 
     def _stop_reason(self, result: GuardResult) -> str:
         reason = self.telling.finish_reason(result)
@@ -121,25 +119,18 @@ class MessagesForm(Form):
         return [_location(c, self._cited[c.document_id]) for c in sentence.citations if c.document_id in self._cited]
 
     def _calls(self, result: GuardResult) -> list[dict[str, Any]]:
-        calls = self.telling.calls(result)
-        made = [*calls.get("tool_calls", ())]
-        if "function_call" in calls:  # the older form, which has no id
-            made.append({"function": calls["function_call"]})
-        return [_tool_use(call, f"toolu_{self.id}_{number}") for number, call in enumerate(made)]
+        return [_tool_use(call) for call in self.telling.calls(result)]
 
 
-def _tool_use(call: dict[str, Any], name: str) -> dict[str, Any]:
-    """A tool call of a chat completion as a block. Raises: ProtocolError for arguments that the protocol cannot hold."""
-    said = call.get("function") or {}
+def _tool_use(call: Call) -> dict[str, Any]:
+    """A call as a block. Raises: ProtocolError for arguments that the protocol cannot hold."""
     try:
-        given = json.loads(said.get("arguments") or "{}")
+        given = json.loads(call.given or "{}")
     except (ValueError, RecursionError):
         given = None
-    if not isinstance(given, dict) or not said.get("name"):
-        raise ProtocolError(
-            502, "the upstream called a tool without a name, or with arguments that are no JSON object", code="bad_call"
-        )
-    return {"type": "tool_use", "id": call.get("id") or name, "name": said.get("name"), "input": given}
+    if not isinstance(given, dict):
+        raise ProtocolError(502, "the upstream called a tool with arguments that are no JSON object", code="bad_call")
+    return {"type": "tool_use", "id": call.id, "name": call.name, "input": given}
 
 
 def _location(citation: Citation, cited: Cited) -> dict[str, Any]:

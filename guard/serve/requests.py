@@ -52,7 +52,14 @@ class ChatRequest(_Open):
     logprobs: bool | None = None
     modalities: list[str] | None = None
     response_format: dict[str, Any] | None = None
+    tools: list[dict[str, Any]] | None = None
+    functions: list[dict[str, Any]] | None = None
     documents: list[str | SourceDocument] | None = None
+
+    @property
+    def wants_object(self) -> bool:
+        """Whether the answer is to be JSON."""
+        return self.response_format is not None and self.response_format.get("type") != "text"
 
 
 class CheckRequest(BaseModel):
@@ -111,4 +118,4 @@ def refuse_what_cannot_be_guarded(asked: ChatRequest, format_field: str) -> None
         )
     if asked.modalities is not None and asked.modalities != ["text"]:
         raise ProtocolError(400, "only text is checked; leave modalities out", param="modalities")
-    refuse_unreadable_format(asked.response_format, format_field, tools=bool(getattr(asked, "tools", None)))
+    refuse_unreadable_format(asked.response_format, format_field, tools=bool(asked.tools or asked.functions))

@@ -5,6 +5,7 @@ from typing import Any
 
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.forms import Form, Protocol, Telling, event
+from groundrail.serve.metadata import Call
 from groundrail.serve.responses_requests import as_chat
 from groundrail.types import CheckedSentence, Citation, GuardResult
 
@@ -107,12 +108,9 @@ class ResponsesForm(Form):
 
     def _output(self, result: GuardResult) -> list[dict[str, Any]]:
         """The items of the output: the message if it has text, then the tool calls."""
-        calls = self.telling.calls(result)
-        made = [*calls.get("tool_calls", ())]
-        if "function_call" in calls:  # the older form, which has no id
-            made.append({"function": calls["function_call"]})
         texts = [self._message("completed")] if self._text else []
-        return [*texts, *(_call_item(call, f"{self.id}_{number}") for number, call in enumerate(made))]
+        calls = enumerate(self.telling.calls(result))
+        return [*texts, *(_call_item(call, f"item_{self.id}_{number}") for number, call in calls)]
 
     def _call(self, index: int, item: dict[str, Any]) -> Iterator[bytes]:
         """The events of a tool call."""
@@ -129,7 +127,7 @@ class ResponsesForm(Form):
         whole = self._response("incomplete" if reason else "completed", output)
         if reason:
             whole["incomplete_details"] = {"reason": reason}
-        return whole | {"usage": _usage(self.telling.answer.usage)} | self.telling.details(result, sentences=True)
+        return whole | {"usage": _usage(self.telling.usage)} | self.telling.details(result, sentences=True)
 
     def _response(self, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
         asked = self.telling.asked.model_extra or {}
@@ -140,7 +138,7 @@ class ResponsesForm(Form):
             "status": status,
             "error": None,
             "incomplete_details": None,
-            "model": self.telling.answer.model,
+            "model": self.telling.asked.model,
             "output": output,
             "instructions": None,
             "metadata": asked.get("metadata") or {},
@@ -159,27 +157,27 @@ class ResponsesForm(Form):
         return event({"type": kind, "sequence_number": number, **fields}, kind)
 
 
-def _call_item(call: dict[str, Any], name: str) -> dict[str, Any]:
-    """A tool call of a chat completion as an item of the output."""
-    kind = "custom_tool_call" if "custom" in call else "function_call"
-    said = call.get("custom") or call.get("function") or {}
-    field, _ = _CALLS[kind]
-    item = {"id": f"item_{name}", "type": kind, "call_id": call.get("id") or f"call_{name}", "name": said.get("name")}
-    return item | {field: said.get(field) or ""} | ({"status": "completed"} if kind == "function_call" else {})
+def _call_item(call: Call, name: str) -> dict[str, Any]:
+    """A call as an item of the output."""
+    kind = "custom_tool_call" if call.kind == "custom" else "function_call"
+    item = {"id": name, "type": kind, "call_id": call.id, "name": call.name, _CALLS[kind][0]: call.given}
+    return item | ({"status": "completed"} if kind == "function_call" else {})
 
 
 def _usage(counts: dict[str, Any]) -> dict[str, Any] | None:
     """Token counts of chat completions under the names of this protocol; None where there are none."""
     if not counts:
         return None
-    asked, written = int(counts.get("prompt_tokens", 0)), int(counts.get("completion_tokens", 0))
-    of_asked, of_written = counts.get("prompt_tokens_details") or {}, counts.get("completion_tokens_details") or {}
+    asked, written = counts.get("prompt_tokens", 0), counts.get("completion_tokens", 0)
+    cached = counts.get("prompt_tokens_details", {}).get("cached_tokens", 0)
     return {
         "input_tokens": asked,
-        "input_tokens_details": {"cached_tokens": of_asked.get("cached_tokens", 0), "cache_write_tokens": 0},
+        "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0},
         "output_tokens": written,
-        "output_tokens_details": {"reasoning_tokens": of_written.get("reasoning_tokens", 0)},
-        "total_tokens": int(counts.get("total_tokens", asked + written)),
+        "output_tokens_details": {
+            "reasoning_tokens": counts.get("completion_tokens_details", {}).get("reasoning_tokens", 0)
+        },
+        "total_tokens": counts.get("total_tokens", asked + written),
     }
 
 

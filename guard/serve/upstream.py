@@ -10,6 +10,7 @@ from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
 
 import httpx
+from pydantic import BaseModel, Field, ValidationError
 
 from groundrail.openai.events import StreamError, achunks_of
 from groundrail.serve.error_forms import ProtocolError
@@ -24,6 +25,14 @@ _BROKEN = {
 }
 """Message and code that clients get for each kind of broken stream."""
 _FORWARDED = ("openai-organization", "openai-project")
+
+
+class _Model(BaseModel):
+    id: str = Field(min_length=1, max_length=200)
+
+
+class _Models(BaseModel):
+    data: list[_Model]
 
 
 class Reply:
@@ -65,27 +74,28 @@ class Upstream:
     async def ask(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Reply:
         """A streamed chat completion, once the upstream has agreed to write it. Raises: ProtocolError."""
         response = await self._send("POST", "/chat/completions", headers, {**body, "stream": True})
-        kind = response.headers.get("content-type", "")
-        if "text/event-stream" not in kind:
+        if "text/event-stream" not in response.headers.get("content-type", ""):
             await response.aclose()
             raise ProtocolError(
                 502,
-                f"the upstream sent {kind.split(';')[0] or 'something'} where a stream of events was asked for; "
-                "check that its address ends with the API's version, as in http://host:8000/v1",
+                "the upstream sent no stream of events; check that its address ends with the API's version, as in "
+                "http://host:8000/v1",
                 code="upstream_garbage",
                 retry=False,
             )
         return Reply(response)
 
     async def models(self, headers: Mapping[str, str]) -> Any:
-        """What the upstream says of its models. Raises: ProtocolError."""
+        """The names of the upstream's models, as the protocol lists them. Raises: ProtocolError."""
         response = await self._send("GET", "/models", headers, None)
         try:
-            return json.loads(await _start_of(response, _LONGEST_LIST))
-        except (ValueError, RecursionError) as error:
-            raise ProtocolError(502, "the upstream's models are not JSON", code="upstream_garbage") from error
+            listed = _Models.model_validate_json(await _start_of(response, _LONGEST_LIST))
+        except ValidationError as error:
+            raise ProtocolError(502, "the upstream's models are no list of models", code="upstream_garbage") from error
         finally:
             await response.aclose()
+        facts = {"object": "model", "created": 0, "owned_by": "upstream"}
+        return {"object": "list", "data": [{"id": model.id, **facts} for model in listed.data]}
 
     async def aclose(self) -> None:
         """Close the connections."""
@@ -119,17 +129,19 @@ class Upstream:
                 code="upstream_redirect",
                 retry=False,
             )
+        after = after if after is not None and after.isdecimal() else None
+        if status == 429 or status == 503:
+            return ProtocolError(status, f"the upstream is busy ({status})", code="upstream_busy", retry_after=after)
+        if status >= 500:
+            return ProtocolError(502, f"the upstream failed ({status})", code="upstream_failed", retry_after=after)
+        if status < 400:
+            return ProtocolError(502, f"the upstream answered {status}", code="upstream_garbage", retry=False)
         said = _message(await _start_of(response, _LONGEST_ERROR))
         if self._key is not None:
             said = said.replace(self._key.get_secret_value(), "***")
-        said = said[:1000] or f"the upstream answered {status}"
-        if status == 429 or status == 503:
-            return ProtocolError(status, said, code="upstream_busy", retry_after=after)
-        if status >= 500:
-            return ProtocolError(502, said, code="upstream_failed", retry_after=after)
-        if status < 400:
-            return ProtocolError(502, said, code="upstream_garbage", retry=False)
-        return ProtocolError(status, said, code="upstream_refused")
+        return ProtocolError(
+            status, said[:1000] or f"the upstream refused the request ({status})", code="upstream_refused"
+        )
 
     def _headers(self, given: Mapping[str, str]) -> httpx.Headers:
         headers = {name: given[name] for name in _FORWARDED if name in given}

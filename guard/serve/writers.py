@@ -29,11 +29,6 @@ class WrittenAnswer(Protocol):
     failure: ProtocolError | None
 
     @property
-    def model(self) -> str:
-        """The name of whoever writes."""
-        ...
-
-    @property
     def finish_reason(self) -> str | None:
         """Why the answer ended; None while it has not."""
         ...
@@ -134,11 +129,6 @@ class UpstreamAnswer:
         self._reply: Reply | None = None
         self._completion = Completion()
         self._earlier: dict[str, Any] = {}  # token counts of the calls before
-
-    @property
-    def model(self) -> str:
-        """The upstream's name for itself, or the one that was asked for."""
-        return self._completion.model or str(self._body["model"])
 
     @property
     def finish_reason(self) -> str | None:
@@ -248,7 +238,7 @@ class LocalWriter:
     ) -> "LocalAnswer":
         """An answer to the last user message."""
         prompt = next((text_of(message) for message in reversed(asked.messages) if message.role == "user"), "")
-        return LocalAnswer(self.generator, prompt, self.model, self._free)
+        return LocalAnswer(self.generator, prompt, self._free)
 
     async def models(self, headers: Mapping[str, str]) -> Any:
         """The one model that writes here."""
@@ -267,8 +257,8 @@ class LocalAnswer:
     finish_reason: str | None = "stop"
     failure: ProtocolError | None = None
 
-    def __init__(self, generator: Generator, prompt: str, model: str, free: asyncio.Lock) -> None:
-        self.generator, self.prompt, self.model = generator, prompt, model
+    def __init__(self, generator: Generator, prompt: str, free: asyncio.Lock) -> None:
+        self.generator, self.prompt = generator, prompt
         self.calls: list[dict[str, Any]] = []
         self.usage: dict[str, Any] = {}
         self._free, self._holds = free, False

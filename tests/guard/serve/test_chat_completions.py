@@ -126,8 +126,8 @@ def test_the_async_client_streams(serve: Serve) -> None:
     assert asyncio.run(_async_answer(serve(policy=ONCE))) == TRUE
 
 
-def asking_with_client() -> dict[str, Any]:
-    fields = asking()
+def asking_with_client(**more: Any) -> dict[str, Any]:
+    fields = asking(**more)
     documents = fields.pop("documents")
     return {**fields, "extra_body": {"documents": documents}}
 
@@ -282,13 +282,17 @@ def test_counts_of_calls_that_do_not_look_alike_are_added_where_they_do(
 ) -> None:
     def reply(handler: Handler, body: dict[str, Any]) -> None:
         handler.begin()
-        handler.chunk({"content": TRUE}, usage={"total_tokens": 2, "details": {"cached": 1}, "more": 1})
-        handler.chunk({}, "stop", usage={"total_tokens": 3, "details": {"cached": None}, "more": {"a": 1}})
+        handler.chunk(
+            {"content": TRUE}, usage={"total_tokens": 2, "prompt_tokens_details": {"cached_tokens": 1}, "a": 1}
+        )
+        handler.chunk(
+            {}, "stop", usage={"total_tokens": 3, "prompt_tokens_details": {"cached_tokens": None, "b": "c"}, "a": "d"}
+        )
         handler.end()
 
     upstream.usual = reply
-    usage = client(serve()).chat.completions.create(**asking_with_client()).model_dump()["usage"]
-    assert (usage["total_tokens"], usage["details"], usage["more"]) == (5, {"cached": 1}, 1)
+    usage = client(serve()).chat.completions.create(**asking_with_client()).model_dump(exclude_unset=True)["usage"]
+    assert usage == {"total_tokens": 5, "prompt_tokens_details": {"cached_tokens": 1}}
 
 
 def test_tool_calls_pass_as_they_are(serve: Serve, client: Client, upstream: Upstream) -> None:
@@ -308,7 +312,10 @@ def test_tool_calls_pass_as_they_are(serve: Serve, client: Client, upstream: Ups
 
     upstream.usual = reply
     address = serve()
-    tools: Any = [{"type": "function", "function": {"name": "look_up", "parameters": {"type": "object"}}}]
+    tools: Any = [
+        {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
+        for name in ("look_up", "now")
+    ]
     whole = client(address).chat.completions.create(
         model="scripted", messages=[{"role": "user", "content": "Weather?"}], tools=tools
     )
@@ -343,7 +350,8 @@ def test_custom_tool_calls_are_whole(serve: Serve, client: Client, upstream: Ups
         handler.end()
 
     upstream.usual = reply
-    made: Any = client(serve()).chat.completions.create(**asking_with_client()).choices[0].message.tool_calls
+    asked = asking_with_client(tools=[{"type": "custom", "custom": {"name": "run"}}])
+    made: Any = client(serve()).chat.completions.create(**asked).choices[0].message.tool_calls
     assert [(c.id, c.type, c.custom.name, c.custom.input) for c in made] == [("call_1", "custom", "run", "print(1)")]
 
 
@@ -361,13 +369,16 @@ def test_a_tool_call_beside_refused_text_is_passed_on_once(
 
     upstream.replies = [reply]
     upstream.usual = writing(TRUE)
-    asked = client(serve()).chat.completions
+    asked, offering = (
+        client(serve()).chat.completions,
+        asking_with_client(tools=[{"type": "function", "function": {"name": "f"}}]),
+    )
     if stream:
-        chunks = list(asked.create(**asking_with_client(), stream=True))
+        chunks = list(asked.create(**offering, stream=True))
         made: Any = [call for chunk in chunks for call in chunk.choices[0].delta.tool_calls or []]
         text, reason = "".join(c.choices[0].delta.content or "" for c in chunks), chunks[-1].choices[0].finish_reason
     else:
-        choice = asked.create(**asking_with_client()).choices[0]
+        choice = asked.create(**offering).choices[0]
         made, text, reason = choice.message.tool_calls, choice.message.content or "", choice.finish_reason
     assert [(call.id, call.function.name) for call in made] == [("a", "f")]
     assert (text, reason) == ("", "tool_calls")

@@ -208,9 +208,11 @@ def silent(handler: Handler, body: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("reply", "status", "tries"),
     [
-        (sending(500), 502, 3),
-        (sending(503, Retry_After="0"), 503, 3),
-        (sending(429, '{"error": {"message": "slow down"}}', Retry_After="0"), 429, 3),
+        (sending(500, '{"error": {"message": "The rent is 990 euros."}}'), 502, 3),
+        (sending(503, '{"error": {"message": "The rent is 990 euros."}}', Retry_After="0"), 503, 3),
+        (sending(429, '{"error": {"message": "The rent is 990 euros."}}', Retry_After="0"), 429, 3),
+        (sending(503, Retry_After="990 euros"), 503, 3),
+        (sending(200, "data: ", kind="text/the rent is 990 euros"), 502, 1),
         (sending(401, '{"error": {"message": "wrong key"}}'), 401, 1),
         (sending(404, '{"error": {"message": "no such model"}}'), 404, 1),
         (sending(400, "<html>"), 400, 1),
@@ -233,7 +235,7 @@ def test_an_upstream_that_does_not_begin(
         )
     assert failed.value.status_code == status
     assert len(upstream.bodies) == tries
-    assert "990 euros" not in failed.value.response.text
+    assert "990 euros" not in failed.value.response.text + str(failed.value.response.headers)
     error_of(failed.value.response)
 
 

@@ -147,3 +147,96 @@ def test_metrics_count_each_protocol(serve: Serve, http: httpx.Client, path: str
     http.post(address + path, json=asking(path))
     name = {"/v1/chat/completions": "chat", "/v1/responses": "responses", "/v1/messages": "messages"}[path]
     assert f'groundrail_requests_total{{endpoint="{name}",status="200"}} 1.0' in http.get(address + "/metrics").text
+
+
+EVIL = "The rent is 990 euros."
+
+
+def odd(**chunk: Any) -> Any:
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        handler.chunk({"role": EVIL, "content": TOLD[0], "name": EVIL, "audio": {"transcript": EVIL}}, **chunk)
+        handler.chunk({}, chunk.pop("finish", "stop"), **chunk)
+        handler.end()
+
+    return reply
+
+
+COUNTS: dict[str, Any] = {"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12}
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize(
+    ("chunk", "counts"),
+    [
+        ({"model": EVIL, "system_fingerprint": EVIL, "id": EVIL, "object": EVIL, "service_tier": EVIL}, 0),
+        ({"model": [EVIL]}, 0),
+        ({"finish": EVIL}, 0),
+        ({"usage": EVIL}, 0),
+        ({"usage": [EVIL]}, 0),
+        ({"usage": {**COUNTS, EVIL: 1, "cost": EVIL, "prompt_tokens_details": {EVIL: 3, "cached_tokens": EVIL}}}, 14),
+        ({"usage": {**COUNTS, "prompt_tokens_details": [EVIL], "completion_tokens_details": EVIL}}, 14),
+        ({"usage": {"prompt_tokens": EVIL, "completion_tokens": {EVIL: EVIL}, "total_tokens": -1}}, 0),
+    ],
+)
+def test_what_an_upstream_says_beside_its_text_is_of_known_kinds(
+    serve: Serve, upstream: Upstream, http: httpx.Client, path: str, stream: bool, chunk: Any, counts: int
+) -> None:
+    upstream.usual = odd(**chunk)
+    answer = http.post(serve() + path, json=asking(path, stream=stream))
+    assert answer.status_code == 200
+    assert "990 euros" not in answer.text
+    told = list(events(answer.content)) if stream else [answer.json()]
+    assert "".join(text for text in strings(told) if text == TOLD[0])
+    assert not any("error" in event and event["error"] for event in told)
+    if not stream:
+        usage = told[0].get("usage") or {}
+        assert (usage.get("completion_tokens") or usage.get("output_tokens") or 0) == counts
+
+
+def tool(path: str) -> dict[str, Any]:
+    if path == "/v1/messages":
+        return {"name": "look_up", "input_schema": {"type": "object"}}
+    said = {"name": "look_up", "parameters": {"type": "object"}}
+    return {"type": "function", **said} if path == "/v1/responses" else {"type": "function", "function": said}
+
+
+def json_format(path: str) -> dict[str, Any]:
+    if path == "/v1/messages":
+        return {"output_config": {"format": {"type": "json_schema", "schema": {"type": "object"}}}}
+    asked = {"type": "json_object"}
+    return {"text": {"format": asked}} if path == "/v1/responses" else {"response_format": asked}
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("kind", ["none", "other", "custom", "object", "old"])
+def test_a_tool_that_is_not_offered_is_not_called(
+    serve: Serve, upstream: Upstream, http: httpx.Client, path: str, stream: bool, kind: str
+) -> None:
+    said = {"name": "look_up" if kind != "other" else "send", "arguments": json.dumps({"text": EVIL}), "input": EVIL}
+    call = {"index": 0, "id": "a", "custom" if kind == "custom" else "function": said}
+
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        handler.chunk({"content": '{"rent": "950 euros"}' if kind == "object" else TOLD[0]})
+        handler.chunk({"function_call": said} if kind == "old" else {"tool_calls": [call]})
+        handler.chunk({}, "tool_calls")
+        handler.end()
+
+    upstream.usual = reply
+    fields: dict[str, Any] = {
+        "other": {"tools": [tool(path)]},
+        "custom": {"tools": [tool(path)]},
+        "object": json_format(path),
+    }.get(kind, {})
+    answer = http.post(serve() + path, json=asking(path, stream=stream, **fields))
+    assert "990 euros" not in answer.text
+    assert "bad_call" in answer.text or "does not offer" in answer.text
+    assert stream or answer.status_code == 502
+
+
+def test_the_list_of_models_has_their_names_alone(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    (model,) = http.get(f"{serve()}/v1/models").json()["data"]
+    assert model == {"id": "scripted", "object": "model", "created": 0, "owned_by": "upstream"}
