@@ -47,6 +47,26 @@ class _Format(BaseModel):
     json_schema: dict[str, Any] = Field(alias="schema")
 
 
+class _Tool(_Open):
+    """A tool that the client runs; one that Anthropic runs has a type of its own, and its text cannot be held back."""
+
+    type: Literal["custom"] | None = None
+    name: str
+    description: str | None = None
+    parameters: dict[str, Any] | None = Field(default=None, alias="input_schema")
+    strict: bool | None = None
+
+    def as_chat(self) -> dict[str, Any]:
+        """The tool of a chat completion."""
+        return {"type": "function", "function": self.model_dump(exclude_none=True, exclude={"type"})}
+
+
+class _ToolChoice(_Open):
+    type: Literal["auto", "any", "none", "tool"]
+    name: str | None = None
+    disable_parallel_tool_use: bool | None = None
+
+
 class _OutputConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -69,8 +89,8 @@ class MessagesRequest(BaseModel):
     stop_sequences: list[str] | None = None
     metadata: _Metadata | None = None
     service_tier: str | None = None
-    tools: list[dict[str, Any]] | None = None
-    tool_choice: dict[str, Any] | None = None
+    tools: list[_Tool] | None = None
+    tool_choice: _ToolChoice | None = None
     thinking: _Thinking | None = None
     output_config: _OutputConfig | None = None
     documents: list[str | SourceDocument] | None = None
@@ -104,12 +124,12 @@ def as_chat(body: dict[str, Any]) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "stop": asked.stop_sequences or None,
         "user": asked.metadata and asked.metadata.user_id,
-        "tools": [_tool(tool, f"tools.{number}") for number, tool in enumerate(asked.tools or ())] or None,
+        "tools": [tool.as_chat() for tool in asked.tools or ()] or None,
         "stream_options": {"include_usage": True} if asked.stream else None,
         "response_format": asked.output_config and asked.output_config.format and _schema(asked.output_config.format),
     }
     fields |= {name: body.get(name) for name in _PASSED_ON}
-    fields |= _tool_choice(asked.tool_choice or {})
+    fields |= _tool_choice(asked.tool_choice) if asked.tool_choice else {}
     return {name: value for name, value in fields.items() if value is not None} | {"messages": reading.messages}
 
 
@@ -229,23 +249,11 @@ def _schema(asked: _Format) -> dict[str, Any]:
     return {"type": "json_schema", "json_schema": {"name": "answer", "schema": asked.json_schema}}
 
 
-def _tool(tool: dict[str, Any], place: str) -> dict[str, Any]:
-    if tool.get("type") not in (None, "custom"):
-        raise _refusal(f"{place}.type", f"a tool of type {tool['type']!r} runs where its text cannot be held back")
-    said = {"name": tool.get("name"), "description": tool.get("description"), "parameters": tool.get("input_schema")}
-    said["strict"] = tool.get("strict")
-    return {"type": "function", "function": {name: value for name, value in said.items() if value is not None}}
-
-
-def _tool_choice(choice: dict[str, Any]) -> dict[str, Any]:
+def _tool_choice(choice: _ToolChoice) -> dict[str, Any]:
     """The fields of a chat completion that say which tool to call."""
-    kind = choice.get("type")
-    if choice and kind != "tool" and kind not in _CHOICES:
-        raise _refusal("tool_choice.type", f"a choice of type {kind!r} is not passed on")
-    chosen = (
-        {"type": "function", "function": {"name": choice.get("name")}} if kind == "tool" else _CHOICES.get(kind or "")
-    )
-    return {"tool_choice": chosen, "parallel_tool_calls": False if choice.get("disable_parallel_tool_use") else None}
+    named = {"type": "function", "function": {"name": choice.name}}
+    parallel = False if choice.disable_parallel_tool_use else None
+    return {"tool_choice": _CHOICES.get(choice.type, named), "parallel_tool_calls": parallel}
 
 
 def _refusal(place: str, message: str) -> ProtocolError:

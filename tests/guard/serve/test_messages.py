@@ -272,6 +272,8 @@ PDF = {"type": "document", "source": {"type": "base64", "media_type": "applicati
         ({"thinking": {"type": "enabled", "budget_tokens": 2000}}, "thinking.type"),
         ({"tools": [{"type": "web_search_20250305", "name": "web_search"}]}, "tools.0.type"),
         ({"tool_choice": {"type": "some"}}, "tool_choice.type"),
+        ({"tool_choice": {"type": ["auto"]}}, "tool_choice.type"),
+        ({"tools": [{"name": ["look_up"]}]}, "tools.0.name"),
         ({"container": "c"}, "container"),
         ({"mcp_servers": []}, "mcp_servers"),
         ({"output_config": {"effort": "low"}}, "output_config.effort"),
@@ -297,7 +299,7 @@ def test_what_cannot_be_guarded_is_refused_before_anything_is_asked(
 def test_errors_are_those_of_the_protocol(serve: Serve, connect: Connect, upstream: Upstream) -> None:
     upstream.usual = lambda handler, body: handler.send(429, json.dumps({"error": {"message": "slow down"}}))
     address = serve(api_key="door")
-    with pytest.raises(anthropic.RateLimitError, match="slow down"):
+    with pytest.raises(anthropic.RateLimitError, match="is busy"):
         connect(address, api_key="door").messages.create(**asking())
     with pytest.raises(anthropic.AuthenticationError, match="needs its key"):
         connect(address, api_key="wrong").messages.create(**asking())
