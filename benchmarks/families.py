@@ -122,14 +122,17 @@ def released(guard: Guard, row: Row) -> tuple[int, int]:
 
 
 def table(subjects: dict[str, Guard], limit: int | None = None) -> list[str]:
-    """Lines of Markdown: how many false and true answers came out, by row and judge. Progress goes to standard error."""
+    """Lines of Markdown: how many false and true answers came out, by row and judge, alike rows as one. Progress goes to
+    standard error."""
     columns = [f"{name}: {kind} released" for name in subjects for kind in ("false", "true")]
-    lines = [f"| family | {' | '.join(columns)} |", "| --- " + "| ---: " * len(columns) + "|"]
+    alike: dict[str, list[str]] = {}
     for row in rows(limit):
         cells = []
         for guard in subjects.values():
             false, true = released(guard, row)
             cells += [f"{false} of {len(row.false)}", f"{true} of {len(row.true)}"]
-        lines.append(f"| {row.name} | {' | '.join(cells)} |")
-        print(lines[-1], file=sys.stderr, flush=True)
+        alike.setdefault(" | ".join(cells), []).append(row.name)
+        print(row.name, cells, file=sys.stderr, flush=True)
+    lines = [f"| family | {' | '.join(columns)} |", "| --- " + "| ---: " * len(columns) + "|"]
+    lines += [f"| {'; '.join(names)} | {cells} |" for cells, names in alike.items()]
     return lines

@@ -89,5 +89,7 @@ def test_the_table_counts_both_of_the_twins() -> None:
     assert (
         lines[0] == "| family | all: false released | all: true released | none: false released | none: true released |"
     )
-    assert "| list | 2 of 2 | 2 of 2 | 0 of 2 | 0 of 2 |" in lines
-    assert len(lines) == 2 + sum(map(len, LAYOUTS.values()))
+    (row,) = (line for line in lines if line.startswith("| list"))
+    assert row.endswith("| 2 of 2 | 2 of 2 | 0 of 2 | 0 of 2 |")
+    names = [name for line in lines[2:] for name in line.split(" | ")[0].removeprefix("| ").split("; ")]
+    assert sorted(names) == sorted(name for layouts in LAYOUTS.values() for name in layouts)
