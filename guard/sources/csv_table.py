@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from groundrail.errors import InputError
-from groundrail.sources.premise import Premise, Region, row
+from groundrail.sources.premise import Premise, Region, is_label, row
 from groundrail.text.lines import line_starts
 
 _DELIMITERS = "\t;,"
@@ -29,15 +29,10 @@ def read_csv(text: str) -> list[Region]:
     except (csv.Error, InputError):
         return []
     columns = rows[0][2]
-    if len(rows) < 3 or len(set(columns)) < len(columns) or any(not _is_label(column) for column in columns):
+    if len(rows) < 3 or len(set(columns)) < len(columns) or any(not is_label(column) for column in columns):
         return []
     premises = tuple(Premise(first, last, said) for first, last, cells in rows[1:] for said in row("", columns, cells))
     return [Region(0, len(text), premises)] if premises else []
-
-
-def _is_label(cell: str) -> bool:
-    """Whether a cell can be the name of a column: short, with a letter or digit, no sentence."""
-    return 0 < len(cell) <= 60 and any(map(str.isalnum, cell)) and cell[-1] not in ".!?:"
 
 
 def _rows(text: str, start: int, end: int, delimiter: str) -> Iterator[tuple[int, int, list[str]]]:

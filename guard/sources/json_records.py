@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groundrail.errors import InputError
-from groundrail.sources.premise import Premise, Region, field, words
+from groundrail.sources.premise import NOT_GIVEN, Premise, Region, field, words
 from groundrail.text.sentences import is_unicode
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -144,7 +144,7 @@ def _scalar(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if value is None:
-        return "not given"
+        return NOT_GIVEN
     said = " ".join(str(value).split())
     return _SHORT_MINUTES.sub("0", said) if _HOURS.fullmatch(said) else said
 

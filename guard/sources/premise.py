@@ -6,6 +6,12 @@ from dataclasses import dataclass
 
 from groundrail.text.sentences import split
 
+NOT_GIVEN = "not given"
+"""The value of an empty cell or field."""
+
+_NOTHING = frozenset("-–—")
+_NEGATIVE = re.compile(r"^\(((?:[^\W\d_]{3}|[€$£¥])? ?\d[\d.,]*)\)$")
+_WORD = re.compile(r"[^\W\d_]")
 _INNER_CAPITAL = re.compile(r"(?<=[a-z0-9])(?=[A-Z][a-z])")
 
 
@@ -45,16 +51,33 @@ def field(record: str, name: str, value: str) -> Iterator[str]:
 
 
 def row(section: str, columns: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
-    """Write each cell of a row that is not empty, behind the section and the first cell, which names the row.
+    """Write each cell of a row behind the section and the first cells up to the first word, which name the row.
+
+    An empty cell is "not given", an amount in brackets is negative.
 
     >>> list(row("Staff", ["Branch", "Headcount 2023", "Manager"], ["Gdansk", "790", ""]))
-    ['Staff, Branch Gdansk, Headcount 2023: 790']
+    ['Staff, Branch Gdansk, Headcount 2023: 790', 'Staff, Branch Gdansk, Manager: not given']
     """
-    record = ", ".join(filter(None, [section, f"{columns[0]} {cells[0]}".strip()]))
-    if cells[0] and not any(cells[1:]):
-        yield record
-    for column, cell in zip(columns[1:], cells[1:], strict=True):
-        yield from field(record, column, cell)
+    cells = [_written(cell) for cell in cells]
+    names = [f"{column} {cell}".strip() for column, cell in zip(columns, cells, strict=True)]
+    worded = next((place for place, cell in enumerate(cells[:-1]) if _WORD.search(cell)), 0) if cells[0] else 0
+    if not any(cells[1:]):
+        if cells[0]:
+            yield ", ".join(filter(None, [section, names[0]]))
+        return
+    for place, (column, cell) in enumerate(zip(columns[1:], cells[1:], strict=True), start=1):
+        record = ", ".join(filter(None, [section, *names[: 1 if place <= worded else worded + 1]]))
+        yield from field(record, column, cell or NOT_GIVEN)
+
+
+def _written(cell: str) -> str:
+    """A cell without a dash that stands for nothing, and an amount in brackets with a minus sign."""
+    return "" if cell in _NOTHING else _NEGATIVE.sub(r"-\1", cell)
+
+
+def is_label(cell: str) -> bool:
+    """Whether a cell can be the name of a column: short, with a letter or digit, no sentence."""
+    return 0 < len(cell) <= 60 and any(map(str.isalnum, cell)) and cell[-1] not in ".!?:"
 
 
 def words(key: str) -> str:

@@ -11,6 +11,7 @@ from groundrail.sources.csv_table import read_csv
 from groundrail.sources.hidden import NOTE, hidden_parts
 from groundrail.sources.json_records import looks_like_json, read_json
 from groundrail.sources.markdown import read_markdown
+from groundrail.sources.plain_table import read_plain_tables
 from groundrail.sources.premise import Premise, Region
 from groundrail.sources.turns import read_turns
 from groundrail.text.sentences import splits
@@ -51,7 +52,7 @@ def read_by_form(text: str) -> Reading:
             return Reading(text, tuple(read_json(text)))
         except InputError as error:
             return Reading(text, note=f"a source looks like JSON and is read as plain text: {error}")
-    regions = read_csv(text) or read_markdown(text) or read_turns(text)
+    regions = read_csv(text) or read_markdown(text) or read_plain_tables(text) or read_turns(text)
     hidden = [part for part in hidden_parts(text) if not any(_overlap(part, region) for region in regions)]
     if not hidden:
         return Reading(text, tuple(regions))

@@ -214,12 +214,68 @@ def test_a_row_of_csv_says_its_cells_where_they_stand(rows: list[tuple[str, str,
     csv.writer(file, delimiter=delimiter, lineterminator="\n").writerows([("Name", "Size", "Colour"), *rows])
     text = file.getvalue()
     premises = [one for one in read_by_form(text).premises() if one.said is not None]
-    kept = [(row, cell) for row in rows for cell in (row[1:] if any(row[1:]) else row[:1]) if cell]
+    kept = [(row, cell) for row in rows for cell in (row[1:] if any(row[1:]) else filter(None, row[:1]))]
     assert len(premises) == len(kept)
     for premise, (row, cell) in zip(premises, kept, strict=True):
         (cells,) = csv.reader(io.StringIO(text[premise.start : premise.end]), delimiter=delimiter)
         assert [one.strip() for one in cells] == list(row)
-        assert (premise.said or "").endswith(" ".join(cell.split()))
+        assert (premise.said or "").endswith(" ".join(cell.split()) or "not given")
+
+
+def test_a_row_is_named_by_its_cells_up_to_the_first_word() -> None:
+    text = "Lot;Name;Age;Sold\n11;Samha;4;2,350\n12;Wadha;6;\n"
+    assert [words for words, _ in said(text)] == [
+        "Lot 11, Name: Samha",
+        "Lot 11, Name Samha, Age: 4",
+        "Lot 11, Name Samha, Sold: 2,350",
+        "Lot 12, Name: Wadha",
+        "Lot 12, Name Wadha, Age: 6",
+        "Lot 12, Name Wadha, Sold: not given",
+    ]
+
+
+def test_a_dash_stands_for_nothing_and_brackets_for_a_minus_sign() -> None:
+    text = "| | 2023 | 2024 |\n|---|---|---|\n| Rent | (96) | – |\n| Result | (€1,050) | (see note) |\n"
+    assert [words for words, _ in said(text)] == [
+        "Rent, 2023: -96",
+        "Rent, 2024: not given",
+        "Result, 2023: -€1,050",
+        "Result, 2024: (see note)",
+    ]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        "          Wash   Wash & iron\nShirt      6        9\nBed sheet  10       13",
+        "Item | Wash | Wash & iron\nShirt | 6 | 9\nBed sheet | 10 | 13",
+        "Item\tWash\tWash & iron\nShirt\t6\t9\nBed sheet\t10\t13",
+    ],
+)
+def test_a_table_in_plain_text_says_its_columns_and_the_line_above(table: str) -> None:
+    told = said(f"We wash and iron.\n\nPrices in cedi:\n\n{table}\n\nCollected at home for 20 cedi.\n")
+    item = "Item " if "Item" in table else ""
+    assert [words for words, _ in told[2:-1]] == [
+        f"Prices in cedi, {item}Shirt, Wash: 6",
+        f"Prices in cedi, {item}Shirt, Wash & iron: 9",
+        f"Prices in cedi, {item}Bed sheet, Wash: 10",
+        f"Prices in cedi, {item}Bed sheet, Wash & iron: 13",
+    ]
+    assert told[-1][1] == "Collected at home for 20 cedi."
+    assert {place for _, place in told[2:4]} == {table.splitlines()[1].strip()}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Eco | 50 °C | 3 h\nAuto | 60 °C | 2 h\nQuick | 45 °C | 35 min\n",
+        "He  said  that  it  rained.\nShe  said  that  it  poured.\nThey  said  that  it  froze.\n",
+        "Day | Pool | Gym\nMonday | 6 | 9\n",
+        "Day | Pool | Gym\nMonday | 6 | 9\nTuesday | <!-- 7 --> | 9\n",
+    ],
+)
+def test_lines_without_names_and_figures_are_no_table(text: str) -> None:
+    assert not any(" : " in words or "Pool: " in words or ", 50 °C" in words for words, _ in said(text))
 
 
 @pytest.mark.parametrize(
