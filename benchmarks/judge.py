@@ -17,7 +17,7 @@ from groundrail.evaluation.metrics import roc_auc
 from groundrail.evaluation.run import evaluate
 from groundrail.papers.overlap import OverlapScorer
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.scale.scale import ScaleScorer
+from groundrail.scoring.scale import ScaleScorer
 
 CHALLENGE = Path(__file__).parent / "challenge" / "challenge.jsonl"
 DOCUMENTS = Path(__file__).parent.parent / "examples" / "documents"

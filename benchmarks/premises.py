@@ -1,4 +1,4 @@
-"""Compare the premises and the rules of the default scorer: ROC-AUC x 100 by set.
+"""Compare the premises and the rules of the nearest sentences: ROC-AUC x 100 by set.
 
     python benchmarks/premises.py benchmarks/claims/*_dev.jsonl --units whole
     python benchmarks/premises.py DATA/true/*.csv --limit 80

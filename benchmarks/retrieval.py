@@ -4,8 +4,8 @@
     python benchmarks/retrieval.py screen_eval.json --format screeneval-utterances --leaves lines \\
         --entailment google/flan-t5-large
 
-Unsupported claims are left out, as by the authors; a supported one without a marked sentence is a miss. One sentence is cited (slack None), as in the paper, from both starts of the search; a slack of 0.25 cites up to four
-where one does not carry the claim, which a hit forgives. Seconds are a claim; retrieval is the time with the search
+Unsupported claims are left out, as by the authors; a supported one without a marked sentence is a miss. One sentence is
+cited, from both starts of the search. Seconds are a claim; retrieval is the time with the search
 less the time without.
 """
 
@@ -22,17 +22,16 @@ from groundrail.evaluation.examples import Example
 from groundrail.evaluation.formats import FORMATS
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.sampling import sample
-from groundrail.scoring.scale import ScaleScorer
+from groundrail.papers.scale.scorer import PaperScaleScorer
 
 ROWS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("no search", {"search": None}),
-    ("whole document, one sentence", {"search": "document", "slack": None}),
-    ("best chunk, one sentence", {"search": "chunk", "slack": None}),
-    ("best chunk, slack 0.25", {"search": "chunk", "slack": 0.25}),
+    ("whole document", {"search": "document"}),
+    ("best chunk", {"search": "chunk"}),
 )
 
 
-def measured(scorer: ScaleScorer, examples: Sequence[Example]) -> tuple[float, float]:
+def measured(scorer: PaperScaleScorer, examples: Sequence[Example]) -> tuple[float, float]:
     """Share of claims whose first citation touches the evidence, and seconds a claim."""
     started, hits = time.perf_counter(), 0
     for example in examples:
@@ -61,7 +60,7 @@ def main() -> None:
     alone = 0.0
     for name, settings in ROWS:
         before = model.pairs
-        recall, seconds = measured(ScaleScorer(model, leaves=args.leaves, **settings), examples)
+        recall, seconds = measured(PaperScaleScorer(model, leaves=args.leaves, **settings), examples)
         alone = seconds if settings["search"] is None else alone
         pairs = (model.pairs - before) / len(examples)
         cells = ("", f"{pairs:.1f}", f"{seconds:.2f}", "") if settings["search"] is None else (

@@ -4,8 +4,8 @@
     python benchmarks/scale.py --tokens 3000 --claims 1 --profile
 
 Prints processor seconds (medians) and their ratio to the package's, beside what the machine would need if it
-multiplied matrices and did nothing else. Weights are random, so nothing is said about quality. "decision" is
-`Reader.score` with a threshold to reach that the nearest chunk reaches, with the citation, one claim at a time. `--profile` prints
+multiplied matrices and did nothing else. Weights are random, so nothing is said about quality. "groundrail" is the paper's
+maximum, "decision" the guard's scorer with a threshold that the likest chunk and its tree reach, one claim at a time. `--profile` prints
 which of torch's operations take groundrail's time instead.
 """
 
@@ -29,7 +29,9 @@ from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGene
 
 from groundrail.entailment import Seq2SeqEntailment
 from groundrail.evaluation.counting import CountingEntailment
-from groundrail.scoring.scale.scale import ScaleScorer
+from groundrail.papers.scale.scorer import PaperScaleScorer
+from groundrail.papers.scale.windows import Windows
+from groundrail.scoring.scale import ScaleScorer
 
 CHUNK = 512
 CLAIM = 15
@@ -52,7 +54,9 @@ def main() -> None:
     claims = [" ".join(draw.choices(WORDS, k=CLAIM)) for _ in range(options.claims)]
     exact, rounded = t5(len(tokenizer)), t5(len(tokenizer)).bfloat16()
     judges = {name: counting(model, tokenizer) for name, model in (("float32", exact), ("bfloat16", rounded))}
-    scorers = {name: ScaleScorer(judge, chunk_tokens=CHUNK - prompt) for name, judge in judges.items()}
+    size = CHUNK - prompt
+    papers = {name: PaperScaleScorer(judge, chunk_tokens=size, search=None) for name, judge in judges.items()}
+    scorers = {name: ScaleScorer(judge, chunk_tokens=size) for name, judge in judges.items()}
     results: dict[str, list[float]] = {}
 
     def theirs() -> None:
@@ -62,8 +66,7 @@ def main() -> None:
             )
 
     def ours(name: str) -> None:
-        found = scorers[name].best_chunks(claims, source)
-        results[f"groundrail, {name}"] = [chunk.score for chunk in found]
+        results[f"groundrail, {name}"] = [found.value for found in papers[name].score(claims, source)]
 
     if options.profile:
         for name in scorers:
@@ -93,8 +96,7 @@ def main() -> None:
             run()
             seconds[name].append(time.process_time() - started)
             calls[name] = sum(j.calls for j in judges.values()), sum(j.pairs for j in judges.values())
-    reader: Any = scorers["float32"].read(source)
-    chunks = len(reader._source.chunks(CHUNK - prompt)[0])
+    chunks = len(Windows(source, judges["float32"].offsets).cut(size, 0.25))
     work = options.claims * chunks * flops(CHUNK, exact.config)
     print(
         f"torch {torch.__version__}, {options.threads} thread(s); {len(source.split())} words, {chunks} chunks of {CHUNK}"
@@ -145,7 +147,7 @@ def some_words(draw: random.Random, wanted: int, size: int) -> list[str]:
 
 
 def nearest(scorer: ScaleScorer, claims: list[str], source: str) -> list[float]:
-    """What the chunk whose words are most like each claim scores: a threshold that it just reaches."""
+    """The score of each claim by its first chunk and tree: a threshold that they just reach."""
     reader = scorer.read(source)
     return [reader.score([claim], 0.0)[0].value for claim in claims]
 

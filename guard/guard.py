@@ -47,8 +47,8 @@ class Guard:
     """Checks what a generator writes against a source, sentence by sentence, before anyone sees it.
 
     generator: a callable `(prompt, documents) -> text or pieces`, a `Generator`, or None to only check.
-    scorer: how claims are scored, a `Scorer` or the name of one, such as "scale". None reads the nearest source
-        sentences, one by one and together (`NearestScorer`).
+    scorer: how claims are scored, a `Scorer` or the name of one, such as "nearest". None is chunked SCALE,
+        which cites by its search tree (`ScaleScorer`).
     judge: the model that the scorer asks: an `EntailmentModel`, a hub id, a folder, or the name of a known judge. None is
         the built-in judge. "self" asks the generator, if it is an `HFGenerator`: no second model, and no second opinion.
     second: asked instead of the first scorer where that is in doubt (`Policy(doubt=...)`): a `Scorer`, or a judge with

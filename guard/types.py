@@ -122,8 +122,20 @@ class Span(_Frozen):
         return start, start + len(part.strip())
 
 
+class Step(Span):
+    """A piece of a source on the way from a chunk to the sentence that is cited, such as "chunk 3 of 9".
+
+    score: P(entailment) of the claim from this piece. `start` and `end` are the ends of its first and last sentence.
+    """
+
+    name: str
+    score: float
+
+
 class Citation(Span):
     """A piece of a source that supports a claim; `score` is P(entailment) of the claim from this piece alone.
+
+    `path` is the way on which a search tree found it, the chunk first; empty if there was no tree.
 
     `page`, counted from 1, is the page on which the piece begins; `title` is the document's title; `link` opens the
     document at this place. `Document.cite` fills in all three if the document's metadata has them.
@@ -134,6 +146,7 @@ class Citation(Span):
     page: int | None = None
     title: str | None = None
     link: str | None = None
+    path: tuple[Step, ...] = ()
 
     @property
     def where(self) -> str:

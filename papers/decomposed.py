@@ -16,9 +16,10 @@ import numpy as np
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
 from groundrail.entailment.loading import load
 from groundrail.errors import InputError
-from groundrail.scoring import passages as source_passages
+from groundrail.papers.premises import as_many_as_fit, best, cited, ranked
+from groundrail.papers.premises import sentences as sentences_of
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
-from groundrail.scoring.passages import Passage, as_many_as_fit, best, cited, fitted, joined, ranked, room
+from groundrail.scoring.index import Passage, fitted, joined, room
 from groundrail.types import Source
 
 
@@ -52,7 +53,7 @@ class _Decomposed(Scorer, ABC):
 
     def read(self, source: Source) -> Reader:
         """Cut the source into sentences; each is tokenized once."""
-        return Prepared(self._score, _Documents(source_passages.sentences(source, self.entailment), self._premises))
+        return Prepared(self._score, _Documents(sentences_of(source, self.entailment), self._premises))
 
     def _score(self, claims: Sequence[str], documents: "_Documents") -> list[Score]:
         """Score each claim; NaN if the source is blank.

@@ -14,8 +14,9 @@ import numpy as np
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
 from groundrail.entailment.loading import load
 from groundrail.errors import InputError
+from groundrail.papers.premises import best, cited, ranked, sentences
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
-from groundrail.scoring.passages import Passage, best, cited, fitted, joined, ranked, room, sentences
+from groundrail.scoring.index import Passage, fitted, joined, room
 from groundrail.types import Source
 
 

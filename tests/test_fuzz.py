@@ -25,11 +25,12 @@ from groundrail.cli.main import main
 from groundrail.errors import GenerationError, UncheckableError
 from groundrail.evaluation.loaders import load
 from groundrail.papers.overlap import OverlapScorer
+from groundrail.papers.premises import sentences
+from groundrail.papers.scale.tree import Node, Search, descend, fitting_children
+from groundrail.papers.scale.windows import Windows
+from groundrail.scoring.index import fitted
 from groundrail.scoring.nearest import NearestScorer
-from groundrail.scoring.passages import fitted, sentences
-from groundrail.scoring.scale.chunks import Windows
-from groundrail.scoring.scale.scale import ScaleScorer
-from groundrail.scoring.scale.tree import Node, Search, descend, fitting_children
+from groundrail.scoring.scale import ScaleScorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
 from groundrail.text.claims import claim_of
 from groundrail.text.english.phrases import question_of

@@ -25,7 +25,7 @@ from packed import AS_WRITTEN, LABELS, Builder
 from transformers import AutoTokenizer
 
 from groundrail.entailment.builtin import folder
-from groundrail.scoring.word_index import WordIndex
+from groundrail.scoring.index import WordIndex
 from groundrail.sources.reading import read_by_form
 
 ROOM = 460

@@ -198,6 +198,7 @@ def _template(name: str) -> Template:
     environment.globals.update(
         fate=telling.fate,
         reckonings=telling.reckonings,
+        ways=telling.ways,
         refused_attempts=telling.refused_attempts,
         STANCES=telling.STANCES,
         HEIGHT=HEIGHT,

@@ -54,6 +54,18 @@ def reckonings(sentence: CheckedSentence) -> list[str]:
     return [f"{sentence.text[f.start : f.end]} = {f.derived.reckoning}" for f in sentence.findings if f.derived]
 
 
+def ways(sentence: CheckedSentence) -> list[str]:
+    """How the search came to each citation: "chunk 3 of 9 (0.91), then 4 sentences (0.94), then this sentence (0.97)"."""
+    return [
+        ", then ".join(
+            f"{name} ({score:.2f})"
+            for name, score in [*((s.name, s.score) for s in c.path), ("this sentence", c.score)]
+        )
+        for c in sentence.citations
+        if c.path
+    ]
+
+
 def refused_attempts(sentence: CheckedSentence) -> tuple[Attempt, ...]:
     """The tries before this one."""
     return sentence.attempts[:-1]

@@ -7,7 +7,7 @@ from groundrail.runtime.lazy import exported
 if TYPE_CHECKING:
     from groundrail.scoring.base import Score, Scorer
     from groundrail.scoring.nearest import NearestScorer
-    from groundrail.scoring.scale.scale import ScaleScorer
+    from groundrail.scoring.scale import ScaleScorer
     from groundrail.scoring.second import SecondOpinion
 
 __all__ = [
@@ -23,7 +23,7 @@ __getattr__, __dir__ = exported(
     {
         "base": "Score Scorer",
         "nearest": "NearestScorer",
-        "scale.scale": "ScaleScorer",
+        "scale": "ScaleScorer",
         "second": "SecondOpinion",
     },
 )

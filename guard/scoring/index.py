@@ -1,28 +1,87 @@
-"""The premises of a source, searchable by their words: its sentences, and its tables and records by their form.
+"""A source as premises, searchable by their words: its sentences, and its tables and records by their form.
 
-The scorers judge a claim by them.
+The scorers choose the sentences that a claim is judged by, one by one or as chunks.
 """
 
+from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate, takewhile
+from typing import Self, TypeAlias
 
+import bm25s  # type: ignore[import-untyped]
 import numpy as np
 from numpy.typing import NDArray
 
 from groundrail.entailment.base import EntailmentModel
+from groundrail.errors import ClaimTooLongError
 from groundrail.runtime.progress import begin, step, stepping
 from groundrail.scoring.base import Score
-from groundrail.scoring.passages import Passage, fitted
-from groundrail.scoring.token_starts import token_starts
-from groundrail.scoring.word_index import WordIndex
 from groundrail.sources.reading import Reading, read_by_form
+from groundrail.text.english.stems import stems
 from groundrail.text.facts.invented import Stated
-from groundrail.types import Document, Span
+from groundrail.types import Citation, Detail, Document, Source, Span, Step, as_documents
 
 BESIDE = 0.4
 """What a sentence has of the mean likeness of the two beside it."""
+
+TOGETHER = 250
+"""Tokens of the nearest sentences that are read together; chosen on development sets (docs/method.md)."""
+
+OVERLAP = 0.25
+"""Share of a chunk that the next chunk may repeat (SCALE, section 3.1)."""
+
+MOST = 16
+"""Maximum number of sentences of a chunk."""
+
+Places: TypeAlias = tuple[int, ...]
+"""Sentences by their places in the index, in order: a premise is made of them."""
+
+Offsets: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
+"""Character span of every token of a text, in order."""
+
+PART = 100_000
+"""Maximum number of characters tokenized at a time: a tokenizer holds hundreds of bytes for each token."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Passage:
+    """`document.text[start:end]`, a sentence or a piece of one, without white space at its ends.
+
+    Equal only to itself, so that it can be a key.
+
+    said: the words that the judge reads instead, where the place does not say itself: a row of a table, for instance
+        (`groundrail.sources`). `tokens` counts the words that are read.
+    """
+
+    document: Document
+    start: int
+    end: int
+    tokens: int
+    said: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The words that the judge reads."""
+        return self.document.text[self.start : self.end] if self.said is None else self.said
+
+    def cite(self, score: float, path: Sequence[Step] = ()) -> Citation:
+        """This passage as a citation, with the path on which it was found."""
+        return self.document.cite(self.start, self.end, score).model_copy(update={"path": tuple(path)})
+
+    def detail(self) -> Detail:
+        """Its place in the source, with the source's own words."""
+        return Detail(
+            document_id=self.document.id, start=self.start, end=self.end, text=self.document.text[self.start : self.end]
+        )
+
+    @classmethod
+    def trimmed(cls, document: Document, start: int, end: int, model: EntailmentModel) -> Self:
+        """A slice without white space at its ends, its tokens counted by `model`."""
+        start, end = Span.trimmed(document.text, start, end)
+        return cls(document, start, end, len(model.offsets(document.text[start:end])))
 
 
 class SentenceIndex:
@@ -44,6 +103,13 @@ class SentenceIndex:
         first = np.isin(np.arange(1, len(self.passages)), self._starts)
         self._continues = (~first).astype(np.float64)
         self._words = WordIndex(stepping(passage.text for passage in self.passages))
+        self.tokens = np.array([passage.tokens for passage in self.passages])
+        self._chunks: dict[int, list[Places]] = {}
+
+    @classmethod
+    def of(cls, source: Source, model: EntailmentModel, longest: int) -> Self:
+        """The index of a source; blank documents are left out."""
+        return cls([each for each in as_documents(source) if each.text.strip()], model, longest)
 
     def likeness(self, claim: str) -> NDArray[np.float64]:
         """How much every sentence has of the claim's words, shape (sentences,); 0 where they share none."""
@@ -56,6 +122,47 @@ class SentenceIndex:
         beside[1:] += likeness[:-1] * self._continues
         beside[:-1] += likeness[1:] * self._continues
         return likeness + BESIDE / 2 * beside
+
+    def text(self, places: Places) -> str:
+        """The words of a premise that is made of these sentences."""
+        return joined([self.passages[place] for place in places])
+
+    def chunks(self, size: int) -> list[Places]:
+        """All chunks: at most 16 neighbouring sentences of one document, at most `size` tokens together.
+
+        A longer sentence is left out. A chunk begins with the last sentences of the chunk before, as many as a quarter
+        of a chunk holds.
+        """
+        if size not in self._chunks:
+            documents = range(len(self._starts) - 1)
+            self._chunks[size] = [chunk for number in documents for chunk in self._cut(self.places(number), size)]
+        return self._chunks[size]
+
+    def _cut(self, document: range, size: int) -> Iterator[Places]:
+        places = [place for place in document if self.passages[place].tokens <= size]
+        start = 0
+        while start < len(places):
+            end = start + self._fitting(places[start : start + MOST], size)
+            yield tuple(places[start:end])
+            if end == len(places):
+                return
+            start = max(start + 1, end - self._fitting(places[start:end][::-1], int(OVERLAP * size)))
+
+    def _fitting(self, places: Sequence[int], size: int) -> int:
+        """How many of the first sentences have at most `size` tokens together."""
+        tokens = accumulate(self.passages[place].tokens for place in places)
+        return sum(1 for _ in takewhile(lambda count: count <= size, tokens))
+
+    def window(self, nearest: int, likeness: NDArray[np.float64], size: int) -> Places:
+        """A sentence, and of the others of its document the likest that fit with it in `size` tokens, in order."""
+        document = self.places(self.document(nearest))
+        chosen, left = [nearest], size - self.passages[nearest].tokens
+        ranked = np.argsort(-likeness[document.start : document.stop], kind="stable")
+        for place in (document[int(n)] for n in ranked[:size]):
+            if place != nearest and self.passages[place].tokens <= left:
+                chosen.append(place)
+                left -= self.passages[place].tokens
+        return tuple(sorted(chosen))
 
     def noted(self, scores: Sequence[Score]) -> list[Score]:
         """The scores, with a note on each if a source could not be read by its form."""
@@ -94,3 +201,114 @@ def _premises(document: Document, reading: Reading, model: EntailmentModel) -> I
             yield Passage(document, start, end, tokens, premise.said)
         step(max(0, premise.end - read))
         read = max(read, premise.end)
+
+
+class WordIndex:
+    """Texts by number, in the given order; each text is read once and not kept."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        known: dict[str, int] = {}
+        words = [array("i", (known.setdefault(word, len(known)) for word in stems(text))) for text in texts]
+        self._texts = len(words)
+        self._bm25: bm25s.BM25 | None = None
+        if known:
+            self._bm25 = bm25s.BM25()
+            self._bm25.index((words, known), show_progress=False)
+
+    def likeness(self, claim: str) -> NDArray[np.float64]:
+        """BM25 score of each text for the words of the claim, shape (texts,); 0 if they share no word."""
+        words = [word for word in dict.fromkeys(stems(claim)) if self._bm25 and word in self._bm25.vocab_dict]
+        if self._bm25 is None or not words:
+            return np.zeros(self._texts)
+        return np.asarray(self._bm25.get_scores(words), dtype=np.float64)
+
+    def ranked(self, claim: str) -> list[int]:
+        """Numbers of the texts that share a word with the claim, the highest score first; equal scores in order."""
+        likeness = self.likeness(claim)
+        order = np.argsort(-likeness, kind="stable")
+        return [int(place) for place in order[: int((likeness > 0).sum())]]
+
+
+def room(claim: str, model: EntailmentModel) -> int:
+    """Tokens left for a premise beside `claim`. Raises: ClaimTooLongError where none are."""
+    needed = len(model.offsets(claim))
+    if needed >= model.max_tokens:
+        raise ClaimTooLongError(
+            f"a claim of {needed} tokens leaves no room for a source in a model of {model.max_tokens}; "
+            f"split it into sentences: {claim[:80]!r}..."
+        )
+    return model.max_tokens - needed
+
+
+def fitted(passages: Iterable[Passage], size: int, model: EntailmentModel) -> list[Passage]:
+    """The same words in passages of at most `size` tokens: longer ones are cut, between words if possible.
+
+    Raises: ClaimTooLongError where not even one word of the source fits.
+    """
+    pieces: list[Passage] = []
+    waiting = list(passages)[::-1]
+    while waiting:
+        passage = waiting.pop()
+        if passage.tokens <= size:
+            pieces.append(passage)
+            continue
+        place = _cut(passage, min(size, passage.tokens - 1), model)
+        waiting += [piece for piece in reversed(_parted(passage, place, model)) if piece.text]
+    return pieces
+
+
+def _parted(passage: Passage, place: int, model: EntailmentModel) -> tuple[Passage, Passage]:
+    """The passage cut before character `place` of its words; both parts of what is said cite the whole place."""
+    if passage.said is None:
+        middle = passage.start + place
+        return (
+            Passage.trimmed(passage.document, passage.start, middle, model),
+            Passage.trimmed(passage.document, middle, passage.end, model),
+        )
+    first, second = (part.strip() for part in (passage.said[:place], passage.said[place:]))
+    return (
+        replace(passage, said=first, tokens=len(model.offsets(first))),
+        replace(passage, said=second, tokens=len(model.offsets(second))),
+    )
+
+
+def _cut(passage: Passage, size: int, model: EntailmentModel) -> int:
+    """The character of its words before which the first `size` tokens end, moved back to white space if there is any."""
+    text = passage.text
+    ends = [end for _, end in model.offsets(text)[:size]]
+    place = max((end for end in ends if end < len(text)), default=0)
+    if place <= 0:
+        raise ClaimTooLongError(
+            f"the claim leaves room for {size} tokens of source, too few for a word of it: {text[:40]!r}"
+        )
+    spaces = [number for number in range(1, place + 1) if text[number].isspace()]
+    return spaces[-1] if spaces else place
+
+
+def joined(passages: Sequence[Passage]) -> str:
+    """Passages of one document as one premise, in document order, with a blank between."""
+    return " ".join(passage.text for passage in sorted(passages, key=lambda passage: passage.start))
+
+
+def token_starts(text: str, offsets: Offsets, part: int = PART) -> "array[int]":
+    """The character at which each token of `text` begins.
+
+    The text is tokenized in parts of at most `part` characters, cut before white space, which bounds the memory for a
+    long text. Progress is counted in characters.
+    """
+    starts = array("q")
+    begin = 0
+    while begin < len(text):
+        end = _part_end(text, begin, part)
+        starts.extend(begin + start for start, _ in offsets(text[begin:end]))
+        step(end - begin)
+        begin = end
+    return starts
+
+
+def _part_end(text: str, begin: int, part: int) -> int:
+    """End of the part that begins at `begin`: before the last white space in it, else after `part` characters."""
+    end = begin + part
+    if end >= len(text):
+        return len(text)
+    return next((place for place in range(end, begin, -1) if text[place].isspace()), end)

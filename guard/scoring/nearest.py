@@ -15,17 +15,13 @@ import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, FloatArray
 from groundrail.entailment.loading import load
+from groundrail.entailment.remembered import Remembered
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
-from groundrail.scoring.index import SentenceIndex
-from groundrail.scoring.passages import joined, room
-from groundrail.scoring.rivals import INVENTED, RIVALS, weigh_rivals
-from groundrail.scoring.weighing import between, citable
-from groundrail.types import Citation, Source, as_documents
-
-Places = tuple[int, ...]
-"""Sentences by their places in the index, in order: what one premise is made of."""
+from groundrail.scoring.index import TOGETHER, Places, SentenceIndex, room
+from groundrail.scoring.weighing import INVENTED, RIVALS, between, citable, conflict, weigh_rivals
+from groundrail.types import Source
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +50,7 @@ class NearestScorer(Scorer):
     says it in the claim's words. The conflict is, of those that contradict the claim where none says it, the one that is
     least silent on it.
 
-    A claim whose citation does not state all its figures is weighed against its rivals (`groundrail.scoring.rivals`): the
+    A claim whose citation does not state all its figures is weighed against its rivals (`groundrail.scoring.weighing`): the
     claim with another figure of a sentence that was read alone, four at most. If a rival is likelier than the claim, the
     claim loses `rivals` times the difference in log-odds. If a rival of an invented figure is entailed, the claim loses
     `invented` at least. The rival's sentence is then the conflict. If both are 0, no rival is asked.
@@ -67,7 +63,7 @@ class NearestScorer(Scorer):
         entailment: EntailmentModel | str | None = None,
         *,
         k: int = 5,
-        window: int = 250,
+        window: int = TOGETHER,
         rivals: float = RIVALS,
         invented: float = INVENTED,
     ) -> None:
@@ -95,11 +91,11 @@ class NearestScorer(Scorer):
 
     def read(self, source: Source) -> Reader:
         """Index the source's sentences."""
-        documents = [document for document in as_documents(source) if document.text.strip()]
-        longest = max(1, self.entailment.max_tokens // 2)
-        return Prepared(self._score, SentenceIndex(documents, self.entailment, longest))
+        index = SentenceIndex.of(source, self.entailment, max(1, self.entailment.max_tokens // 2))
+        model = Remembered(self.entailment)
+        return Prepared(lambda claims, index: self._score(claims, index, model), index)
 
-    def _score(self, claims: Sequence[str], index: SentenceIndex) -> list[Score]:
+    def _score(self, claims: Sequence[str], index: SentenceIndex, model: Remembered) -> list[Score]:
         """One score a claim, NaN where the source is blank; all claims in one model call, all rivals in a second.
 
         Raises: ClaimTooLongError for a claim that leaves no room for a premise.
@@ -107,30 +103,15 @@ class NearestScorer(Scorer):
         if not index.passages:
             return [Score(math.nan) for _ in claims]
         read = [self._readings(claim, index) for claim in claims]
-        asked = [dict.fromkeys(places for reading in of_claim for places in reading.premises) for of_claim in read]
-        pairs = [
-            (joined([index.passages[place] for place in places]), claim)
-            for claim, of_claim in zip(claims, asked, strict=True)
-            for places in of_claim
-        ]
+        asked = [[places for reading in of_claim for places in reading.premises] for of_claim in read]
+        pairs = [(index.text(some), claim) for claim, of_claim in zip(claims, asked, strict=True) for some in of_claim]
         begin("judging", len(pairs))
-        rows = iter(self.entailment.classify(pairs))
+        rows = iter(model.classify(pairs))
         judged = [{places: next(rows) for places in of_claim} for of_claim in asked]
         scores = [_scored(readings, of_claim, index) for readings, of_claim in zip(read, judged, strict=True)]
-        return index.noted(self._against_rivals(claims, scores, read, index))
-
-    def _against_rivals(
-        self, claims: Sequence[str], scores: list[Score], read: Sequence[Sequence[_Reading]], index: SentenceIndex
-    ) -> list[Score]:
-        """Scores lowered where a sentence that was read alone offers a likelier figure."""
-        if not self.rivals and not self.invented:
-            return scores
-        nearest = [
-            sorted(((near, places[0]) for reading in of_claim for places, near in reading.alone.items()), key=_likest)
-            for of_claim in read
-        ]
-        passages = [[index.passages[place] for _, place in of_claim] for of_claim in nearest]
-        return weigh_rivals(claims, scores, passages, index, self.entailment, weight=self.rivals, charge=self.invented)
+        alone = [[places[0] for reading in of_claim for places in reading.alone] for of_claim in read]
+        weights = {"weight": self.rivals, "charge": self.invented}
+        return index.noted(weigh_rivals(claims, scores, alone, index, model, **weights))
 
     def _readings(self, claim: str, index: SentenceIndex) -> list[_Reading]:
         """One for each document of the `k`; of sentences that are equally near, the first."""
@@ -143,24 +124,11 @@ class NearestScorer(Scorer):
         if not of_document:
             raise ClaimTooLongError(f"the claim leaves room for {size} tokens, less than any sentence: {claim[:80]!r}")
         in_context = index.in_context(likeness)
+        most = min(self.window, size)
         return [
-            _Reading(alone, self._window(next(iter(alone))[0], index.places(document), in_context, index, size))
-            for document, alone in of_document.items()
+            _Reading(alone, index.window(next(iter(alone))[0], in_context, most) if most else None)
+            for alone in of_document.values()
         ]
-
-    def _window(
-        self, nearest: int, document: range, likeness: FloatArray, index: SentenceIndex, size: int
-    ) -> Places | None:
-        """The nearest of a document, and the others that are likest and fit with it, in order."""
-        if not self.window:
-            return None
-        chosen, left = [nearest], min(self.window, size) - index.passages[nearest].tokens
-        ranked = np.argsort(-likeness[document.start : document.stop], kind="stable")
-        for place in (document[int(n)] for n in ranked[: self.window]):
-            if place != nearest and index.passages[place].tokens <= left:
-                chosen.append(place)
-                left -= index.passages[place].tokens
-        return tuple(sorted(chosen))
 
 
 def _scored(readings: Sequence[_Reading], judged: Mapping[Places, FloatArray], index: SentenceIndex) -> Score:
@@ -171,7 +139,7 @@ def _scored(readings: Sequence[_Reading], judged: Mapping[Places, FloatArray], i
         return Score(math.nan)
     best = max(scores, key=lambda score: score.value)
     read = tuple(index.passages[places[0]].detail() for reading in readings for places in reading.alone)
-    return Score(best.value, best.citations, _conflict(known, index), read=read)
+    return Score(best.value, best.citations, conflict(known, index), read=read)
 
 
 def _of_document(reading: _Reading, known: Mapping[Places, FloatArray], index: SentenceIndex) -> Score | None:
@@ -183,19 +151,3 @@ def _of_document(reading: _Reading, known: Mapping[Places, FloatArray], index: S
     if reading.window and (together := known.get(reading.window)) is not None:
         value = between(value, float(together[0]))
     return Score(value, (index.passages[cited[0]].cite(entailed[cited]),))
-
-
-def _likest(place: tuple[float, int]) -> tuple[float, int]:
-    likeness, number = place
-    return -likeness, number
-
-
-def _conflict(known: Mapping[Places, FloatArray], index: SentenceIndex) -> Citation | None:
-    """Of the sentences that contradict the claim, likelier than not and than one says it, the one that is least silent."""
-    alone = {places[0]: row for places, row in known.items() if len(places) == 1}
-    said = max((float(row[0]) for row in alone.values()), default=0.0)
-    contradicting = {place: row for place, row in alone.items() if row[2] > max(said, 0.5)}
-    if not contradicting:
-        return None
-    place = min(contradicting, key=lambda place: float(contradicting[place][1]))
-    return index.passages[place].cite(float(contradicting[place][2]))

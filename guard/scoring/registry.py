@@ -17,12 +17,12 @@ from groundrail.scoring.base import Scorer
 GROUP = "groundrail.scorers"
 
 OWN = {
-    "scale": "groundrail.scoring.scale.scale:ScaleScorer",
+    "scale": "groundrail.scoring.scale:ScaleScorer",
     "nearest": "groundrail.scoring.nearest:NearestScorer",
 }
 """The guard's scorers, which no other package can replace."""
 
-DEFAULT = "nearest"
+DEFAULT = "scale"
 """Name of the scorer that a guard, `groundrail check`, `eval` and `calibrate` use by default."""
 
 

@@ -1,9 +1,36 @@
-"""Probabilities in log-odds: the mean of two, and the rank of a sentence as a citation.
+"""Scores from probabilities: log-odds, the choice of a citation, contradictions and rivals. All scorers of the guard share it.
 
-The scorers choose the sentences. How a claim is weighed against its rivals is in `groundrail.scoring.rivals`.
+A rival of a claim is the same claim with another figure that a source sentence gives. "The rent is 1,650 euros" has the
+rival "The rent is 1,450 euros" where a sentence says 1,450. A small judge often finds both likely, but it finds the right
+figure likelier. If 1,650 also stands nowhere in the source and follows from nothing there, a likely rival alone weighs
+against the claim. `groundrail.text.facts.rivals` says which rivals a sentence offers.
 """
 
 import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import islice
+from typing import NamedTuple
+
+from groundrail.entailment.base import EntailmentModel, FloatArray
+from groundrail.runtime.progress import begin
+from groundrail.scoring.base import Score
+from groundrail.scoring.index import Passage, Places, SentenceIndex
+from groundrail.text.english.language import is_english
+from groundrail.text.facts.invented import invented
+from groundrail.text.facts.mentions import mentions
+from groundrail.text.facts.missing import is_stated
+from groundrail.text.facts.rivals import exchanged
+from groundrail.types import Citation
+
+RIVALS = 0.5
+"""Weight of the difference between the log-odds of rival and claim; chosen on development sets (docs/method.md)."""
+
+INVENTED = 2.0
+"""Log-odds that a claim loses for an invented figure that has a likely rival; chosen on development sets (docs/method.md)."""
+
+MOST_RIVALS = 4
+"""Maximum number of rivals that the judge is asked about for one claim."""
 
 LIKENESS = 6.0
 """Log-odds that a sentence gains as a citation if its words are the most like the claim's; chosen on development sets
@@ -41,3 +68,97 @@ def citable(probability: float, likeness: float) -> float:
         likeness: Likeness of the words of sentence and claim, as a share of the greatest likeness, in [0, 1].
     """
     return log_odds(probability) + LIKENESS * likeness
+
+
+def conflict(known: Mapping[Places, FloatArray], index: SentenceIndex) -> Citation | None:
+    """Of the sentences that contradict the claim, likelier than not and than one says it, the one that is least silent.
+
+    known: entailment, neutral, contradiction of the premises that were read, each (3,).
+    """
+    alone = {places[0]: row for places, row in known.items() if len(places) == 1}
+    said = max((float(row[0]) for row in alone.values()), default=0.0)
+    contradicting = {place: row for place, row in alone.items() if row[2] > max(said, 0.5)}
+    if not contradicting:
+        return None
+    place = min(contradicting, key=lambda place: float(contradicting[place][1]))
+    return index.passages[place].cite(float(contradicting[place][2]))
+
+
+class _Rival(NamedTuple):
+    """`invented`: whether it takes the place of an invented figure."""
+
+    passage: Passage
+    claim: str
+    invented: bool
+
+
+def weigh_rivals(
+    claims: Sequence[str],
+    scores: Sequence[Score],
+    read: Sequence[Sequence[int]],
+    index: SentenceIndex,
+    model: EntailmentModel,
+    *,
+    weight: float = RIVALS,
+    charge: float = INVENTED,
+) -> list[Score]:
+    """Lower the score of each claim that has a likelier rival, or an invented figure with a likely rival.
+
+    A claim is compared with its rivals if its citation does not state all its figures. If a rival is likelier than the
+    claim, the claim's log-odds are lowered by `weight` times the difference. If a rival of an invented figure
+    (`groundrail.text.facts.invented`) is entailed (P > 0.5), they are lowered by `charge` at least. The rival that costs most
+    counts, and its sentence becomes the conflict if it entails the rival. Claims in other languages than English have
+    no rivals.
+
+    Args:
+        scores: One for each claim; NaN stays NaN.
+        read: The sentences that were read alone for each claim.
+        model: The judge that is asked about rivals; a rival that does not fit beside its sentence is left out.
+    """
+    asked = [
+        (number, rival)
+        for number, (claim, places) in enumerate(zip(claims, read, strict=True))
+        if (weight or charge) and is_english(claim) and not _cites_its_figures(claim, scores[number])
+        for rival in islice(_rivals(claim, places, index, model), MOST_RIVALS)
+    ]
+    weighed, lost = list(scores), [0.0] * len(scores)
+    if not asked:
+        return weighed
+    begin("judging", len(asked))
+    pairs = [(rival.passage.text, rival.claim) for _, rival in asked]
+    for (number, rival), likely in zip(asked, model.entailment(pairs), strict=True):
+        value = scores[number].value
+        loss = _loss(value, likely, weight, charge if rival.invented else 0.0)
+        if loss > lost[number] and not math.isnan(value):
+            lost[number] = loss
+            lowered = min(value, (1 + math.tanh((log_odds(value) - loss) / 2)) / 2)
+            conflict = rival.passage.cite(float(likely)) if likely > 0.5 else scores[number].conflict
+            weighed[number] = replace(scores[number], value=lowered, conflict=conflict)
+    return weighed
+
+
+def _loss(value: float, likely: float, weight: float, charge: float) -> float:
+    """Log-odds that a claim loses by one rival; none by a rival without a number."""
+    more = weight * (log_odds(likely) - log_odds(value)) if likely > value else 0.0
+    return max(more, charge) if likely > 0.5 else more
+
+
+def _cites_its_figures(claim: str, score: Score) -> bool:
+    return all(any(is_stated(figure, cited.text) for cited in score.citations) for figure in mentions(claim))
+
+
+def _rivals(claim: str, places: Sequence[int], index: SentenceIndex, model: EntailmentModel) -> Iterator[_Rival]:
+    """Rivals of invented figures first, then the others; of each, the likest sentence's first."""
+    likeness = index.likeness(claim)
+    passages = [index.passages[place] for place in sorted(places, key=lambda place: (-likeness[place], place))]
+    without_ground = {
+        figure.meaning for figure in invented(claim, [each.text for each in passages], lambda: index.stated)
+    }
+    found = [
+        _Rival(passage, rival.claim, rival.meaning in without_ground)
+        for passage in passages
+        for rival in exchanged(claim, passage.text)
+    ]
+    for rival in sorted(found, key=lambda rival: not rival.invented):
+        if rival.passage.tokens + len(model.offsets(rival.claim)) <= model.max_tokens:
+            yield rival

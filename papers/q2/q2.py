@@ -15,13 +15,13 @@ from groundrail.entailment.base import EntailmentModel, Pair
 from groundrail.entailment.loading import load
 from groundrail.errors import InputError
 from groundrail.papers.decomposed import SentencePairScorer
+from groundrail.papers.premises import best
 from groundrail.papers.q2.answering import Answerer, AnswerSpan, LexicalAnswerer
 from groundrail.papers.q2.asking import QuestionGenerator, Seq2SeqQuestions, TemplateQuestions
 from groundrail.papers.q2.candidates import Candidate, candidates
 from groundrail.papers.q2.exchanges import Exchange, Label, normalised, response_score, token_f1
 from groundrail.papers.q2.personal import is_personal
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts, best_first
-from groundrail.scoring.passages import best
 from groundrail.types import Citation, Document, Source, Span, as_documents
 
 Variant: TypeAlias = Literal["base", "filter", "top-k"]

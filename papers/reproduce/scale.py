@@ -14,10 +14,9 @@ from groundrail.errors import InputError, ScoringError
 from groundrail.evaluation import metrics
 from groundrail.evaluation.examples import Example
 from groundrail.papers.reproduce.table import Figures, Job, scored
-from groundrail.scoring.passages import Passage
-from groundrail.scoring.scale.chunked import lines
-from groundrail.scoring.scale.scale import ScaleScorer
-from groundrail.scoring.scale.tree import Search, descend
+from groundrail.papers.scale.scorer import PaperScaleScorer, lines
+from groundrail.papers.scale.tree import Search, descend
+from groundrail.scoring.index import Passage
 
 TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or no?'
 """Wording of the prompt in the authors' committed results."""
@@ -65,7 +64,7 @@ def _scores(
 ) -> dict[str, tuple[list[float], list[float]]]:
     """Labels and scores by data set; the score of a whole text is the probability from its best chunk."""
     judge = job.judge(chunk_tokens)
-    scorer = ScaleScorer(judge, chunk_tokens=min(chunk_tokens, judge.max_tokens), search=None, exact=True)
+    scorer = PaperScaleScorer(judge, chunk_tokens=min(chunk_tokens, judge.max_tokens), search=None)
     results = job.evaluate(scorer, examples, f"{name}-{chunk_tokens}", units="whole")
     sets = dict.fromkeys(example.dataset for example in examples)
     return {

@@ -19,7 +19,7 @@ from groundrail.evaluation.summary import match, summarise
 from groundrail.papers.decomposed import SentencePairScorer, SentliScorer, TopKScorer
 from groundrail.papers.overlap import OverlapScorer
 from groundrail.scoring.base import Prepared, Score, Scorer
-from groundrail.scoring.scale.scale import ScaleScorer
+from groundrail.scoring.scale import ScaleScorer
 from groundrail.testing import FakeEntailment
 from groundrail.types import Document, Span
 

@@ -10,7 +10,7 @@ from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
 from groundrail import Guard, InputError, Verdict
 from groundrail.integrations.streamer import GuardedTextIteratorStreamer
-from groundrail.scoring.scale.scale import ScaleScorer
+from groundrail.scoring.scale import ScaleScorer
 from groundrail.testing import FakeEntailment
 
 

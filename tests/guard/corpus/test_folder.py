@@ -18,7 +18,7 @@ from groundrail.corpus.folder import results, score_corpus  # noqa: E402
 from groundrail.corpus.rows import Row  # noqa: E402
 from groundrail.errors import InputError, ScoringError  # noqa: E402
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts  # noqa: E402
-from groundrail.scoring.scale.scale import ScaleScorer  # noqa: E402
+from groundrail.scoring.scale import ScaleScorer  # noqa: E402
 from groundrail.testing import FakeEntailment  # noqa: E402
 from groundrail.types import Source  # noqa: E402
 

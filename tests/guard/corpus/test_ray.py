@@ -9,7 +9,7 @@ import pytest
 ray = pytest.importorskip("ray")
 
 from groundrail.corpus.folder import results, score_corpus  # noqa: E402
-from groundrail.scoring.scale.scale import ScaleScorer  # noqa: E402
+from groundrail.scoring.scale import ScaleScorer  # noqa: E402
 from groundrail.testing import FakeEntailment  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own

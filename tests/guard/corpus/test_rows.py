@@ -11,7 +11,7 @@ from groundrail.corpus.rows import COLUMNS, scored_rows
 from groundrail.entailment.base import JudgeFacts
 from groundrail.errors import InputError, ScoringError
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
-from groundrail.scoring.scale.scale import ScaleScorer
+from groundrail.scoring.scale import ScaleScorer
 from groundrail.testing import FakeEntailment
 from groundrail.types import Source
 

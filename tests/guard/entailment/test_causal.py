@@ -25,7 +25,7 @@ from groundrail.entailment.respelled import Respelled
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.papers import GainScorer
 from groundrail.scoring.batched import batched
-from groundrail.scoring.scale.scale import ScaleScorer
+from groundrail.scoring.scale import ScaleScorer
 
 WINDOW: dict[str, Any] = {"vocab_size": 99, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
 HEADS: dict[str, Any] = {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 256}

@@ -34,7 +34,7 @@ from groundrail import Guard
 from groundrail.entailment import load
 from groundrail.entailment.known import JUDGES, find
 from groundrail.errors import InputError, ModelError
-from groundrail.scoring.scale.scale import ScaleScorer
+from groundrail.scoring.scale import ScaleScorer
 
 CHAT = (
     "{% for message in messages %}<role>{{ message['role'] }}<end>{{ message['content'] }}</s>\n{% endfor %}"

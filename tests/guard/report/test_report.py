@@ -27,8 +27,8 @@ from groundrail.report.hidden import in_json, marked_up, plain
 from groundrail.report.html import save
 from groundrail.report.layout import Place, blocks
 from groundrail.report.terminal import print_result, print_sentence
-from groundrail.scoring.scale.scale import ScaleScorer
-from groundrail.testing import FakeEntailment, ScriptedGenerator
+from groundrail.scoring.scale import ScaleScorer
+from groundrail.testing import FakeEntailment, ScriptedGenerator, shares_all_words
 from groundrail.types import GuardResult
 
 SOURCE = "<b>The rent</b> is 950 euros & due on the 1st. Pets are [not] allowed. "
@@ -184,6 +184,19 @@ def test_json_goes_round() -> None:
     again = GuardResult.model_validate_json(whole.model_dump_json())
     assert again == whole
     assert isinstance(again.sentences[0].citations[0], Citation)
+
+
+def test_a_page_and_a_file_tell_the_way_from_the_chunk_to_the_sentence() -> None:
+    source = "The rent is 950 euros. The dog barks. Keys were lost. The garden is shared."
+    result = Guard(scorer=ScaleScorer(FakeEntailment(shares_most))).check("The rent is 950 euros.", source)
+    way = "chunk 1 of 1 (0.90), then 2 sentences (0.90), then this sentence (0.90)"
+    assert f"Found by {way}" in result.to_html(source)
+    again = GuardResult.model_validate_json(result.model_dump_json())
+    assert [step.name for step in again.sentences[0].citations[0].path] == ["chunk 1 of 1", "2 sentences"]
+
+
+def shares_most(premise: str, claim: str) -> float:
+    return 0.9 if shares_all_words(premise, claim) else 0.1
 
 
 def test_a_terminal_is_sent_no_commands() -> None:

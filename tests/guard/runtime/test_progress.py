@@ -9,9 +9,9 @@ from groundrail.cli.main import main
 from groundrail.entailment import CrossEncoderEntailment
 from groundrail.runtime.progress import begin, heard_by, step
 from groundrail.scoring.base import Scorer
+from groundrail.scoring.index import PART
 from groundrail.scoring.nearest import NearestScorer
-from groundrail.scoring.scale.scale import ScaleScorer
-from groundrail.scoring.token_starts import PART
+from groundrail.scoring.scale import ScaleScorer
 
 LEASE = Path(__file__).parents[3] / "examples" / "documents" / "lease.txt"
 SENTENCES = (
@@ -67,7 +67,7 @@ def test_only_the_nearest_listener_hears_and_only_while_it_listens() -> None:
 @pytest.mark.parametrize("kind", [NearestScorer, ScaleScorer])
 def test_no_step_is_long_whatever_the_length_of_the_source(kind, repeats, tiny_nli, tiny_tokenizer) -> None:
     model = CrossEncoderEntailment(tiny_nli, tiny_tokenizer, batch_tokens=256)
-    scorer: Scorer = kind(model) if kind is NearestScorer else ScaleScorer(model, chunk_tokens=40, max_chunks=30)
+    scorer: Scorer = kind(model)
     source = [SENTENCES * repeats, SENTENCES]
     with heard_by(heard := Heard()):
         found = scorer.read(source).score(CLAIMS, 2.0)

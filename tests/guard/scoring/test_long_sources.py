@@ -16,9 +16,9 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 
 from groundrail.entailment.base import BinaryEntailment, FloatArray, Pair
 from groundrail.entailment.remembered import Remembered
+from groundrail.papers.scale.scorer import PaperScaleScorer
 from groundrail.scoring.nearest import NearestScorer
-from groundrail.scoring.scale.best_first import Chunks
-from groundrail.scoring.scale.scale import ScaleScorer
+from groundrail.scoring.scale import ScaleScorer
 from groundrail.text.sentences import Stream, splits
 
 CLAIMS = [f"Nobody paid word{number} to the gardener." for number in range(6)]
@@ -47,8 +47,12 @@ class Unconvinced(BinaryEntailment):
 
 @pytest.mark.parametrize(
     ("scorer", "most"),
-    [(ScaleScorer(Unconvinced(), search=None), 11.5), (NearestScorer(Unconvinced()), 9.5)],
-    ids=["scale", "nearest"],
+    [
+        (ScaleScorer(Unconvinced()), 10.5),
+        (NearestScorer(Unconvinced()), 9.5),
+        (PaperScaleScorer(Unconvinced(), search=None), 11.5),
+    ],
+    ids=["scale", "nearest", "the paper's scale"],
 )
 def test_memory_beside_the_source_is_a_few_bytes_a_character(scorer, most) -> None:
     source = written(600_000)
@@ -61,17 +65,6 @@ def test_memory_beside_the_source_is_a_few_bytes_a_character(scorer, most) -> No
     finally:
         tracemalloc.stop()
     assert peak < most * len(source)
-
-
-def test_a_claim_more_costs_four_bytes_a_chunk() -> None:
-    chunks = Chunks(20_000, lambda number: f"word{number % 4000} paid the gardener.")
-    chunks.nearest_first(CLAIMS[0])
-    tracemalloc.start()
-    try:
-        kept = [chunks.nearest_first(claim) for claim in CLAIMS]
-        assert tracemalloc.get_traced_memory()[0] < 4.1 * sum(map(len, kept))
-    finally:
-        tracemalloc.stop()
 
 
 def test_answers_are_remembered_whatever_the_length_of_what_was_asked() -> None:
@@ -124,17 +117,18 @@ class Counting(Unconvinced):
         return super().entailment(pairs)
 
 
-def test_the_nearest_sentences_take_one_pass_over_the_source() -> None:
+@pytest.mark.parametrize(("kind", "most"), [(ScaleScorer, 0.7), (NearestScorer, 0.3)])
+def test_the_source_goes_through_the_tokenizer_once(kind: type, most: float) -> None:
     source, model = written(60_000), Counting()
-    NearestScorer(model).read(source).score(CLAIMS, 0.5)
+    kind(model).read(source).score(CLAIMS, 0.5)
     assert model.placed <= 1.01 * len(source)
-    assert 0 < model.paired < 0.3 * len(source)
+    assert 0 < model.paired < most * len(source)
 
 
 @pytest.mark.parametrize("search", [None, "chunk"])
-def test_scale_takes_one_pass_one_over_its_chunks_and_one_a_claim_to_read_them(search) -> None:
+def test_the_papers_scale_takes_one_pass_one_over_its_chunks_and_one_a_claim_to_read_them(search) -> None:
     """Chunks that overlap by a quarter are 1.33 of the source: places 1 + 1.33, pairs 1.33 a claim."""
     source, model = written(60_000), Counting()
-    ScaleScorer(model, chunk_tokens=100, search=search).read(source).score(CLAIMS, 0.5)
-    assert model.placed <= (2.5 if search is None else 2.9) * len(source)
+    PaperScaleScorer(model, chunk_tokens=100, search=search).read(source).score(CLAIMS, 0.5)
+    assert model.placed <= (2.5 if search is None else 3.9) * len(source)
     assert model.paired <= (1.4 if search is None else 1.6) * len(CLAIMS) * len(source)

@@ -16,9 +16,7 @@ from groundrail.testing import FakeEntailment
 SOURCE = "The rent is due in March. Pets are not allowed."
 
 
-@pytest.mark.parametrize(
-    ("scorer", "kind"), [(None, NearestScorer), ("nearest", NearestScorer), ("scale", ScaleScorer)]
-)
+@pytest.mark.parametrize(("scorer", "kind"), [(None, ScaleScorer), ("nearest", NearestScorer), ("scale", ScaleScorer)])
 def test_a_guard_takes_a_scorer_by_name_and_a_judge(scorer: str | None, kind: type) -> None:
     judge = FakeEntailment()
     made = Guard(scorer=scorer, judge=judge).scorer

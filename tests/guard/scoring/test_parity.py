@@ -13,7 +13,6 @@ from groundrail.papers.units.weakest import WeakestPartScorer
 from groundrail.scoring.base import Score, Scorer
 from groundrail.scoring.batched import BatchedScorer
 from groundrail.scoring.registry import load_scorer, needs_entailment, scorers
-from groundrail.scoring.scale import ScaleScorer
 from groundrail.scoring.second import SecondOpinion
 
 SOURCE = [
@@ -22,7 +21,7 @@ SOURCE = [
 ]
 CLAIMS = ["House 4 has 7 rooms.", "Anna Berg lives in House 31.", "The rent is 1,450 euros.", "House 2 has 9 rooms."]
 
-NAMES = [*scorers(), "scale with its last leaf"]
+NAMES = [*scorers()]
 
 Build = Callable[[str], Scorer]
 
@@ -43,7 +42,7 @@ def build(hashed_nli: type, models: dict[str, PreTrainedModel]) -> Build:
         if name == "gain":
             return load_scorer(name, model=models["llama"], tokenizer=letters())
         if name.startswith("scale"):
-            return ScaleScorer(hashed_nli(5), chunk_tokens=12, leaf=name != "scale")
+            return load_scorer(name, hashed_nli(5), chunk_tokens=12)
         return load_scorer(name, hashed_nli(5)) if needs_entailment(name) else load_scorer(name)
 
     return built

@@ -62,7 +62,7 @@ def test_decisions_are_those_of_exact_scores() -> None:
         return 0.55 if "nine" in premise else 0.95
 
     def scale() -> ScaleScorer:
-        return ScaleScorer(FakeEntailment(by_premise), chunk_tokens=5, overlap=0)
+        return ScaleScorer(FakeEntailment(by_premise), chunk_tokens=5, chunks=2)
 
     both = SecondOpinion(scale(), ScaleScorer(FakeEntailment(lambda premise, claim: 0.0)), (0.4, 0.6))
     (score,) = both.read(SOURCE).score(["The shop opens at nine."], 0.5)

@@ -65,7 +65,7 @@ class Asking(Scorer):
 
 
 def words() -> Scorer:
-    from groundrail.scoring.scale.scale import ScaleScorer
+    from groundrail.scoring.scale import ScaleScorer
 
     return ScaleScorer(FakeEntailment())
 

@@ -1,4 +1,4 @@
-"""ScaleScorer against the authors' own package on the same weights, where the two mean the same, and where not.
+"""PaperScaleScorer against the authors' own package on the same weights, where the two mean the same, and where not.
 
 The package counts the prompt as part of a chunk, cuts windows after the end of the text, and cuts token ids
 where groundrail cuts text; the sources here have one token a word, and lengths that give both the same windows.
@@ -12,7 +12,7 @@ from scale_score.score import retrieve, score
 
 from groundrail.entailment import Seq2SeqEntailment
 from groundrail.errors import ClaimTooLongError
-from groundrail.scoring.scale.scale import ScaleScorer
+from groundrail.papers.scale.scorer import PaperScaleScorer
 
 WORDS = "the rent is due tenant pays landlord keys were lost in march and april cats are not allowed 45 euros"
 CLAIMS = ["Cats are not allowed.", "The tenant pays 45 euros", "Keys were lost", "It is due in april or in march"]
@@ -52,7 +52,7 @@ def authors_score(model, tokenizer, source: str, claim: str, size: int, overlap:
 )
 def test_scores_are_those_of_the_authors(words, size, overlap, judge, tiny_t5, tiny_tokenizer) -> None:
     source = some_words(words, seed=words)
-    found = ScaleScorer(judge, chunk_tokens=size, overlap=overlap).score(CLAIMS, source)
+    found = PaperScaleScorer(judge, chunk_tokens=size, overlap=overlap).score(CLAIMS, source)
     expected = [authors_score(tiny_t5, tiny_tokenizer, source, claim, size, overlap) for claim in CLAIMS]
     np.testing.assert_allclose([score.value for score in found], expected, atol=1e-5)
     assert np.std(expected) > 0.01
@@ -62,7 +62,7 @@ def test_scores_are_those_of_the_authors(words, size, overlap, judge, tiny_t5, t
 @pytest.mark.parametrize("count", [1, 2, 5, 13])
 def test_the_sentence_found_is_that_of_the_authors(count, branches, judge, tiny_t5, tiny_tokenizer) -> None:
     units = sentences(count, seed=count)
-    found = ScaleScorer(judge, chunk_tokens=1000, branches=branches, slack=None).score(CLAIMS, " ".join(units))
+    found = PaperScaleScorer(judge, chunk_tokens=1000, branches=branches).score(CLAIMS, " ".join(units))
     expected = retrieve([units], [CLAIMS], branches=branches, device="cpu", model=tiny_t5, tokenizer=tiny_tokenizer)
     assert [score.citations[0].text for score in found] == [text for text, _ in expected]
     np.testing.assert_allclose(
@@ -79,7 +79,7 @@ def test_the_end_of_a_source_counts_where_the_package_leaves_it_out(judge, tiny_
         assert windows[-1].split() == words[70:]
         for claim in CLAIMS[:2]:
             expected = max(judge.entailment([(window, claim) for window in windows]))
-            found = ScaleScorer(judge, chunk_tokens=size).score([claim], " ".join(words))[0].value
+            found = PaperScaleScorer(judge, chunk_tokens=size).score([claim], " ".join(words))[0].value
             assert found == pytest.approx(expected, abs=1e-6)
             theirs = authors_score(tiny_t5, tiny_tokenizer, " ".join(words), claim, size, 0.25)
             without_end = max(judge.entailment([(window, claim) for window in windows[:-1]]))
@@ -92,4 +92,4 @@ def test_a_claim_without_room_is_an_error_where_the_package_cuts_nothing_sensibl
     judge = Seq2SeqEntailment(tiny_t5, tiny_tokenizer, max_length=60)
     claim = some_words(50, seed=1)
     with pytest.raises(ClaimTooLongError, match="no room"):
-        ScaleScorer(judge).score([claim], some_words(200, seed=2))
+        PaperScaleScorer(judge).score([claim], some_words(200, seed=2))

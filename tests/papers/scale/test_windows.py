@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from groundrail.errors import ClaimTooLongError, InputError
-from groundrail.scoring.scale.chunks import Windows
+from groundrail.papers.scale.windows import Windows
 
 
 def words(text: str) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.runtime.progress import step
-from groundrail.scoring.token_starts import PART, Offsets, token_starts
+from groundrail.scoring.index import PART, Offsets, token_starts
 from groundrail.types import Span
 
 

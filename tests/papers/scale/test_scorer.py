@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from groundrail.entailment.base import BinaryEntailment, FloatArray, JudgeFacts, Pair
 from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.papers.scale.scorer import PaperScaleScorer
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.scale.scale import ScaleScorer
-from groundrail.types import Citation, Document
+from groundrail.types import Document
 
 CLAIM = "one claim"
 
@@ -73,10 +73,10 @@ def test_the_value_is_the_maximum_over_all_windows(hashed_yes_no, count, size, o
     windows = [" ".join(words[begin : begin + size]) for begin in range(0, count, stride)]
     windows = windows[: next(index for index, window in enumerate(windows) if window.endswith(words[-1])) + 1]
     expected = [model.entailment([(window, CLAIM)])[0] for window in windows]
-    scorer = ScaleScorer(model, chunk_tokens=size, overlap=overlap)
-    chunk = scorer.best_chunks([CLAIM], " ".join(words))[0]
-    assert chunk.score == max(expected) == scorer.score([CLAIM], " ".join(words))[0].value
-    assert chunk.text == windows[int(np.argmax(expected))]
+    scorer = PaperScaleScorer(model, chunk_tokens=size, overlap=overlap, search=None)
+    (found,) = scorer.score([CLAIM], " ".join(words))
+    assert found.value == max(expected)
+    assert list(dict.fromkeys(premise for premise, _ in model.asked[-1])) == list(dict.fromkeys(windows))
 
 
 @given(st.integers(1, 40), st.integers(2, 7), st.integers(0, 99))
@@ -91,7 +91,7 @@ def test_the_tree_goes_to_the_best_child_until_one_sentence_is_left(hashed_yes_n
         score, here = max(
             ((model.entailment([(" ".join(run), CLAIM)])[0], run) for run in runs), key=lambda found: found[0]
         )
-    found = ScaleScorer(model, branches=branches, slack=None).score([CLAIM], " ".join(sentences))[0]
+    found = PaperScaleScorer(model, branches=branches).score([CLAIM], " ".join(sentences))[0]
     assert [(citation.text, citation.score) for citation in found.citations] == [(here[0], score)]
 
 
@@ -114,15 +114,15 @@ def test_the_search_from_the_whole_document_halves_all_of_it(hashed_yes_no, coun
     while len(here) > 1:
         width = max(1, len(here) // branches)
         here = max((here[start : start + width] for start in range(0, len(here), width)), key=best)
-    scorer = ScaleScorer(model, chunk_tokens=size, branches=branches, slack=None, search="document")
+    scorer = PaperScaleScorer(model, chunk_tokens=size, branches=branches)
     (found,) = scorer.score([CLAIM], " ".join(sentences))
     assert [citation.text for citation in found.citations] == here
-    assert found.value == ScaleScorer(model, chunk_tokens=size).score([CLAIM], " ".join(sentences))[0].value
+    assert found.value == PaperScaleScorer(model, chunk_tokens=size).score([CLAIM], " ".join(sentences))[0].value
 
 
 def test_without_a_search_there_is_a_value_and_no_citation() -> None:
     model = Overlap()
-    (found,) = ScaleScorer(model, search=None).score(["Word3 w3x0"], " ".join(numbered(9)))
+    (found,) = PaperScaleScorer(model, search=None).score(["Word3 w3x0"], " ".join(numbered(9)))
     assert (found.value, found.citations) == (1.0, ())
 
 
@@ -130,9 +130,9 @@ def test_all_claims_go_down_together_one_call_a_level(hashed_yes_no) -> None:
     model = hashed_yes_no(1)
     source = " ".join(numbered(16))
     claims = [f"claim {index}" for index in range(7)]
-    together = ScaleScorer(model, slack=None).score(claims, source)
+    together = PaperScaleScorer(model).score(claims, source)
     assert len(model.asked) == 1 + 4
-    assert together == [ScaleScorer(model, slack=None).score([claim], source)[0] for claim in claims]
+    assert together == [PaperScaleScorer(model).score([claim], source)[0] for claim in claims]
 
 
 @given(st.integers(1, 30), st.integers(8, 60), st.integers(2, 5), st.integers(0, 99))
@@ -142,7 +142,7 @@ def test_no_pair_is_too_long_and_citations_are_whole_sentences(hashed_yes_no, co
     model = hashed_yes_no(seed, max_tokens=room + 2)
     sentences = numbered(count, words=7)
     text = "\r\n\r\n".join(sentences)
-    found = ScaleScorer(model, branches=branches, slack=None).score([CLAIM], text)[0]
+    found = PaperScaleScorer(model, branches=branches).score([CLAIM], text)[0]
     citation = found.citations[0]
     assert citation.text in sentences
     assert text[citation.start : citation.end] == citation.text
@@ -151,7 +151,7 @@ def test_no_pair_is_too_long_and_citations_are_whole_sentences(hashed_yes_no, co
 
 def test_a_sentence_longer_than_the_model_is_cited_in_part() -> None:
     text = "Short one. " + " ".join(f"word{index}" for index in range(500)) + " and the cat sat there " + "more " * 300
-    scorer = ScaleScorer(Overlap(max_tokens=40), slack=None)
+    scorer = PaperScaleScorer(Overlap(max_tokens=40))
     found = scorer.score(["the cat sat there"], text)[0]
     assert found.value == 1.0
     citation = found.citations[0]
@@ -169,7 +169,7 @@ def test_the_citation_is_the_sentence_that_says_so_in_the_document_that_says_so(
     ]
     claims = ["the keys were lost in march", "cats are not allowed", "rent is due"]
     for branches in (2, 3, 8):
-        scores = ScaleScorer(Overlap(), chunk_tokens=40, branches=branches).score(claims, documents)
+        scores = PaperScaleScorer(Overlap(), chunk_tokens=40, branches=branches).score(claims, documents)
         cited = [(score.citations[0].document_id, score.citations[0].text) for score in scores]
         assert cited == [
             ("report", "Keys were lost in march!"),
@@ -182,43 +182,16 @@ def test_the_citation_is_the_sentence_that_says_so_in_the_document_that_says_so(
 def test_a_chunk_never_crosses_two_documents() -> None:
     model = Overlap()
     halves = ["Keys were lost", "in march at noon."]
-    assert ScaleScorer(model).score(["keys were lost in march"], halves)[0].value == 3 / 5
-    assert ScaleScorer(model).score(["keys were lost in march"], " ".join(halves))[0].value == 1.0
-
-
-def test_what_takes_several_sentences_is_cited_whole_unless_the_paper_is_followed() -> None:
-    text = " ".join([*numbered(4), "Anna signed the contract.", "Bob lost all keys.", *numbered(2)])
-    claim = ["Anna signed the contract Bob lost all keys"]
-    both = "Anna signed the contract. Bob lost all keys."
-    wide = ScaleScorer(Overlap(), slack=0.1).score(claim, text)[0]
-    assert wide.citations == (
-        Citation(document_id="source", start=text.index(both), end=text.index(both) + len(both), text=both, score=1.0),
-    )
-    single = ScaleScorer(Overlap(), slack=None).score(claim, text)[0]
-    assert single.citations[0].text == "Anna signed the contract."
-    assert single.citations[0].score == 0.5
-    assert single.value == wide.value == 1.0
-    assert ScaleScorer(Overlap(), slack=0.5).score(claim, text)[0].citations == single.citations
-    root = ScaleScorer(Overlap(), slack=0.1).score(claim, both)[0]
-    assert root.citations[0].text == both
-
-
-@given(st.integers(2, 40), st.integers(2, 5), st.floats(0, 1), st.integers(0, 99))
-@repeated
-def test_what_is_cited_is_close_to_the_chunk_or_a_single_sentence(hashed_yes_no, count, branches, slack, seed) -> None:
-    model = hashed_yes_no(seed)
-    sentences = numbered(count)
-    found = ScaleScorer(model, chunk_tokens=60, branches=branches, slack=slack).score([CLAIM], " ".join(sentences))[0]
-    citation = found.citations[0]
-    assert citation.score == model.entailment([(citation.text, CLAIM)])[0]
-    length = citation.text.count("Word")
-    assert length == 1 or (length <= 4 and citation.score >= found.value - slack)
+    assert PaperScaleScorer(model).score(["keys were lost in march"], halves)[0].value == 3 / 5
+    assert PaperScaleScorer(model).score(["keys were lost in march"], " ".join(halves))[0].value == 1.0
 
 
 def test_nan_concerns_only_its_own_claim() -> None:
     sentences = [*numbered(30), "Keys were lost."]
     model = BrokenFor("w3x1", "keys were lost")
-    broken, fine = ScaleScorer(model, chunk_tokens=30).score(["keys were lost", "were keys lost"], " ".join(sentences))
+    broken, fine = PaperScaleScorer(model, chunk_tokens=30).score(
+        ["keys were lost", "were keys lost"], " ".join(sentences)
+    )
     assert math.isnan(broken.value)
     assert broken.citations == ()
     assert fine.value == 1.0
@@ -232,15 +205,13 @@ def test_nan_within_the_tree_is_passed_by() -> None:
         def _share(self, premise: str, claim: str) -> float:
             return super()._share(premise, claim) if len(premise) > 400 else math.nan
 
-    found = ScaleScorer(BrokenAlone(), slack=0.1).score(
-        ["keys were lost"], " ".join([*numbered(13), "Keys were lost."])
-    )[0]
+    found = PaperScaleScorer(BrokenAlone()).score(["keys were lost"], " ".join([*numbered(13), "Keys were lost."]))[0]
     assert found.value == 1.0
     assert found.citations == ()
 
 
 def test_bad_input_is_an_error_that_says_so() -> None:
-    scorer = ScaleScorer(Overlap(max_tokens=8))
+    scorer = PaperScaleScorer(Overlap(max_tokens=8))
     for source in ("", " \n\t", [], ["", " "]):
         with pytest.raises(InputError, match="blank"):
             scorer.score(["a claim"], source)
@@ -261,44 +232,44 @@ def test_bad_input_is_an_error_that_says_so() -> None:
         {"overlap": 1.0},
         {"overlap": -0.1},
         {"branches": 1},
-        {"slack": -1.0},
-        {"slack": math.nan},
     ],
 )
 def test_settings_out_of_range_are_errors(setting) -> None:
     with pytest.raises(InputError, match=next(iter(setting))):
-        ScaleScorer(Overlap(), **setting)
+        PaperScaleScorer(Overlap(), **setting)
 
 
 def test_a_claim_takes_its_room_from_the_chunk_and_never_from_itself(hashed_yes_no) -> None:
     model = hashed_yes_no(0, max_tokens=300)
     source = " ".join(numbered(200))
     short, long = "a claim", "a claim of many words " * 40
-    ScaleScorer(model).score([short, long], source)
+    PaperScaleScorer(model).score([short, long], source)
     lengths = {short: 0, long: 0}
     for premise, claim in (pair for pairs in model.asked for pair in pairs):
         lengths[claim] = max(lengths[claim], len(premise.split()))
-    assert 300 - 2 - 32 < lengths[short] <= 298
-    assert 100 - 32 < lengths[long] <= 100
+    assert lengths[short] == 298
+    assert 90 < lengths[long] <= 100
     assert {claim for pairs in model.asked for _, claim in pairs} == {short, long}
 
 
 def test_a_long_source_of_a_megabyte() -> None:
     sentences = numbered(20_000, words=7)
-    found = ScaleScorer(Overlap(), chunk_tokens=400).score([sentences[12_345], sentences[-1]], "\n".join(sentences))
+    found = PaperScaleScorer(Overlap(), chunk_tokens=400).score(
+        [sentences[12_345], sentences[-1]], "\n".join(sentences)
+    )
     assert [score.citations[0].text for score in found] == [sentences[12_345], sentences[-1]]
 
 
 def test_threshold_is_the_models(hashed_yes_no) -> None:
-    assert ScaleScorer(Overlap()).facts.threshold == 0.8
-    scorer = ScaleScorer(hashed_yes_no(0))
+    assert PaperScaleScorer(Overlap()).facts.threshold == 0.8
+    scorer = PaperScaleScorer(hashed_yes_no(0))
     assert scorer.facts.threshold == 0.5
     assert isinstance(scorer, Scorer)
 
 
 @pytest.mark.parametrize("kind", ["nli", "t5"])
 def test_real_architectures_give_exact_offsets(kind, tiny_nli_folder, tiny_t5_folder) -> None:
-    scorer = ScaleScorer(str(tiny_nli_folder if kind == "nli" else tiny_t5_folder), slack=None)
+    scorer = PaperScaleScorer(str(tiny_nli_folder if kind == "nli" else tiny_t5_folder))
     draw = random.Random(2)
     words = "rent is due cats are not allowed keys were lost in march 45 euros"
     text = "\r\n".join("The " + " ".join(draw.choices(words.split(), k=9)) + "." for _ in range(120))
@@ -314,12 +285,12 @@ def test_real_architectures_give_exact_offsets(kind, tiny_nli_folder, tiny_t5_fo
 def test_a_leaf_of_a_dialogue_is_an_utterance() -> None:
     dialogue = "Anna: May I keep pets? I have two.\n\nBob: Sure. Cats are not allowed.\nAnna: I see. Thank you."
     claim = "Bob says that cats are not allowed."
-    (found,) = ScaleScorer(Overlap(), slack=None, leaves="lines").score([claim], dialogue)
+    (found,) = PaperScaleScorer(Overlap(), leaves="lines").score([claim], dialogue)
     assert [citation.text for citation in found.citations] == ["Bob: Sure. Cats are not allowed."]
-    (found,) = ScaleScorer(Overlap(), slack=None).score([claim], dialogue)
+    (found,) = PaperScaleScorer(Overlap()).score([claim], dialogue)
     assert [citation.text for citation in found.citations] == ["Cats are not allowed."]
     with pytest.raises(InputError, match="'sentences' or in 'lines', not 'words'"):
-        ScaleScorer(Overlap(), leaves="words")  # type: ignore[arg-type]
+        PaperScaleScorer(Overlap(), leaves="words")  # type: ignore[arg-type]
 
 
 @given(st.integers(1, 30), st.integers(2, 4), st.integers(0, 99))
@@ -334,6 +305,6 @@ def test_the_tree_over_utterances_is_the_one_over_their_list(hashed_yes_no, coun
         score, here = max(
             ((model.entailment([("\n".join(run), CLAIM)])[0], run) for run in runs), key=lambda found: found[0]
         )
-    scorer = ScaleScorer(model, branches=branches, search="document", slack=None, leaves="lines")
+    scorer = PaperScaleScorer(model, branches=branches, leaves="lines")
     (found,) = scorer.score([CLAIM], "\n".join(utterances))
     assert [(citation.text, citation.score) for citation in found.citations] == [(here[0], score)]

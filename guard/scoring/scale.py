@@ -1,0 +1,206 @@
+"""Chunked SCALE (Lattimer et al., EMNLP 2023): the best chunk of the source, and the sentence in it that a search tree finds.
+
+`groundrail.scoring.index` cuts the source into sentences and chunks. `groundrail.papers.scale` is SCALE by the letter of its
+paper.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+import numpy as np
+
+from groundrail.entailment import load
+from groundrail.entailment.base import EntailmentModel, FloatArray
+from groundrail.entailment.remembered import Remembered
+from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.runtime.progress import begin
+from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts, below_all
+from groundrail.scoring.index import TOGETHER, Places, SentenceIndex, room
+from groundrail.scoring.weighing import between, citable, conflict, weigh_rivals
+from groundrail.types import Source, Step
+
+T = TypeVar("T")
+
+_BESIDE = 5
+"""Maximum number of sentences of the winning chunk that a claim's rivals are taken from."""
+
+
+class ScaleScorer(Scorer):
+    """The mean, in log-odds, of the best chunk and of the sentence in it that a search tree finds.
+
+        Guard(scorer=ScaleScorer(chunk_tokens=256))
+
+    The chunk whose words are most like the claim's (BM25) is read first. The tree halves it and goes down in the child with
+    the highest log-odds and likeness together, to one sentence: the citation. The score is weighed against the claim's
+    rivals (`groundrail.scoring.weighing`). A second look follows unless this score reaches `reach`: the next chunks are
+    read, and one further chunk that is made of the nearest sentences in their order, unless they lie in these
+    chunks. If one of them is likelier than the first chunk, a tree goes down in it, and the higher score counts. A decision
+    is the same with and without `reach`.
+
+    All claims of a call are read together, in one model call for each level of the tree. No pair is read twice.
+
+    Args:
+        entailment: The judge: a model, a hub id or folder, or None for the built-in judge.
+        chunk_tokens: Maximum number of tokens of a chunk; fewer if the model has no room beside the claim. None takes
+            the model's `chunk_tokens`, or else 512.
+        chunks: Maximum number of chunks that are read for a claim beside the further one.
+
+    Raises: InputError for a number below 1; the errors of `groundrail.entailment.load`.
+    """
+
+    def __init__(
+        self, entailment: EntailmentModel | str | None = None, *, chunk_tokens: int | None = None, chunks: int = 1
+    ) -> None:
+        self.entailment = load(entailment)
+        self.chunk_tokens = self.entailment.facts.chunk_tokens or 512 if chunk_tokens is None else chunk_tokens
+        self.chunks = chunks
+        for name, number in {"chunk_tokens": self.chunk_tokens, "chunks": chunks}.items():
+            if number < 1:
+                raise InputError(f"{name} is {number}; pass 1 or more")
+
+    @property
+    def facts(self) -> ScorerFacts:
+        """The identity of SCALE with its chunks, and the facts about the judge."""
+        judge = self.entailment.facts
+        likest = "the likest chunk" if self.chunks == 1 else f"the {self.chunks} likest chunks"
+        together = f"{TOGETHER} tokens of the nearest sentences"
+        identity = f"SCALE on {likest} of {self.chunk_tokens} tokens and {together}, judged by {judge.identity}"
+        return ScorerFacts.around(judge, identity, "scale")
+
+    def read(self, source: Source) -> Reader:
+        """Index the source's sentences. Raises: InputError for a blank source."""
+        longest = min(self.chunk_tokens, max(1, self.entailment.max_tokens // 2))
+        index = SentenceIndex.of(source, self.entailment, longest)
+        if not index.passages:
+            raise InputError("the source is blank, so there is nothing to score claims against")
+        return _ScaleReader(self, index, Remembered(self.entailment))
+
+
+@dataclass(slots=True)
+class _Search:
+    """The search for one claim.
+
+    likeness: likeness of each sentence of the source to the claim, as a share of the greatest.
+    names: the chunks to read, the likest first, with their names in the citation's path.
+    read: entailment, neutral and contradiction, shape (3,), of each premise that was read.
+    path: the nodes that were chosen last, from the chunk down to one sentence.
+    """
+
+    claim: str
+    likeness: FloatArray
+    names: dict[Places, str]
+    read: dict[Places, FloatArray] = field(default_factory=dict)
+    path: list[Places] = field(default_factory=list)
+    score: Score = field(default_factory=lambda: Score(math.nan))
+
+    def entailed(self, places: Places) -> float:
+        return float(self.read[places][0])
+
+    def best(self) -> Places:
+        """The likeliest chunk that was read, the first of equals."""
+        return max(
+            (chunk for chunk in self.names if chunk in self.read), key=lambda chunk: below_all(self.entailed(chunk))
+        )
+
+    def rank(self, places: Places) -> float:
+        """Sort key of a node of the tree."""
+        if math.isnan(self.entailed(places)):
+            return -math.inf
+        return citable(self.entailed(places), float(self.likeness[list(places)].max()))
+
+
+@dataclass(frozen=True, slots=True)
+class _ScaleReader(Reader):
+    """A source as sentences and chunks, with the judge's earlier answers."""
+
+    scorer: ScaleScorer
+    index: SentenceIndex
+    model: Remembered
+
+    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
+        """Score each claim; a value of at least `reach` may be a lower bound.
+
+        Raises: InputError for a blank claim, ClaimTooLongError for a claim that leaves no room for a sentence.
+        """
+        if isinstance(claims, str):
+            raise InputError("claims is one text; pass a list of claims")
+        searches = [self._search(claim) for claim in claims]
+        self._look(searches, slice(1))
+        self._look([each for each in searches if reach is None or not each.score.value >= reach], slice(1, None))
+        scores = [replace(each.score, exact=each.names.keys() <= each.read.keys()) for each in searches]
+        return self.index.noted(scores)
+
+    def _search(self, claim: str) -> _Search:
+        if not claim.strip():
+            raise InputError("a claim is blank; leave out sentences that claim nothing")
+        free = room(claim, self.model)
+        size = min(self.scorer.chunk_tokens, free)
+        chunks = self.index.chunks(size)
+        if not chunks:
+            raise ClaimTooLongError(f"the claim leaves room for {free} tokens, less than any sentence: {claim[:80]!r}")
+        likeness = self.index.likeness(claim)
+        order = np.argsort([-likeness[list(chunk)].sum() for chunk in chunks], kind="stable")[: self.scorer.chunks]
+        names = {chunks[n]: f"chunk {n + 1} of {len(chunks)}" for n in map(int, order)}
+        nearest = int(np.where(self.index.tokens <= size, likeness, -1.0).argmax())
+        together = self.index.window(nearest, self.index.in_context(likeness), min(TOGETHER, free))
+        if not any(set(together) <= set(chunk) for chunk in names):
+            names[together] = f"the {len(together)} nearest sentences"
+        return _Search(claim, likeness / (likeness.max() or 1.0), names)
+
+    def _look(self, searches: Sequence[_Search], chunks: slice) -> None:
+        """Read some of the chunks of each search; if they have its likeliest chunk, the tree goes down in it."""
+        self._judge(searches, [list(search.names)[chunks] for search in searches])
+        better = [search for search in searches if [search.best()] != search.path[:1]]
+        for search, score in zip(better, self._below(better), strict=True):
+            search.score = max(search.score, score, key=lambda score: below_all(score.value))
+
+    def _judge(self, searches: Sequence[_Search], premises: Sequence[Sequence[Places]]) -> None:
+        """Read premises of each search, all in one model call."""
+        asked = [(search, places) for search, some in zip(searches, premises, strict=True) for places in some]
+        if not asked:
+            return
+        begin("judging", len(asked))
+        rows = self.model.classify([(self.index.text(places), search.claim) for search, places in asked])
+        for (search, places), row in zip(asked, rows, strict=True):
+            search.read[places] = row
+
+    def _below(self, searches: Sequence[_Search]) -> list[Score]:
+        """The score of each search by its likeliest chunk and the tree below this chunk."""
+        for search in searches:
+            search.path = [search.best()]
+        going = list(searches)
+        while going := [search for search in going if len(search.path[-1]) > 1]:
+            halves = [children(search.path[-1]) for search in going]
+            self._judge(going, halves)
+            for search, runs in zip(going, halves, strict=True):
+                search.path.append(max(runs, key=search.rank))
+        scores = [self._scored(search) for search in searches]
+        read = [sorted(search.path[0], key=lambda place: -search.likeness[place])[:_BESIDE] for search in searches]
+        return weigh_rivals([search.claim for search in searches], scores, read, self.index, self.model)
+
+    def _scored(self, search: _Search) -> Score:
+        chunk, last = search.path[0], search.path[-1]
+        value = between(search.entailed(chunk), search.entailed(last))
+        if math.isnan(value):
+            return Score(value)
+        passages = self.index.passages
+        citation = passages[last[0]].cite(
+            search.entailed(last), [self._step(search, places) for places in search.path[:-1]]
+        )
+        read = tuple(passages[place].detail() for place in chunk)
+        return Score(value, (citation,), conflict(search.read, self.index), read=read)
+
+    def _step(self, search: _Search, places: Places) -> Step:
+        first, last = self.index.passages[places[0]], self.index.passages[places[-1]]
+        name = search.names.get(places, f"{len(places)} sentences")
+        return Step(
+            document_id=first.document.id, start=first.start, end=last.end, name=name, score=search.entailed(places)
+        )
+
+
+def children(run: tuple[T, ...], branches: int = 2) -> list[tuple[T, ...]]:
+    """Runs of `len(run) // branches` elements; the remaining elements form another run (authors' code)."""
+    width = max(1, len(run) // branches)
+    return [run[start : start + width] for start in range(0, len(run), width)]
