@@ -7,15 +7,21 @@ DATA ?= ../shared/data
 # glibc gives large blocks back to the system after every use; keeping them makes long batches faster.
 MALLOC := MALLOC_MMAP_THRESHOLD_=4294967296 MALLOC_TRIM_THRESHOLD_=17179869184 MALLOC_TOP_PAD_=268435456
 
-.PHONY: demo test lint docs wheel bench install
+.PHONY: demo test test-all lint docs wheel bench install
 
 demo: install
 	$(BIN)/groundrail demo
 
 # On two processes, each with one thread of its own for arithmetic: `make test WORKERS=8`, or 0 for one process.
 WORKERS ?= 2
+PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+# In minutes: no browser, no wheel, no other process, few examples of each property.
 test: install
-	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
+	$(PYTEST) -m "not slow"
+
+# All tests, with many examples; chromium and chromium-driver are needed.
+test-all: install
+	$(PYTEST) --hypothesis-profile large
 
 lint: install
 	$(BIN)/ruff check .

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 if TYPE_CHECKING:
     from transformers import (
@@ -17,6 +18,22 @@ if TYPE_CHECKING:
     )
 
 pytest_plugins = ["tests.hashed"]
+
+FEW = 25
+COMMON = settings(deadline=None, suppress_health_check=list(HealthCheck))
+settings.register_profile("small", COMMON, max_examples=FEW)
+settings.register_profile("large", COMMON, max_examples=300)
+settings.load_profile("small")
+
+SLOW_FIXTURES = {"browser", "wheel"}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave what looks at a page in a browser or builds the wheel to `make test-all`."""
+    for item in items:
+        if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
+            item.add_marker("slow")
+
 
 WORDS = (
     "the a rent is due on first of every month tenant pays landlord keys were lost in march and "

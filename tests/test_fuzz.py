@@ -38,6 +38,8 @@ from groundrail.text.rendering.pointers import footnotes, links, without_footnot
 from groundrail.text.rendering.visible import is_blank, visible
 from groundrail.text.sentences import Stream, is_unicode, split
 
+pytestmark = pytest.mark.slow
+
 _FAILURES = Path(__file__).parents[1] / "docs" / "failures.md"
 _FUZZ = settings(deadline=None, suppress_health_check=list(HealthCheck), database=None)
 _CASES: Counter[str] = Counter()

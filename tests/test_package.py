@@ -69,12 +69,14 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     return zipfile.ZipFile(next(folder.glob("*.whl")))
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_every_module_and_nothing_generic(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
     assert {name for name in names if name.endswith(".py")} == modules_of_the_tree()
     assert {name.split("/")[0] for name in names} == {"groundrail", f"groundrail-{groundrail.__version__}.dist-info"}
 
 
+@pytest.mark.slow
 def test_the_wheel_holds_the_judge_the_documents_and_the_type_marker(wheel: zipfile.ZipFile) -> None:
     sizes = {info.filename: info.file_size for info in wheel.infolist()}
     judge = {name: size for name, size in sizes.items() if name.startswith("groundrail/entailment/builtin/")}
@@ -114,6 +116,7 @@ def test_subpackages_resolve_what_they_export(package: str) -> None:
         assert getattr(module, name) is not None
 
 
+@pytest.mark.slow
 def test_importing_loads_no_model_library() -> None:
     program = (
         "import sys, groundrail, groundrail.entailment, groundrail.scoring, groundrail.decoding, "

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.decoding.conftest import named, steered
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
@@ -40,7 +40,7 @@ from groundrail.types import Source
 
 TEXT = "The lease ends in May. The rent is due. Who pays? Café Zoë – 12 €. Übergabe! It ends. The end. "
 DOCUMENTS = [Document(text="The lease ends in May. The rent is 12 €.")]
-COMMON = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+COMMON = settings(max_examples=30)
 
 
 @pytest.fixture(scope="module")

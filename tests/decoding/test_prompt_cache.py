@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.decoding.conftest import CONTEXT, ONE, THREE, full_pass, llama, padded, sliding
 from torch import Tensor
@@ -21,7 +21,7 @@ from groundrail.errors import InputError, ModelError, SourceTooLongError
 
 ORDERS = [(3, 2), (4, 2), (6, 4), (2, 4), (2, 1), (5, 1), (1, 3), (0, 2), (3, 2)]
 CONTINUATIONS = st.lists(st.lists(st.integers(2, 60), max_size=6), min_size=1, max_size=6)
-COMMON = settings(max_examples=30, deadline=None, suppress_health_check=list(HealthCheck))
+COMMON = settings(max_examples=30)
 
 
 def prompt(rows: list[list[int]], side: str = "left", name: str = "the prompt") -> Prompt:

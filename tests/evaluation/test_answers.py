@@ -213,7 +213,7 @@ def slow(pairs: list[tuple[bool, bool]]) -> tuple[float, float, float, float | N
     return precision, recall, f1, (recall + sum(others) / len(others)) / 2 if wanted and others else None
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(_ANSWERS)
 def test_measures_are_those_of_slow_counting(drawn: list[tuple[list[tuple[int, int]], list[bool]]]) -> None:
     (summary,) = summarise_answers(*cases(drawn), 0.5, resamples=2)

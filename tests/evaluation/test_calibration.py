@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import beta
 
@@ -35,7 +35,6 @@ def errors(rows, threshold):
     return released.count(0), blocked.count(1)
 
 
-@settings(deadline=None)
 @given(ROWS, st.floats(0, 1))
 def test_the_threshold_keeps_what_was_asked_and_no_other_does_better(rows, target):
     labels, scores = [row[0] for row in rows], [row[1] for row in rows]
@@ -59,7 +58,6 @@ def test_the_threshold_keeps_what_was_asked_and_no_other_does_better(rows, targe
     assert found.false_block.errors == min(errors(rows, cut)[1] for cut in fine)
 
 
-@settings(deadline=None)
 @given(st.integers(1, 400), st.floats(0.01, 0.49), st.floats(0.6, 0.99))
 def test_a_guarantee_allows_errors_up_to_the_clopper_pearson_bound(total, target, guarantee):
     bounds = [beta.ppf(guarantee, errors + 1, total - errors) for errors in range(total)]

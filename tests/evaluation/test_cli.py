@@ -251,6 +251,7 @@ def test_pictures_need_matplotlib_and_say_so(groundrail, data, tmp_path, monkeyp
         groundrail("eval", "--scorer", "overlap", "--data", data, "--plots", tmp_path)
 
 
+@pytest.mark.slow
 def test_importing_the_evaluation_loads_no_optional_library():
     code = (
         "import sys, groundrail.evaluation, groundrail.evaluation.cli; "

@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from groundrail.errors import InputError
@@ -22,7 +22,6 @@ def columns(rows: list[tuple[float, float]]) -> tuple[list[float], list[float]]:
     return [row[0] for row in rows], [row[1] for row in rows]
 
 
-@settings(deadline=None)
 @given(ROWS)
 def test_auc_is_the_share_of_pairs_in_the_right_order(rows):
     true = [score for label, score in rows if label == 1]
@@ -40,7 +39,6 @@ def slow_macro_f1(rows, threshold):
     return total / 2
 
 
-@settings(deadline=None)
 @given(ROWS)
 def test_best_macro_f1_is_the_best_of_all_thresholds_and_reached_at_the_one_it_names(rows):
     best, threshold = metrics.best_macro_f1(*columns(rows))
@@ -49,7 +47,6 @@ def test_best_macro_f1_is_the_best_of_all_thresholds_and_reached_at_the_one_it_n
     assert metrics.macro_f1(*columns(rows), threshold) == pytest.approx(best)
 
 
-@settings(deadline=None)
 @given(ROWS, st.integers(0, 21).map(lambda n: n / 20))
 def test_macro_f1_and_balanced_accuracy_at_a_threshold(rows, threshold):
     assert metrics.macro_f1(*columns(rows), threshold) == pytest.approx(slow_macro_f1(rows, threshold))
@@ -60,7 +57,6 @@ def test_macro_f1_and_balanced_accuracy_at_a_threshold(rows, threshold):
     assert metrics.balanced_accuracy(*columns(rows), threshold) == pytest.approx(np.mean(shares))
 
 
-@settings(deadline=None)
 @given(ROWS, st.integers(1, 12))
 def test_calibration_error_is_the_mean_gap_over_bins_and_bins_hold_everything(rows, bins):
     table = metrics.reliability(*columns(rows), bins)
@@ -79,7 +75,6 @@ def test_a_calibrated_scorer_has_no_calibration_error():
     assert metrics.ece([0, 1, 0, 0, 0, 1], [0.5, 0.5, 0.25, 0.25, 0.25, 0.25]) == pytest.approx(0)
 
 
-@settings(deadline=None)
 @given(ROWS)
 def test_correlations_have_a_sign_and_do_not_mind_scale(rows):
     y, s = columns(rows)
@@ -99,7 +94,6 @@ def test_best_of_three():
         metrics.best_of_group(labels, scores, [None] * 12)
 
 
-@settings(deadline=None)
 @given(ROWS)
 def test_the_tuned_threshold_has_the_best_balanced_accuracy_of_all(rows):
     best, threshold = metrics.best_balanced_accuracy(*columns(rows))
@@ -249,7 +243,6 @@ def authors_calibration_error(scores, labels, bins=15):
     return total / len(scores)
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.tuples(st.floats(0.3, 0.6), st.sampled_from([0.0, 1.0])), min_size=5).filter(
         lambda rows: max(row[0] for row in rows) - min(row[0] for row in rows) > 0.01

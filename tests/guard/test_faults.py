@@ -401,6 +401,7 @@ def test_a_text_without_boundary_is_judged_in_pieces() -> None:
     assert result.answer == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "does",
     [
@@ -464,6 +465,7 @@ def eight_threads(imports: str, does: str, *arguments: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("imports", "does", "found"),
     [
@@ -483,6 +485,7 @@ def test_many_at_once_load_one_judge(imports: str, does: str, found: str) -> Non
     assert eight_threads(imports, does) == found
 
 
+@pytest.mark.slow
 def test_many_at_once_load_from_files(tiny_nli_folder: Path, causal_folder: Path) -> None:
     """Judges and generators in turn, in different precisions, none of them imported before."""
     imports = "from groundrail.decoding import HFGenerator\nfrom groundrail.entailment import load"

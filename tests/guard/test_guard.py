@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tenacity import stop_after_attempt, stop_after_delay
 
@@ -70,7 +70,6 @@ def test_check_scores_all_claims_in_one_call() -> None:
     assert scorer.calls == 1
 
 
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.sampled_from([TRUE, FALSE, "Hello! ", "Pets are allowed.\n\n", "Dragons fly. "]), max_size=8),
     st.integers(1, 9),

@@ -56,7 +56,7 @@ def shape(value):
     return [shape(inner) for inner in value] if isinstance(value, list) else None
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(OBJECTS)
 def test_pointers_lead_to_their_leaves_and_nothing_refused_is_released(value):
     before = json.dumps(value)
@@ -75,7 +75,7 @@ def test_pointers_lead_to_their_leaves_and_nothing_refused_is_released(value):
     assert json.dumps(value) == before
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(
     st.fixed_dictionaries(
         {name: st.sampled_from(["good", f"{BAD}bad"]) for name in ("nullable", "needed", "free")},

@@ -382,6 +382,7 @@ def test_examples_without_a_twin_or_with_another_target_are_refused(tmp_path):
         trainer.compute_loss(model, dict(PairedCollator(collator())([{**row, **twin}])))
 
 
+@pytest.mark.slow
 def test_without_accelerate_the_extra_is_named():
     program = "import sys; sys.modules['accelerate'] = None\nimport groundrail.papers.trainer"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

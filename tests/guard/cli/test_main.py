@@ -134,6 +134,7 @@ def test_bad_options_are_exit_code_2(answer: Path, capsys: pytest.CaptureFixture
     assert "--threshold is nan" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_peak_memory_of_check_stays_under_700_mb_beside_torch(answer: Path) -> None:
     """What torch itself takes depends on its build: 224 MB for processors alone, 394 MB with CUDA's libraries."""
     check = f"from groundrail.cli.main import main; main(['check', {str(answer)!r}, '--source', {str(LEASE)!r}])"
@@ -182,6 +183,7 @@ def _command(answer: Path, redirection: str = "", name: str = "") -> tuple[int, 
     return done.returncode, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("redirection", ["--json > /dev/full", ">&-", "| head -c 0"])
 def test_output_that_cannot_be_written_is_one_line_and_exit_code_2(answer: Path, redirection: str) -> None:
     code, told = _command(answer, redirection)
@@ -190,6 +192,7 @@ def test_output_that_cannot_be_written_is_one_line_and_exit_code_2(answer: Path,
     assert told.count("groundrail: ") == (0 if "|" in redirection else 1)
 
 
+@pytest.mark.slow
 def test_closed_standard_input_is_one_line(answer: Path) -> None:
     code, told = _command(answer, "<&-", "-")
     assert (code, told.count("groundrail: ")) == (2, 1)

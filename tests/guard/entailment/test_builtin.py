@@ -108,6 +108,7 @@ def truncated(weights: Path) -> None:
         opened.truncate(1_000_000)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spoil", [changed, truncated, Path.unlink])
 def test_weights_with_other_bytes_are_one_line_and_exit_code_2(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
     files = Path(shutil.copytree(builtin.folder(), tmp_path / "builtin"))
@@ -128,6 +129,7 @@ sys.exit(main(["check", {str(text)!r}, "--source", {str(text)!r}]))
     assert "einstall groundrail" in done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["torch", "tokenizers"])
 def test_a_missing_package_is_one_line_and_exit_code_2(tmp_path: Path, package: str) -> None:
     text = tmp_path / "text.txt"

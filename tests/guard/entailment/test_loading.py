@@ -42,6 +42,7 @@ def test_what_is_not_there_is_an_error(tmp_path) -> None:
         load(str(tmp_path), trust_remote_code=True)
 
 
+@pytest.mark.slow
 def test_importing_the_package_loads_no_model_library() -> None:
     code = "import sys, groundrail.entailment; print({'torch', 'transformers'} & set(sys.modules))"
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tenacity import stop_after_attempt
 
@@ -79,7 +79,7 @@ def outcome(call: Callable[[], GuardResult]) -> Any:
         return str(error), told(error.result)  # type: ignore[arg-type]
 
 
-@settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=40)
 @given(
     st.lists(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=3), max_size=6),
     st.integers(1, 60),

@@ -26,6 +26,7 @@ def address() -> Iterator[str]:
         process.terminate()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prefill", [True, False])
 def test_an_answer_is_streamed_checked_and_retried(address: str, prefill: bool) -> None:
     generator = OpenAIGenerator(address, "smollm2", prefill=prefill, max_tokens=40)
@@ -40,6 +41,7 @@ def test_an_answer_is_streamed_checked_and_retried(address: str, prefill: bool) 
         assert sentence.released == (sentence.verdict in (Verdict.SUPPORTED, Verdict.NO_CLAIM))
 
 
+@pytest.mark.slow
 def test_the_model_judges_by_its_logprobs(address: str) -> None:
     judge = RemoteEntailment(address, "smollm2")
     values = judge.entailment([(SOURCE, "The rent is 1,450 euros."), (SOURCE, "The lease ends in 2026."), ("", "No.")])

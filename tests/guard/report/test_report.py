@@ -344,6 +344,7 @@ def test_a_replacement_is_no_released_sentence() -> None:
     assert "0 of 1 sentences released, 1 replaced." in "\n".join(lines(said))
 
 
+@pytest.mark.slow
 def test_a_page_that_does_not_fit_on_the_disk_leaves_the_one_before(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text("before")

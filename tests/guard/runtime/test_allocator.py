@@ -39,6 +39,7 @@ print(first, groundrail.tune(), mapped_alone(), arena() >= 256 * 2**20)
 """
 
 
+@pytest.mark.slow
 def test_large_blocks_are_kept_once_it_was_asked_for_and_not_on_import() -> None:
     plain = {name: value for name, value in os.environ.items() if not name.startswith("MALLOC_")}
     done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True, env=plain)

@@ -5,6 +5,8 @@ import sys
 import textwrap
 import threading
 
+import pytest
+
 from groundrail.runtime.deadlines import Calls
 
 
@@ -19,6 +21,7 @@ def test_calls_one_after_another_need_one_thread() -> None:
     assert len(set(threading.enumerate()) - before) == 1
 
 
+@pytest.mark.slow
 def test_a_guard_that_was_used_in_async_code_works_in_a_forked_child() -> None:
     script = textwrap.dedent("""
         import asyncio, os, signal

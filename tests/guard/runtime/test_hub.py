@@ -226,6 +226,7 @@ def hub() -> Iterator[tuple[str, list[str | None]]]:
         yield f"http://127.0.0.1:{server.server_port}", shown
 
 
+@pytest.mark.slow
 def test_the_token_is_passed_on_and_an_unknown_id_is_a_model_error(
     hub: tuple[str, list[str | None]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

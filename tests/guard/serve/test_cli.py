@@ -30,6 +30,7 @@ def started(*arguments: str, **environment: str) -> tuple["subprocess.Popen[str]
     raise RuntimeError(f"the server ended with {process.wait()}")
 
 
+@pytest.mark.slow
 def test_the_command_serves_with_keys_from_the_environment_until_it_is_told_to_stop(
     upstream: Upstream, tmp_path: Path
 ) -> None:
@@ -115,6 +116,7 @@ def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     assert "cannot listen on 127.0.0.1" in capsys.readouterr().err
 
 
+@pytest.mark.slow
 def test_importing_the_command_needs_no_server_library() -> None:
     program = (
         "import sys, groundrail.cli.main; groundrail.cli.main._parser(); "

@@ -21,8 +21,6 @@ from groundrail.scoring import NearestScorer
 from groundrail.scoring.batched import BatchedScorer
 from groundrail.serve import Settings, create_app
 
-pytestmark = pytest.mark.browser
-
 FALSE = "The rent is 1,650 euros a month."
 
 

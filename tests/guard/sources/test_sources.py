@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from groundrail import Document
@@ -47,7 +47,6 @@ def test_prose_is_read_as_its_sentences(path: Path) -> None:
     assert [(one.start, one.end, one.said) for one in read_by_form(text).premises()] == wanted
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.text("abcDE ,.!?'\n0123", min_size=1), max_size=6).map("".join))
 def test_a_text_without_marks_of_a_form_is_read_as_its_sentences(text: str) -> None:
     text = text.replace(",", ", ")  # a comma without a blank parts the fields of a table
@@ -131,7 +130,6 @@ def scalars(value: Any) -> list[Any]:
     return [value]
 
 
-@settings(max_examples=200, deadline=None)
 @given(_JSON, st.sampled_from([None, 1]))
 def test_every_field_of_json_is_said_once_where_it_stands(value: Any, indent: int | None) -> None:
     text = json.dumps(value, indent=indent)
@@ -148,7 +146,6 @@ def test_every_field_of_json_is_said_once_where_it_stands(value: Any, indent: in
         assert (premise.said or "").endswith(" ".join(words.split()))
 
 
-@settings(max_examples=200, deadline=None)
 @given(_JSON.map(json.dumps), st.data())
 def test_json_is_read_only_if_it_parses(text: str, data: st.DataObject) -> None:
     place = data.draw(st.integers(0, len(text) - 1))
@@ -207,7 +204,6 @@ def test_records_carry_the_names_around_them() -> None:
 _CELLS = st.text("abc1 ,;\"'é", max_size=6).map(str.strip)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.lists(st.tuples(_CELLS, _CELLS, _CELLS), min_size=2, max_size=5), st.sampled_from(",;\t"))
 def test_a_row_of_csv_says_its_cells_where_they_stand(rows: list[tuple[str, str, str]], delimiter: str) -> None:
     file = io.StringIO()

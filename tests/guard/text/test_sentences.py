@@ -7,7 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from groundrail.errors import InputError
@@ -57,7 +57,6 @@ def pieces_of(text: str, cuts: list[int]) -> list[str]:
 
 
 @given(texts)
-@settings(max_examples=500, deadline=None)
 def test_slices_are_exact_and_concatenate_to_the_text(text: str) -> None:
     sentences = split(text)
     assert "".join(sentence.text for sentence in sentences) == text
@@ -70,7 +69,6 @@ def test_slices_are_exact_and_concatenate_to_the_text(text: str) -> None:
 
 
 @given(texts, st.lists(st.integers(0, 200), max_size=12))
-@settings(max_examples=500, deadline=None)
 def test_a_stream_cut_anywhere_gives_the_sentences_of_the_whole(text: str, cuts: list[int]) -> None:
     stream = Stream()
     sentences = [sentence for piece in pieces_of(text, cuts) for sentence in stream.feed(piece)]
@@ -81,7 +79,6 @@ def test_a_stream_cut_anywhere_gives_the_sentences_of_the_whole(text: str, cuts:
 
 @given(texts)
 @example("The 。.[1] ")
-@settings(max_examples=500, deadline=None)
 def test_a_stream_of_single_characters_gives_the_sentences_of_the_whole(text: str) -> None:
     stream = Stream()
     sentences = [sentence for character in text for sentence in stream.feed(character)]
@@ -89,7 +86,6 @@ def test_a_stream_of_single_characters_gives_the_sentences_of_the_whole(text: st
 
 
 @given(texts, texts, st.data())
-@settings(max_examples=300, deadline=None)
 def test_what_was_released_stays_right_whatever_comes_next(text: str, rest: str, data: st.DataObject) -> None:
     stream = Stream()
     released = stream.feed(text)
@@ -283,7 +279,6 @@ def test_time_grows_with_the_text(unit: str) -> None:
         assert min(seconds(4 * characters, piece) for _ in range(2)) < 9 * short + 0.1
 
 
-@settings(deadline=None, max_examples=300)
 @given(
     st.lists(st.sampled_from([*_UNITS, "Ends here. ", "He ", "x" * 30, "\n\n", "## H\n"]), max_size=60).map("".join),
     st.integers(1, 90),

@@ -359,6 +359,7 @@ def test_many_turns_at_once_keep_their_own_sources() -> None:
         assert done["messages"][-1].text == f"Flat {number} is let. "
 
 
+@pytest.mark.slow
 def test_nothing_else_needs_langchain() -> None:
     program = (
         "import sys; sys.modules['langchain'] = None\n"

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from groundrail.entailment.base import BinaryEntailment, FloatArray, JudgeFacts, Pair
@@ -18,8 +18,6 @@ from groundrail.scoring.base import Scorer
 from groundrail.types import Document
 
 CLAIM = "one claim"
-
-repeated = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 class Overlap(BinaryEntailment):
@@ -64,7 +62,6 @@ def numbered(count: int, words: int = 6) -> list[str]:
 
 
 @given(st.integers(1, 90), st.integers(1, 30), st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.9]), st.integers(0, 99))
-@repeated
 def test_the_value_is_the_maximum_over_all_windows(hashed_yes_no, count, size, overlap, seed) -> None:
     """Windows of `size` words, `size * (1 - overlap)` apart, until one reaches the end; the last one counts."""
     model = hashed_yes_no(seed)
@@ -80,7 +77,6 @@ def test_the_value_is_the_maximum_over_all_windows(hashed_yes_no, count, size, o
 
 
 @given(st.integers(1, 40), st.integers(2, 7), st.integers(0, 99))
-@repeated
 def test_the_tree_goes_to_the_best_child_until_one_sentence_is_left(hashed_yes_no, count, branches, seed) -> None:
     model = hashed_yes_no(seed)
     sentences = numbered(count)
@@ -96,7 +92,6 @@ def test_the_tree_goes_to_the_best_child_until_one_sentence_is_left(hashed_yes_n
 
 
 @given(st.integers(2, 40), st.integers(2, 5), st.integers(0, 99))
-@repeated
 def test_the_search_from_the_whole_document_halves_all_of_it(hashed_yes_no, count, branches, seed) -> None:
     """Section 3.2, straight down: a part is scored as SCALE scores any text, by its best piece that fits a chunk."""
     model, sentences, size = hashed_yes_no(seed), numbered(count), 30
@@ -136,7 +131,6 @@ def test_all_claims_go_down_together_one_call_a_level(hashed_yes_no) -> None:
 
 
 @given(st.integers(1, 30), st.integers(8, 60), st.integers(2, 5), st.integers(0, 99))
-@repeated
 def test_no_pair_is_too_long_and_citations_are_whole_sentences(hashed_yes_no, count, room, branches, seed) -> None:
     """The model refuses what does not fit, so nodes that are too long must have been split."""
     model = hashed_yes_no(seed, max_tokens=room + 2)
@@ -294,7 +288,6 @@ def test_a_leaf_of_a_dialogue_is_an_utterance() -> None:
 
 
 @given(st.integers(1, 30), st.integers(2, 4), st.integers(0, 99))
-@repeated
 def test_the_tree_over_utterances_is_the_one_over_their_list(hashed_yes_no, count, branches, seed) -> None:
     model = hashed_yes_no(seed)
     utterances = [f"Bob: {first} {second}" for first, second in itertools.pairwise(numbered(count + 1, words=3))]

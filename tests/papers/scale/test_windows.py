@@ -4,7 +4,7 @@ import re
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from groundrail.errors import ClaimTooLongError, InputError
@@ -45,7 +45,6 @@ texts = st.one_of(
 
 
 @given(texts, st.integers(2, 40), st.floats(0, 0.95), st.sampled_from(TOKENIZERS))
-@settings(max_examples=600, deadline=None)
 def test_every_character_is_in_a_window_and_no_window_is_too_long(text, size, overlap, offsets) -> None:
     spans = Windows(text, offsets).cut(size, overlap)
     covered = set().union(*(range(start, end) for start, end in spans))
@@ -60,7 +59,6 @@ def test_every_character_is_in_a_window_and_no_window_is_too_long(text, size, ov
 
 
 @given(texts, st.integers(1, 40), st.floats(0, 0.95))
-@settings(deadline=None)
 def test_words_that_are_tokens_give_the_windows_of_the_paper(text, size, overlap) -> None:
     spans = words(text)
     stride = max(1, int(size * (1 - overlap)))
@@ -82,7 +80,6 @@ def test_short_words_are_never_cut(parts, size, overlap) -> None:
 
 
 @given(texts, st.integers(2, 40), st.integers(1, 60))
-@settings(deadline=None)
 def test_tokenizing_in_parts_gives_the_same_windows(text, size, part) -> None:
     """Of words, which no part divides unless it is shorter than one."""
     longest = max(map(len, text.split()), default=0)

@@ -5,7 +5,7 @@ import time
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from groundrail.errors import UncheckableError
@@ -135,7 +135,6 @@ _PIECES = st.sampled_from(
 )
 
 
-@settings(max_examples=400, deadline=None)
 @given(st.lists(_PIECES | st.characters(codec="utf-8"), max_size=30).map("".join))
 def test_no_hidden_character_stays_and_plain_words_do(raw: str) -> None:
     try:
