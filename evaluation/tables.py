@@ -1,72 +1,16 @@
-"""Print summaries and thresholds as tables (drawn by rich, extra `cli`) or JSON, and show a progress bar.
+"""Print summaries and thresholds as tables (drawn by rich, extra `cli`).
 
 `groundrail.evaluation.summary` and `.calibration` compute the numbers and explain them.
 """
 
-import json
-from collections.abc import Mapping, Sequence
-from math import isfinite
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
 
-from groundrail.errors import MissingExtraError
+from groundrail.cli.screen import console
 from groundrail.evaluation.answer_summary import AnswerSummary
 from groundrail.evaluation.comparison import Difference
 from groundrail.evaluation.metrics import Interval
 from groundrail.evaluation.summary import Summary
 from groundrail.evaluation.thresholds import Rate, Threshold
-
-if TYPE_CHECKING:
-    from rich.console import Console
-
-
-def console(stderr: bool = False) -> "Console":
-    """Make the console for tables and bars. Raises: MissingExtraError."""
-    try:
-        from rich.console import Console
-    except ImportError as error:
-        raise MissingExtraError("the command line's tables", "cli") from error
-    return Console(stderr=stderr, highlight=False)
-
-
-class Progress:
-    """A progress bar on standard error if it is a terminal. `of`: noun for the things that are counted."""
-
-    def __init__(self, of: str = "claims") -> None:
-        self._of = of
-
-    def __enter__(self) -> "Progress":
-        screen = console(stderr=True)
-        from rich import progress as bars
-
-        columns = (*bars.Progress.get_default_columns()[:2], bars.MofNCompleteColumn(), bars.TimeRemainingColumn())
-        self._bar = bars.Progress(*columns, console=screen)
-        if screen.is_terminal:
-            self._bar.start()
-        self._task = self._bar.add_task(self._of, total=None)
-        return self
-
-    def __call__(self, done: int, total: int) -> None:
-        self._bar.update(self._task, completed=done, total=total)
-
-    def __exit__(self, *_: object) -> None:
-        if self._bar.live.is_started:
-            self._bar.stop()
-
-
-def print_json(value: Any) -> None:
-    """Print a report as JSON."""
-    print(json.dumps(finite(value), indent=1))
-
-
-def finite(value: Any) -> Any:
-    """Replace NaN and infinity, which JSON does not have, by None."""
-    if isinstance(value, float):
-        return value if isfinite(value) else None
-    if isinstance(value, Mapping):
-        return {key: finite(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [finite(item) for item in value]
-    return value
 
 
 def _interval(value: Interval | None, scale: float = 1.0, digits: int = 3) -> str:

@@ -4,7 +4,6 @@ Built on the official Python SDK, over standard input and output or streamable H
 the sources, keeps to the folder that was given at the start, and says the result as data and as text for people.
 """
 
-import argparse
 import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from pydantic import BaseModel, Field
 
-from groundrail.cli.scorers import ScorerChoice, add_scorer_arguments
+from groundrail.cli.scorers import ScorerChoice
 from groundrail.errors import GroundrailError, InputError, MissingExtraError
 from groundrail.guard import Guard
 from groundrail.policy import Fallback
@@ -245,23 +244,26 @@ def _places(citations: Any) -> list[Place]:
     return [Place(document=c.document_id, start=c.start, end=c.end, text=c.text) for c in distinct]
 
 
-def add_mcp_parser(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add `groundrail mcp`."""
-    parser = commands.add_parser("mcp", help="an MCP server, so that agents check their own drafts")
-    parser.add_argument("--source", nargs="+", default=[], metavar="FILE", help="sources of calls that name none")
-    parser.add_argument("--root", type=Path, metavar="DIR", help="folder below which callers may name files (no files)")
-    parser.add_argument("--http", type=int, metavar="PORT", help="serve streamable HTTP on this port of 127.0.0.1")
-    add_scorer_arguments(parser)
-    parser.set_defaults(run=_run)
+def mcp(
+    *,
+    source: tuple[str, ...] = (),
+    root: Path | None = None,
+    http: int | None = None,
+    scoring: ScorerChoice = ScorerChoice(),
+) -> int:
+    """Serve MCP, so that agents check their own drafts.
 
-
-def _run(options: argparse.Namespace) -> int:
-    sources = [_read(Path(name).name, Path(name).resolve().parent, LARGEST) for name in options.source]
-    if options.root is not None and not options.root.is_dir():
-        raise InputError(f"--root is no folder: {options.root}")
-    server = create_server(Guard(scorer=ScorerChoice.of(options).load()), sources, root=options.root)
-    if options.http is None:
+    Args:
+        source: files, the sources of calls that name none
+        root: folder below which callers may name files (no files)
+        http: serve streamable HTTP on this port of 127.0.0.1, not standard input and output
+    """
+    sources = [_read(Path(name).name, Path(name).resolve().parent, LARGEST) for name in source]
+    if root is not None and not root.is_dir():
+        raise InputError(f"--root is no folder: {root}")
+    server = create_server(Guard(scorer=scoring.load()), sources, root=root)
+    if http is None:
         server.run("stdio")
     else:
-        server.run("streamable-http", host="127.0.0.1", port=options.http)
+        server.run("streamable-http", host="127.0.0.1", port=http)
     return 0

@@ -143,7 +143,7 @@ def test_every_job_of_a_workflow_ends_in_time() -> None:
             assert 0 < job["timeout-minutes"] <= 60, (path.name, name)
 
 
-@pytest.mark.parametrize("extra", ["cli", "corpus", "ray", "eval", "serve"])
+@pytest.mark.parametrize("extra", ["cli", "corpus", "ray", "eval", "serve", "mcp"])
 def test_an_extra_of_a_command_has_what_the_command_line_prints_with(extra: str) -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    assert any(needed.startswith("rich>=") for needed in project["optional-dependencies"][extra])
+    assert any(needed.startswith("cyclopts>=") for needed in project["optional-dependencies"][extra])

@@ -9,21 +9,24 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
 class Settings(BaseModel):
     """Sizes are in bytes, times in seconds.
 
-    upstream: base URL of the server that writes, up to and including the version, as `http://localhost:8000/v1`.
-    upstream_api_key: sent upstream for requests without an Authorization header.
-    api_key: what a request must carry, as `x-api-key` or as the bearer token; it is never sent upstream.
-    documents: what becomes of the field `documents` upstream: put before the conversation as a system message,
-        forwarded as it is (for servers whose chat template reads it), or dropped.
-    markers: what a source stands between in system and user messages.
-    source_tools: names of the tools whose results are sources; None for all.
-    allowed_hosts: names by which clients may call this server besides loopback ones; `*` allows every name.
-    max_concurrency: answers at a time; more get 429.
-    max_bodies: requests that are being received at a time; more get 429.
-    timeout: for a connection upstream, and for each piece of its answer.
-    request_timeout, body_timeout: for a whole answer, and for receiving a request.
-    max_answer: characters that the upstream may write for one answer.
-    heartbeat: between two signs of life while a sentence waits.
-    log_text: write sentences to the log, at DEBUG.
+    Args:
+        upstream: base URL of the server that writes, up to and including the version, as `http://localhost:8000/v1`.
+        upstream_api_key: sent upstream for requests without an Authorization header.
+        api_key: what a request must carry, as `x-api-key` or as the bearer token; it is never sent upstream.
+        documents: what becomes of the field `documents` upstream: put before the conversation as a system message,
+            forwarded as it is (for servers whose chat template reads it), or dropped.
+        markers: what a source stands between in system and user messages.
+        source_tools: names of the tools whose results are sources; None for all.
+        allowed_hosts: names by which clients may call this server besides loopback ones; `*` allows every name.
+        max_concurrency: answers at a time; more get 429.
+        max_bodies: requests that are being received at a time; more get 429.
+        timeout: for a connection upstream, and for each piece of its answer.
+        request_timeout: for a whole answer.
+        body_timeout: for receiving a request.
+        max_body: longest request.
+        max_answer: characters that the upstream may write for one answer.
+        heartbeat: between two signs of life while a sentence waits.
+        log_text: write sentences to the log, at DEBUG.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -52,6 +55,11 @@ class Settings(BaseModel):
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
             raise ValueError("upstream must start with http:// or https:// and name a host")
         return value
+
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _are_lower(cls, value: frozenset[str]) -> frozenset[str]:
+        return frozenset(map(str.lower, value))
 
     @field_validator("markers")
     @classmethod

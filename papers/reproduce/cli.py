@@ -1,63 +1,62 @@
 """The command `groundrail reproduce`: compute a paper's table and print it beside the paper's figures."""
 
-import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from groundrail.cli.scorers import parsed_settings
+from groundrail.cli.scorers import Settings, parsed_settings
+from groundrail.cli.screen import as_json, console, progress
 from groundrail.errors import InputError
-from groundrail.evaluation.tables import Progress, console, print_json
 
 if TYPE_CHECKING:
     from groundrail.papers.reproduce.table import Figures, Job
 
-    Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]
 
+def reproduce(
+    table: str | None = None,
+    /,
+    *,
+    data: Path | None = None,
+    model: str | None = None,
+    set: Settings = (),
+    limit: int | None = None,
+    out: Path | None = None,
+    json: bool = False,
+    smoke: bool = False,
+) -> int:
+    """Work out a paper's table again; without a name, list the tables.
 
-def add_reproduce_parser(subparsers: "Subparsers") -> None:
-    """Add the command `reproduce`, which calls `run_reproduce`."""
-    parser = subparsers.add_parser("reproduce", help="work out a paper's table again; without a name, list them")
-    parser.add_argument("table", nargs="?", metavar="TABLE", help="such as scale-table5")
-    parser.add_argument("--data", type=Path, metavar="DIR", help="folder with the table's files, as they are published")
-    parser.add_argument("--model", metavar="ID", help="another model than the paper's, built-in for the built-in judge")
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="another setting than the paper's"
-    )
-    parser.add_argument("--limit", type=int, metavar="N", help="measure on N claims of each data set")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="write scores and pictures here; run again to continue")
-    parser.add_argument("--json", action="store_true", help="print JSON, not a table")
-    parser.add_argument("--smoke", action="store_true", help="ten bundled rows and the built-in judge: does it run?")
-    parser.set_defaults(run=run_reproduce)
-
-
-def run_reproduce(args: argparse.Namespace) -> int:
-    """Run `groundrail reproduce`. Raises: GroundrailError for errors that the caller can correct."""
+    Args:
+        table: a name such as scale-table5
+        data: folder with the table's files, as they are published
+        model: another model than the paper's, built-in for the built-in judge
+        set: NAME=VALUE, another setting than the paper's
+        limit: measure this number of claims of each data set
+        out: write scores and pictures here; run again to continue
+        json: print JSON, not a table
+        smoke: ten bundled rows and the built-in judge: does it run?
+    """
     from groundrail.papers.reproduce.table import Job
-    from groundrail.papers.reproduce.tables import table_named
+    from groundrail.papers.reproduce.tables import TABLES, table_named
 
-    if args.table is None:
-        return _list()
-    table = table_named(args.table)
-    if args.smoke == (args.data is not None):
-        needs = f"{table.name} reads {', '.join(table.files)} and asks {table.settings['model']}"
-        raise InputError(f"{needs}; name the folder with --data, or pass --smoke, and not both")
-    settings = parsed_settings(args.set) | ({} if args.model is None else {"model": args.model})
-    with Progress() as progress:
-        job = Job(table, args.data, settings=settings, limit=args.limit, out=args.out, progress=progress)
-        here = table.run(job)
-    if args.json:
-        print_json(_report(job, here))
+    if table is None:
+        for each in TABLES.values():
+            print(f"{each.name:<13}  {each.title}")
+        print("\nFiles and model of one: groundrail reproduce NAME. It runs with --data DIR.")
+        return 0
+    wanted = table_named(table)
+    if smoke == (data is not None):
+        raise InputError(
+            f"{table} reads {', '.join(wanted.files)} and asks {wanted.settings['model']}; "
+            "name the folder with --data, or pass --smoke, and not both"
+        )
+    settings = parsed_settings(set) | ({} if model is None else {"model": model})
+    with progress("claims") as report:
+        job = Job(wanted, data, settings=settings, limit=limit, out=out, progress=report)
+        here = wanted.run(job)
+    if json:
+        print(as_json(_report(job, here)))
     else:
         _print(job, here)
-    return 0
-
-
-def _list() -> int:
-    from groundrail.papers.reproduce.tables import TABLES
-
-    for table in TABLES.values():
-        print(f"{table.name:<13}  {table.title}")
-    print("\nFiles and model of one: groundrail reproduce NAME. It runs with --data DIR.")
     return 0
 
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import pytest
 from tests.http_servers import QuietHandler, serving
 
-from groundrail.cli.main import _parser
+from groundrail.cli.main import app
 
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(
@@ -128,7 +128,7 @@ def test_what_a_page_names_exists(page: Path) -> None:
                 assert not name or hasattr(found, name), (module, name)
         elif match["kind"] in ("", "console"):
             for command in commands(match["body"]):
-                assert callable(_parser().parse_args(command).run)
+                assert callable(app(command).parse_args(command, exit_on_error=False, print_error=False)[0])
 
 
 def test_names_and_commands_are_found_in_the_pages() -> None:

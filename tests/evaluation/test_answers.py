@@ -1,6 +1,5 @@
 """Whole answers with marked passages: reading RAGTruth and FaithBench, judging, and the measures, recomputed here slowly."""
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from groundrail.cli.main import app
 from groundrail.errors import InputError
 from groundrail.evaluation.answer_summary import (
     JudgedAnswer,
@@ -18,7 +18,6 @@ from groundrail.evaluation.answer_summary import (
     summarise_answers,
 )
 from groundrail.evaluation.answers import MarkedAnswer, load_answers
-from groundrail.evaluation.cli import add_eval_parser
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.sampling import sample_answers
 from groundrail.guard import Guard
@@ -284,10 +283,8 @@ def test_a_sample_of_answers_keeps_each_sets_share_of_wrong_ones(limit: int) -> 
 
 
 def evaluate(*arguments: object) -> int:
-    parser = argparse.ArgumentParser()
-    add_eval_parser(parser.add_subparsers(required=True))
-    options = parser.parse_args(["eval", "--scorer", "overlap", *map(str, arguments)])
-    return int(options.run(options))
+    given = ["eval", "--scorer", "overlap", *map(str, arguments)]
+    return int(app(given)(given, exit_on_error=False, print_error=False))
 
 
 def test_eval_prints_the_papers_measures(
@@ -313,7 +310,7 @@ def test_whole_answers_and_single_claims_are_measured_in_two_runs(ragtruth: Path
     claims = lines(tmp_path / "pairs.jsonl", [{"premise": "a", "hypothesis": "a", "label": 1}])
     with pytest.raises(InputError, match="no format of whole answers"):
         evaluate("--data", ragtruth, claims)
-    with pytest.raises(InputError, match="--plots is of files of single claims"):
+    with pytest.raises(InputError, match="--plots is for files of single claims"):
         evaluate("--data", ragtruth, "--plots", tmp_path)
-    with pytest.raises(InputError, match="--units is of files of single claims"):
+    with pytest.raises(InputError, match="--units is for files of single claims"):
         evaluate("--data", ragtruth, "--units", "whole")

@@ -1,4 +1,3 @@
-import argparse
 import copy
 import json
 import random
@@ -8,8 +7,8 @@ import sys
 import pytest
 
 from groundrail.calibration import Calibration
+from groundrail.cli.main import app
 from groundrail.errors import InputError, MissingExtraError, ModelError
-from groundrail.evaluation.cli import add_calibrate_parser, add_eval_parser
 from groundrail.papers.units.named import load_units
 from groundrail.scoring.registry import load_scorer, scorers
 
@@ -17,12 +16,8 @@ from groundrail.scoring.registry import load_scorer, scorers
 @pytest.fixture
 def groundrail():
     def run(*arguments):
-        parser = argparse.ArgumentParser()
-        subparsers = parser.add_subparsers(required=True)
-        add_eval_parser(subparsers)
-        add_calibrate_parser(subparsers)
-        args = parser.parse_args([str(argument) for argument in arguments])
-        return args.run(args)
+        given = [str(argument) for argument in arguments]
+        return app(given)(given, exit_on_error=False, print_error=False)
 
     return run
 
@@ -210,10 +205,10 @@ def test_calibrate_promises_a_rate_or_says_how_many_labels_that_takes(groundrail
         groundrail(*arguments, 0.95, "--false-release", 0.01)
 
 
-def test_calibrate_wants_one_target(groundrail, data, capsys):
-    with pytest.raises(SystemExit):
-        groundrail("calibrate", data, "--scorer", "overlap")
-    assert "--false-release" in capsys.readouterr().err
+def test_calibrate_wants_one_target(groundrail, data):
+    for targets in ((), ("--false-release", 0.1, "--false-block", 0.1)):
+        with pytest.raises(InputError, match="one of --false-release and --false-block"):
+            groundrail("calibrate", data, "--scorer", "overlap", *targets)
 
 
 def test_unknown_names_are_refused_with_the_known_ones():
@@ -254,7 +249,7 @@ def test_pictures_need_matplotlib_and_say_so(groundrail, data, tmp_path, monkeyp
 @pytest.mark.slow
 def test_importing_the_evaluation_loads_no_optional_library():
     code = (
-        "import sys, groundrail.evaluation, groundrail.evaluation.cli; "
+        "import sys, groundrail.evaluation; "
         "print([name for name in ('sklearn', 'scipy', 'matplotlib', 'rich', 'torch') if name in sys.modules])"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -138,6 +138,7 @@ def test_the_caller_may_choose_the_rules() -> None:
     assert strict["supported"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_the_command_serves_both_transports(transport: str, tmp_path: Path) -> None:
     (tmp_path / "lease.txt").write_text(SOURCE, encoding="utf-8")

@@ -127,9 +127,8 @@ def _written(path: Path, data: bytes) -> Path:
 
 
 def test_bad_options_are_exit_code_2(answer: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as caught:
-        main(["check", str(answer)])
-    assert caught.value.code == 2
+    assert main(["check", str(answer)]) == 2
+    assert "--source" in capsys.readouterr().err
     assert main(["check", str(answer), "--source", str(LEASE), "--threshold", "nan"]) == 2
     assert "--threshold is nan" in capsys.readouterr().err
 
@@ -254,3 +253,26 @@ def test_no_control_character_reaches_the_terminal(
     assert main(["check", "no\x1b[31m\u202esuch", "--source", str(LEASE)]) == 2
     shown = capsys.readouterr()
     assert all(letter.isprintable() or letter == "\n" for letter in shown.out + shown.err)
+
+
+def test_another_package_adds_a_command_and_a_broken_one_stops_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    facts = tmp_path / "wheels-1.0.dist-info"
+    facts.mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: wheels\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text("[groundrail.commands]\nroll = wheels_here:roll\nflat = wheels_gone:flat\n")
+    (tmp_path / "wheels_here.py").write_text(
+        'def roll(*, far: int = 1) -> int:\n    """Roll."""\n    print("rolled", far)\n    return 0\n'
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert main(["roll", "--far", "3"]) == 0
+    assert "rolled 3" in capsys.readouterr().out
+    assert main(["flat", "tyre"]) == 2
+    told = capsys.readouterr().err
+    assert "'flat'" in told
+    assert "package wheels " in told
+    assert "wheels_gone" in told
+    assert main(["--help"]) == 0
+    listed = capsys.readouterr().out
+    assert all(f"  {name}: " in listed for name in ("check", "eval", "roll", "flat"))

@@ -84,6 +84,7 @@ def test_nothing_is_cut_off() -> None:
     assert judge.classify([("rent " * (judge.max_tokens - 1), "rent")]).shape == (1, 3)
 
 
+@pytest.mark.slow
 def test_a_check_imports_no_transformers() -> None:
     code = f"""
 import sys

@@ -12,8 +12,14 @@ import httpx
 import pytest
 from tests.guard.serve.conftest import KEY, Upstream, asking
 
-from groundrail.cli.main import _parser, main
-from groundrail.cli.serve import settings_of
+from groundrail.cli.main import app, main
+from groundrail.cli.serve import with_keys
+from groundrail.serve.settings import Settings
+
+
+def settings_of(*given: str) -> Settings:
+    _, bound, _ = app(["serve"]).parse_args(["serve", *given], exit_on_error=False, print_error=False)
+    return with_keys(bound.arguments.get("settings", Settings()))
 
 
 def started(*arguments: str, **environment: str) -> tuple["subprocess.Popen[str]", str]:
@@ -90,22 +96,22 @@ def test_a_variable_that_is_set_to_nothing_is_no_key(
     """As the compose file passes on what was not given."""
     for name in ("GROUNDRAIL_API_KEY", "GROUNDRAIL_UPSTREAM_API_KEY"):
         monkeypatch.setenv(name, variable)
-    settings = settings_of(_parser().parse_args(["serve"]))
+    settings = settings_of()
     for found in (settings.api_key, settings.upstream_api_key):
         assert (None if found is None else found.get_secret_value()) == key
 
 
 def test_tools_that_count_are_named() -> None:
-    assert settings_of(_parser().parse_args(["serve"])).source_tools is None
-    settings = settings_of(_parser().parse_args(["serve", "--source-tools", "search", "read"]))
+    assert settings_of().source_tools is None
+    settings = settings_of("--source-tools", "search", "read")
     assert settings.source_tools == frozenset({"search", "read"})
 
 
 def test_hosts_and_limits_of_requests_reach_the_settings() -> None:
-    settings = settings_of(_parser().parse_args(["serve"]))
+    settings = settings_of()
     assert (settings.allowed_hosts, settings.max_bodies, settings.body_timeout) == (frozenset(), 128, 30)
     given = ["--allowed-hosts", "Gate.example", "other.example", "--max-bodies", "7", "--body-timeout", "3"]
-    settings = settings_of(_parser().parse_args(["serve", *given]))
+    settings = settings_of(*given)
     assert settings.allowed_hosts == frozenset({"gate.example", "other.example"})
     assert (settings.max_bodies, settings.body_timeout) == (7, 3)
 
@@ -119,7 +125,7 @@ def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.slow
 def test_importing_the_command_needs_no_server_library() -> None:
     program = (
-        "import sys, groundrail.cli.main; groundrail.cli.main._parser(); "
+        "import sys, groundrail.cli.main; groundrail.cli.main.app(['check']); "
         "print(sorted({'starlette', 'uvicorn', 'prometheus_client', 'opentelemetry'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

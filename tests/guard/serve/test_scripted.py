@@ -10,7 +10,7 @@ import yaml
 from scripted_upstream import create_upstream
 from tests.guard.serve.conftest import Client, Serve, running
 
-from groundrail.cli.main import _parser
+from groundrail.cli.main import app
 from groundrail.serve.policy_file import KEYS, read_policy
 
 ROOT = Path(__file__).parents[3]
@@ -48,9 +48,10 @@ def test_the_container_runs_commands_that_exist() -> None:
     assert entrypoint is not None
     command = yaml.safe_load(entrypoint[1])
     assert command[0] == "groundrail"
-    options = _parser().parse_args([*command[1:], *services["groundrail"]["command"]])
-    assert (options.host, options.port) == ("0.0.0.0", 8080)
-    assert options.upstream == "http://upstream:8000/v1"
+    given = [*command[1:], *services["groundrail"]["command"]]
+    _, bound, _ = app(given).parse_args(given, exit_on_error=False, print_error=False)
+    assert (bound.arguments["host"], bound.arguments["port"]) == ("0.0.0.0", 8080)
+    assert bound.arguments["settings"].upstream == "http://upstream:8000/v1"
     assert services["upstream"]["entrypoint"][:2] == ["python", "/examples/scripted_upstream.py"]
     assert services["upstream"]["volumes"] == ["./examples:/examples:ro"]
     assert services["upstream"]["build"] == services["groundrail"]["build"]

@@ -1,0 +1,184 @@
+"""The commands `check` and `ask`: an answer judged against source files, or written under guard."""
+
+import math
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, get_args
+
+from groundrail.cli.scorers import ScorerChoice
+from groundrail.cli.screen import console, progress
+from groundrail.errors import InputError
+from groundrail.guard import Guard
+from groundrail.objects.results import ObjectResult
+from groundrail.policy import Policy, Threshold
+from groundrail.text.rendering.visible import is_blank
+from groundrail.types import Document, GuardResult, as_documents
+
+STANDARD_INPUT = "standard input"
+"""The name by which commands read standard input; `main` puts it in the place of "-"."""
+
+
+def check(
+    answer: str,
+    /,
+    *,
+    source: list[str],
+    json: bool = False,
+    scoring: ScorerChoice = ScorerChoice(),
+    threshold: float | Threshold | None = None,
+    html: Path | None = None,
+    rows: Path | None = None,
+    object: bool = False,
+    schema: str | None = None,
+) -> int:
+    """Check an answer against source files.
+
+    Args:
+        answer: file with the answer, - for standard input
+        source: text files, - for standard input
+        json: print the whole result as JSON
+        threshold: score from which a sentence is supported (the judge's own)
+        html: also write a report page
+        rows: add the sentences to this file as rows to label
+        object: the answer is a JSON object: check its fields
+        schema: JSON schema of the object, which names its fields
+    """
+    if [answer, *source].count(STANDARD_INPUT) > 1:
+        raise InputError("standard input can be read once: name a file for the answer or for the source")
+    text, documents = _read(answer), _documents(source)
+    if is_blank(text):
+        raise InputError("the answer is empty: there is nothing to check")
+    if schema is not None and not object:
+        raise InputError("--schema is the schema of an object: pass --object, too")
+    if html is not None and object:
+        raise InputError("--html shows an answer of sentences; use --json for an object")
+    fields = None if schema is None else _parsed(_read(schema))
+    guard = _guard(scoring, threshold)
+    with progress("checking"):
+        result = guard.check_object(text, documents, fields) if object else guard.check(text, documents)
+    if isinstance(result, GuardResult):
+        _write_files(result, documents, html, rows)
+    return _tell(result, json)
+
+
+def _write_files(result: GuardResult, documents: Sequence[Document], html: Path | None, rows: Path | None) -> None:
+    if html is not None:
+        from groundrail.report.html import save
+
+        save(result.to_html(documents), html)
+    if rows is not None:
+        from groundrail.report.labels import append_rows, rows_to_label
+
+        append_rows(rows_to_label(result, documents), rows)
+
+
+def _tell(result: GuardResult | ObjectResult, as_json: bool) -> int:
+    from groundrail.report.terminal import print_object, print_result
+
+    if as_json:
+        _print_json(result)
+    elif isinstance(result, GuardResult):
+        print_result(result, console())
+    else:
+        print_object(result, console())
+    return 0 if result.supported else 1
+
+
+def _print_json(result: GuardResult | ObjectResult) -> None:
+    from groundrail.report.hidden import in_json
+
+    print(in_json(result.model_dump_json(indent=2)))
+
+
+def ask(
+    question: str,
+    /,
+    *,
+    source: list[str],
+    json: bool = False,
+    scoring: ScorerChoice = ScorerChoice(),
+    threshold: float | Threshold | None = None,
+    model: str | None = None,
+    attempts: int = 3,
+    alpha: float = 0.0,
+) -> int:
+    """Ask a language model about source files, under guard.
+
+    Args:
+        source: text files, - for standard input
+        json: print the whole result as JSON
+        threshold: score from which a sentence is supported (the judge's own)
+        model: hub id or folder of a causal model (SmolLM2-135M-Instruct)
+        attempts: tries at each sentence
+        alpha: PMI-addition steering, 0 for none
+    """
+    from tenacity import stop_after_attempt
+
+    from groundrail.decoding import PMI, HFGenerator
+    from groundrail.report.terminal import print_sentence
+
+    if attempts < 1:
+        raise InputError(f"--attempts is {attempts}; at least one try is needed")
+    documents = _documents(source)
+    steering = PMI(alpha) if alpha else None
+    with console(stderr=True).status("loading the language model and the judge ..."):
+        if model:
+            generator = HFGenerator.from_pretrained(model, steering=steering)
+        else:
+            from groundrail.generators.smollm2 import smollm2
+
+            generator = HFGenerator(*smollm2(), steering=steering)
+        guard = _guard(scoring, threshold, generator)
+    guard = guard.with_policy(guard.policy.replacing(stop=stop_after_attempt(attempts)))
+    stream = guard.stream(question, documents)
+    out = console()
+    for sentence in stream.sentences():
+        if not json:
+            print_sentence(sentence, out)
+    if stream.result.supported and is_blank(stream.result.answer):
+        raise InputError("the model wrote nothing: there is nothing to check")
+    if json:
+        _print_json(stream.result)
+    elif not stream.result.text.strip():
+        out.print("Nothing the model wrote is supported by the source.", style="yellow")
+    return 0 if stream.result.supported else 1
+
+
+def _guard(scoring: ScorerChoice, threshold: float | Threshold | None, generator: Any = None) -> Guard:
+    if isinstance(threshold, float) and not math.isfinite(threshold):
+        raise InputError(f"--threshold is {threshold}; pass a number or one of {', '.join(get_args(Threshold))}")
+    return Guard(generator, scorer=scoring.load(), policy=Policy(threshold=threshold))
+
+
+def _parsed(schema: str) -> Any:
+    from groundrail.objects.json_values import parsed
+
+    return parsed(schema)
+
+
+def _documents(names: Sequence[str]) -> tuple[Document, ...]:
+    return as_documents([Document(text=_read(name), id=name) for name in names])
+
+
+def _read(name: str) -> str:
+    """Text of a file or standard input. Raises: InputError in one line for text that cannot be read as UTF-8."""
+    try:
+        if name != STANDARD_INPUT:
+            data = Path(name).read_bytes()
+        elif sys.stdin is None:
+            raise InputError("standard input is closed: name a file, or pipe the text in")
+        else:
+            data = sys.stdin.buffer.read()
+    except FileNotFoundError:
+        raise InputError(f"{name}: there is no such file") from None
+    except IsADirectoryError:
+        raise InputError(f"{name} is a folder; name the files in it") from None
+    except OSError as error:
+        raise InputError(f"cannot read {name}: {error.strerror}") from error
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{name} is not UTF-8 text (byte {error.start}); convert it, e.g. with iconv -t utf-8"
+        ) from None
