@@ -60,8 +60,9 @@ class Document(_Frozen):
         Comments, scripts and struck words are left out, and so is everything that the page's markup or the style
         sheets inside the page hide. Style sheets in other files are not read.
 
-        Raises: InputError for a page without visible text, or for a style rule that hides elements by a selector that
-            cannot be read.
+        Raises: InputError for a page without visible text, for one that is nested deeper than 256 elements or whose
+            style sheets take too long to apply, and for a style rule that hides elements by a selector that cannot be
+            read.
         """
         from groundrail.sources.html import read_html
 
@@ -71,7 +72,7 @@ class Document(_Frozen):
     def from_docx(
         cls, path: str | Path, *, id: str | None = None, url: str | None = None, title: str | None = None
     ) -> "Document":
-        """Read the paragraphs and tables of a Word file, without hidden or struck words. Needs the extra `docx`.
+        """Read the paragraphs and tables of a Word file, without hidden rows and words, or struck ones (extra `docx`).
 
             lease = Document.from_docx("lease.docx", title="The lease")
 

@@ -11,6 +11,7 @@ from typing import Any
 from groundrail.objects.places import Step, pointer_of
 from groundrail.objects.schemas import Schema
 from groundrail.objects.statements import both_ways, statement
+from groundrail.text.english import words
 from groundrail.text.english.phrases import is_fragment, leans_on_question
 from groundrail.text.sentences import split
 
@@ -20,6 +21,7 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 _ENDS_LIKE_SENTENCE = re.compile(r"""[.!?…]["'”’)]*$""")
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _WHETHER = re.compile(r"(?:whether|if)\s+", re.IGNORECASE)
+_LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _IDENTIFIER = re.compile(r"[\w$@][\w$@.:/#-]*")
 """A key that names a field and says nothing."""
 
@@ -75,10 +77,13 @@ def leaves(
 
 
 def _states(key: str) -> bool:
-    """Whether a key makes a statement: it is no identifier, and says something, or has what cannot be seen."""
+    """Whether a key makes a statement: it is no identifier, and has a verb, a figure, an end or what cannot be seen."""
     if _IDENTIFIER.fullmatch(key) or not key.strip() or key.rstrip().endswith("?"):
         return False
-    return not key.isprintable() or not is_fragment(key) or any(letter.isdigit() for letter in key)
+    if not key.isprintable() or any(letter.isdigit() for letter in key) or _ENDS_LIKE_SENTENCE.search(key):
+        return True
+    found = [word.lower() for word in _LETTERS.findall(key)]
+    return any(map(words.is_finite, found)) or any(word in words.PRESENT_PLURAL for word in found[1:-1])
 
 
 def _is_empty(value: Any) -> bool:
@@ -145,5 +150,5 @@ def _name(path: Sequence[Step], schema: Schema | None) -> str:
         bare = _ARTICLE.sub("", named, count=1)
         first, _, rest = bare.partition(" ")
         return bare if first.isupper() else f"{first[:1].lower()}{first[1:]} {rest}".strip()
-    words = _WORDS.findall(str(path[-1])) or [str(path[-1])]
-    return " ".join(word if word.isupper() and len(word) > 1 else word.lower() for word in words)
+    named_by = _WORDS.findall(str(path[-1])) or [str(path[-1])]
+    return " ".join(word if word.isupper() and len(word) > 1 else word.lower() for word in named_by)

@@ -148,6 +148,8 @@ def test_a_judge_that_fails_at_one_field_costs_only_that_field():
         ({"gap": None}, ""),
         ({"gap": " \n"}, ""),
         ({"monthly rent": None}, ""),
+        ({"Terms and total price of the double room": None}, ""),
+        ({"Pets pay extra": None}, "Pets pay extra"),
         ({"Is smoking allowed?": None}, ""),
         ({"The rent is 1,650 euros": None}, "The rent is 1,650 euros"),
         ({"The rent is 1,650 euros": {}}, "The rent is 1,650 euros"),

@@ -2,6 +2,7 @@
 
 import json
 import socket
+import threading
 import time
 from collections.abc import Sequence
 from typing import Any, Protocol
@@ -351,9 +352,11 @@ def test_a_client_that_does_not_read_is_left(serve: Serve, upstream: Upstream, h
 def test_too_many_at_once_get_429_and_come_in_later(
     serve: Serve, upstream: Upstream, client: Client, http: httpx.Client
 ) -> None:
+    go_on = threading.Event()
+
     def slow(handler: Handler, body: dict[str, Any]) -> None:
         handler.begin()
-        time.sleep(0.8)
+        go_on.wait(20)
         handler.chunk({"content": TRUE}, "stop")
         handler.end()
 
@@ -367,6 +370,7 @@ def test_too_many_at_once_get_429_and_come_in_later(
             assert refused.headers["retry-after"] == "1"
             assert error_of(refused)["type"] == "rate_limit_error"
             assert other.get(address + "/healthz").status_code == 200
+        go_on.set()
         answer = client(address, max_retries=5).chat.completions.create(
             model="m", messages=[{"role": "user", "content": "?"}], extra_body={"documents": [SOURCE]}
         )
