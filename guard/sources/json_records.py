@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -43,20 +44,28 @@ _NAMING = frozenset({"name", "title"})
 """Keys whose value names their record."""
 
 
+_SHORT = 60
+"""Maximum number of characters of a text that tells two records apart."""
+
+
 @dataclass(slots=True)
 class _Record:
     """An object or a list, with its key and the value that names it.
 
-    A record in a list without a name or title is named by its first field, like a row of a table.
+    A record in a list without a name or title is named by its first field, like a row of a table. `detail` is its first
+    other short text, which tells it from a record of the same name.
     """
 
     key: str
     listed: bool
     name: str = ""
     certain: bool = False
+    detail: str = ""
 
     def learn(self, key: str, value: object) -> None:
         """Take the name from a field if the field names the record."""
+        if self.name and not self.detail and isinstance(value, str) and len(value) <= _SHORT:
+            self.detail = f"{words(key)} {_scalar(value)}"
         if isinstance(value, bool) or not isinstance(value, str | int) or not key or self.certain:
             return
         self.certain = key.lower() in _NAMING
@@ -127,12 +136,16 @@ class _Walk:
 
     def premises(self) -> Iterator[Premise]:
         """A premise for each field that is not blank, in order; the naming field of a record stands alone."""
+        records = {id(record): record for each in self._fields for record in each.around if record.listed}
+        known = Counter(record.name for record in records.values())
         for each in self._fields:
             if not each.value:
                 continue
             names = [part for record in each.around for part in (record.key, record.name)]
             if names[-1] == each.value:
                 names.pop()
+            elif known[names[-1]] > 1 and each.around[-1].detail != f"{each.key} {each.value}":
+                names.append(each.around[-1].detail)
             for said in field(", ".join(filter(None, names)), each.key, each.value):
                 if not is_unicode(said):
                     raise InputError("its JSON has an escape that is half a character, such as \\ud800 alone")

@@ -184,6 +184,18 @@ def test_records_in_a_list_are_named_by_their_first_field_and_others_by_name_or_
     ]
 
 
+def test_two_records_of_one_name_carry_the_text_that_tells_them_apart() -> None:
+    text = '[{"horse": "Hvinur", "rider": "Elka", "mark": 7.1}, {"horse": "Hvinur", "rider": "Bragi", "mark": 6.4}]'
+    assert [words for words, _ in said(text)] == [
+        "horse: Hvinur",
+        "Hvinur, rider: Elka",
+        "Hvinur, rider Elka, mark: 7.1",
+        "horse: Hvinur",
+        "Hvinur, rider: Bragi",
+        "Hvinur, rider Bragi, mark: 6.4",
+    ]
+
+
 def test_nothing_that_is_nested_deep_is_lost() -> None:
     text = "# Rooms\n" + "".join("  " * depth + f"- item {depth}\n" for depth in range(40))
     told = " ".join(words for words, _ in said(text))
