@@ -42,6 +42,9 @@ Places: TypeAlias = tuple[int, ...]
 Offsets: TypeAlias = Callable[[str], Sequence[tuple[int, int]]]
 """Character span of every token of a text, in order."""
 
+_LABEL = 60
+"""Number of characters in which the name of a field ends."""
+
 PART = 100_000
 """Maximum number of characters tokenized at a time: a tokenizer holds hundreds of bytes for each token."""
 
@@ -177,6 +180,14 @@ class SentenceIndex:
     def document(self, place: int) -> int:
         """The number of the document that a sentence is of."""
         return bisect_right(self._starts, place) - 1
+
+    @cached_property
+    def cells(self) -> list[str]:
+        """The words of all sentences if some are cells of tables or fields of records; else an empty list."""
+        texts = [passage.text for passage in self.passages]
+        fields = sum(": " in text[:_LABEL] for text in texts)
+        is_record = any(passage.said is not None for passage in self.passages) or 2 * fields > len(texts)
+        return texts if is_record else []
 
     @cached_property
     def stated(self) -> Stated:

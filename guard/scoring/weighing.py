@@ -17,6 +17,7 @@ from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Score
 from groundrail.scoring.index import Passage, Places, SentenceIndex
 from groundrail.text.english.language import is_english
+from groundrail.text.facts.cells import misplaced
 from groundrail.text.facts.invented import invented
 from groundrail.text.facts.mentions import mentions
 from groundrail.text.facts.missing import is_stated
@@ -85,7 +86,7 @@ def conflict(known: Mapping[Places, FloatArray], index: SentenceIndex) -> Citati
 
 
 class _Rival(NamedTuple):
-    """`invented`: whether it takes the place of an invented figure."""
+    """`invented`: whether it takes the place of an invented figure, or of one that stands in another cell."""
 
     passage: Passage
     claim: str
@@ -106,7 +107,8 @@ def weigh_rivals(
 
     A claim is compared with its rivals if its citation does not state all its figures. If a rival is likelier than the
     claim, the claim's log-odds are lowered by `weight` times the difference. If a rival of an invented figure
-    (`groundrail.text.facts.invented`) is entailed (P > 0.5), they are lowered by `charge` at least. The rival that costs most
+    (`groundrail.text.facts.invented`), or of one that another cell of a table holds than the one that the claim names
+    (`groundrail.text.facts.cells`), is entailed (P > 0.5), they are lowered by `charge` at least. The rival that costs most
     counts, and its sentence becomes the conflict if it entails the rival. Claims in other languages than English have
     no rivals.
 
@@ -118,8 +120,8 @@ def weigh_rivals(
     asked = [
         (number, rival)
         for number, (claim, places) in enumerate(zip(claims, read, strict=True))
-        if (weight or charge) and is_english(claim) and not _cites_its_figures(claim, scores[number])
-        for rival in islice(_rivals(claim, places, index, model), MOST_RIVALS)
+        if (weight or charge) and is_english(claim)
+        for rival in islice(_rivals(claim, scores[number], places, index, model), MOST_RIVALS)
     ]
     weighed, lost = list(scores), [0.0] * len(scores)
     if not asked:
@@ -147,18 +149,25 @@ def _cites_its_figures(claim: str, score: Score) -> bool:
     return all(any(is_stated(figure, cited.text) for cited in score.citations) for figure in mentions(claim))
 
 
-def _rivals(claim: str, places: Sequence[int], index: SentenceIndex, model: EntailmentModel) -> Iterator[_Rival]:
-    """Rivals of invented figures first, then the others; of each, the likest sentence's first."""
+def _rivals(
+    claim: str, score: Score, places: Sequence[int], index: SentenceIndex, model: EntailmentModel
+) -> Iterator[_Rival]:
+    """Rivals in the cells that the claim names; if the citation does not state all figures, rivals of invented figures, then
+    the others; of each, the likest sentence's first."""
+    found = [_Rival(index.passages[each.cell], each.claim, True) for each in misplaced(claim, index.cells)]
+    if not _cites_its_figures(claim, score):
+        found += sorted(_exchanged(claim, places, index), key=lambda rival: not rival.invented)
+    for rival in found:
+        if rival.passage.tokens + len(model.offsets(rival.claim)) <= model.max_tokens:
+            yield rival
+
+
+def _exchanged(claim: str, places: Sequence[int], index: SentenceIndex) -> Iterator[_Rival]:
     likeness = index.likeness(claim)
     passages = [index.passages[place] for place in sorted(places, key=lambda place: (-likeness[place], place))]
     without_ground = {
         figure.meaning for figure in invented(claim, [each.text for each in passages], lambda: index.stated)
     }
-    found = [
-        _Rival(passage, rival.claim, rival.meaning in without_ground)
-        for passage in passages
-        for rival in exchanged(claim, passage.text)
-    ]
-    for rival in sorted(found, key=lambda rival: not rival.invented):
-        if rival.passage.tokens + len(model.offsets(rival.claim)) <= model.max_tokens:
-            yield rival
+    for passage in passages:
+        for rival in exchanged(claim, passage.text):
+            yield _Rival(passage, rival.claim, rival.meaning in without_ground)

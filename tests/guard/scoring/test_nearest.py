@@ -258,6 +258,15 @@ def test_an_invented_figure_costs_its_charge_where_a_rival_is_entailed(charge: f
     assert (score.conflict is not None) == (rival > 0.5 and charge > 0)
 
 
+@pytest.mark.parametrize("rival", [0.2, 0.95])
+def test_a_figure_of_another_cell_than_the_named_one_costs_the_charge(rival: float) -> None:
+    text = "Branch,Headcount 2023,Headcount 2024\nPorto,212,301\nGhent,340,322\n"
+    judge = FakeEntailment(lambda premise, claim: rival if "212" in claim and "212" in premise else 0.9)
+    (score,) = NearestScorer(judge, k=1, rivals=0, invented=2.0).score(["In 2023 Porto had 301 employees."], text)
+    assert logit(score.value) == pytest.approx(logit(0.9) - (2.0 if rival > 0.5 else 0))
+    assert (score.conflict and score.conflict.text) == ("Porto,212,301" if rival > 0.5 else None)
+
+
 @pytest.mark.parametrize(
     "claim",
     [
