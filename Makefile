@@ -15,7 +15,7 @@ demo: install
 # On two processes, each with one thread of its own for arithmetic: `make test WORKERS=8`, or 0 for one process.
 WORKERS ?= 2
 PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest -n $(WORKERS) --dist loadfile
-# In minutes: no browser, no wheel, no other process, few examples of each property.
+# In minutes: no browser, no wheel, no other process, no language model, few examples of each property.
 test: install
 	$(PYTEST) -m "not slow"
 

@@ -11,6 +11,8 @@ from groundrail.decoding import PMI, HFGenerator, Sampling
 from groundrail.generators.smollm2 import smollm2
 from groundrail.scoring import Scorer
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parent.parent / "examples"
 
 

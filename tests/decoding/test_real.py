@@ -10,6 +10,8 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from groundrail.decoding import PMI, AdaCAD, PMIDecoding, PMILogitsProcessor, Steering
 from groundrail.generators.smollm2 import smollm2
 
+pytestmark = pytest.mark.slow
+
 SOURCES = ("The lease ends on 28 February 2026.", "The shop is closed on Mondays, and the tank holds 1.8 litres.")
 QUESTIONS = (" When does the lease end? It ends on", " How much does the tank hold? The tank holds")
 ADDITION, INTERPOLATION = PMI(0.5), PMI(0.3, method="interpolation")

@@ -16,6 +16,8 @@ from sklearn.metrics import roc_auc_score
 from torch.nn import functional as F
 from train_judge import auc, cut, loss_of, options, padded, plan_of, train
 
+pytestmark = pytest.mark.slow
+
 PLAN = """
 [run]
 seed = [1, 2]

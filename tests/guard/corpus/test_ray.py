@@ -12,7 +12,7 @@ from groundrail.corpus.folder import results, score_corpus  # noqa: E402
 from groundrail.scoring.scale import ScaleScorer  # noqa: E402
 from groundrail.testing import FakeEntailment  # noqa: E402
 
-pytestmark = pytest.mark.filterwarnings("ignore")  # Ray's own
+pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("ignore")]  # the warnings are Ray's own
 
 SOURCES = [" ".join(f"Room {room} of house {house} is let." for room in range(9)) for house in range(4)]
 

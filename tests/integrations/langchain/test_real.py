@@ -23,6 +23,8 @@ from groundrail.integrations.langchain import (
     SourcedResult,
 )
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = Path(__file__).parents[3] / "examples"
 QUESTION = "How much is the rent per month?"
 
