@@ -135,8 +135,8 @@ async def achunks_of(pieces: AsyncIterable[bytes]) -> AsyncIterator[dict[str, An
 class Completion:
     """A chat completion as far as it has been read: `read` gives a chunk's text, the rest is kept.
 
-    Only the first choice counts, which has the index 0. calls: the deltas, verbatim, with which the model calls tools. usage: token counts,
-    those of several chunks added.
+    Only the first choice counts, which has the index 0. calls: the deltas, verbatim, with which the model calls tools.
+    usage: token counts, added over the chunks.
 
         completion = Completion()
         for chunk in client.stream(body):

@@ -82,7 +82,7 @@ def label(verdict: Verdict) -> str:
 
 
 def fate(sentence: CheckedSentence) -> str:
-    """The fate of a sentence: "released", "held back" or "replaced"."""
+    """What happened to a sentence: "released", "held back" or "replaced"."""
     if sentence.replacement is not None:
         return "replaced"
     return "released" if sentence.released else "held back"
@@ -100,7 +100,7 @@ def leading_to(sentence: CheckedSentence, place: Passage) -> str:
 
 
 def kinds(sentences: Iterator[CheckedSentence]) -> dict[tuple[Verdict, str], int]:
-    """Number of sentences for each verdict and fate, in order of first appearance."""
+    """Number of sentences for each verdict and outcome, in order of first appearance."""
     counts: dict[tuple[Verdict, str], int] = {}
     for sentence in sentences:
         key = (sentence.verdict, fate(sentence))

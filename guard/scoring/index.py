@@ -25,7 +25,7 @@ from groundrail.text.facts.invented import Stated
 from groundrail.types import Citation, Detail, Document, Source, Span, Step, as_documents
 
 BESIDE = 0.4
-"""What a sentence has of the mean likeness of the two beside it."""
+"""Weight of the mean likeness of the two neighbours of a sentence."""
 
 TOGETHER = 250
 """Tokens of the nearest sentences that are read together; chosen on development sets (docs/method.md)."""
@@ -119,8 +119,9 @@ class SentenceIndex:
         return self._words.likeness(claim)
 
     def in_context(self, likeness: NDArray[np.float64]) -> NDArray[np.float64]:
-        """The same with a share of what the sentences beside each have, in its document: what "it" or "then" is about
-        stands there."""
+        """Like `likeness`, plus a share of the likeness of each sentence's neighbours in its document: what "it" or
+        "then" is about stands there.
+        """
         beside = np.zeros_like(likeness)
         beside[1:] += likeness[:-1] * self._continues
         beside[:-1] += likeness[1:] * self._continues

@@ -1,8 +1,7 @@
 """Retrieve, then judge: the claim against the few source sentences whose words are most like its own.
 
-They are read one by one and together: alone, a sentence that says it is not lost among others; together, what one of
-them says of another counts, such as a condition or a later change. A handful of pairs a claim however long the source.
-Word likeness is BM25's.
+They are read one by one, so that a supporting sentence is not lost among others, and together, so that a condition or a
+later change counts. That takes a handful of pairs a claim, however long the source. Word likeness is BM25's.
 """
 
 import math
@@ -26,8 +25,9 @@ from groundrail.types import Source
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """What is read of one document for a claim: sentences one by one, each with its likeness to the claim as a share of
-    the greatest, and the window."""
+    """The premises of one document for a claim: sentences one by one, each with its likeness to the claim as a share of
+    the greatest, and the window.
+    """
 
     alone: Mapping[Places, float]
     window: Places | None
@@ -42,13 +42,14 @@ class NearestScorer(Scorer):
     """The `k` sentences nearest to the claim, one by one and together.
 
     A document's score is the mean, in log-odds, of two probabilities: the highest of its sentences among the `k`, and
-    that of the window. The window is its nearest sentence and the likest of the others, by their words and a share of
-    their neighbours', as many as fit into `window` tokens with it, in their own order; at 0 none is read, and the first
-    probability is the score. The highest document counts; sentences of all documents compete for the `k` places.
+    that of the window. The window is the nearest sentence together with the most similar others that fit into `window`
+    tokens, in the order of the document; similarity counts shared words, and a part of the neighbours' words. At 0 no
+    window is read, and the first probability is the score. The highest document counts; sentences of all documents
+    compete for the `k` places.
 
-    The citation is the sentence with the highest log-odds and likeness together: of two that seem to say it, the one that
-    says it in the claim's words. The conflict is, of those that contradict the claim where none says it, the one that is
-    least silent on it.
+    The citation is the sentence with the highest log-odds and likeness together: if two sentences seem to say it, the
+    sentence in the claim's words is chosen. If no sentence supports the claim, the conflict is the contradicting
+    sentence with the lowest P(neutral).
 
     A claim whose citation does not state all its figures is weighed against its rivals (`groundrail.scoring.weighing`): the
     claim with another figure of a sentence that was read alone, four at most. If a rival is likelier than the claim, the

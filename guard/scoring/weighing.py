@@ -72,7 +72,7 @@ def citable(probability: float, likeness: float) -> float:
 
 
 def conflict(known: Mapping[Places, FloatArray], index: SentenceIndex) -> Citation | None:
-    """Of the sentences that contradict the claim, likelier than not and than one says it, the one that is least silent.
+    """The contradicting sentence with the lowest P(neutral), if contradiction is likelier than not and than entailment.
 
     known: entailment, neutral, contradiction of the premises that were read, each (3,).
     """

@@ -1,7 +1,7 @@
 """The seam to protocols: how a request becomes a chat completion, and how an answer is told.
 
-A `Protocol` names the two modules of a protocol to the endpoint (`groundrail.serve.endpoint`). Deciding which text an
-answer may hold is `groundrail.serve.guarded`'s.
+A `Protocol` names the two modules of a protocol to the endpoint (`groundrail.serve.endpoint`).
+`groundrail.serve.guarded` decides which text an answer may hold.
 """
 
 import json

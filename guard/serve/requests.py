@@ -1,6 +1,6 @@
 """The requests that clients may send, as pydantic models, and how they are read from a body.
 
-Fields that are not named here are left to the upstream. What counts as a source is `groundrail.serve.sources`.
+Other fields go to the upstream as they are. `groundrail.serve.sources` finds the sources.
 """
 
 import json
@@ -26,7 +26,7 @@ class Message(_Open):
 
 
 class StreamOptions(_Open):
-    """What a client wants of a stream besides its text."""
+    """A client's wishes for a stream besides its text."""
 
     include_usage: bool | None = None
 

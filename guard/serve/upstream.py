@@ -1,7 +1,7 @@
-"""The server that writes: chat completions over one httpx client, event by event, and what its failures mean.
+"""The upstream server: chat completions over one httpx client, event by event, and errors for its failures.
 
-Nothing is repeated here: the first request's failure goes to the client in the protocol's form, which repeats it
-where that makes sense. What is asked belongs to `groundrail.serve.writers`.
+Nothing is repeated here: the first request's failure goes to the client in the protocol's form, which repeats it where
+that makes sense. `groundrail.serve.writers` asks.
 """
 
 import json
@@ -120,7 +120,7 @@ class Upstream:
             await response.aclose()
 
     async def _refusal(self, response: httpx.Response) -> ProtocolError:
-        """What an answer other than 2xx means for the client, who is not told the server's own key."""
+        """The client's error for an upstream answer other than 2xx; the server's own key is removed from it."""
         status, after = response.status_code, response.headers.get("retry-after")
         if response.is_redirect:
             return ProtocolError(

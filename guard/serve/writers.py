@@ -1,7 +1,7 @@
-"""One answer asked of whoever writes: an upstream server, or a generator in this process.
+"""One answer of a writer: an upstream server, or a generator in this process.
 
-An answer is what a guard reads from, and what is known of it beside its text: the finish reason, tool calls,
-counts of tokens, why it failed. Checking and releasing it is `groundrail.serve.guarded`'s.
+An answer has text for the guard, and beside it a finish reason, tool calls, counts of tokens and the reason of a
+failure. `groundrail.serve.guarded` checks and releases it.
 """
 
 import asyncio
@@ -53,7 +53,7 @@ class WrittenAnswer(Protocol):
 
 
 class Writer(Protocol):
-    """Whoever writes answers."""
+    """A writer of answers."""
 
     def answer(
         self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]
@@ -71,7 +71,7 @@ class Writer(Protocol):
 
 
 def question_in(messages: Sequence[Message], markers: tuple[str, str]) -> str:
-    """What the last user message asks, without the sources in it; empty where there is none."""
+    """The question of the last user message, without the sources in it; empty if there is none."""
     message = next((message for message in reversed(messages) if message.role == "user"), None)
     if message is None:
         return ""

@@ -161,7 +161,7 @@ def _line(tokens: Sequence[Token]) -> str:
             case "html_inline":
                 shown.append(_tag(token.content, links))
     if links:
-        raise UncheckableError("a link that does not end takes what follows it along")
+        raise UncheckableError("an unclosed link would swallow the text after it")
     return "".join(shown)
 
 
