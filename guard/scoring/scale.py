@@ -19,7 +19,7 @@ from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts, below_all
 from groundrail.scoring.index import TOGETHER, Places, SentenceIndex, room
 from groundrail.scoring.weighing import between, citable, conflict, weigh_rivals
-from groundrail.types import Source, Step
+from groundrail.types import Source, Step, as_documents
 
 T = TypeVar("T")
 
@@ -72,9 +72,9 @@ class ScaleScorer(Scorer):
     def read(self, source: Source) -> Reader:
         """Index the source's sentences. Raises: InputError for a blank source."""
         longest = min(self.chunk_tokens, max(1, self.entailment.max_tokens // 2))
-        index = SentenceIndex.of(source, self.entailment, longest)
-        if not index.passages:
+        if not any(document.text.strip() for document in as_documents(source)):
             raise InputError("the source is blank, so there is nothing to score claims against")
+        index = SentenceIndex.of(source, self.entailment, longest)
         return _ScaleReader(self, index, Remembered(self.entailment))
 
 
@@ -120,12 +120,14 @@ class _ScaleReader(Reader):
     model: Remembered
 
     def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-        """Score each claim; a value of at least `reach` may be a lower bound.
+        """Score each claim, NaN if the source has nothing to read; a value of at least `reach` may be a lower bound.
 
         Raises: InputError for a blank claim, ClaimTooLongError for a claim that leaves no room for a sentence.
         """
         if isinstance(claims, str):
             raise InputError("claims is one text; pass a list of claims")
+        if not self.index.passages:
+            return [Score(math.nan) for _ in claims]
         searches = [self._search(claim) for claim in claims]
         self._look(searches, slice(1))
         self._look([each for each in searches if reach is None or not each.score.value >= reach], slice(1, None))

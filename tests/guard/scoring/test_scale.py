@@ -15,6 +15,7 @@ from groundrail.entailment import Seq2SeqEntailment
 from groundrail.entailment.base import Pair
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.scoring.index import WordIndex
+from groundrail.scoring.nearest import NearestScorer
 from groundrail.scoring.scale import ScaleScorer, children
 from groundrail.testing import FakeEntailment
 
@@ -171,6 +172,14 @@ def test_nan_concerns_only_its_own_claim_and_is_asked_again() -> None:
     calls = len(model.calls)
     reader.score(["The rent is due.", "The dog is lost."])
     assert {claim for call in model.calls[calls:] for _, claim in call} == {"The rent is due."}
+
+
+def test_a_source_that_says_nothing_gives_no_number() -> None:
+    model = told()
+    for scorer in (ScaleScorer(model), NearestScorer(model)):
+        (found,) = scorer.score(["The rent is due."], "<!-- The rent is due. -->")
+        assert math.isnan(found.value)
+    assert model.calls == []
 
 
 def test_bad_input_is_an_error_that_says_so() -> None:
