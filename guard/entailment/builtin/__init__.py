@@ -117,17 +117,16 @@ def load_builtin(device: "str | torch.device | None" = None, dtype: "str | torch
 
     Raises: ModelError if its files are missing from the installation or have changed; InputError for "int8" on anything but a processor.
     """
-    from groundrail.entailment.respelled import Respelled
-
-    return Respelled(_load(*_place(device, dtype)))
+    return _load(*_place(device, dtype))
 
 
 @lru_cache(maxsize=2)
-def _load(device: str, dtype: "torch.dtype") -> BuiltinEntailment:
+def _load(device: str, dtype: "torch.dtype") -> "Respelled":
     import torch
     from tokenizers import Tokenizer
 
     from groundrail.entailment.builtin.mpnet import WORDS, MPNet, quantise
+    from groundrail.entailment.respelled import Respelled
 
     with as_file(files(__name__)) as folder:
         _require_weights(folder)
@@ -138,7 +137,7 @@ def _load(device: str, dtype: "torch.dtype") -> BuiltinEntailment:
     judge = BuiltinEntailment(model, tokenizer, config)
     if dtype is torch.int8:
         quantise(model.layers, lambda: judge.classify(_TYPICAL))
-    return judge
+    return Respelled(judge)
 
 
 @one_at_a_time
