@@ -60,17 +60,15 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
         self.server = urlunsplit((url.scheme, url.netloc.rpartition("@")[2], url.path.rstrip("/"), "", ""))
         self._timeout, self._failure = timeout, failure
         self._key = SecretStr(api_key or "")
-        options: Any = {
+        self._options: dict[str, Any] = {
             "base_url": urlunsplit((url.scheme, url.netloc, url.path, "", "")),
             "api_key": "none",  # and not the environment's
             "timeout": timeout,
             "max_retries": max_retries,
             "default_query": dict(parse_qsl(url.query)),
         }
-        self._client = openai.OpenAI(http_client=openai.DefaultHttpxClient(follow_redirects=False), **options)
-        self._async_client = lambda: openai.AsyncOpenAI(
-            http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False), **options
-        )
+        http = openai.DefaultHttpxClient(follow_redirects=False)
+        self._client = openai.OpenAI(http_client=http, **self._options)
         self._free = threading.BoundedSemaphore(max_concurrency)
         self._free_in: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
             weakref.WeakKeyDictionary()
@@ -103,7 +101,14 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
 
     async def astream(self, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any]]:
         """`stream` for an event loop; each call has its own connection."""
-        async with self._async_client() as client, closing(self._chunks(body, client, is_async=True)) as chunks:
+        import openai
+
+        async with (
+            openai.AsyncOpenAI(
+                http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False), **self._options
+            ) as client,
+            closing(self._chunks(body, client, is_async=True)) as chunks,
+        ):
             async for chunk in chunks:
                 yield chunk
 

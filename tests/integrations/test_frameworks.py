@@ -24,6 +24,7 @@ from tests.conformance.scripts import FALSE, QUESTION, SOURCE, TRUE, Script
 
 from groundrail import Guard, InputError, MissingExtraError
 from groundrail.integrations import haystack, llama_index, openai_agents, pydantic_ai
+from groundrail.integrations.any_guardrail import GroundedGuardrail
 from groundrail.testing import FakeEntailment
 
 MODULES = {
@@ -32,6 +33,7 @@ MODULES = {
     "haystack": "haystack",
     "llama_index": "llama-index",
     "langgraph": "langgraph",
+    "any_guardrail": "any-guardrail",
 }
 """Each adapter's module and the extra that it needs."""
 
@@ -135,6 +137,17 @@ def test_the_evaluator_of_llama_index_names_what_is_not_supported() -> None:
     assert asyncio.run(evaluator.aevaluate(QUESTION, TRUE[0], [SOURCE])).passing
     with pytest.raises(InputError, match="contexts"):
         asyncio.run(evaluator.aevaluate(QUESTION, TRUE[0]))
+
+
+def test_any_guardrail_is_told_what_is_not_supported() -> None:
+    guardrail = GroundedGuardrail(guard())
+    found = guardrail.validate(TRUE[0] + FALSE[0], context=[SOURCE], question=QUESTION)
+    assert (found.valid, found.modified_text) == (False, TRUE[0])
+    (span,) = found.spans or ()
+    assert (TRUE[0] + FALSE[0])[span.start : span.end].strip() == FALSE[0].strip()
+    assert guardrail.validate(TRUE[0], context=SOURCE).valid
+    with pytest.raises(InputError, match="context"):
+        guardrail.validate(TRUE[0])
 
 
 def test_haystack_s_generator_takes_the_results_of_tools_for_sources_and_passes_tool_calls_on() -> None:
