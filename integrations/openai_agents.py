@@ -226,7 +226,8 @@ def _beside_text(items: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
     for item in items:
         if isinstance(item, responses.ResponseFunctionToolCall) and item.name in offered:
             fields = ("arguments", "call_id", "name", "type", "id", "status", "namespace")
-            found.append(responses.ResponseFunctionToolCall(**{name: getattr(item, name, None) for name in fields}))
+            kept = {name: getattr(item, name, None) for name in fields}
+            found.append(responses.ResponseFunctionToolCall.model_validate(kept))
         elif isinstance(item, responses.ResponseReasoningItem):
             key = item.encrypted_content
             found.append(
