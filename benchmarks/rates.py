@@ -1,56 +1,91 @@
-"""What other thresholds would do, and bands of doubt: both error rates of the default scorer, the share of claims in a band.
+"""Which thresholds a scorer gets: the share of wrong claims caught and of true claims passed, on three groups of claims.
 
-    python benchmarks/rates.py benchmarks/claims/written_dev.jsonl benchmarks/claims/real_dev.jsonl
+    python benchmarks/rates.py DATA/people_dev.jsonl --scorer scale --limit 60 --results runs/rates.jsonl
 
-Thresholds are chosen on the first file, the lowest that lets out no more wrong claims than the row says; the others are
-judged by them. Claims are judged whole, each once. A band reaches from one rate's threshold to another's; what is in it
-goes to a second scorer (`Policy(doubt=...)`).
+The groups are `real_dev` (sentences of a small model), the sets of claims by models that people judged (each set with the
+same weight; tables and records are left out), and `written_dev`. Rates are the mean over the three groups. *balanced* is the
+threshold with the best mean of caught and passed, *strict* the lowest at which nine in ten wrong claims are caught, *lenient*
+the highest at which nine in ten true claims pass. Claims are judged whole. `--results` keeps the scores, so that the program can
+be run again.
 """
 
 import argparse
+import json
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
+from groundrail.evaluation.examples import Example, parse_label
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.run import evaluate
-from groundrail.evaluation.thresholds import choose_threshold
-from groundrail.scoring.nearest import NearestScorer
+from groundrail.evaluation.sampling import sample
+from groundrail.scoring.registry import load_scorer
+from groundrail.types import Document
 
-DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
-RATES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3)
-BANDS = ((0.2, 0.1), (0.25, 0.1), (0.3, 0.05))
+CLAIMS = Path(__file__).parent / "claims"
+TABLES = {"infotabs", "tabfact_pairs", "semtabfacts", "scitab", "rotowire_accuracy", "citod", "e2e_noise", "findver"}
+NINE_IN_TEN = 0.9
+Scored = tuple[NDArray[np.bool_], NDArray[np.float64]]
+
+
+def people(file: Path) -> dict[str, list[Example]]:
+    """The claims of `people_dev.jsonl` by set, those on tables and records left out."""
+    found: dict[str, list[Example]] = defaultdict(list)
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines()):
+        row = json.loads(line)
+        if row["set"] not in TABLES:
+            source = (Document(text=row["premise"], id=row["source_id"]),)
+            label = parse_label(row["label"])
+            claim = Example(str(number), row["set"], source, row["hypothesis"], label, prompt=row["prompt"] or "")
+            found[row["set"]].append(claim)
+    return found
+
+
+def rates(groups: dict[str, list[Scored]], threshold: float) -> dict[str, tuple[float, float]]:
+    """Shares caught and passed by group, each the mean over the group's sets."""
+    return {
+        name: (
+            float(np.mean([np.mean(scores[~true] < threshold) for true, scores in sets])),
+            float(np.mean([np.mean(scores[true] >= threshold) for true, scores in sets])),
+        )
+        for name, sets in groups.items()
+    }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("data", type=Path, nargs="+")
+    parser.add_argument("people", type=Path)
+    parser.add_argument("--scorer", default="scale")
+    parser.add_argument("--limit", type=int, help="claims of each set of people's at most")
+    parser.add_argument("--results", type=Path, help="file that keeps the scores")
     options = parser.parse_args()
-    scorer = NearestScorer()
-    sets = {}
-    for path in options.data:
-        examples = [example for example in load(path, documents=DOCUMENTS) if example.label is not None]
-        values = [result.value for result in evaluate(scorer, examples, units="whole")]
-        sets[path.stem] = np.array([bool(e.label) for e in examples]), np.array([value or 0.0 for value in values])
-    chosen_on = next(iter(sets))
-    print(f"| let out at most, {chosen_on} | threshold | {' | '.join(f'caught, passed, {name}' for name in sets)} |")
-    print("| --- " * (len(sets) + 2) + "|")
-    thresholds = {rate: choose_threshold(*sets[chosen_on], false_release=rate).value for rate in RATES}
-    for rate, threshold in thresholds.items():
-        cells = [
-            f"{np.mean(values[~supported] < threshold):.0%}, {np.mean(values[supported] >= threshold):.0%}"
-            for supported, values in sets.values()
-        ]
-        print(f"| {rate:.0%} | {threshold:.3f} | {' | '.join(cells)} |")
-    print(f"\n| doubt | {' | '.join(f'claims, errors in it, {name}' for name in sets)} |")
-    print("| --- " * (len(sets) + 1) + "|")
-    for low, high in ((thresholds[lower], thresholds[upper]) for lower, upper in BANDS):
-        cells = []
-        for supported, scores in sets.values():
-            doubted = (scores >= low) & (scores <= high)
-            wrong = supported != (scores >= scorer.facts.threshold)
-            cells.append(f"{np.mean(doubted):.0%}, {np.mean(doubted[wrong]):.0%}")
-        print(f"| {low:.3f} to {high:.3f} | {' | '.join(cells)} |")
+    scorer = load_scorer(options.scorer)
+    groups = {
+        "real_dev": {"real_dev": load(CLAIMS / "real_dev.jsonl")},
+        "people": {name: sample(found, options.limit, 0) for name, found in people(options.people).items()},
+        "written_dev": {"written_dev": load(CLAIMS / "written_dev.jsonl")},
+    }
+    scored: dict[str, list[Scored]] = {}
+    for group, sets in groups.items():
+        scored[group] = []
+        for examples in sets.values():
+            results = evaluate(scorer, examples, units="whole", results=options.results)
+            values = np.array([1.0 if result.value is None else result.value for result in results])
+            scored[group].append((np.array([example.label == 1 for example in examples]), values))
+    means = {}
+    print(f"| threshold | {' | '.join(f'caught, passed, {name}' for name in scored)} | mean of both |")
+    print("| --- " * (len(scored) + 2) + "|")
+    for threshold in np.arange(0.02, 0.99, 0.02):
+        each = rates(scored, threshold)
+        means[threshold] = np.mean(list(each.values()), axis=0)
+        cells = " | ".join(f"{caught:.0%}, {passed:.0%}" for caught, passed in each.values())
+        print(f"| {threshold:.2f} | {cells} | {np.mean(means[threshold]):.1%} |")
+    strict = min((t for t, (caught, _) in means.items() if caught >= NINE_IN_TEN), default=0.98)
+    lenient = max((t for t, (_, passed) in means.items() if passed >= NINE_IN_TEN), default=0.02)
+    balanced = max(means, key=lambda t: float(np.mean(means[t])))
+    print(f"\nstrict {strict:.2f}, balanced {balanced:.2f}, lenient {lenient:.2f}")
 
 
 if __name__ == "__main__":
