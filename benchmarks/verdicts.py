@@ -18,6 +18,7 @@ from typing import Any
 
 import attacks
 import families
+from tricks import FACTS
 
 from groundrail import Guard
 
@@ -49,13 +50,13 @@ def of_claims(guard: Guard) -> Iterator[dict[str, Any]]:
 
 
 def of_attacks(guard: Guard, name: str) -> Iterator[dict[str, Any]]:
-    for row, _, cases in attacks.rows(attacks.FACTS, None):
+    for row, _, cases in attacks.rows(FACTS, None):
         for number, case in enumerate(cases):
             yield from told(guard, name, f"{row}/{number}", case.answer, case.source)
     for group in families.rows():
         for kind, answers in (("false", group.false), ("true", group.true)):
-            for number, (case, text) in enumerate(answers):
-                yield from told(guard, name, f"{group.name}/{kind}/{number}", text, case.source, case.prompt)
+            for number, (twins, text) in enumerate(answers):
+                yield from told(guard, name, f"{group.name}/{kind}/{number}", text, twins.source, twins.prompt)
 
 
 def differences(before: Path, after: Path) -> tuple[list[str], Counter[str]]:

@@ -10,8 +10,8 @@ from groundrail.guard import Guard
 from groundrail.types import Verdict
 
 try:
-    from any_guardrail.base import Guardrail
-    from any_guardrail.registry import GUARDRAIL_METADATA, GuardrailName
+    from any_guardrail.base import Guardrail, GuardrailName
+    from any_guardrail.registry import GUARDRAIL_METADATA
     from any_guardrail.types import GuardrailOutput, SpanResult
 except ImportError as error:
     raise MissingExtraError("groundrail.integrations.any_guardrail", "any-guardrail") from error
@@ -30,7 +30,7 @@ class GroundedGuardrail(Guardrail):
     def __init__(self, guard: Guard) -> None:
         self.guard = guard
 
-    def validate(  # type: ignore[override]
+    def validate(
         self, input_text: str, context: str | list[str] | None = None, question: str | None = None, **options: Any
     ) -> GuardrailOutput:
         """Check an answer. `spans`: the sentences that are not supported. Raises: InputError without a context."""

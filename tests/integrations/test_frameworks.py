@@ -11,7 +11,7 @@ from agents import Agent as OpenAIAgent
 from agents import OutputGuardrailTripwireTriggered, Runner
 from haystack.components.generators.chat import MockChatGenerator
 from haystack.dataclasses import ChatMessage, ToolCall
-from haystack.tools import Tool
+from haystack.tools.tool import Tool
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from pydantic import BaseModel
 from pydantic_ai import Agent
@@ -143,7 +143,7 @@ def test_any_guardrail_is_told_what_is_not_supported() -> None:
     guardrail = GroundedGuardrail(guard())
     found = guardrail.validate(TRUE[0] + FALSE[0], context=[SOURCE], question=QUESTION)
     assert (found.valid, found.modified_text) == (False, TRUE[0])
-    (span,) = found.spans or ()
+    [span] = found.spans or []
     assert (TRUE[0] + FALSE[0])[span.start : span.end].strip() == FALSE[0].strip()
     assert guardrail.validate(TRUE[0], context=SOURCE).valid
     with pytest.raises(InputError, match="context"):

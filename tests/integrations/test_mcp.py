@@ -59,7 +59,7 @@ def test_check_tells_verdicts_reasons_citations_and_the_supported_text() -> None
 def test_a_check_s_report_is_a_page_of_its_own() -> None:
     async def ask(client: Client) -> list[Any]:
         checks = [await client.call_tool("check", {"answer": text, "sources": [SOURCE]}) for text in TRUE]
-        pages = [await client.read_resource(check.structured_content["report"]) for check in checks]  # type: ignore[index]
+        pages = [await client.read_resource(check.structured_content["report"]) for check in checks]
         with pytest.raises(MCPError, match="report"):
             await client.read_resource("groundrail://reports/another")
         return [page.contents[0] for page in pages]
