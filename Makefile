@@ -64,8 +64,12 @@ bench-claims: install
 	$(GROUNDRAIL) eval --units whole --data benchmarks/claims/written_test.jsonl
 
 CLAIMS := benchmarks/claims/written_dev.jsonl benchmarks/claims/real_dev.jsonl benchmarks/challenge/challenge.jsonl
-bench-rates bench-clauses: bench-%: install
-	$(RUN) benchmarks/$*.py $(CLAIMS)
+bench-clauses: install
+	$(RUN) benchmarks/clauses.py $(CLAIMS)
+
+bench-rates: install
+	$(call needs,$(EVAL)/people_dev.jsonl); for scorer in scale nearest; do \
+		$(RUN) benchmarks/rates.py $(EVAL)/people_dev.jsonl --scorer $$scorer; done
 
 bench-premises: install
 	$(RUN) benchmarks/premises.py $(CLAIMS) --units whole
