@@ -87,8 +87,6 @@ WRONG: list[Any] = [
     {"choices": [{"delta": {"tool_calls": [{"custom": {"input": 3}}]}}]},
     {"choices": [{"delta": {"function_call": "text"}}]},
     {"choices": [{"finish_reason": 5}]},
-    {"model": 5},
-    {"usage": 5},
 ]
 
 
