@@ -87,7 +87,9 @@ def test_errors_of_an_earlier_run_are_tried_again_and_no_row_is_there_twice(suff
     broken.remove("Room 149 is let.")
     second = score_corpus(file, out, build)
     assert (second.verdicts["error"], second.verdicts.total(), second.retried) == (2, 150, 4)
-    assert set(asked) == {f"Room {n} is let." for n in (3, 70, 71, 149)}
+    rivals = set(source)  # a claim with another room's number is asked of the source's own rooms, too
+    assert set(asked) - rivals == {f"Room {n} is let." for n in (70, 71, 149)}
+    assert "Room 3 is let." in asked
     assert sorted(row["id"] for row in results(out)) == sorted(row["id"] for row in some)
     found = {row["id"]: row["verdict"] for row in results(out)}
     assert (found["3"], found["149"], found["70"]) == ("supported", "unsupported", "error")
