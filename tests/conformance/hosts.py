@@ -218,7 +218,8 @@ async def _asked(script: Script, *, stream: bool) -> str:
     writer.upstream._client = httpx.AsyncClient(transport=httpx.ASGITransport(_upstream(script)))
     app = create_app(script.guard(), settings, writer=writer)
     messages = [{"role": "user", "content": QUESTION}]
-    request = {"model": "scripted", "messages": messages, "documents": [SOURCE], "stream": stream}
+    offered = [{"type": "function", "function": {"name": "look_up"}}] if script.way == "tools" else []
+    request = {"model": "scripted", "messages": messages, "documents": [SOURCE], "stream": stream, "tools": offered}
     async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as client:
         reply = await client.post("/v1/chat/completions", json=request, headers={"groundrail-details": "full"})
     await writer.aclose()

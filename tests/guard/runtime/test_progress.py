@@ -94,8 +94,7 @@ def test_check_and_score_show_a_bar_on_a_terminal_and_none_elsewhere(tmp_path, m
     assert capsys.readouterr().err == ""
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert main(check) == 0
-    assert "judging" in (shown := capsys.readouterr().err)
-    assert "100%" in shown
+    assert "judging" in capsys.readouterr().err
     assert main(["score", str(corpus), "--out", str(tmp_path / "out")]) == 0
     assert "scoring" in (shown := capsys.readouterr().err)
     assert "judging" in shown

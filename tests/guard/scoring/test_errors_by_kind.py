@@ -30,7 +30,7 @@ FLOORS = {
         "modality caught": 10,
         "negation caught": 9,
         "number caught": 1,
-        "order caught": 7,
+        "order caught": 5,
         "overclaim caught": 9,
         "quantifier caught": 11,
         "role caught": 17,

@@ -65,7 +65,16 @@ def upstream() -> Iterator[Upstream]:
 def running(app: ASGIApp, wait: float = 30.0) -> Iterator[str]:
     """The app under uvicorn in a thread, with `wait` seconds for the head of a request; gives its address."""
     http = impatient(wait)
-    config = uvicorn.Config(app, host="127.0.0.1", port=0, http=http, log_config=None, access_log=False, lifespan="on")
+    config = uvicorn.Config(
+        app,
+        host="127.0.0.1",
+        port=0,
+        http=http,
+        log_config=None,
+        access_log=False,
+        lifespan="on",
+        timeout_graceful_shutdown=10,  # so that an answer without an end, which a failed test left, does not hold it
+    )
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
