@@ -41,8 +41,8 @@ class _Reading:
 class NearestScorer(Scorer):
     """The `k` sentences nearest to the claim, one by one and together.
 
-    A document's score is the mean, in log-odds, of two probabilities: the highest of its sentences among the `k`, and
-    that of the window. The window is the nearest sentence together with the most similar others that fit into `window`
+    A document's score is the weighted mean, in log-odds, of two probabilities: that of the window, and the highest of its
+    sentences among the `k`. The window is the nearest sentence together with the most similar others that fit into `window`
     tokens, in the order of the document; similarity counts shared words, and a part of the neighbours' words. At 0 no
     window is read, and the first probability is the score. The highest document counts; sentences of all documents
     compete for the `k` places.
@@ -150,5 +150,5 @@ def _of_document(reading: _Reading, known: Mapping[Places, FloatArray], index: S
     value = max(entailed.values())
     cited = max(entailed, key=lambda places: citable(entailed[places], reading.alone[places]))
     if reading.window and (together := known.get(reading.window)) is not None:
-        value = between(value, float(together[0]))
+        value = between(float(together[0]), value)
     return Score(value, (index.passages[cited[0]].cite(entailed[cited]),))

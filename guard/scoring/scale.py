@@ -23,21 +23,29 @@ from groundrail.types import Source, Step, as_documents
 
 T = TypeVar("T")
 
+_LEAVES = 4
+"""Maximum number of sentences of a chunk that the tree searches; chosen on development sets (docs/method.md)."""
+
+_LIKELY = 0.5
+"""P(entailment) from which the first chunk is searched before others are read."""
+
 _BESIDE = 5
 """Maximum number of sentences of the winning chunk that a claim's rivals are taken from."""
 
 
 class ScaleScorer(Scorer):
-    """The mean, in log-odds, of the best chunk and of the sentence in it that a search tree finds.
+    """The weighted mean, in log-odds, of the best chunk and of the sentence in it that a search tree finds.
 
         Guard(scorer=ScaleScorer(chunk_tokens=256))
 
-    The chunk whose words are most like the claim's (BM25) is read first. The tree halves it and goes down in the child with
-    the highest log-odds and likeness together, to one sentence: the citation. The score is weighed against the claim's
-    rivals (`groundrail.scoring.weighing`). A second look follows unless this score reaches `reach`: the next chunks are
-    read, and one further chunk that is made of the nearest sentences in their order, unless they lie in these
-    chunks. If one of them is likelier than the first chunk, a tree goes down in it, and the higher score counts. A decision
-    is the same with and without `reach`.
+    The tree takes the four sentences of a chunk whose words are most like the claim's, halves them, and goes down in the
+    child with the highest log-odds and likeness together, to one sentence: the citation. The score is weighed against the
+    claim's rivals (`groundrail.scoring.weighing`).
+
+    The chunk whose words are most like the claim's (BM25) is read first, and searched if it entails the claim. A second look
+    follows unless its score reaches `reach`: the next chunks are read, and one further chunk that is made of the nearest
+    sentences in their order, unless they lie in these chunks. The likeliest of all is searched, and the highest score
+    counts. A decision is the same with and without `reach`.
 
     All claims of a call are read together, in one model call for each level of the tree. No pair is read twice.
 
@@ -104,6 +112,10 @@ class _Search:
             (chunk for chunk in self.names if chunk in self.read), key=lambda chunk: below_all(self.entailed(chunk))
         )
 
+    def leaves(self) -> Places:
+        """The sentences of the likeliest chunk that the tree searches, in order."""
+        return tuple(sorted(sorted(self.best(), key=lambda place: -self.likeness[place])[:_LEAVES]))
+
     def rank(self, places: Places) -> float:
         """Sort key of a node of the tree."""
         if math.isnan(self.entailed(places)):
@@ -129,8 +141,11 @@ class _ScaleReader(Reader):
         if not self.index.passages:
             return [Score(math.nan) for _ in claims]
         searches = [self._search(claim) for claim in claims]
-        self._look(searches, slice(1))
-        self._look([each for each in searches if reach is None or not each.score.value >= reach], slice(1, None))
+        self._judge(searches, [list(search.names)[:1] for search in searches])
+        self._descend([search for search in searches if search.entailed(search.best()) >= _LIKELY])
+        open = [search for search in searches if reach is None or not search.score.value >= reach]
+        self._judge(open, [list(search.names)[1:] for search in open])
+        self._descend([search for search in open if [search.best()] != search.path[:1]])
         scores = [replace(each.score, exact=each.names.keys() <= each.read.keys()) for each in searches]
         return self.index.noted(scores)
 
@@ -151,13 +166,6 @@ class _ScaleReader(Reader):
             names[together] = f"the {len(together)} nearest sentences"
         return _Search(claim, likeness / (likeness.max() or 1.0), names)
 
-    def _look(self, searches: Sequence[_Search], chunks: slice) -> None:
-        """Read some of the chunks of each search; if they have its likeliest chunk, the tree goes down in it."""
-        self._judge(searches, [list(search.names)[chunks] for search in searches])
-        better = [search for search in searches if [search.best()] != search.path[:1]]
-        for search, score in zip(better, self._below(better), strict=True):
-            search.score = max(search.score, score, key=lambda score: below_all(score.value))
-
     def _judge(self, searches: Sequence[_Search], premises: Sequence[Sequence[Places]]) -> None:
         """Read premises of each search, all in one model call."""
         asked = [(search, places) for search, some in zip(searches, premises, strict=True) for places in some]
@@ -168,19 +176,22 @@ class _ScaleReader(Reader):
         for (search, places), row in zip(asked, rows, strict=True):
             search.read[places] = row
 
-    def _below(self, searches: Sequence[_Search]) -> list[Score]:
-        """The score of each search by its likeliest chunk and the tree below this chunk."""
+    def _descend(self, searches: Sequence[_Search]) -> None:
+        """Search the likeliest chunk of each search; its score counts if it is the highest so far."""
         for search in searches:
             search.path = [search.best()]
-        going = list(searches)
-        while going := [search for search in going if len(search.path[-1]) > 1]:
-            halves = [children(search.path[-1]) for search in going]
-            self._judge(going, halves)
-            for search, runs in zip(going, halves, strict=True):
-                search.path.append(max(runs, key=search.rank))
+        going = {number: search.leaves() for number, search in enumerate(searches)}
+        while going := {number: run for number, run in going.items() if searches[number].path[-1] != run[:1]}:
+            halves = [children(run) for run in going.values()]
+            self._judge([searches[number] for number in going], halves)
+            for number, runs in zip(going, halves, strict=True):
+                going[number] = max(runs, key=searches[number].rank)
+                searches[number].path.append(going[number])
         scores = [self._scored(search) for search in searches]
         read = [sorted(search.path[0], key=lambda place: -search.likeness[place])[:_BESIDE] for search in searches]
-        return weigh_rivals([search.claim for search in searches], scores, read, self.index, self.model)
+        weighed = weigh_rivals([search.claim for search in searches], scores, read, self.index, self.model)
+        for search, score in zip(searches, weighed, strict=True):
+            search.score = max(search.score, score, key=lambda score: below_all(score.value))
 
     def _scored(self, search: _Search) -> Score:
         chunk, last = search.path[0], search.path[-1]

@@ -33,6 +33,9 @@ INVENTED = 2.0
 MOST_RIVALS = 4
 """Maximum number of rivals that the judge is asked about for one claim."""
 
+ALONE = 0.25
+"""Weight of a sentence beside the sentences that it is read together with; chosen on development sets (docs/method.md)."""
+
 LIKENESS = 6.0
 """Log-odds that a sentence gains as a citation if its words are the most like the claim's; chosen on development sets
 (docs/method.md)."""
@@ -50,15 +53,17 @@ def log_odds(probability: float) -> float:
     return math.log(kept / (1 - kept))
 
 
-def between(first: float, second: float) -> float:
-    """The mean of two probabilities in log-odds; 0.5 between 0 and 1.
+def between(together: float, alone: float) -> float:
+    """The mean of two probabilities in log-odds: of a claim from sentences read together, and from a sentence alone.
+
+    `ALONE` weighs the second. Between 0 and 1 the mean is 0.5.
 
     >>> between(0.5, 0.5)
     0.5
     """
-    both = math.sqrt(first * second)
-    neither = math.sqrt((1 - first) * (1 - second))
-    return both / (both + neither) if both or neither else 0.5
+    likely = together ** (1 - ALONE) * alone**ALONE
+    unlikely = (1 - together) ** (1 - ALONE) * (1 - alone) ** ALONE
+    return likely / (likely + unlikely) if likely or unlikely else 0.5
 
 
 def citable(probability: float, likeness: float) -> float:
