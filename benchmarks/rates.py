@@ -30,12 +30,12 @@ NINE_IN_TEN = 0.9
 Scored = tuple[NDArray[np.bool_], NDArray[np.float64]]
 
 
-def people(file: Path) -> dict[str, list[Example]]:
-    """The claims of `people_dev.jsonl` by set, those on tables and records left out."""
+def people(file: Path, tables: bool = False) -> dict[str, list[Example]]:
+    """The claims of `people_dev.jsonl` by set, those on tables and records or all others."""
     found: dict[str, list[Example]] = defaultdict(list)
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines()):
         row = json.loads(line)
-        if row["set"] not in TABLES:
+        if (row["set"] in TABLES) == tables:
             source = (Document(text=row["premise"], id=row["source_id"]),)
             label = parse_label(row["label"])
             claim = Example(str(number), row["set"], source, row["hypothesis"], label, prompt=row["prompt"] or "")

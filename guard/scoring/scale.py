@@ -23,7 +23,7 @@ from groundrail.types import Source, Step, as_documents
 
 T = TypeVar("T")
 
-_LEAVES = 4
+LEAVES = 4
 """Maximum number of sentences of a chunk that the tree searches; chosen on development sets (docs/method.md)."""
 
 _LIKELY = 0.5
@@ -114,7 +114,7 @@ class _Search:
 
     def leaves(self) -> Places:
         """The sentences of the likeliest chunk that the tree searches, in order."""
-        return tuple(sorted(sorted(self.best(), key=lambda place: -self.likeness[place])[:_LEAVES]))
+        return tuple(sorted(sorted(self.best(), key=lambda place: -self.likeness[place])[:LEAVES]))
 
     def rank(self, places: Places) -> float:
         """Sort key of a node of the tree."""
