@@ -1,7 +1,8 @@
 """Train the head of the built-in judge on a few hundred labelled claims of a user.
 
 The encoder is not changed, so that it reads each premise and claim once. The head (two layers that turn the state of
-the first token into three classes) is trained on the score by which the guard decides, and measured on held-out claims.
+the first token into three classes) is trained on the premises of `NearestScorer`, which are the same whatever the head says,
+and measured on held-out claims by the default scorer.
 `groundrail.evaluation.loaders` reads the labels; the command is in `groundrail.evaluation.cli`.
 """
 
@@ -23,7 +24,10 @@ from groundrail.entailment.respelled import Respelled
 from groundrail.errors import InputError
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.metrics import best_balanced_accuracy, roc_auc
+from groundrail.scoring.base import Scorer
 from groundrail.scoring.nearest import NearestScorer
+from groundrail.scoring.scale import ScaleScorer
+from groundrail.scoring.weighing import ALONE
 from groundrail.text.english.language import is_english
 
 FEWEST = 100
@@ -108,12 +112,12 @@ def tune(
         _refuse_other_languages(claims)
     parts = _parts(claims, seed)
     read = _Read(given.model)
-    scorer = NearestScorer(Respelled(read))
+    scorer, premises = ScaleScorer(Respelled(read)), NearestScorer(Respelled(read))
     scores, asked = {}, {}
     for number, example in enumerate(claims):
         with read.recorded() as pairs:
-            scores[id(example)] = _score(scorer, example)
-        asked[id(example)] = pairs
+            _score(premises, example)
+        scores[id(example)], asked[id(example)] = _score(scorer, example), pairs
         if progress is not None:
             progress(number + 1, len(claims))
     training, validation, held_out = parts
@@ -245,7 +249,7 @@ class _Recorded:
         self._read._asked = None
 
 
-def _score(scorer: NearestScorer, example: Example) -> float:
+def _score(scorer: Scorer, example: Example) -> float:
     (score,) = scorer.score([example.claim], example.source)
     return score.value
 
@@ -278,14 +282,14 @@ def _trained(
 
 
 def _loss(read: _Read, claims: Sequence[Example], asked: dict[int, list[Pair]]) -> torch.Tensor:
-    """Binary cross-entropy of the default score without rivals; both kinds of claims have the same weight.
+    """Binary cross-entropy of the score of `NearestScorer` without rivals; both kinds of claims have the same weight.
 
-    The score is the mean of two log-odds: of the likeliest premise, and of the last premise, which is the window.
+    The score is the weighted mean of two log-odds: of the likeliest premise, and of the last premise, which is the window.
     """
     logits = read.logits([pair for example in claims for pair in asked[id(example)]])
     odds = logits[:, 0] - torch.logsumexp(logits[:, 1:], dim=-1)
     of_claim = torch.split(odds, [len(asked[id(example)]) for example in claims])
-    scores = torch.stack([(each.max() + each[-1]) / 2 for each in of_claim])
+    scores = torch.stack([ALONE * each.max() + (1 - ALONE) * each[-1] for each in of_claim])
     labels = torch.tensor([example.label for example in claims])
     weights = torch.where(labels > 0.5, 1 / labels.mean(), 1 / (1 - labels).mean()) / 2
     return torch.nn.functional.binary_cross_entropy_with_logits(scores, labels, weight=weights)
