@@ -223,7 +223,7 @@ class _Tries:
     def another(self) -> bool:
         if not self._results:
             return True
-        failed = [s for s in self._results[-1].sentences if s.verdict is Verdict.UNSUPPORTED]
+        failed = [s for s in self._results[-1].sentences if s.verdict is Verdict.UNSUPPORTED and not s.corrected]
         if not failed:
             return False
         spent = max(len(sentence.attempts) for sentence in failed)
@@ -252,7 +252,7 @@ class _Tries:
 
 
 def _count(result: GuardResult) -> int:
-    return sum(s.verdict is Verdict.SUPPORTED for s in result.sentences)
+    return sum(s.verdict is Verdict.SUPPORTED or s.corrected is not None for s in result.sentences)
 
 
 def _items(source: Source) -> Sequence[str | Document]:

@@ -15,7 +15,9 @@ from groundrail.types import CheckedSentence, Verdict
 if TYPE_CHECKING:
     from groundrail.scoring.base import ScorerFacts
 
-Fallback: TypeAlias = Literal["drop", "flag", "quote", "abstain", "raise"] | Callable[[CheckedSentence], str | None]
+Fallback: TypeAlias = (
+    Literal["drop", "flag", "quote", "correct", "abstain", "raise"] | Callable[[CheckedSentence], str | None]
+)
 OpenOrClosed: TypeAlias = Literal["open", "closed"]
 Threshold: TypeAlias = Literal["strict", "balanced", "lenient"]
 
@@ -29,7 +31,9 @@ class Policy(BaseModel):
     stop: when to stop regenerating an unsupported sentence: any tenacity `stop_*`, also joined by `|` and `&`.
     fallback: what happens to a sentence that stays unsupported. `"drop"` leaves it out. `"flag"` releases it with its
         verdict. `"quote"` replaces it by the source sentence that contradicts it, in quotation marks, and leaves it out
-        if none does. `"abstain"` ends the answer with `abstention`. `"raise"` raises UnsupportedError. A callable
+        if none does. `"correct"` exchanges one detail for the source's, such as a figure or a name, and releases the
+        sentence if it is then supported (`CheckedSentence.corrected`); where no exchange is, the sentence is written
+        again or left out. `"abstain"` ends the answer with `abstention`. `"raise"` raises UnsupportedError. A callable
         returns the text to release instead, or None to leave the sentence out.
     on_error, on_no_source: `"closed"` holds back a sentence that could not be checked, `"open"` releases it.
     deadline, answer_deadline: seconds for a sentence with its retries, and for a whole answer.

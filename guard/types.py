@@ -212,6 +212,20 @@ class Finding(_Frozen):
     derived: Derived | None = None
 
 
+class Correction(_Frozen):
+    """One detail of a sentence, `text[start:start + len(was)]`, exchanged for the source's: `now`.
+
+    was: empty if the policy keeps no refused text.
+    score, citations: of the corrected sentence, which was judged like any other.
+    """
+
+    start: int = Field(ge=0)
+    was: str
+    now: str
+    score: float
+    citations: tuple[Citation, ...] = ()
+
+
 class CheckedSentence(_Frozen):
     """A sentence with its verdict.
 
@@ -219,9 +233,10 @@ class CheckedSentence(_Frozen):
     start, end: the place of the sentence in `GuardResult.answer`.
     attempts: every version of the sentence in order; the last one is this sentence.
     replacement: the text released in place of the sentence: the text of a callable fallback, the abstention, a
-        quotation, or a list item together with the first line of its list, if that line was refused with an
+        quotation, the corrected sentence, or a list item together with the first line of its list, if that line was refused with an
         earlier item.
     quoted: whether the replacement quotes `conflict`.
+    corrected: the detail that was exchanged, if the replacement is the sentence with the source's detail.
     conflict: the piece of source that contradicts the sentence, with P(contradiction) as its score; None if the scorer
         cannot tell contradiction from silence.
     exact: False if `score` is a lower bound, because the scorer stopped reading once the verdict was certain.
@@ -246,6 +261,7 @@ class CheckedSentence(_Frozen):
     reason: str | None = None
     replacement: str | None = None
     quoted: bool = False
+    corrected: Correction | None = None
     findings: tuple[Finding, ...] = ()
     threshold: float | None = None
     first_score: float | None = None
@@ -257,6 +273,8 @@ class CheckedSentence(_Frozen):
 
         For a quotation this is the quoted place.
         """
+        if self.corrected is not None:
+            return self.corrected.citations
         if self.quoted and self.conflict is not None:
             return (self.conflict,)
         return self.citations if self.released and self.verdict is Verdict.SUPPORTED else ()

@@ -3,7 +3,7 @@
 `checked_text` and `guarded_generation` are coroutines of steps: they yield a step (read a piece, judge claims, rewind
 the session) and are sent its outcome. `groundrail.generation.drivers` does the steps, in plain and in async code.
 `Draft` keeps the undecided text, `Tries` the tries at its next sentence; `groundrail.generation.verdicts` turns scores
-into verdicts.
+into verdicts, `groundrail.generation.correcting` exchanges a wrong detail for the source's.
 """
 
 import time
@@ -13,6 +13,7 @@ from enum import Enum, auto
 from typing import Any, TypeAlias, TypeVar
 
 from groundrail.errors import GenerationError, InputError
+from groundrail.generation.correcting import corrected, evidence
 from groundrail.generation.steps import Accept, CanRetry, CutOff, NextPiece, Reject, Release, Start, Step, Steps
 from groundrail.generation.verdicts import Answer, ReadClaim
 from groundrail.policy import Attempts, Policy
@@ -38,7 +39,9 @@ def checked_text(text: str, read: ReadClaim, has_source: bool, policy: Policy, t
         if previous != answer.shown and answer.claims_otherwise(sentence, previous):
             (checked,) = yield from answer.judged([sentence], time.monotonic())
         previous = sentence.text
-        yield Release(answer.settle(answer.in_place(sentence, checked), lead=sentence.lead))
+        checked = answer.in_place(sentence, checked)
+        checked = yield from corrected(answer, sentence, checked, time.monotonic())
+        yield Release(answer.settle(checked, lead=sentence.lead))
         if answer.over:
             break
     return answer.result()
@@ -59,8 +62,9 @@ def guarded_generation(read: ReadClaim, has_source: bool, policy: Policy, thresh
             break
         (checked,) = yield from answer.judged([sentence], tries.since)
         checked = answer.in_place(sentence, checked)
+        checked = yield from corrected(answer, sentence, checked, tries.since)
         if tries.allow_another(checked, answer.time_left(tries.since)):
-            rewritten, failure = yield from _attempted(draft.rewrite(sentence))
+            rewritten, failure = yield from _attempted(draft.rewrite(sentence, evidence(answer, checked)))
             if rewritten:
                 tries.refuse(checked, answer.attempt(answer.kept(checked)))
                 continue
@@ -157,11 +161,11 @@ class Draft:
         self._phase = _Phase.ENDED if piece is None else _Phase.WRITING
         self._ready.extend(self._stream.flush() if piece is None else self._stream.feed(piece))
 
-    def rewrite(self, sentence: Sentence) -> Asks[bool]:
+    def rewrite(self, sentence: Sentence, evidence: str) -> Asks[bool]:
         """Refuse the sentence and have the session write on from before it, if it can; return whether it does."""
         if not (yield CanRetry()):
             return False
-        yield Reject(len(sentence.text), self._time_left(time.monotonic()))
+        yield Reject(len(sentence.text), self._time_left(time.monotonic()), evidence)
         self._stream.truncate(sentence.start)
         self._ready.clear()
         self._phase, self._cut_off = _Phase.PROPOSING, ""
@@ -184,7 +188,8 @@ class Tries:
     def allow_another(self, checked: CheckedSentence, time_left: float | None) -> bool:
         """Whether to ask for another sentence in place of this one. Raises: what a stop of the policy raises."""
         in_time = time_left is None or time_left > 0
-        return checked.verdict is Verdict.UNSUPPORTED and in_time and self._attempts.another()
+        refused = checked.verdict is Verdict.UNSUPPORTED and checked.corrected is None
+        return refused and in_time and self._attempts.another()
 
     def refuse(self, checked: CheckedSentence, attempt: Attempt) -> None:
         """Remember a sentence that is being written again."""

@@ -44,10 +44,14 @@ class Accept:
 
 @dataclass(frozen=True, slots=True)
 class Reject:
-    """Tell the session that its next `n_chars` characters are refused. Send nothing back."""
+    """Tell the session that its next `n_chars` characters are refused. Send nothing back.
+
+    evidence: the source's sentence to show to the writer, or "".
+    """
 
     n_chars: int
     timeout: float | None
+    evidence: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ from groundrail.text.rendering.rendered import RenderedAnswer
 from groundrail.text.sentences import Sentence
 from groundrail.types import Attempt, CheckedSentence, Finding, GuardResult, Verdict
 
+_NOT_KEPT = "the text and the reason are not kept"
+
 
 class ReadClaim(Protocol):
     """`groundrail.text.claims.read_claim` for one answer."""
@@ -136,7 +138,7 @@ class Answer:
         text, lead = sentence.text, sentence.lead
         if lead != self.lead and not opens_list(text, lead) and needs_lead(text, lead):
             return checked.model_copy(update={"replacement": f"{lead}\n{text}"})
-        after_refused = bool(self.sentences) and not self.sentences[-1].released
+        after_refused = bool(self.sentences) and not (self.sentences[-1].released or self.sentences[-1].corrected)
         if after_refused and leans_on_sentence(text) and not self.claims_otherwise(sentence, ""):
             reason = "it opens with a pronoun, and the sentence before it was not released"
             return self.unscored(sentence, Verdict.UNSUPPORTED, reason, checked.seconds)
@@ -180,10 +182,14 @@ class Answer:
         """A refused sentence as results keep it: without its words, if the policy asks for that."""
         if self.policy.keep_refused:
             return refused
-        hidden = {"text": "", "reason": "the text and the reason are not kept", "note": None, "findings": ()}
+        hidden: dict[str, Any] = {"text": "", "reason": _NOT_KEPT, "note": None, "findings": ()}
+        if refused.corrected is not None:
+            hidden["corrected"] = refused.corrected.model_copy(update={"was": ""})
         return refused.model_copy(update=hidden)
 
     def _fall_back(self, checked: CheckedSentence) -> CheckedSentence:
+        if checked.corrected is not None:
+            return checked
         if self.policy.fallback == "abstain":
             self.over = True
             return checked.model_copy(update={"replacement": self.policy.abstention})

@@ -172,6 +172,8 @@ class Writing:
             return
         if isinstance(self._pieces, ReadAhead):
             self._pieces.stop()
+        if step.evidence:
+            self._started().told(step.evidence)
         self._started().reject(step.n_chars)
 
     def _say(self, step: Asked) -> Any:

@@ -15,10 +15,14 @@ from groundrail.types import Document
 
 Pieces: TypeAlias = Iterator[str] | AsyncIterator[str]
 Write: TypeAlias = Callable[[str, Sequence[str]], Pieces]
-"""(accepted text, refused sentences) -> pieces that follow the accepted text."""
+"""(accepted text, refused sentences) -> pieces that follow the accepted text.
+
+A refused sentence may go on with `SAYS` and the source's sentence.
+"""
 
 CONTINUE = "Go on exactly where your answer stops. Do not repeat anything of it."
 AVOID = "The source does not support the following, so write nothing like it: "
+SAYS = '", for it says: "'
 
 
 def request_to_continue(accepted: str, refused: Sequence[str]) -> str:
@@ -41,6 +45,7 @@ class AskedSession(Session):
         self._write, self._continues = write, continues
         self._accepted = self._undecided = ""
         self._refused: list[str] = []
+        self._evidence = ""
         self._opened: Pieces | None = None
         self.counts: dict[str, float] = {"calls": 0}
         self.cut_off = ""
@@ -92,10 +97,14 @@ class AskedSession(Session):
         self._undecided = self._undecided[n_chars:]
         self._refused.clear()
 
+    def told(self, evidence: str) -> None:
+        """The next call is shown this beside the refused text."""
+        self._evidence = SAYS + evidence
+
     def reject(self, n_chars: int) -> None:
         """The next call is told not to write this again; what came after it is forgotten."""
-        self._refused.append(self._undecided[:n_chars].strip())
-        self._undecided = ""
+        self._refused.append(self._undecided[:n_chars].strip() + self._evidence)
+        self._undecided = self._evidence = ""
 
     def _ask(self) -> Pieces:
         self.counts["calls"] += 1

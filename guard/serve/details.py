@@ -30,6 +30,8 @@ def of_sentence(sentence: CheckedSentence, level: Level) -> dict[str, Any]:
     if level == "full":
         return fields
     fields["text"] = sentence.text if sentence.released else None
+    if fields["corrected"]:
+        fields["corrected"]["was"] = ""
     fields["attempts"] = len(sentence.attempts)
     fields["reason"] = why(sentence)
     return fields

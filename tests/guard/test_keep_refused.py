@@ -34,7 +34,7 @@ __all__ = ["client", "http", "judge", "serve", "upstream"]
 MARK = "wombat"
 SOURCE = "The rent is 950 euros a month. Pets are not allowed."
 TRUE, FALSE = "The rent is 950 euros. ", f"The {MARK} is allowed. "
-FALLBACKS = ["drop", "abstain", "quote", "raise"]
+FALLBACKS = ["drop", "abstain", "quote", "correct", "raise"]
 
 
 def guard(generator: Any = None, fallback: Any = "drop", **options: Any) -> Guard:
