@@ -16,6 +16,7 @@ from groundrail.cli.scorers import ScorerChoice
 from groundrail.errors import GroundrailError, InputError, MissingExtraError
 from groundrail.guard import Guard
 from groundrail.policy import Fallback
+from groundrail.report.telling import correction
 from groundrail.types import Citation, Document, GuardResult, Verdict
 
 if TYPE_CHECKING:
@@ -50,11 +51,15 @@ class Place(BaseModel):
 
 
 class CheckedSentence(BaseModel):
-    """A sentence of the answer; `released` is the text that goes out for it, empty where none does."""
+    """A sentence of the answer; `released` is the text that goes out for it, empty where none does.
+
+    corrected: the detail that was exchanged for the source's, "1,450 euros, not 1,650 euros".
+    """
 
     text: str
     verdict: str
     released: str
+    corrected: str
     score: float | None
     reason: str | None
     citations: list[Place]
@@ -217,6 +222,7 @@ def _checked(result: GuardResult, report: str) -> Checked:
             text=sentence.text,
             verdict=sentence.verdict,
             released=sentence.released_text,
+            corrected=correction(sentence),
             score=sentence.score,
             reason=sentence.reason,
             citations=_places(sentence.supporting),

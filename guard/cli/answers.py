@@ -31,6 +31,7 @@ def check(
     rows: Path | None = None,
     object: bool = False,
     schema: str | None = None,
+    correct: bool = False,
 ) -> int:
     """Check an answer against source files.
 
@@ -43,6 +44,7 @@ def check(
         rows: add the sentences to this file as rows to label
         object: the answer is a JSON object: check its fields
         schema: JSON schema of the object, which names its fields
+        correct: exchange a wrong figure, date, name or "not" for the source's, and show what was and what is
     """
     if [answer, *source].count(STANDARD_INPUT) > 1:
         raise InputError("standard input can be read once: name a file for the answer or for the source")
@@ -55,6 +57,8 @@ def check(
         raise InputError("--html shows an answer of sentences; use --json for an object")
     fields = None if schema is None else _parsed(_read(schema))
     guard = _guard(scoring, threshold)
+    if correct:
+        guard = guard.with_policy(guard.policy.replacing(fallback="correct"))
     with progress("checking"):
         result = guard.check_object(text, documents, fields) if object else guard.check(text, documents)
     if isinstance(result, GuardResult):

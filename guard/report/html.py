@@ -197,6 +197,7 @@ def _template(name: str) -> Template:
     environment.filters.update(shown=marked_up, why=telling.why, label=telling.label)
     environment.globals.update(
         fate=telling.fate,
+        correction=telling.correction,
         reckonings=telling.reckonings,
         ways=telling.ways,
         refused_attempts=telling.refused_attempts,

@@ -33,8 +33,9 @@ def render(result: GuardResult, *, held_back: bool = False) -> str:
 
 def _notes(sentence: CheckedSentence) -> list[str]:
     """The footnotes of a released sentence."""
+    changed = f"Corrected: {_escaped(telling.correction(sentence))}. " if sentence.corrected else ""
     if not sentence.released or sentence.verdict in (Verdict.SUPPORTED, Verdict.NO_CLAIM):
-        return [f"{_escaped(c.text)} {_where(c)}" for c in sentence.supporting]
+        return [f"{changed}{_escaped(c.text)} {_where(c)}" for c in sentence.supporting]
     return [f"{telling.label(sentence.verdict)}: {_reason(sentence)}"]
 
 

@@ -43,15 +43,23 @@ class Passage:
 
 def passages(sentence: CheckedSentence) -> list[Passage]:
     """The places in the source: a contradicting place first, then supporting places, or the nearest ones."""
-    stance: Stance = "for" if sentence.verdict is Verdict.SUPPORTED else "near"
+    cited, stance = sentence.citations, "for" if sentence.verdict is Verdict.SUPPORTED else "near"
+    if sentence.corrected is not None:
+        cited, stance = sentence.corrected.citations, "for"
     found = [Passage("against", sentence.conflict)] if sentence.conflict is not None else []
     told = {(p.citation.document_id, p.citation.start, p.citation.end) for p in found}
-    return found + [Passage(stance, c) for c in sentence.citations if (c.document_id, c.start, c.end) not in told]
+    return found + [Passage(stance, c) for c in cited if (c.document_id, c.start, c.end) not in told]
 
 
 def reckonings(sentence: CheckedSentence) -> list[str]:
     """The figures that follow from the source, each with its reckoning: "4,350 euros = 3 months x 1,450 euros"."""
     return [f"{sentence.text[f.start : f.end]} = {f.derived.reckoning}" for f in sentence.findings if f.derived]
+
+
+def correction(sentence: CheckedSentence) -> str:
+    """The detail that was exchanged: "1,450 euros, not 1,650 euros"; empty if none was."""
+    change = sentence.corrected
+    return "" if change is None else ", not ".join(filter(None, (change.now, change.was)))
 
 
 def ways(sentence: CheckedSentence) -> list[str]:
@@ -82,7 +90,9 @@ def label(verdict: Verdict) -> str:
 
 
 def fate(sentence: CheckedSentence) -> str:
-    """What happened to a sentence: "released", "held back" or "replaced"."""
+    """What happened to a sentence: "released", "held back", "replaced" or "corrected"."""
+    if sentence.corrected is not None:
+        return "corrected"
     if sentence.replacement is not None:
         return "replaced"
     return "released" if sentence.released else "held back"

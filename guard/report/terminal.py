@@ -68,7 +68,11 @@ def print_sentence(sentence: CheckedSentence, console: Console, *, named: bool =
     for told in [*_explained(sentence, named), *telling.reckonings(sentence)]:
         _print(mark, "", None, told, "italic dim" if mark == "✓" else "dim", console)
     if sentence.replacement:
-        _print("→", "instead", None, sentence.replacement, "", console)
+        change = sentence.corrected
+        verdict, score = ("instead", None) if change is None else ("corrected", change.score)
+        _print("→", verdict, score, sentence.replacement, "", console)
+        if change is not None:
+            _print("→", "", None, telling.correction(sentence), "dim", console)
 
 
 def _print(mark: str, verdict: str, score: float | None, text: str, style: str, console: Console) -> None:

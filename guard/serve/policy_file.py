@@ -29,7 +29,7 @@ KEYS = (
 )
 """`attempts` and `retry_seconds` make the policy's `stop`; `calibration` is a file of `groundrail calibrate --save-map`."""
 
-_FALLBACKS = ("drop", "flag", "quote", "abstain", "raise")
+_FALLBACKS = ("drop", "flag", "quote", "correct", "abstain", "raise")
 
 
 def read_policy(path: Path) -> Policy:

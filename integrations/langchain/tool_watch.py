@@ -98,4 +98,4 @@ def _raised_for(error: Exception, told: int) -> Sequence[CheckedSentence]:
 
 def _as_written(sentence: CheckedSentence) -> CheckedSentence:
     """The sentence without a replacement."""
-    return sentence.model_copy(update={"replacement": None})
+    return sentence.model_copy(update={"replacement": None, "corrected": None})

@@ -134,6 +134,10 @@ def test_the_caller_may_choose_the_rules() -> None:
     flagged = called("check", LEASE, answer=TRUE[0] + FALSE[0], fallback="flag").structured_content
     assert flagged["text"] == TRUE[0] + FALSE[0]
     assert not flagged["supported"]
+    corrected = called("check", LEASE, answer=TRUE[0].replace("950", "990"), fallback="correct")
+    assert corrected.structured_content["text"] == TRUE[0]
+    assert corrected.structured_content["sentences"][0]["corrected"] == "950 euros, not 990 euros"
+    assert "950 euros, not 990 euros" in corrected.content[0].text
     strict = called("check", LEASE, answer="The rent is 951 euros.", threshold=0.0).structured_content
     assert strict["supported"]
 

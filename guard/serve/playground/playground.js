@@ -27,6 +27,12 @@ function verdictOf(sentence) {
 const lookOf = (verdict) => (["supported", "unsupported", "no_claim"].includes(verdict) ? verdict : "unchecked");
 const isReleased = (sentence) => ["supported", "no_claim"].includes(verdictOf(sentence));
 
+// The exchanged detail, if the server corrects and the corrected sentence reaches the threshold.
+const correctionOf = (sentence) => {
+  const change = isReleased(sentence) ? null : sentence.corrected;
+  return change && change.score >= thresholdOf(sentence) ? change : null;
+};
+
 // ---------------------------------------------------------------- showing
 
 function drawSentences() {
@@ -42,12 +48,14 @@ function drawSentences() {
     span.setAttribute("aria-label", `${WORDS[verdict]}: ${text}`);
     span.dataset.index = index;
     box.append(span);
-    if (!isReleased(sentence)) box.append(make("span", { className: `why ${look === "unchecked" ? "odd" : ""}`, textContent: shortReason(sentence, verdict) }));
-    box.append(make("span", { className: isReleased(sentence) ? "" : "gone", textContent: gap || " " }));
+    const change = correctionOf(sentence);
+    if (change) box.append(make("ins", { className: "corrected", textContent: ` ${sentence.replacement.trimEnd()}` }));
+    else if (!isReleased(sentence)) box.append(make("span", { className: `why ${look === "unchecked" ? "odd" : ""}`, textContent: shortReason(sentence, verdict) }));
+    box.append(make("span", { className: isReleased(sentence) || change ? "" : "gone", textContent: gap || " " }));
   });
   if (state.rest) box.append(make("span", { className: "rest", textContent: state.rest }));
   if (state.writing) box.append(make("span", { className: "caret" }));
-  if (!state.writing && $("reader").checked && !state.sentences.some(isReleased)) {
+  if (!state.writing && $("reader").checked && !state.sentences.some((each) => isReleased(each) || correctionOf(each))) {
     box.append(make("span", { className: "nothing", textContent: "Nothing is released." }));
   }
   const released = state.sentences.filter(isReleased).length;
@@ -111,6 +119,10 @@ function drawCard() {
     for (const citation of sentence.citations) card.append(make("blockquote", { textContent: citation.text }));
   }
   if (otherwise) card.append(make("h3", { textContent: "The source says otherwise" }), make("blockquote", { textContent: otherwise.text }));
+  const change = correctionOf(sentence);
+  if (change) {
+    card.append(make("h3", { textContent: "Corrected" }), make("blockquote", {}, make("del", { textContent: change.was }), " ", make("ins", { textContent: change.now })));
+  }
   const earlier = sentence.attempts.slice(0, -1);
   if (earlier.length) {
     card.append(make("h3", { textContent: "Refused before it" }));

@@ -65,6 +65,13 @@ def test_check_object_finds_the_wrong_field(tmp_path: Path, capsys: pytest.Captu
     assert "not JSON" in capsys.readouterr().err
 
 
+def test_check_correct_shows_what_was_and_what_is(answer: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(answer), "--source", str(LEASE), "--correct"]) == 1
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "corrected 0.9" in shown
+    assert "28 February 2026, not 28 March 2027" in shown
+
+
 def test_check_json_is_the_result(answer: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["check", str(answer), "--source", str(LEASE), "--json"]) == 1
     result = json.loads(capsys.readouterr().out)

@@ -97,6 +97,20 @@ def test_html_shows_a_replacement_beside_what_it_replaces() -> None:
     assert 'alert("x")' in tags.text["del"]
 
 
+def test_every_view_shows_what_was_and_what_is_in_a_corrected_sentence() -> None:
+    source, wrong = "The rent is 950 euros.", "The rent is 990 euros."
+    guard = Guard(scorer=ScaleScorer(FakeEntailment()), policy=Policy(fallback="correct"))
+    checked = guard.check(wrong, source)
+    tags, told = Tags(checked.to_html(source)), "950 euros, not 990 euros"
+    assert (source in tags.text["ins"], wrong in tags.text["del"]) == (True, True)
+    assert told in checked.to_html(source)
+    assert checked.to_markdown() == f"{source}[^1]\n\n[^1]: Corrected: {told}. {source} (source, characters 0-22)\n"
+    assert lines(checked, width=150)[-5:-3] == [
+        f"→ corrected    1.00 │ {source}",
+        f"→                   │ {told}",
+    ]
+
+
 def test_html_refuses_a_source_that_was_not_checked() -> None:
     with pytest.raises(InputError, match="not what the result cites"):
         result().to_html("Something else entirely, in which nothing of that stands.")

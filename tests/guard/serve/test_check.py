@@ -6,8 +6,9 @@ import httpx
 import pytest
 from tests.guard.serve.conftest import FALSE, SOURCE, TRUE, Serve
 
-from groundrail import Document, Guard, GuardResult
+from groundrail import Document, Guard, GuardResult, Policy
 from groundrail.scoring import NearestScorer
+from groundrail.serve.details import of_sentence
 from groundrail.testing import FakeEntailment
 
 
@@ -90,3 +91,21 @@ def test_a_bare_answer_is_checked_with_the_question_that_comes_with_it(
     assert released(question="Are pets allowed?")
     assert not released()
     assert not released(question="Is smoking allowed?")
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_an_event_has_what_was_and_what_is(serve: Serve, http: httpx.Client, stream: bool) -> None:
+    address = serve(policy=Policy(fallback="correct"))
+    wrong = TRUE.replace("950", "990")
+    response = http.post(address + "/v1/check", json={"answer": wrong, "source": SOURCE, "stream": stream})
+    line = response.text.splitlines()[0].removeprefix("data: ")
+    sentence = json.loads(line)["sentence"] if stream else json.loads(line)["sentences"][0]
+    assert sentence["replacement"] == TRUE
+    assert (sentence["corrected"]["was"], sentence["corrected"]["now"]) == ("990 euros", "950 euros")
+
+
+def test_details_without_refused_text_have_no_refused_detail() -> None:
+    guard = Guard(scorer=NearestScorer(FakeEntailment()), policy=Policy(fallback="correct"))
+    (sentence,) = guard.check(TRUE.replace("950", "990"), SOURCE).sentences
+    assert "990 euros" not in json.dumps(of_sentence(sentence, "on"))
+    assert "990 euros" in json.dumps(of_sentence(sentence, "full"))
