@@ -167,8 +167,9 @@ class Guard:
 
         documents = as_documents(source)
         shared = SourceText(documents)
-        # a replacement text is no value of a field, so a refused sentence is flagged or left out
-        policy = self.policy.replacing(fallback="flag" if self.policy.fallback == "flag" else "drop")
+        # a replacement text is no value of a field, so a refused sentence is flagged, corrected or left out
+        fallback = self.policy.fallback
+        policy = self.policy.replacing(fallback=fallback if fallback in ("flag", "correct") else "drop")
         of_leaves = self.with_policy(policy)
 
         def check_all(asked: Sequence[tuple[str, str]]) -> list[GuardResult]:

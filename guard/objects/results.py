@@ -8,6 +8,7 @@ from jsonpointer import JsonPointer, set_pointer
 from pydantic import BaseModel, ConfigDict, Field
 
 from groundrail.errors import UnsupportedObjectError
+from groundrail.objects.correcting import corrected_value
 from groundrail.objects.leaves import Leaf
 from groundrail.objects.places import pointer_of
 from groundrail.objects.schemas import Schema
@@ -32,7 +33,7 @@ class CheckedField(_Frozen):
     """A leaf of an object with its verdict.
 
     pointer: the place of the leaf as a JSON pointer (RFC 6901), for example "/deposit/amount".
-    value: the value in the released object; None for a refused value.
+    value: the value in the released object; None for a refused value that was not corrected.
     statement: the text that was judged; empty if the leaf claims nothing, or is not kept.
     released: whether the whole value is in the released object. If a text is partly refused, the released object has
         only its supported sentences.
@@ -72,7 +73,7 @@ class ObjectResult(_Frozen):
         result.fields["/rent"].verdict  # unsupported
         result.object  # {'rent': None}
 
-    object: the released object, with null in the place of each refused leaf.
+    object: the released object, with null, or the source's value under `"correct"`, in the place of each refused leaf.
     fields: each leaf by its JSON pointer, in the order of the object.
     """
 
@@ -120,10 +121,12 @@ def checked_field(leaf: Leaf, result: GuardResult | None, opposite: GuardResult 
         refused = {"verdict": Verdict.UNSUPPORTED, "reason": reason, "released": policy.fallback == "flag"}
         sentences = tuple(s.model_copy(update=refused if s.verdict is Verdict.SUPPORTED else {}) for s in sentences)
     released = all(sentence.released for sentence in sentences)
-    rest = result.text.strip() if leaf.is_text else ""
+    rest = result.text.strip() if leaf.is_text else None
+    if policy.fallback == "correct" and not leaf.is_text:
+        rest = corrected_value(leaf, result, opposite)
     return CheckedField(
         pointer=leaf.pointer,
-        value=leaf.value if released else rest or None,
+        value=leaf.value if released else None if rest == "" else rest,
         statement=leaf.statement if released or policy.keep_refused else "",
         verdict=gravest(sentence.verdict for sentence in sentences),
         released=released,

@@ -248,6 +248,40 @@ def test_the_policy_decides_on_refused_fields():
     assert guard().check_object(value, "").fields["/name"].verdict is Verdict.NO_SOURCE
 
 
+@pytest.mark.parametrize("keep", [True, False])
+@pytest.mark.parametrize(
+    ("value", "corrected"),
+    [
+        ({"rent": "990 euros"}, {"rent": "950 euros"}),
+        ({"rent": "€990"}, {"rent": "€950"}),
+        ({"rent in euros": 990}, {"rent in euros": 950}),
+        ({"rent": "990 euros", "size": "40 m"}, {"rent": "950 euros", "size": None}),
+        ({"lease end": "2026-03-28"}, {"lease end": "2026-02-28"}),
+        ({"caretaker": "Anna Lindqvist"}, {"caretaker": "Daniel Reyes"}),
+        ({"pets allowed": True}, {"pets allowed": False}),
+        ({"note": "The rent is 990 euros. Pets bark."}, {"note": "The rent is 950 euros."}),
+        ({"rent": "990 euros or 980 euros"}, {"rent": None}),
+    ],
+)
+def test_a_corrected_field_has_the_sources_value_in_its_own_form(value, corrected, keep):
+    source = (
+        "The rent is 950 euros. The lease end is 28 February 2026. The caretaker is Daniel Reyes. Pets are not allowed."
+    )
+    known = source.replace("950 euros", "950 euros €950").split(". ")
+
+    def judge(premise, claim):
+        return float(
+            claim.strip(".") in " ".join(known).replace("950 euros €950", "950 euros") or claim == "The rent is €950."
+        )
+
+    asked = guard(FakeEntailment(judge), fallback="correct", keep_refused=keep)
+    result = asked.check_object(value, source)
+    assert result.object == corrected
+    assert not result.supported
+    if not keep:
+        assert "990" not in result.model_dump_json()
+
+
 def test_keep_refused_false_keeps_no_refused_text():
     value = {"rent": f"{BAD}900", "note": f"Pets pay. The {BAD}two is due."}
     result = guard(keep_refused=False).check_object(value, SOURCE)
