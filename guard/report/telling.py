@@ -43,9 +43,9 @@ class Passage:
 
 def passages(sentence: CheckedSentence) -> list[Passage]:
     """The places in the source: a contradicting place first, then supporting places, or the nearest ones."""
-    cited, stance = sentence.citations, "for" if sentence.verdict is Verdict.SUPPORTED else "near"
-    if sentence.corrected is not None:
-        cited, stance = sentence.corrected.citations, "for"
+    change = sentence.corrected
+    stance: Stance = "for" if change or sentence.verdict is Verdict.SUPPORTED else "near"
+    cited = change.citations if change else sentence.citations
     found = [Passage("against", sentence.conflict)] if sentence.conflict is not None else []
     told = {(p.citation.document_id, p.citation.start, p.citation.end) for p in found}
     return found + [Passage(stance, c) for c in cited if (c.document_id, c.start, c.end) not in told]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from groundrail.text.english.words import FUNCTION, NEGATIONS
 from groundrail.text.facts.mentions import Mention, mentions
-from groundrail.text.facts.missing import is_stated
+from groundrail.text.facts.missing import missing
 from groundrail.text.facts.quantities import DAYS, MONTHS
 from groundrail.text.facts.rivals import opens, rivals
 
@@ -20,6 +20,7 @@ _YEAR, _DAY_OF_MONTH = re.compile(r"\b\d{4}\b"), re.compile(r"\b\d{1,2}\b(?!\d)"
 _ISO = re.compile(r"\d{4}-\d\d-\d\d")
 _MONTH = re.compile("|".join(month.capitalize() for month in MONTHS))
 _DAY = re.compile(rf"\b(?:{'|'.join(day.capitalize() for day in DAYS)})(?=s?\b)")
+_RATE = re.compile(r"\b(?:per|each|every|a) (day|week|month|quarter|year)\b", re.IGNORECASE)
 _MONTH_ALONE = re.compile(
     rf"\b(?:{'|'.join(m.capitalize() for m in MONTHS if m != 'may')})\b"
     r"|(?<=\b[io]n )May\b|(?<=\b(?:of|by) )May\b|(?<=\buntil )May\b|(?<=\bsince )May\b"
@@ -52,22 +53,25 @@ class Correction(NamedTuple):
 
 
 def corrections(sentence: str, premise: str) -> list[Correction]:
-    """All corrections by one premise; details that it does not state come first.
+    """All corrections by one premise. If it does not state some details of the sentence, only they are corrected.
 
     >>> [each.now for each in corrections("The rent is €1,650.", "The rent is 1,450 euros.")]
     ['€1,450']
     """
-    found = [*_figures(sentence, premise), *_calendar(sentence, premise), *_names(sentence, premise)]
-    return list(dict.fromkeys([*found, *_negations(sentence, premise)]))
+    ways = (_figures, _rates, _calendar, _names, _negations)
+    found = list(dict.fromkeys(each for way in ways for each in way(sentence, premise)))
+    lacking = [(each.start, each.end) for each in missing(premise, sentence)]
+    return [each for each in found if any(each.start < end and start < each.end for start, end in lacking)] or found
 
 
 def _figures(sentence: str, premise: str) -> Iterator[Correction]:
     own, given = mentions(sentence), mentions(premise)
     said = Counter(mention.meaning for mention in own)
-    alone = [each for each in own if said[each.meaning] == 1 and not opens(each, sentence)]
-    for mine in sorted(alone, key=lambda each: is_stated(each, premise)):
-        others = {other.meaning: other for other in (*rivals(mine, sentence, premise), *_other_units(mine, given))}
-        for other in others.values():
+    for mine in own:
+        if said[mine.meaning] > 1 or opens(mine, sentence):
+            continue
+        others = list(_other_units(mine, given)) or rivals(mine, sentence, premise)
+        for other in {other.meaning: other for other in others}.values():
             for now in _forms(sentence[mine.start : mine.end], premise[other.start : other.end], other):
                 now = now[0].upper() + now[1:] if not sentence[: mine.start].strip() else now
                 correction = Correction(mine.start, mine.end, now)
@@ -107,6 +111,13 @@ def _means(correction: Correction, sentence: str, other: Mention) -> bool:
             same_day = each.meaning[0] == "date" and each.meaning[3] is None and each.meaning[:3] == other.meaning[:3]
             return each.meaning == other.meaning or same_day
     return False
+
+
+def _rates(sentence: str, premise: str) -> Iterator[Correction]:
+    """Another span of time for each of which something is: "per month" for "per week"."""
+    own, given = list(_RATE.finditer(sentence)), {match[1].lower() for match in _RATE.finditer(premise)}
+    if len(own) == 1 and own[0][1].lower() not in given:
+        yield from (Correction(*own[0].span(1), other) for other in sorted(given))
 
 
 def _calendar(sentence: str, premise: str) -> Iterator[Correction]:

@@ -24,6 +24,7 @@ def corrected(sentence: str, premise: str) -> list[str]:
         ("A 30-day notice is due.", "Notice is due within 45 days.", "A 45-day notice is due."),
         ("Three keys are given.", "The tenants get four keys.", "Four keys are given."),
         ("It weighs 11.5 pounds.", "The weight is 11.5 kilograms.", "It weighs 11.5 kilograms."),
+        ("You pay 900 euros a week.", "The rent is 900 euros per month.", "You pay 900 euros a month."),
         ("You have 3 weeks.", "You have 3 days.", "You have 3 days."),
         ("Collection is on Mondays.", "It is collected on Tuesday.", "Collection is on Tuesdays."),
         ("It opened in June.", "The shop opened in October.", "It opened in October."),
@@ -52,9 +53,13 @@ def test_a_detail_that_cannot_be_exchanged_exactly_is_left(sentence: str, premis
     assert corrected(sentence, premise) == []
 
 
-def test_a_figure_that_the_premise_lacks_is_exchanged_first() -> None:
+def test_only_details_that_the_premise_lacks_are_exchanged_if_there_are_any() -> None:
     sentence, premise = "The rent is 900 euros and the deposit 800 euros.", "Rent: 900 euros. Deposit: 700 euros."
-    assert corrected(sentence, premise)[0] == "The rent is 900 euros and the deposit 700 euros."
+    assert corrected(sentence, premise) == ["The rent is 900 euros and the deposit 700 euros."]
+
+
+def test_a_number_of_another_unit_is_exchanged_for_nothing_else() -> None:
+    assert corrected("It costs 28 dollars.", "It costs 28 cents, 40 dollars in all.") == ["It costs 28 cents."]
 
 
 PARTS = (
