@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from groundrail.text.english.words import FUNCTION, NEGATIONS
+from groundrail.text.english.words import FUNCTION, NEGATIONS, is_finite
 from groundrail.text.facts.mentions import Mention, mentions
 from groundrail.text.facts.missing import missing
 from groundrail.text.facts.quantities import DAYS, MONTHS
@@ -28,6 +28,7 @@ _MONTH_ALONE = re.compile(
 _CALENDAR = {*MONTHS, *DAYS}
 _CAPITAL = r"[^\W\d_a-zß-öø-ÿ][^\W\d_]*(?:-[^\W\d_]+)*"
 _NAME = re.compile(rf"\b{_CAPITAL}(?: {_CAPITAL})*\b")
+_WORD_BEFORE, _WORD_BEHIND = re.compile(r"([^\W\d_]+) $"), re.compile(r" [^\W\d_]")
 _WORD = re.compile(r"[^\W\d_]+")
 _OPENS = re.compile(r"""(?:^|[.!?:;\n])[\s"'“‘(*_•-]*$""")
 _JOINED_BEFORE, _JOINED_BEHIND = re.compile(r"(?:\band|\bof|&) $"), re.compile(r" (?:and|of|&) [^\W\d_a-z]")
@@ -72,6 +73,8 @@ def _figures(sentence: str, premise: str) -> Iterator[Correction]:
             continue
         others = list(_other_units(mine, given)) or rivals(mine, sentence, premise)
         for other in {other.meaning: other for other in others}.values():
+            if _named_by(mine, sentence) != _named_by(other, premise):
+                continue
             for now in _forms(sentence[mine.start : mine.end], premise[other.start : other.end], other):
                 now = now[0].upper() + now[1:] if not sentence[: mine.start].strip() else now
                 correction = Correction(mine.start, mine.end, now)
@@ -88,6 +91,13 @@ def _other_units(mine: Mention, given: Sequence[Mention]) -> Iterator[Mention]:
             yield other
 
 
+def _named_by(figure: Mention, text: str) -> str:
+    """The noun that a number tells apart, as in "room 110"; "" for a number that counts."""
+    before, behind = _WORD_BEFORE.search(text, 0, figure.start), _WORD_BEHIND.match(text, figure.end)
+    word = before[1].lower() if before and not behind and figure.meaning[0] == "number" else ""
+    return "" if word in FUNCTION or is_finite(word) else word
+
+
 def _forms(said: str, given: str, other: Mention) -> Iterator[str]:
     """The premise's figure in the sentence's form, then as the premise says it."""
     if other.meaning[0] == "date":
@@ -98,6 +108,8 @@ def _forms(said: str, given: str, other: Mention) -> Iterator[str]:
         if _ISO.fullmatch(said) and year is not None:
             yield f"{year:04.0f}-{month:02.0f}-{day:02.0f}"
         yield with_day if year is None else _YEAR.sub(f"{year:.0f}", with_day)
+    elif other.meaning[0] == "number" and said[-1].isdigit() and not _NUMBER.search(given):
+        yield f"{other.numbers[0]:g}"
     elif other.numbers[:1] != (1.0,) and _NUMBER.search(said) and (number := _NUMBER.search(given)):
         yield _NUMBER.sub(number[0], said, count=1)
     yield given
@@ -106,6 +118,8 @@ def _forms(said: str, given: str, other: Mention) -> Iterator[str]:
 def _means(correction: Correction, sentence: str, other: Mention) -> bool:
     """Whether the corrected place says what the premise says, with nothing around it that belongs to the figure."""
     end = correction.start + len(correction.now)
+    if sentence[correction.end : correction.end + 1] in ("'", "’") and correction.now[-1] != "s":
+        return False  # three months' rent, one month's
     for each in mentions(correction.applied(sentence)):
         if (each.start, each.end) == (correction.start, end):
             same_day = each.meaning[0] == "date" and each.meaning[3] is None and each.meaning[:3] == other.meaning[:3]

@@ -22,6 +22,12 @@ def corrected(sentence: str, premise: str) -> list[str]:
         ("The lease ends on March 28, 2026.", "It ends on 28 February 2026.", "The lease ends on February 28, 2026."),
         ("It ends on 28 March.", "It ends on 28 February 2026.", "It ends on 28 February."),
         ("A 30-day notice is due.", "Notice is due within 45 days.", "A 45-day notice is due."),
+        (
+            "Of 32 frames, 18 came in the wrong size.",
+            "Fourteen of 32 frames came.",
+            "Of 32 frames, 14 came in the wrong size.",
+        ),
+        ("We meet in room 110.", "The meeting is in room 9.", "We meet in room 9."),
         ("Three keys are given.", "The tenants get four keys.", "Four keys are given."),
         ("It weighs 11.5 pounds.", "The weight is 11.5 kilograms.", "It weighs 11.5 kilograms."),
         ("You pay 900 euros a week.", "The rent is 900 euros per month.", "You pay 900 euros a month."),
@@ -43,6 +49,8 @@ def test_the_detail_is_written_in_the_sentences_form(sentence: str, premise: str
         ("The rent is 950 euros.", "The rent is 950 euros."),
         ("It costs 3 euros, and 3 euros more.", "It costs 4 euros."),  # the same figure twice
         ("1. The rent is due.", "2. The rent is 5 euros."),  # a number of the list
+        ("We meet in room 110.", "We meet at two."),  # which room, not how many
+        ("You pay three months' rent.", "You pay one month's rent."),
         ("Tenants pay.", "The Landlord pays."),  # a capital that opens a sentence is no name
         ("The offer of Halden came first.", "Birch and Pole came first."),  # half of a name is none
         ("Dogs must not be kept.", "Dogs may be kept."),  # "must" without "not" is more than a permission
