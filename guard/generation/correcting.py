@@ -22,6 +22,9 @@ MOST = 6
 CLOSE = 1.0
 """Log-odds within which two corrections are equally likely, so that neither is released."""
 
+CLEAR = 1.7
+"""Log-odds that a correction must gain over the refused sentence by its citation alone; chosen on development sets."""
+
 
 class _Tried(NamedTuple):
     correction: corrections.Correction
@@ -37,8 +40,8 @@ def corrected(
 ) -> Generator[Step, Any, CheckedSentence]:
     """Put the corrected sentence in the place of a sentence that its score refused, where one correction is supported.
 
-    A sentence stays as it is if two corrections are about equally likely, if it is not English, and if it opens a list,
-    whose items were judged together with its words.
+    A sentence stays as it is if two corrections are about equally likely, if the citation entails the refused sentence
+    nearly as well, if it is not English, and if it opens a list, whose items were judged together with its words.
 
     since: when the deadline of the sentence began to run, by `time.monotonic`.
     """
@@ -58,10 +61,19 @@ def corrected(
     if not supported or any(supported[0].likely - other.likely < CLOSE for other in supported[1:]):
         return checked
     (start, end, now), judged = supported[0]
+    if not _is_clear(judged, checked):
+        return checked
     change = Correction(
         start=start, was=sentence.text[start:end], now=now, score=judged.score or 0.0, citations=judged.citations
     )
     return checked.model_copy(update={"replacement": judged.replacement or judged.text, "corrected": change})
+
+
+def _is_clear(judged: CheckedSentence, refused: CheckedSentence) -> bool:
+    """Whether the exchange is why the cited sentence now entails it; True if that sentence was not cited before."""
+    said = {(c.document_id, c.start): c.score for c in refused.citations}
+    gains = [log_odds(c.score) - log_odds(said.get((c.document_id, c.start), 0.0)) for c in judged.citations[:1]]
+    return all(gain >= CLEAR for gain in gains)
 
 
 def evidence(answer: Answer, checked: CheckedSentence) -> str:

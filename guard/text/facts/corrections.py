@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from groundrail.text.english.words import FUNCTION, NEGATIONS, is_finite
+from groundrail.text.english.words import DETERMINERS, FUNCTION, NEGATIONS, PRESENT_PLURAL, is_adverb, is_finite
 from groundrail.text.facts.mentions import Mention, mentions
 from groundrail.text.facts.missing import missing
 from groundrail.text.facts.quantities import DAYS, MONTHS
@@ -28,7 +28,7 @@ _MONTH_ALONE = re.compile(
 _CALENDAR = {*MONTHS, *DAYS}
 _CAPITAL = r"[^\W\d_a-zß-öø-ÿ][^\W\d_]*(?:-[^\W\d_]+)*"
 _NAME = re.compile(rf"\b{_CAPITAL}(?: {_CAPITAL})*\b")
-_WORD_BEFORE, _WORD_BEHIND = re.compile(r"([^\W\d_]+) $"), re.compile(r" [^\W\d_]")
+_WORD_BEFORE = re.compile(r"([^\W\d_]+) $")
 _WORD = re.compile(r"[^\W\d_]+")
 _OPENS = re.compile(r"""(?:^|[.!?:;\n])[\s"'“‘(*_•-]*$""")
 _JOINED_BEFORE, _JOINED_BEHIND = re.compile(r"(?:\band|\bof|&) $"), re.compile(r" (?:and|of|&) [^\W\d_a-z]")
@@ -62,7 +62,9 @@ def corrections(sentence: str, premise: str) -> list[Correction]:
     ways = (_figures, _rates, _calendar, _names, _negations)
     found = list(dict.fromkeys(each for way in ways for each in way(sentence, premise)))
     lacking = [(each.start, each.end) for each in missing(premise, sentence)]
-    return [each for each in found if any(each.start < end and start < each.end for start, end in lacking)] or found
+    if not lacking:
+        return found
+    return [each for each in found if any(each.start < end and start < each.end for start, end in lacking)]
 
 
 def _figures(sentence: str, premise: str) -> Iterator[Correction]:
@@ -92,10 +94,11 @@ def _other_units(mine: Mention, given: Sequence[Mention]) -> Iterator[Mention]:
 
 
 def _named_by(figure: Mention, text: str) -> str:
-    """The noun that a number tells apart, as in "room 110"; "" for a number that counts."""
-    before, behind = _WORD_BEFORE.search(text, 0, figure.start), _WORD_BEHIND.match(text, figure.end)
-    word = before[1].lower() if before and not behind and figure.meaning[0] == "number" else ""
-    return "" if word in FUNCTION or is_finite(word) else word
+    """The noun that a number tells apart, as in "room 110" or "model 2200 Travel"; "" for a number that counts."""
+    before = _WORD_BEFORE.search(text, 0, figure.start) if figure.meaning[0] == "number" else None
+    word = before[1].lower() if before else ""
+    is_verb = word in PRESENT_PLURAL or is_finite(word) or word.endswith(("ing", "ed"))
+    return "" if word in FUNCTION or is_verb or is_adverb(word) else word
 
 
 def _forms(said: str, given: str, other: Mention) -> Iterator[str]:
@@ -168,10 +171,12 @@ def _named(text: str) -> Iterator[tuple[int, int]]:
         opens_sentence = _OPENS.search(text[:start])
         while parts and (parts[0].lower() in FUNCTION or (opens_sentence and len(parts) > 2)):
             start, opens_sentence = start + len(parts.pop(0)) + 1, None
+        before = text[:start].split()[-1:]
         joined = _JOINED_BEFORE.search(text[:start]) or _JOINED_BEHIND.match(text, match.end())
         if not parts or (opens_sentence and len(parts) == 1) or joined:
             continue
-        if not any(part.lower() in _CALENDAR or len(part) == 1 for part in parts):
+        is_role = bool(before) and before[0].lower() in DETERMINERS  # the Tenants
+        if not is_role and not any(part.lower().removesuffix("s") in _CALENDAR or len(part) == 1 for part in parts):
             yield start, match.end()
 
 

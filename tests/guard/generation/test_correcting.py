@@ -69,6 +69,15 @@ def test_the_likelier_of_two_corrections_is_released() -> None:
     assert guard(judge=judge).check("It costs 25 euros.", "It costs 20 euros or 30 euros.").text == "It costs 20 euros."
 
 
+def test_a_correction_that_its_citation_hardly_prefers_is_not_released() -> None:
+    def released(likely: float) -> str:
+        judge = FakeEntailment(lambda premise, claim: 0.6 if "20" in claim else likely)
+        correcting = Guard(scorer=NearestScorer(judge), policy=Policy(fallback="correct"))
+        return correcting.check("It costs 25 euros.", "It costs 20 euros.").text
+
+    assert (released(0.49), released(0.1)) == ("", "It costs 20 euros.")
+
+
 def test_a_refusal_by_form_is_not_corrected() -> None:
     judged = FakeEntailment(lambda premise, claim: 1.0)
     strict = Guard(scorer=NearestScorer(judged), policy=Policy(fallback="correct"))

@@ -49,7 +49,10 @@ def test_the_detail_is_written_in_the_sentences_form(sentence: str, premise: str
         ("The rent is 950 euros.", "The rent is 950 euros."),
         ("It costs 3 euros, and 3 euros more.", "It costs 4 euros."),  # the same figure twice
         ("1. The rent is due.", "2. The rent is 5 euros."),  # a number of the list
+        ("It is cleaned on Tuesdays.", "Daniel Reyes cleans it, and the Tenants pay."),
+        ("Ask Daniel Reyes.", "The Tenants and the Landlord know it."),
         ("We meet in room 110.", "We meet at two."),  # which room, not how many
+        ("It was made in weeks 66 to 31.", "The model 2200 Travel is not affected."),
         ("You pay three months' rent.", "You pay one month's rent."),
         ("Tenants pay.", "The Landlord pays."),  # a capital that opens a sentence is no name
         ("The offer of Halden came first.", "Birch and Pole came first."),  # half of a name is none
