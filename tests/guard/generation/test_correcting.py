@@ -138,7 +138,7 @@ def test_a_chat_counts_a_corrected_sentence_as_an_answer() -> None:
 def test_refused_words_are_not_kept_where_the_policy_says_so() -> None:
     result = guard(keep_refused=False).check(WRONG, SOURCE)
     assert result.text == RENT
-    assert "990" not in repr(result)
+    assert "990 euros" not in repr(result)
 
 
 def written(sentences: Sequence[str], how: str, piece: int) -> tuple[str, GuardResult]:
