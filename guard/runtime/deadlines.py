@@ -3,15 +3,15 @@
 A thread cannot be stopped. A late call is given up: it runs on, its outcome goes to `late`, and only so many calls may
 be given up at once. At the interpreter's end the running calls are told to stop. The interpreter waits for them as long
 as they compute, since a thread that is cut off inside native code takes the process down with it; calls that wait for
-something themselves get a moment. Idle threads end with the `Calls` that keeps them. A forked child has none of its
-parent's threads and starts its own.
+something themselves get a moment. Neither is possible with the pool of `concurrent.futures`, which waits at the end for
+all calls, nor with anyio's, whose threads end with their event loop. Idle threads end with the `Calls` that keeps them.
+A forked child has none of its parent's threads and starts its own.
 """
 
 import asyncio
 import atexit
 import contextvars
 import ctypes
-import os
 import queue
 import threading
 import time
@@ -19,6 +19,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -53,21 +54,13 @@ class Calls:
     def __init__(self, most_left: int = 16) -> None:
         self.most_left = most_left
         self._idle: list[_Thread] = []
-        self._left: set[_Thread] = set()
-        self._lock = threading.Lock()
+        self._left: dict[Future[Any], _Thread] = {}
         weakref.finalize(self, _dismiss, self._idle).atexit = False
-        _everyones.add(self)
-
-    def forget_threads(self) -> None:
-        """Start again without threads, in a forked child: none of the parent's threads runs there."""
-        self._lock = threading.Lock()
-        self._idle.clear()
-        self._left.clear()
 
     @property
     def left(self) -> int:
-        """Calls that were left behind and still run."""
-        return len(self._left)
+        """Calls that were left behind and still run, none of them in a forked child."""
+        return sum(thread.is_alive() for thread in list(self._left.values()))
 
     def within(
         self,
@@ -89,10 +82,10 @@ class Calls:
         try:
             done = bool(wait({outcome}, timeout).done)
         except BaseException:
-            self._leave(thread, outcome, late)
+            self._leave(outcome, thread, late)
             raise
         if not done:
-            self._leave(thread, outcome, late)
+            self._leave(outcome, thread, late)
             raise OverdueError(timeout)
         return outcome.result()
 
@@ -110,11 +103,11 @@ class Calls:
         try:
             done, _ = await asyncio.wait({future}, timeout=timeout)
         except BaseException:
-            self._leave(thread, outcome, late)
+            self._leave(outcome, thread, late)
             future.cancel()
             raise
         if not done:
-            self._leave(thread, outcome, late)
+            self._leave(outcome, thread, late)
             future.cancel()
             raise OverdueError(timeout)
         return future.result()
@@ -142,85 +135,65 @@ class Calls:
         if self.left >= self.most_left:
             raise NotCalledError(timeout, f"{self.left} calls that were left behind are still running")
 
-    def _begin(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> "tuple[_Thread, _Outcome[T]]":
-        with self._lock:
-            thread = self._idle.pop() if self._idle else _Thread(self._end)
-        return thread, thread.call(function, arguments)
+    def _begin(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> "tuple[_Thread, Future[T]]":
+        try:
+            thread = self._idle.pop()
+        except IndexError:
+            thread = _Thread(self)
+        if not thread.is_alive():  # the parent's, in a forked child
+            return self._begin(function, arguments)
+        return thread, thread.call(partial(contextvars.copy_context().run, function, *arguments))
 
-    def _end(self, thread: "_Thread", outcome: "_Outcome[Any]", settle: Callable[[], None]) -> None:
-        """Settle a call that has ended, and have its thread wait for the next.
-
-        The thread waits before its caller goes on, whose next call would start another thread otherwise. A call that
-        was given up counts until its outcome is collected.
-        """
-        with self._lock:
-            left = thread in self._left
-            outcome.ended = True
-            if not left:
-                self._idle.append(thread)
-        settle()
-        if left:
-            with self._lock:
-                self._left.discard(thread)
-                self._idle.append(thread)
-
-    def _leave(self, thread: "_Thread", outcome: "_Outcome[T]", late: "Callable[[Future[T]], object] | None") -> None:
-        with self._lock:
-            if not outcome.ended:
-                self._left.add(thread)
+    def _leave(self, outcome: Future[T], thread: "_Thread", late: "Callable[[Future[T]], object] | None") -> None:
+        """Count a call as left behind until its outcome is collected."""
+        self._left[outcome] = thread
         if late is not None:
             outcome.add_done_callback(late)
+        outcome.add_done_callback(lambda ended: self._left.pop(ended))
+
+    def settle(self, outcome: Future[T], settled: Callable[[], None], thread: "_Thread") -> None:
+        """Settle a call that has ended, and keep its thread for the next.
+
+        The thread is idle before its caller goes on, whose next call would start another thread otherwise; after a call
+        that was given up, once its outcome is collected.
+        """
+        left = outcome in self._left
+        if not left:
+            self._idle.append(thread)
+        settled()
+        if left:
+            self._idle.append(thread)
 
 
-_running: set["_Thread"] = set()
-_everyones: "weakref.WeakSet[Calls]" = weakref.WeakSet()
+_running: dict["_Thread", Future[Any]] = {}
 
 
-class _Outcome(Future[T]):
-    """The outcome of a call. `ended`: the call has ended, though the outcome may not be settled yet."""
+class _Thread(threading.Thread):
+    """A thread that makes one call after another, for `calls`, which it does not keep alive."""
 
-    ended = False
-
-
-class _Thread:
-    """One thread that makes one call after another; `end` settles each of them, and once it is gone, the thread ends.
-
-    A waiting thread does not keep the owner of `end` alive.
-    """
-
-    def __init__(self, end: "Callable[[_Thread, _Outcome[Any], Callable[[], None]], None]") -> None:
-        self._end_call = weakref.WeakMethod(end)
-        self._jobs: queue.SimpleQueue[Callable[[], None] | None] = queue.SimpleQueue()
-        self.idle = threading.Event()
+    def __init__(self, calls: Calls) -> None:
+        super().__init__(daemon=True, name="groundrail-call")
+        self._calls = weakref.ref(calls)
+        self._jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
         self._clock: int | None = None
-        self._thread = threading.Thread(target=self._work, daemon=True, name="groundrail-call")
-        self._thread.start()
+        self.start()
 
-    def call(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> _Outcome[T]:
-        """Make a call in the caller's context."""
-        outcome: _Outcome[T] = _Outcome()
+    def call(self, function: Callable[[], T]) -> Future[T]:
+        """Begin a call."""
+        outcome: Future[T] = Future()
         outcome.set_running_or_notify_cancel()
-        context = contextvars.copy_context()
-
-        def job() -> None:
-            try:
-                value = context.run(function, *arguments)
-            except StopIteration as stopped:  # which no future can hold
-                self._end(outcome, outcome.set_exception, RuntimeError(f"{stopped!r} was raised"))
-            except BaseException as raised:  # the caller's to handle, an interrupt too
-                self._end(outcome, outcome.set_exception, raised)
-            else:
-                self._end(outcome, outcome.set_result, value)
-
-        self.idle.clear()
-        _running.add(self)
-        self._jobs.put(job)
+        _running[self] = outcome
+        self._jobs.put((outcome, function))
         return outcome
+
+    def dismiss(self) -> None:
+        """End the thread after its present call."""
+        self._jobs.put(None)
 
     def stop(self) -> None:
         """Have the call end at its next step in Python; one that waits in native code goes on waiting."""
-        if self._thread.ident is not None:
-            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self._thread.ident), ctypes.py_object(_Exiting))
+        if self.ident is not None:
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), ctypes.py_object(_Exiting))
 
     def computed(self) -> float:
         """Seconds of processor time that the thread has used; 0 where the system does not tell."""
@@ -229,31 +202,32 @@ class _Thread:
         except OSError:  # it has ended
             return 0.0
 
-    def _end(self, outcome: _Outcome[Any], settle: Callable[[Any], None], value: Any) -> None:
-        _running.discard(self)
-        self.idle.set()
-        end = self._end_call()
-        if end is None:
-            settle(value)
-            self.dismiss()
-        else:
-            end(self, outcome, lambda: settle(value))
-
-    def dismiss(self) -> None:
-        """Make no more calls: the thread ends after its present calls."""
-        self._jobs.put(None)
-
-    def _work(self) -> None:
+    def run(self) -> None:
         if hasattr(time, "pthread_getcpuclockid"):
             self._clock = time.pthread_getcpuclockid(threading.get_ident())
         while self._next():
             pass
 
     def _next(self) -> bool:
+        """Make the next call. Returns False where there is none for this thread."""
         job = self._jobs.get()
-        if job is not None:
-            job()
-        return job is not None
+        if job is None:
+            return False
+        outcome, function = job
+        try:
+            settled = partial(outcome.set_result, function())
+        except StopIteration as stopped:  # which no future can hold
+            settled = partial(outcome.set_exception, RuntimeError(f"{stopped!r} was raised"))
+        except BaseException as raised:  # the caller's to handle, an interrupt too
+            settled = partial(outcome.set_exception, raised)
+        _running.pop(self, None)
+        calls = self._calls()
+        if calls is None:
+            settled()
+        else:
+            calls.settle(outcome, settled, self)
+        del job, outcome, settled  # an error would keep itself alive by its traceback
+        return calls is not None
 
 
 def _dismiss(idle: list[_Thread]) -> None:
@@ -267,29 +241,18 @@ class _Exiting(BaseException):
 
 @atexit.register
 def _stop_running() -> None:
-    running = list(_running)
+    running = {thread: outcome for thread, outcome in list(_running.items()) if thread.is_alive()}
     for thread in running:
         thread.stop()
     while running:
-        before = [thread.computed() for thread in running]
-        end = time.monotonic() + MOMENT
-        for thread in running:
-            thread.idle.wait(max(0.0, end - time.monotonic()))
-        running = [
-            thread
-            for thread, computed in zip(running, before, strict=True)
-            if not thread.idle.is_set() and thread.computed() - computed > BUSY * MOMENT
-        ]
+        before = {thread: thread.computed() for thread in running}
+        late = wait(running.values(), MOMENT).not_done
+        running = {
+            thread: outcome
+            for thread, outcome in running.items()
+            if outcome in late and thread.computed() - before[thread] > BUSY * MOMENT
+        }
 
-
-def _forget_threads() -> None:
-    _running.clear()
-    for calls in list(_everyones):
-        calls.forget_threads()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_threads)
 
 _everybodys = Calls(most_left=64)
 _current: contextvars.ContextVar[Calls] = contextvars.ContextVar("groundrail_calls", default=_everybodys)
