@@ -121,7 +121,7 @@ def eval_(
         against=list(read_results(against).values()) if against else (),
         stretch=stretch,
     )
-    report = as_json([asdict(summary) for summary in summaries])
+    report = as_json(summaries)
     if args.out is not None:
         (args.out / "summary.json").write_text(report + "\n", encoding="utf-8")
     if plots is not None:
@@ -145,7 +145,7 @@ def _eval_answers(args: Arguments, data: Sequence[Path], threshold: float | None
         judged = judge_answers(guard, answers, results=results, settings=named.settings, progress=report)
     at = named.scorer.facts.threshold if threshold is None else threshold
     summaries = summarise_answers(answers, judged, at, seed=args.seed)
-    told = as_json([asdict(summary) for summary in summaries])
+    told = as_json(summaries)
     if args.out is not None:
         (args.out / "summary.json").write_text(told + "\n", encoding="utf-8")
     if args.json:
@@ -208,7 +208,7 @@ def calibrate(
         calibration.save(save_map)
     left_out = len(run.examples) - len(labels)
     if args.json:
-        print(as_json({**asdict(found), "left_out": left_out, "map": asdict(calibration)}))
+        print(as_json({**asdict(found), "left_out": left_out, "map": calibration}))
     else:
         print_threshold(found, map, left_out)
     return 0
@@ -235,7 +235,7 @@ def tune(data: list[Path], /, *, out: Path, limit: int | None = None, seed: int 
     if tuned.better:
         tuned.save(out)
     if json:
-        print(as_json({"saved": tuned.better, "counts": tuned.counts, "rows": [asdict(row) for row in tuned.rows]}))
+        print(as_json({"saved": tuned.better, "counts": tuned.counts, "rows": tuned.rows}))
         return 0 if tuned.better else 1
     training, validation, held_out = tuned.counts
     print(f"trained on {training} claims, stopped by {validation}, measured on {held_out} held out")

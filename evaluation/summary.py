@@ -1,14 +1,17 @@
 """Summaries of a benchmark run: every measure that the labels allow, and reasons for the missing measures.
 
-The measures are in `groundrail.evaluation.metrics` and `.evidence`; the command line prints them.
+`MEASURES` lists the measures: how each is computed, and its row in the table that the command line prints. The
+formulas are in `groundrail.evaluation.metrics` and `.evidence`.
 """
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import starmap
 from statistics import fmean
-from typing import TypeVar
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 
@@ -16,11 +19,9 @@ from groundrail.errors import InputError
 from groundrail.evaluation import evidence, metrics
 from groundrail.evaluation.comparison import Difference, paired_bootstrap, paired_t_test
 from groundrail.evaluation.examples import Example
-from groundrail.evaluation.metrics import Bin, Floats, Interval
+from groundrail.evaluation.metrics import Interval
 from groundrail.evaluation.run import Result
 from groundrail.evaluation.systems import SystemCorrelation, by_system
-
-T = TypeVar("T")
 
 MARGINS = (math.log(100), math.log(1000))
 """Margins of West et al.'s table 2, in nats."""
@@ -36,10 +37,17 @@ class Kind:
     total: int
     quartiles: tuple[float, float, float]
 
+    @property
+    def title(self) -> str:
+        """The name of its row in the table."""
+        return f"{'released' if self.label >= 1 else 'blocked'}: {self.name}"
 
-@dataclass(frozen=True, slots=True)
-class Summary:
-    """The measures of one scorer on one data set. A measure is None if `notes` gives a reason.
+    def __str__(self) -> str:
+        return f"{self.right} of {self.total}, median {self.quartiles[1]:.2f}"
+
+
+class Summary(SimpleNamespace):
+    """The measures of one scorer on one data set, by the names of `MEASURES`; None if `notes` gives a reason.
 
     claims, empty, failed, unscored, measured: number of all claims, of claims without words, of claims that made the
         scorer fail, of claims without a score, and of claims with a label and a score, which enter the measures.
@@ -55,42 +63,151 @@ class Summary:
         InFusE's t-test.
     """
 
-    dataset: str
-    claims: int
-    empty: int
-    failed: int
-    unscored: int
-    measured: int
-    with_evidence: int
-    mean_score: float | None
-    threshold: float
-    auc: Interval | None
-    average_precision: float | None
-    auc_difference: Difference | None
-    auc_t_test: Difference | None
-    pearson: float | None
-    spearman: float | None
-    kendall: float | None
-    macro_f1: float | None
-    best_macro_f1: float | None
-    best_threshold: float | None
-    balanced_accuracy: float | None
-    balanced_accuracy_interval: Interval | None
-    tuned_threshold: float | None
-    tuned_balanced_accuracy: Interval | None
-    ece: Interval | None
-    bins: tuple[Bin, ...]
-    best_of_group: float | None
-    margins: tuple[tuple[float, float], ...]
-    systems: SystemCorrelation | None
-    kinds: tuple[Kind, ...]
-    evidence_hit: float | None
-    evidence_recall: float | None
-    evidence_precision: float | None
-    seconds: float | None
-    calls: float | None
-    pairs: float | None
-    notes: tuple[str, ...]
+
+class _Run:
+    """One scorer's run on one data set, with the settings of `summarise`."""
+
+    def __init__(self, examples: Sequence[Example], rows: Sequence[tuple[Example, Result]], **settings: Any) -> None:
+        self.examples, self.rows, self.settings = examples, rows, SimpleNamespace(**settings)
+        self.scored = [result for _, result in rows if result.error is None]
+        self.measured = [row for row in rows if row[0].label is not None and row[1].value is not None]
+        self.marked = [(result.citations, e.evidence) for e, result in rows if e.evidence and result.error is None]
+        self.labels, self.scores, self.groups = labelled(rows)
+        self.grouped = any(group is not None for group in self.groups)
+
+    def of(self, measure: Callable[..., Any], *more: Any) -> Any:
+        """A measure of the labels and scores."""
+        return measure(self.labels, self.scores, *more)
+
+    def interval(self, measure: Callable[..., float], scores: Sequence[float] | None = None, **more: Any) -> Interval:
+        drawn = {"resamples": self.settings.resamples, "seed": self.settings.seed, **more}
+        return metrics.bootstrap(measure, self.labels, self.scores if scores is None else scores, **drawn)
+
+    def balanced(self, threshold: float | None) -> Interval | None:
+        return None if threshold is None else self.interval(partial(metrics.balanced_accuracy, threshold=threshold))
+
+    def probabilities(self) -> Sequence[float]:
+        return metrics.min_max(self.scores).tolist() if self.settings.stretch else self.scores
+
+    def difference(self, test: Callable[..., Difference]) -> Difference | None:
+        others = self.settings.others
+        if not others:
+            return None
+        both = [(e.label, r.value, others.get((e.dataset, e.id))) for e, r in self.measured]
+        shared = [row for row in both if row[2] is not None]
+        if not shared or len(shared) < len(both):
+            raise InputError(f"the other scorer has a score for {len(shared)} of the {len(both)} claims measured here")
+        return test(metrics.roc_auc, *zip(*shared, strict=True), seed=self.settings.seed)
+
+    def margins(self) -> tuple[tuple[float, float], ...]:
+        unbounded = self.grouped and (min(self.scores) < 0 or max(self.scores) > 1)
+        return tuple((m, self.of(metrics.best_of_group, self.groups, m)) for m in MARGINS if unbounded)
+
+    def systems(self) -> SystemCorrelation | None:
+        names = [example.system for example, _ in self.measured]
+        found: SystemCorrelation | None = self.of(by_system, names) if len(set(names) - {None}) > 2 else None
+        return found
+
+    def kinds(self) -> Iterator[Kind]:
+        scores: dict[tuple[float, str], list[float]] = {}
+        for (example, _), label, score in zip(self.measured, self.labels, self.scores, strict=True):
+            if example.kind is not None:
+                scores.setdefault((label, example.kind), []).append(score)
+        for (label, name), found in sorted(scores.items()):
+            right = sum((score >= self.settings.threshold) == (label >= 1) for score in found)
+            first, second, third = map(float, np.quantile(found, [0.25, 0.5, 0.75]))
+            yield Kind(name, label, right, len(found), (first, second, third))
+
+
+def _mean(values: Iterable[float]) -> float | None:
+    found = list(values)
+    return fmean(found) if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """A measure: its name, the function that computes it, and its row in the table.
+
+    title: the name of its row, with a place for the threshold; the table leaves out a measure without a title.
+    scale, digits: the factor and the decimal places in the table.
+    split: makes several rows, their titles and values, of a value.
+    """
+
+    name: str
+    of: Callable[[_Run], Any]
+    title: str = ""
+    scale: float = 1
+    digits: int = 3
+    split: Callable[[Any], Mapping[str, Any]] | None = None
+
+    def rows(self, summary: Summary) -> Mapping[str, Any]:
+        """Its rows in the table: titles and values."""
+        value = getattr(summary, self.name)
+        if value is not None and self.split:
+            return self.split(value)
+        return {self.title.format(summary.threshold): value} if value is not None and self.title else {}
+
+
+MEASURES = (
+    Measure("dataset", lambda run: run.settings.dataset),
+    Measure("threshold", lambda run: run.settings.threshold),
+    Measure("claims", lambda run: len(run.examples)),
+    Measure("empty", lambda run: len(run.examples) - len(run.rows)),
+    Measure("failed", lambda run: len(run.rows) - len(run.scored)),
+    Measure("unscored", lambda run: sum(result.value is None for result in run.scored)),
+    Measure("measured", lambda run: len(run.labels)),
+    Measure("with_evidence", lambda run: len(run.marked)),
+    Measure("mean_score", lambda run: _mean(run.scores), "mean score"),
+    Measure("auc", lambda run: run.interval(metrics.roc_auc), "ROC-AUC x 100", 100, 1),
+    Measure("average_precision", lambda run: run.of(metrics.average_precision), "average precision"),
+    Measure(
+        "auc_difference",
+        lambda run: run.difference(partial(paired_bootstrap, resamples=run.settings.resamples)),
+        "ROC-AUC x 100, less the other's",
+    ),
+    Measure("auc_t_test", lambda run: run.difference(paired_t_test), "the same by InFusE's t-test"),
+    Measure("pearson", lambda run: run.of(metrics.pearson), "Pearson r"),
+    Measure("spearman", lambda run: run.of(metrics.spearman), "Spearman rho"),
+    Measure("kendall", lambda run: run.of(metrics.kendall), "Kendall tau"),
+    Measure("best_macro_f1", lambda run: run.of(metrics.best_macro_f1)[0], "macro F1, best"),
+    Measure("best_threshold", lambda run: run.of(metrics.best_macro_f1)[1]),
+    Measure("macro_f1", lambda run: run.of(metrics.macro_f1, run.settings.threshold), "macro F1 at {:.3g}"),
+    Measure("balanced_accuracy", lambda run: run.of(metrics.balanced_accuracy, run.settings.threshold)),
+    Measure(
+        "balanced_accuracy_interval", lambda run: run.balanced(run.settings.threshold), "balanced accuracy at {:.3g}"
+    ),
+    Measure("tuned_threshold", lambda run: run.settings.tuned, "threshold of the validation claims"),
+    Measure("tuned_balanced_accuracy", lambda run: run.balanced(run.settings.tuned), "balanced accuracy at that"),
+    Measure(
+        "ece",
+        lambda run: run.interval(partial(metrics.ece, bins=run.settings.bins), run.probabilities(), biased=True),
+        "ECE",
+    ),
+    Measure("bins", lambda run: tuple(metrics.reliability(run.labels, run.probabilities(), run.settings.bins))),
+    Measure(
+        "best_of_group",
+        lambda run: run.of(metrics.best_of_group, run.groups) if run.grouped else None,
+        "best of group",
+    ),
+    Measure("margins", _Run.margins, split=lambda pairs: {f"best of group by {m:.3g}": share for m, share in pairs}),
+    Measure(
+        "systems",
+        _Run.systems,
+        split=lambda found: {"Pearson r over systems": found.pearson, "Spearman rho over systems": found.spearman},
+    ),
+    Measure("kinds", lambda run: tuple(run.kinds()), split=lambda kinds: {kind.title: str(kind) for kind in kinds}),
+    Measure("evidence_hit", lambda run: _mean(starmap(evidence.hit, run.marked)), "evidence hit, first citation"),
+    Measure("evidence_recall", lambda run: _mean(starmap(evidence.recall, run.marked)), "evidence recall, characters"),
+    Measure(
+        "evidence_precision",
+        lambda run: _mean(starmap(evidence.precision, run.marked)),
+        "evidence precision, characters",
+    ),
+    Measure("seconds", lambda run: _mean(result.seconds for result in run.scored), "seconds a claim"),
+    Measure("calls", lambda run: _mean(result.calls for result in run.scored), "model calls a claim", digits=2),
+    Measure("pairs", lambda run: _mean(result.pairs for result in run.scored), "pairs scored a claim", digits=1),
+)
+"""All measures, in the order of the table."""
 
 
 def match(examples: Sequence[Example], results: Sequence[Result]) -> list[tuple[Example, Result]]:
@@ -140,120 +257,30 @@ def summarise(
     rows = match(examples, results)
     return [
         _summarise(
-            name,
             [example for example in examples if example.dataset == name],
             [row for row in rows if row[0].dataset == name],
-            threshold,
-            bins,
-            resamples,
-            seed,
-            (tuned or {}).get(name),
-            others,
-            stretch,
+            dataset=name,
+            threshold=threshold,
+            bins=bins,
+            resamples=resamples,
+            seed=seed,
+            tuned=(tuned or {}).get(name),
+            others=others,
+            stretch=stretch,
         )
         for name in dict.fromkeys(example.dataset for example in examples)
     ]
 
 
-def _summarise(
-    name: str,
-    examples: Sequence[Example],
-    rows: Sequence[tuple[Example, Result]],
-    threshold: float,
-    bins: int,
-    resamples: int,
-    seed: int,
-    tuned: float | None,
-    others: Mapping[tuple[str, str], float | None],
-    stretch: bool,
-) -> Summary:
-    notes: list[str] = []
-
-    def attempt(measure: Callable[[], T]) -> T | None:
+def _summarise(examples: Sequence[Example], rows: Sequence[tuple[Example, Result]], **settings: Any) -> Summary:
+    run, values, notes = _Run(examples, rows, **settings), dict[str, Any](), dict[str, None]()
+    for measure in MEASURES:
         try:
-            return measure()
+            values[measure.name] = measure.of(run)
         except InputError as error:
-            if str(error) not in notes:
-                notes.append(str(error))
-            return None
-
-    def interval(measure: Callable[[Floats, Floats], float]) -> Interval | None:
-        return attempt(lambda: metrics.bootstrap(measure, y, s, resamples=resamples, seed=seed))
-
-    def calibration_error() -> Interval:
-        measure = partial(metrics.ece, bins=bins)
-        return metrics.bootstrap(measure, y, probabilities(), resamples=resamples, seed=seed, biased=True)
-
-    def probabilities() -> Sequence[float]:
-        return metrics.min_max(s).tolist() if stretch else s
-
-    def difference(test: Callable[..., Difference]) -> Difference:
-        both = [(e.label, r.value, others.get((e.dataset, e.id))) for e, r in rows if e.label is not None]
-        shared = [row for row in both if row[1] is not None and row[2] is not None]
-        if not shared or len(shared) < len(y):
-            raise InputError(f"the other scorer has a score for {len(shared)} of the {len(y)} claims measured here")
-        return test(metrics.roc_auc, *zip(*shared, strict=True), seed=seed)
-
-    y, s, groups = labelled(rows)
-    best = attempt(lambda: metrics.best_macro_f1(y, s))
-    marked = [(row, example.evidence) for example, row in rows if example.evidence and row.error is None]
-    scored = [row for _, row in rows if row.error is None]
-    grouped = any(group is not None for group in groups)
-    systems = [e.system for e, r in rows if e.label is not None and r.value is not None]
-    unbounded = grouped and (min(s) < 0 or max(s) > 1)
-    return Summary(
-        dataset=name,
-        claims=len(examples),
-        empty=len(examples) - len(rows),
-        failed=len(rows) - len(scored),
-        unscored=sum(row.value is None for row in scored),
-        measured=len(y),
-        with_evidence=len(marked),
-        mean_score=fmean(s) if s else None,
-        threshold=threshold,
-        auc=interval(metrics.roc_auc),
-        average_precision=attempt(lambda: metrics.average_precision(y, s)),
-        auc_difference=attempt(lambda: difference(partial(paired_bootstrap, resamples=resamples))) if others else None,
-        auc_t_test=attempt(lambda: difference(paired_t_test)) if others else None,
-        pearson=attempt(lambda: metrics.pearson(y, s)),
-        spearman=attempt(lambda: metrics.spearman(y, s)),
-        kendall=attempt(lambda: metrics.kendall(y, s)),
-        macro_f1=attempt(lambda: metrics.macro_f1(y, s, threshold)),
-        best_macro_f1=best[0] if best else None,
-        best_threshold=best[1] if best else None,
-        balanced_accuracy=attempt(lambda: metrics.balanced_accuracy(y, s, threshold)),
-        balanced_accuracy_interval=interval(partial(metrics.balanced_accuracy, threshold=threshold)),
-        tuned_threshold=tuned,
-        tuned_balanced_accuracy=None
-        if tuned is None
-        else interval(partial(metrics.balanced_accuracy, threshold=tuned)),
-        ece=attempt(calibration_error),
-        bins=tuple(attempt(lambda: metrics.reliability(y, probabilities(), bins)) or ()),
-        best_of_group=attempt(lambda: metrics.best_of_group(y, s, groups)) if grouped else None,
-        margins=attempt(lambda: tuple((m, metrics.best_of_group(y, s, groups, m)) for m in MARGINS)) or ()
-        if unbounded
-        else (),
-        systems=attempt(lambda: by_system(y, s, systems)) if len(set(systems) - {None}) > 2 else None,
-        kinds=tuple(_kinds(rows, threshold)),
-        evidence_hit=fmean(evidence.hit(r.citations, e) for r, e in marked) if marked else None,
-        evidence_recall=fmean(evidence.recall(r.citations, e) for r, e in marked) if marked else None,
-        evidence_precision=fmean(evidence.precision(r.citations, e) for r, e in marked) if marked else None,
-        seconds=fmean(row.seconds for row in scored) if scored else None,
-        calls=fmean(row.calls for row in scored) if scored else None,
-        pairs=fmean(row.pairs for row in scored) if scored else None,
-        notes=tuple(notes),
-    )
-
-
-def _kinds(rows: Sequence[tuple[Example, Result]], threshold: float) -> Iterator[Kind]:
-    scores: dict[tuple[float, str], list[float]] = {}
-    for example, result in rows:
-        if example.kind is not None and example.label is not None and result.value is not None:
-            scores.setdefault((example.label, example.kind), []).append(result.value)
-    for (label, name), found in sorted(scores.items()):
-        right = sum((score >= threshold) == (label >= 1) for score in found)
-        first, second, third = map(float, np.quantile(found, [0.25, 0.5, 0.75]))
-        yield Kind(name, label, right, len(found), (first, second, third))
+            values[measure.name] = None
+            notes[str(error)] = None
+    return Summary(**values, notes=tuple(notes))
 
 
 def _values(results: Sequence[Result]) -> dict[tuple[str, str], float | None]:

@@ -4,90 +4,44 @@
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 from groundrail.cli.screen import console
 from groundrail.evaluation.answer_summary import AnswerSummary
 from groundrail.evaluation.comparison import Difference
 from groundrail.evaluation.metrics import Interval
-from groundrail.evaluation.summary import Summary
+from groundrail.evaluation.summary import MEASURES, Summary
 from groundrail.evaluation.thresholds import Rate, Threshold
 
 
-def _interval(value: Interval | None, scale: float = 1.0, digits: int = 3) -> str:
-    if value is None:
-        return "–"
-    return f"{value.value * scale:.{digits}f} [{value.low * scale:.{digits}f}, {value.high * scale:.{digits}f}]"
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    return "–" if value is None else f"{value:.{digits}f}"
-
-
-def _difference(value: Difference | None) -> str:
-    if value is None:
-        return "–"
-    return f"{100 * value.value:+.1f} [{100 * value.low:+.1f}, {100 * value.high:+.1f}], p {value.p:.3f}"
+def _cell(value: Any, scale: float = 1, digits: int = 3) -> str:
+    match value:
+        case None:
+            return "–"
+        case Interval(middle, low, high):
+            return f"{middle * scale:.{digits}f} [{low * scale:.{digits}f}, {high * scale:.{digits}f}]"
+        case Difference(middle, low, high, p):
+            return f"{100 * middle:+.1f} [{100 * low:+.1f}, {100 * high:+.1f}], p {p:.3f}"
+        case float():
+            return f"{value * scale:.{digits}f}"
+    return str(value)
 
 
 def print_summaries(summaries: Sequence[Summary], scorer: str) -> None:
-    """Print a column for each data set, a row for each measure, and notes on missing measures."""
+    """Print a column for each data set, a row for each measure that any has, and notes on missing measures."""
     from rich.table import Table
 
     table = Table(title=f"{scorer} (95% intervals)", title_justify="left")
     table.add_column("measure")
     for summary in summaries:
         table.add_column(summary.dataset, justify="right")
-
-    def row(name: str, cells: Sequence[str]) -> None:
-        table.add_row(name, *cells)
-
-    row("claims measured", [f"{s.measured} of {s.claims}" for s in summaries])
+    table.add_row("claims measured", *(f"{s.measured} of {s.claims}" for s in summaries))
     if any(s.empty or s.failed or s.unscored for s in summaries):
-        row("empty / failed / no score", [f"{s.empty} / {s.failed} / {s.unscored}" for s in summaries])
-    row("mean score", [_number(s.mean_score) for s in summaries])
-    row("ROC-AUC x 100", [_interval(s.auc, 100, 1) for s in summaries])
-    row("average precision", [_number(s.average_precision) for s in summaries])
-    if any(s.auc_difference for s in summaries):
-        row("ROC-AUC x 100, less the other's", [_difference(s.auc_difference) for s in summaries])
-    if any(s.auc_t_test for s in summaries):
-        row("the same by InFusE's t-test", [_difference(s.auc_t_test) for s in summaries])
-    row("Pearson r", [_number(s.pearson) for s in summaries])
-    row("Spearman rho", [_number(s.spearman) for s in summaries])
-    row("Kendall tau", [_number(s.kendall) for s in summaries])
-    row("macro F1, best", [_number(s.best_macro_f1) for s in summaries])
-    row(f"macro F1 at {summaries[0].threshold:.3g}", [_number(s.macro_f1) for s in summaries])
-    row(
-        f"balanced accuracy at {summaries[0].threshold:.3g}",
-        [_interval(s.balanced_accuracy_interval) for s in summaries],
-    )
-    if any(s.tuned_threshold is not None for s in summaries):
-        row("threshold of the validation claims", [_number(s.tuned_threshold) for s in summaries])
-        row("balanced accuracy at that", [_interval(s.tuned_balanced_accuracy) for s in summaries])
-    row("ECE", [_interval(s.ece) for s in summaries])
-    if any(s.best_of_group is not None for s in summaries):
-        row("best of group", [_number(s.best_of_group) for s in summaries])
-    for margin in sorted({margin for s in summaries for margin, _ in s.margins}):
-        row(f"best of group by {margin:.3g}", [_number(dict(s.margins).get(margin)) for s in summaries])
-    if any(s.systems for s in summaries):
-        row("Pearson r over systems", [_number(s.systems.pearson if s.systems else None) for s in summaries])
-        row("Spearman rho over systems", [_number(s.systems.spearman if s.systems else None) for s in summaries])
-    for label, name in sorted({(kind.label, kind.name) for s in summaries for kind in s.kinds}):
-        cells = [
-            "".join(
-                f"{k.right} of {k.total}, median {k.quartiles[1]:.2f}"
-                for k in s.kinds
-                if (k.label, k.name) == (label, name)
-            )
-            for s in summaries
-        ]
-        row(f"{'released' if label >= 1 else 'blocked'}: {name}", cells)
-    if any(s.with_evidence for s in summaries):
-        row("evidence hit, first citation", [_number(s.evidence_hit) for s in summaries])
-        row("evidence recall, characters", [_number(s.evidence_recall) for s in summaries])
-        row("evidence precision, characters", [_number(s.evidence_precision) for s in summaries])
-    row("seconds a claim", [_number(s.seconds) for s in summaries])
-    row("model calls a claim", [_number(s.calls, 2) for s in summaries])
-    row("pairs scored a claim", [_number(s.pairs, 1) for s in summaries])
+        table.add_row("empty / failed / no score", *(f"{s.empty} / {s.failed} / {s.unscored}" for s in summaries))
+    for measure in MEASURES:
+        columns = [measure.rows(summary) for summary in summaries]
+        for title in sorted({title for rows in columns for title in rows}):
+            table.add_row(title, *(_cell(rows.get(title), measure.scale, measure.digits) for rows in columns))
     out = console()
     out.print(table)
     for summary in summaries:
@@ -112,9 +66,9 @@ def print_answer_summaries(summaries: Sequence[AnswerSummary], scorer: str) -> N
         for measure in ("balanced_accuracy", "precision", "recall", "f1"):
             if level != "span" or measure != "balanced_accuracy":
                 name = f"{level}: {measure.replace('_', ' ').replace('f1', 'F1')}"
-                table.add_row(name, *(_interval(getattr(one, measure), 100, 1) for one in found))
+                table.add_row(name, *(_cell(getattr(one, measure), 100, 1) for one in found))
     table.add_row("span: F1 if every sentence is judged rightly", *(f"{100 * s.best_span_f1:.1f}" for s in summaries))
-    table.add_row("seconds an answer", *(_number(s.seconds, 2) for s in summaries))
+    table.add_row("seconds an answer", *(_cell(s.seconds, digits=2) for s in summaries))
     console().print(table)
 
 

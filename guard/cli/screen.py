@@ -3,7 +3,9 @@
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, is_dataclass
 from math import isfinite
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from groundrail.errors import MissingExtraError
@@ -51,13 +53,17 @@ def progress(doing: str) -> Iterator[Callable[[int, int], None]]:
 
 
 def as_json(value: Any) -> str:
-    """A report as JSON; NaN and infinity, which JSON does not have, become null."""
+    """A report, its dataclasses as objects, in JSON; NaN and infinity, which JSON does not have, become null."""
     return json.dumps(_finite(value), indent=1)
 
 
 def _finite(value: Any) -> Any:
     if isinstance(value, float):
         return value if isfinite(value) else None
+    if isinstance(value, SimpleNamespace):
+        return _finite(vars(value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return _finite(asdict(value))
     if isinstance(value, Mapping):
         return {key: _finite(item) for key, item in value.items()}
     return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
