@@ -22,10 +22,10 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
-from groundrail.errors import InputError
 from groundrail.evaluation.answers import MarkedAnswer, Range, is_marked, overlap, trimmed
+from groundrail.evaluation.kept import Keyed, keep, read_kept
 from groundrail.evaluation.metrics import Interval, bootstrap
 from groundrail.evaluation.run import fingerprint
 from groundrail.guard import Guard
@@ -50,12 +50,9 @@ class JudgedSentence(BaseModel):
         return self.verdict not in (Verdict.SUPPORTED, Verdict.NO_CLAIM)
 
 
-class JudgedAnswer(BaseModel):
-    """The sentences of an answer in order; `key` finds the result again, `seconds` is the time for judging."""
+class JudgedAnswer(Keyed):
+    """The sentences of an answer in order; `seconds` is the time for judging."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    key: str
     sentences: tuple[JudgedSentence, ...]
     seconds: float
 
@@ -119,17 +116,13 @@ def judge_answers(
     Raises: InputError if `results` is not a file of results.
     """
     scorer = fingerprint(guard.scorer, {**(settings or {}), "threshold": guard.policy.threshold})
-    path = None if results is None else Path(results)
-    done = {} if path is None else _read(path)
+    done = read_kept(results, JudgedAnswer)
     judged = []
     for number, answer in enumerate(answers, start=1):
         key = _key(scorer, answer)
         if key not in done:
             done[key] = _judge(guard, answer, key)
-            if path is not None:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                with path.open("a", encoding="utf-8") as file:
-                    file.write(done[key].model_dump_json() + "\n")
+            keep(results, [done[key]])
         judged.append(done[key])
         if progress is not None:
             progress(number, len(answers))
@@ -139,19 +132,6 @@ def judge_answers(
 def _key(scorer: str, answer: MarkedAnswer) -> str:
     source = [(document.id, document.text) for document in answer.source]
     return hashlib.sha256(json.dumps([scorer, source, answer.question, answer.text]).encode()).hexdigest()
-
-
-def _read(path: Path) -> dict[str, JudgedAnswer]:
-    if not path.exists():
-        return {}
-    found = {}
-    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
-        try:
-            judged = JudgedAnswer.model_validate_json(line)
-        except ValidationError as error:
-            raise InputError(f"{path}, line {number}: expected an earlier run's answer; name another folder") from error
-        found[judged.key] = judged
-    return found
 
 
 def _judge(guard: Guard, answer: MarkedAnswer, key: str) -> JudgedAnswer:

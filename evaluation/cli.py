@@ -17,9 +17,10 @@ from groundrail.evaluation.answers import ANSWER_FORMATS, answer_format
 from groundrail.evaluation.arguments import Arguments, Named
 from groundrail.evaluation.calibration import fit_calibration
 from groundrail.evaluation.examples import Example
+from groundrail.evaluation.kept import read_kept
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.metrics import best_balanced_accuracy
-from groundrail.evaluation.run import Result, evaluate, read_results
+from groundrail.evaluation.run import Result, evaluate
 from groundrail.evaluation.summary import Summary, labelled, match, summarise
 from groundrail.evaluation.tables import print_answer_summaries, print_summaries, print_threshold
 from groundrail.evaluation.thresholds import choose_threshold
@@ -118,7 +119,7 @@ def eval_(
         bins=bins,
         seed=args.seed,
         tuned=_tuned(args, named, data, validation),
-        against=list(read_results(against).values()) if against else (),
+        against=list(read_kept(against, Result).values()),
         stretch=stretch,
     )
     report = as_json(summaries)

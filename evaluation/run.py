@@ -13,14 +13,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 from typing import Any
-
-from pydantic import BaseModel, ConfigDict, ValidationError
 
 from groundrail.errors import InputError, ScoringError
 from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
+from groundrail.evaluation.kept import Keyed, keep, read_kept
 from groundrail.papers.units.base import Aggregate, UnitScorer
 from groundrail.papers.units.named import in_units
 from groundrail.scoring.base import Score, Scorer
@@ -32,7 +32,7 @@ _PROBE_SOURCE = "The museum opens at nine on weekdays. Children under twelve ent
 _PROBE_CLAIMS = ("Children under twelve pay nothing.", "The museum opens at seven on weekdays.")
 
 
-class Result(BaseModel):
+class Result(Keyed):
     """The score of one example.
 
     value: the score. None if the text claims nothing or the scorer gave no number; 0 if the guard refuses the claim
@@ -43,9 +43,6 @@ class Result(BaseModel):
     error: the message of a scorer that failed; the next run tries the claim again.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    key: str
     dataset: str
     id: str
     value: float | None
@@ -107,30 +104,6 @@ def _key(print_: str, example: Example) -> str:
     source = [(document.id, document.text) for document in example.source]
     facts = [print_, example.dataset, example.id, source, example.claim, example.prompt]
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
-
-
-def read_results(path: str | Path) -> dict[str, Result]:
-    """Read the results of an earlier run by key; an unfinished last line is removed from the file.
-
-    Raises: InputError for a line that is no result.
-    """
-    path = Path(path)
-    if not path.exists():
-        return {}
-    content = path.read_bytes()
-    whole = content[: content.rfind(b"\n") + 1]
-    if len(whole) < len(content):
-        path.write_bytes(whole)
-    results = {}
-    for number, line in enumerate(whole.splitlines(), start=1):
-        try:
-            result = Result.model_validate_json(line)
-        except ValidationError as error:
-            raise InputError(
-                f"{path}, line {number}: expected a result of an earlier run; name another file to write to"
-            ) from error
-        results[result.key] = result
-    return results
 
 
 @dataclass(slots=True)
@@ -203,14 +176,9 @@ def _result(score: Score, seconds: float, calls: float, pairs: float) -> Result:
 
 def _batches(examples: Sequence[Example], size: int) -> Iterator[list[Example]]:
     """Batches of at most `size` neighbouring examples with the same source."""
-    batch: list[Example] = []
-    for example in examples:
-        if batch and (len(batch) == size or batch[0].source != example.source):
-            yield batch
-            batch = []
-        batch.append(example)
-    if batch:
-        yield batch
+    for _, neighbours in groupby(examples, key=lambda example: example.source):
+        same = list(neighbours)
+        yield from (same[start : start + size] for start in range(0, len(same), size))
 
 
 def evaluate(
@@ -240,24 +208,19 @@ def evaluate(
     claims = [example for example in examples if example.claim.strip()]
     whole = in_units(scorer, units or scorer.claim_units, aggregate, splitter)
     print_ = fingerprint(whole, settings)
-    path = None if results is None else Path(results)
-    done = {} if path is None else read_results(path)
+    done = read_kept(results, Result)
     keys = [_key(print_, example) for example in claims]
     found = {key: done[key] for key in keys if key in done and done[key].error is None}
     waiting = [(key, example) for key, example in zip(keys, claims, strict=True) if key not in found]
     by_example = {id(example): key for key, example in waiting}
     meter = _Meter(counter)
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
     for group in _batches([example for _, example in waiting], batch):
         new = [
             result.model_copy(update={"key": by_example[id(example)], "dataset": example.dataset, "id": example.id})
             for example, result in zip(group, _score_group(meter, whole, group), strict=True)
         ]
         found.update((result.key, result) for result in new)
-        if path is not None:
-            with path.open("a", encoding="utf-8") as file:
-                file.writelines(result.model_dump_json() + "\n" for result in new)
+        keep(results, new)
         if progress is not None:
             progress(len(found), len(claims))
     return [found[key] for key in keys]

@@ -175,7 +175,7 @@ def test_answers_are_judged_as_the_guard_judges_them_and_results_are_found_again
     assert judge_answers(guard, answers, results=results) == judged
     assert results.read_text() == written
     results.write_text("{}\n")
-    with pytest.raises(InputError, match="line 1: expected an earlier run's answer"):
+    with pytest.raises(InputError, match="line 1: expected a result of an earlier run"):
         judge_answers(guard, answers, results=results)
 
 

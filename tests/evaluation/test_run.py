@@ -14,7 +14,8 @@ from groundrail.errors import InputError, ScoringError
 from groundrail.evaluation import metrics
 from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
-from groundrail.evaluation.run import Result, code, evaluate, fingerprint, read_results
+from groundrail.evaluation.kept import read_kept
+from groundrail.evaluation.run import Result, code, evaluate, fingerprint
 from groundrail.evaluation.summary import match, summarise
 from groundrail.papers.decomposed import SentencePairScorer, SentliScorer, TopKScorer
 from groundrail.papers.overlap import OverlapScorer
@@ -87,7 +88,7 @@ def test_an_interrupted_run_is_continued(hashed_yes_no, lines):
         file.write('{"key": "torn')
     assert numbers(evaluate(SentencePairScorer(hashed_yes_no(1)), EXAMPLES, results=path)) == numbers(whole)
     assert count() == 5
-    assert len(read_results(path)) == 5
+    assert len(read_kept(path, Result)) == 5
 
 
 def test_another_model_setting_claim_or_source_is_scored_anew(hashed_yes_no, lines):
