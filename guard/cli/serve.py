@@ -57,9 +57,8 @@ def serve(
         open_browser: show the playground in a browser
     """
     try:
-        import uvicorn
-
         from groundrail.serve.app import create_app  # noqa: F401
+        from groundrail.serve.connections import server
     except ModuleNotFoundError as error:
         if error.name not in ("uvicorn", "starlette", "prometheus_client", "httpx"):
             raise
@@ -79,10 +78,7 @@ def serve(
     print(f"groundrail: serving on {shown}/ (press Ctrl+C to stop)", file=sys.stderr, flush=True)
     if open_browser:
         threading.Timer(1.0, webbrowser.open, [shown]).start()
-    config = uvicorn.Config(
-        app, log_config=None, access_log=False, server_header=False, timeout_graceful_shutdown=10, lifespan="on"
-    )
-    uvicorn.Server(config).run(sockets=[listening])
+    server(app, settings.body_timeout).run(sockets=[listening])
     return 0
 
 

@@ -7,11 +7,27 @@ uvicorn waits without end for a request that is half sent. Bodies have a time of
 import asyncio
 from typing import Any
 
+import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
-def impatient(seconds: float) -> type[asyncio.Protocol]:
-    """A protocol for `uvicorn.Config(http=...)`: it closes a connection whose next head is not whole in time."""
+def server(app: ASGIApp, seconds: float) -> uvicorn.Server:
+    """uvicorn around the app; a connection whose next head is not whole in `seconds` is closed."""
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            http=_impatient(seconds),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=10,
+            lifespan="on",
+        )
+    )
+
+
+def _impatient(seconds: float) -> type[asyncio.Protocol]:
 
     class Impatient(H11Protocol):
         _timer: asyncio.TimerHandle | None = None

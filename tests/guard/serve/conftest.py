@@ -1,16 +1,16 @@
 """The server under uvicorn on loopback, and an upstream of plain sockets that does what a test scripts, good or bad."""
 
 import json
+import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import httpx
 import openai
 import pytest
-import uvicorn
 from starlette.types import ASGIApp
 from tests.http_servers import Handler as Handler
 from tests.http_servers import Reply as Reply
@@ -19,10 +19,12 @@ from tests.http_servers import ScriptedServer, serving
 from groundrail import Guard, Policy
 from groundrail.entailment.shared import SharedEntailment
 from groundrail.scoring import NearestScorer
+from groundrail.scoring.base import Prepared, Score, Scorer
 from groundrail.scoring.batched import BatchedScorer
 from groundrail.serve import Settings, create_app
-from groundrail.serve.connections import impatient
+from groundrail.serve.connections import server
 from groundrail.testing import FakeEntailment
+from groundrail.types import Source
 
 SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
 TRUE = "The rent is 950 euros. "
@@ -55,6 +57,28 @@ def writing(*texts: str, finish: str = "stop", piece: int = 6, usage: int = 11) 
     return reply
 
 
+def endless(text: str) -> Reply:
+    """A reply that writes a text again and again."""
+
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        while True:
+            handler.chunk({"content": text})
+            time.sleep(0.02)
+
+    return reply
+
+
+class Broken(Scorer):
+    """A scorer that fails with a message that quotes the claim."""
+
+    def read(self, source: Source) -> Prepared[Source]:
+        return Prepared(self._fail, source)
+
+    def _fail(self, claims: Sequence[str], source: Source) -> list[Score]:
+        raise RuntimeError(f"cannot score {claims}")
+
+
 @pytest.fixture
 def upstream() -> Iterator[Upstream]:
     with serving(Upstream()) as running:
@@ -64,28 +88,17 @@ def upstream() -> Iterator[Upstream]:
 @contextmanager
 def running(app: ASGIApp, wait: float = 30.0) -> Iterator[str]:
     """The app under uvicorn in a thread, with `wait` seconds for the head of a request; gives its address."""
-    http = impatient(wait)
-    config = uvicorn.Config(
-        app,
-        host="127.0.0.1",
-        port=0,
-        http=http,
-        log_config=None,
-        access_log=False,
-        lifespan="on",
-        timeout_graceful_shutdown=10,  # so that an answer without an end, which a failed test left, does not hold it
-    )
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
+    made, listening = server(app, wait), socket.create_server(("127.0.0.1", 0))
+    thread = threading.Thread(target=made.run, args=([listening],))
     thread.start()
-    while not server.started:
+    while not made.started:
         if not thread.is_alive():
             raise RuntimeError("the server did not start")
         time.sleep(0.01)
     try:
-        yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
     finally:
-        server.should_exit = True
+        made.should_exit = True
         thread.join()
 
 

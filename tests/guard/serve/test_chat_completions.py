@@ -11,7 +11,19 @@ import httpx
 import openai
 import pytest
 from tenacity import stop_after_attempt
-from tests.guard.serve.conftest import FALSE, KEY, SOURCE, TRUE, Client, Handler, Serve, Upstream, asking, writing
+from tests.guard.serve.conftest import (
+    FALSE,
+    KEY,
+    SOURCE,
+    TRUE,
+    Client,
+    Handler,
+    Serve,
+    Upstream,
+    asking,
+    endless,
+    writing,
+)
 
 from groundrail import Policy
 from groundrail.testing import FakeEntailment
@@ -183,13 +195,7 @@ def test_heartbeats_while_a_sentence_waits(serve: Serve, client: Client, upstrea
 
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_client_that_leaves_is_left_upstream_too(serve: Serve, upstream: Upstream, stream: bool) -> None:
-    def endless(handler: Handler, body: dict[str, Any]) -> None:
-        handler.begin()
-        while True:
-            handler.chunk({"content": TRUE})
-            time.sleep(0.02)
-
-    upstream.usual = endless
+    upstream.usual = endless(TRUE)
     address = serve()
     with httpx.Client(timeout=20) as http:
         if stream:
@@ -208,13 +214,7 @@ def test_a_client_that_leaves_is_left_upstream_too(serve: Serve, upstream: Upstr
 
 
 def test_an_abstention_hangs_up_upstream_and_says_so(serve: Serve, client: Client, upstream: Upstream) -> None:
-    def endless(handler: Handler, body: dict[str, Any]) -> None:
-        handler.begin()
-        while True:
-            handler.chunk({"content": FALSE})
-            time.sleep(0.02)
-
-    upstream.usual = endless
+    upstream.usual = endless(FALSE)
     answer = client(serve(policy=Policy(stop=stop_after_attempt(1), fallback="abstain"))).chat.completions.create(
         **asking_with_client()
     )

@@ -16,12 +16,14 @@ from tests.guard.serve.conftest import (
     KEY,
     SOURCE,
     TRUE,
+    Broken,
     Client,
     Handler,
     Reply,
     Serve,
     Upstream,
     asking,
+    endless,
     writing,
 )
 
@@ -254,13 +256,7 @@ def test_an_answer_without_end_is_ended(serve: Serve, upstream: Upstream, http: 
 
 
 def test_an_answer_over_its_time_is_ended(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
-    def endless(handler: Handler, body: dict[str, Any]) -> None:
-        handler.begin()
-        while True:
-            handler.chunk({"content": TRUE})
-            time.sleep(0.02)
-
-    upstream.usual = endless
+    upstream.usual = endless(TRUE)
     address = serve(request_timeout=0.5)
     assert http.post(address + CHAT, json=asking()).status_code == 504
     streamed = http.post(address + CHAT, json=asking(stream=True)).text
@@ -376,18 +372,6 @@ def test_too_many_at_once_get_429_and_come_in_later(
         )
         assert b"[DONE]" in first.read()
     assert answer.choices[0].message.content == TRUE
-
-
-class Broken(Scorer):
-    """A scorer that fails with a message that quotes the claim."""
-
-    def read(self, source: Source) -> Reader:
-        return BrokenReader()
-
-
-class BrokenReader(Reader):
-    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-        raise RuntimeError(f"cannot score {claims}")
 
 
 def test_a_judge_that_fails_releases_nothing(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:

@@ -1,8 +1,8 @@
-"""What the server tells of its work: metrics, spans and a log, none of them with text unless asked."""
+"""The server tells of its work: metrics, spans and a log, none of them with text unless asked."""
 
 import logging
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -14,14 +14,12 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client.parser import text_string_to_metric_families
 from tenacity import stop_after_attempt
-from tests.guard.serve.conftest import KEY, SOURCE, TRUE, Serve, Upstream, asking, writing
+from tests.guard.serve.conftest import KEY, SOURCE, TRUE, Broken, Serve, Upstream, asking, writing
 from tests.http_servers import QuietHandler, serving
 
 from groundrail import Policy
-from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.serve.observe import Observer
 from groundrail.serve.tracing import EVALUATION, Tracing, exported
-from groundrail.types import Source
 
 CHAT = "/v1/chat/completions"
 ONCE = Policy(stop=stop_after_attempt(1))
@@ -185,18 +183,6 @@ def test_a_sentence_that_could_not_be_judged_has_an_error_type_and_no_score(
     assert found["error.type"] == "_OTHER"
     assert "gen_ai.evaluation.score.value" not in found
     assert "950" not in answer.to_json()
-
-
-class Broken(Scorer):
-    """A scorer whose error quotes the claim."""
-
-    def read(self, source: Source) -> Reader:
-        return BrokenReader()
-
-
-class BrokenReader(Reader):
-    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-        raise RuntimeError(f"cannot score {claims}")
 
 
 def test_the_log_has_no_text_and_no_key(
