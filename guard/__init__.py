@@ -5,57 +5,35 @@ from typing import TYPE_CHECKING
 from groundrail.runtime.lazy import exported
 
 if TYPE_CHECKING:
-    from groundrail.chat import ChatGuard
-    from groundrail.errors import (
-        ClaimTooLongError,
-        GenerationError,
-        GroundrailError,
-        InputError,
-        MissingExtraError,
-        ModelError,
-        ScoringError,
-        SourceTooLongError,
-        UnsupportedError,
-        UnsupportedObjectError,
-    )
-    from groundrail.generation.streams import AsyncGuardedStream, GuardedStream
-    from groundrail.guard import Guard
-    from groundrail.objects.results import CheckedField, ObjectResult
-    from groundrail.policy import Policy
-    from groundrail.runtime.allocator import tune
-    from groundrail.types import Attempt, CheckedSentence, Citation, Document, GuardResult, Span, Verdict
+    from groundrail.chat import ChatGuard as ChatGuard
+    from groundrail.errors import ClaimTooLongError as ClaimTooLongError
+    from groundrail.errors import GenerationError as GenerationError
+    from groundrail.errors import GroundrailError as GroundrailError
+    from groundrail.errors import InputError as InputError
+    from groundrail.errors import MissingExtraError as MissingExtraError
+    from groundrail.errors import ModelError as ModelError
+    from groundrail.errors import ScoringError as ScoringError
+    from groundrail.errors import SourceTooLongError as SourceTooLongError
+    from groundrail.errors import UnsupportedError as UnsupportedError
+    from groundrail.errors import UnsupportedObjectError as UnsupportedObjectError
+    from groundrail.generation.streams import AsyncGuardedStream as AsyncGuardedStream
+    from groundrail.generation.streams import GuardedStream as GuardedStream
+    from groundrail.guard import Guard as Guard
+    from groundrail.objects.results import CheckedField as CheckedField
+    from groundrail.objects.results import ObjectResult as ObjectResult
+    from groundrail.policy import Policy as Policy
+    from groundrail.runtime.allocator import tune as tune
+    from groundrail.types import Attempt as Attempt
+    from groundrail.types import CheckedSentence as CheckedSentence
+    from groundrail.types import Citation as Citation
+    from groundrail.types import Document as Document
+    from groundrail.types import GuardResult as GuardResult
+    from groundrail.types import Span as Span
+    from groundrail.types import Verdict as Verdict
 
 __version__ = "0.2.0.dev0"
 
-__all__ = [
-    "AsyncGuardedStream",
-    "Attempt",
-    "ChatGuard",
-    "CheckedField",
-    "CheckedSentence",
-    "Citation",
-    "ClaimTooLongError",
-    "Document",
-    "GenerationError",
-    "GroundrailError",
-    "Guard",
-    "GuardResult",
-    "GuardedStream",
-    "InputError",
-    "MissingExtraError",
-    "ModelError",
-    "ObjectResult",
-    "Policy",
-    "ScoringError",
-    "SourceTooLongError",
-    "Span",
-    "UnsupportedError",
-    "UnsupportedObjectError",
-    "Verdict",
-    "tune",
-]
-
-__getattr__, __dir__ = exported(
+__getattr__, __dir__, __all__ = exported(
     __name__,
     {
         "chat": "ChatGuard",

@@ -5,33 +5,21 @@ from typing import TYPE_CHECKING
 from groundrail.runtime.lazy import exported
 
 if TYPE_CHECKING:
-    from groundrail.papers.decomposed import FullDocumentScorer, SentencePairScorer, SentliScorer, TopKScorer
-    from groundrail.papers.gain import GainScorer
-    from groundrail.papers.infuse import InfuseScorer
-    from groundrail.papers.overlap import OverlapScorer
-    from groundrail.papers.q2.extractive import ExtractiveAnswerer
-    from groundrail.papers.q2.q2 import Q2Scorer
-    from groundrail.papers.units.base import SentenceUnits
-    from groundrail.papers.units.clauses import ClauseSplitter
-    from groundrail.papers.units.subsentences import Seq2SeqSplitter, SubSentenceUnits
+    from groundrail.papers.decomposed import FullDocumentScorer as FullDocumentScorer
+    from groundrail.papers.decomposed import SentencePairScorer as SentencePairScorer
+    from groundrail.papers.decomposed import SentliScorer as SentliScorer
+    from groundrail.papers.decomposed import TopKScorer as TopKScorer
+    from groundrail.papers.gain import GainScorer as GainScorer
+    from groundrail.papers.infuse import InfuseScorer as InfuseScorer
+    from groundrail.papers.overlap import OverlapScorer as OverlapScorer
+    from groundrail.papers.q2.extractive import ExtractiveAnswerer as ExtractiveAnswerer
+    from groundrail.papers.q2.q2 import Q2Scorer as Q2Scorer
+    from groundrail.papers.units.base import SentenceUnits as SentenceUnits
+    from groundrail.papers.units.clauses import ClauseSplitter as ClauseSplitter
+    from groundrail.papers.units.subsentences import Seq2SeqSplitter as Seq2SeqSplitter
+    from groundrail.papers.units.subsentences import SubSentenceUnits as SubSentenceUnits
 
-__all__ = [
-    "ClauseSplitter",
-    "ExtractiveAnswerer",
-    "FullDocumentScorer",
-    "GainScorer",
-    "InfuseScorer",
-    "OverlapScorer",
-    "Q2Scorer",
-    "SentencePairScorer",
-    "SentenceUnits",
-    "SentliScorer",
-    "Seq2SeqSplitter",
-    "SubSentenceUnits",
-    "TopKScorer",
-]
-
-__getattr__, __dir__ = exported(
+__getattr__, __dir__, __all__ = exported(
     __name__,
     {
         "decomposed": "FullDocumentScorer SentencePairScorer SentliScorer TopKScorer",

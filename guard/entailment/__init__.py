@@ -5,26 +5,16 @@ from typing import TYPE_CHECKING
 from groundrail.runtime.lazy import exported
 
 if TYPE_CHECKING:
-    from groundrail.entailment.base import BinaryEntailment, EntailmentModel
-    from groundrail.entailment.causal import CausalEntailment
-    from groundrail.entailment.cross_encoder import CrossEncoderEntailment
-    from groundrail.entailment.loading import load
-    from groundrail.entailment.respelled import Respelled
-    from groundrail.entailment.seq2seq import Seq2SeqEntailment
-    from groundrail.entailment.token_classifier import TokenEntailment
+    from groundrail.entailment.base import BinaryEntailment as BinaryEntailment
+    from groundrail.entailment.base import EntailmentModel as EntailmentModel
+    from groundrail.entailment.causal import CausalEntailment as CausalEntailment
+    from groundrail.entailment.cross_encoder import CrossEncoderEntailment as CrossEncoderEntailment
+    from groundrail.entailment.loading import load as load
+    from groundrail.entailment.respelled import Respelled as Respelled
+    from groundrail.entailment.seq2seq import Seq2SeqEntailment as Seq2SeqEntailment
+    from groundrail.entailment.token_classifier import TokenEntailment as TokenEntailment
 
-__all__ = [
-    "BinaryEntailment",
-    "CausalEntailment",
-    "CrossEncoderEntailment",
-    "EntailmentModel",
-    "Respelled",
-    "Seq2SeqEntailment",
-    "TokenEntailment",
-    "load",
-]
-
-__getattr__, __dir__ = exported(
+__getattr__, __dir__, __all__ = exported(
     __name__,
     {
         "base": "BinaryEntailment EntailmentModel",

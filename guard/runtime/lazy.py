@@ -5,10 +5,12 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 
 
-def exported(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """`__getattr__` and `__dir__` of a package that imports its public names when they are first asked for.
+def exported(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+    """`__getattr__`, `__dir__` and `__all__` of a package that imports its public names when they are first asked for.
 
-        __getattr__, __dir__ = exported(__name__, {"base": "Score Scorer", "scale.scale": "ScaleScorer"})
+        __getattr__, __dir__, __all__ = exported(__name__, {"base": "Score Scorer", "scale.scale": "ScaleScorer"})
 
     Args:
         homes: a module of the package -> the names that are in it.
@@ -20,4 +22,4 @@ def exported(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], ob
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         return getattr(import_module(f"{package}.{home_of[name]}"), name)
 
-    return get, lambda: sorted({*sys.modules[package].__all__, *home_of})
+    return get, lambda: sorted({*sys.modules[package].__all__, *home_of}), sorted(home_of)

@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING
 from groundrail.runtime.lazy import exported
 
 if TYPE_CHECKING:
-    from groundrail.serve.app import create_app
-    from groundrail.serve.settings import Settings
+    from groundrail.serve.app import create_app as create_app
+    from groundrail.serve.settings import Settings as Settings
 
-__all__ = ["Settings", "create_app"]
-
-__getattr__, __dir__ = exported(__name__, {"app": "create_app", "settings": "Settings"})
+__getattr__, __dir__, __all__ = exported(__name__, {"app": "create_app", "settings": "Settings"})

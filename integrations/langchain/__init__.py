@@ -27,4 +27,4 @@ __all__ = [
     "SourcedResult",
 ]
 
-__getattr__, __dir__ = exported(__name__, {"middleware": "GroundrailMiddleware"})
+__getattr__, __dir__, _ = exported(__name__, {"middleware": "GroundrailMiddleware"})
