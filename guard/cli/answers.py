@@ -1,5 +1,6 @@
 """The commands `check` and `ask`: an answer judged against source files, or written under guard."""
 
+import json
 import math
 import sys
 from collections.abc import Sequence
@@ -13,7 +14,7 @@ from groundrail.guard import Guard
 from groundrail.objects.results import ObjectResult
 from groundrail.policy import Policy, Threshold
 from groundrail.text.rendering.visible import is_blank
-from groundrail.types import Document, GuardResult, as_documents
+from groundrail.types import Document, GuardResult, Verdict, as_documents
 
 STANDARD_INPUT = "standard input"
 """The name by which commands read standard input; `main` puts it in the place of "-"."""
@@ -72,9 +73,36 @@ def _write_files(result: GuardResult, documents: Sequence[Document], html: Path 
 
         save(result.to_html(documents), html)
     if rows is not None:
-        from groundrail.report.labels import append_rows, rows_to_label
+        _append(_rows_to_label(result, documents), rows)
 
-        append_rows(rows_to_label(result, documents), rows)
+
+def _rows_to_label(result: GuardResult, documents: Sequence[Document]) -> list[dict[str, Any]]:
+    """A row with `label` null for each sentence that was compared with the source, for `calibrate` and `tune`.
+
+    `premise` is the source, with all documents joined, and `hypothesis` the sentence. `verdict` and `score` are
+    information for the person who labels; no command reads them.
+    """
+    premise = "\n\n".join(document.text for document in documents)
+    return [
+        {
+            "premise": premise,
+            "hypothesis": sentence.text.strip(),
+            "label": None,
+            "verdict": str(sentence.verdict),
+            "score": sentence.score,
+        }
+        for sentence in result.sentences
+        if sentence.verdict in (Verdict.SUPPORTED, Verdict.UNSUPPORTED)
+    ]
+
+
+def _append(rows: Sequence[dict[str, Any]], path: Path) -> None:
+    """Append rows to a JSON-lines file, so that one file can collect many answers. Raises: InputError."""
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    except OSError as error:
+        raise InputError(f"cannot write the rows to {path}: {error.strerror}") from error
 
 
 def _tell(result: GuardResult | ObjectResult, as_json: bool) -> int:

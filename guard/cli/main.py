@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 BAD_USE = 2
 
+_FACTS = ("name", "hub_id", "kind", "parameters", "licence", "languages", "published", "threshold", "code", "hint")
+"""The facts of a judge that `judges` tells."""
+
 GROUP = "groundrail.commands"
 """Entry points of this group are commands of other packages, and of groundrail's wings: functions as below."""
 
@@ -159,9 +162,20 @@ def judges(name: str | None = None, /, *, json: bool = False) -> int:
         name: print everything about this judge
         json: print JSON
     """
-    from groundrail.report.judges import as_json, listed, told
+    from groundrail.cli.screen import as_json
+    from groundrail.entailment.known import JUDGES, find
 
-    print(as_json(name) if json else listed() if name is None else told(name))
+    found = JUDGES if name is None else (find(name) or (None,))[:1]
+    facts = [{fact: getattr(judge, fact) for fact in _FACTS} for judge in found if judge is not None]
+    if not facts:
+        raise InputError(f"no judge is named {name!r}; groundrail judges lists the names")
+    if json:
+        print(as_json(facts))
+    elif name is not None:
+        print("\n".join(f"{fact:<10}  {value}" for fact, value in facts[0].items() if value != ""))
+    else:
+        print("\n".join(f"{judge['name']:<25}  {judge['parameters']:>5}  {judge['hub_id']}" for judge in facts))
+        print("\nMore about one: groundrail judges NAME. Use it: --judge NAME, or NAME:FOLDER.")
     return 0
 
 

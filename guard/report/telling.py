@@ -90,7 +90,7 @@ def label(verdict: Verdict) -> str:
 
 
 def fate(sentence: CheckedSentence) -> str:
-    """What happened to a sentence: "released", "held back", "replaced" or "corrected"."""
+    """The fate of a sentence: "released", "held back", "replaced" or "corrected"."""
     if sentence.corrected is not None:
         return "corrected"
     if sentence.replacement is not None:

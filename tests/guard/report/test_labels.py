@@ -3,12 +3,8 @@
 import json
 from pathlib import Path
 
-import pytest
-
 from groundrail.cli.main import main
-from groundrail.errors import InputError
 from groundrail.evaluation.loaders import load
-from groundrail.report.labels import append_rows
 
 ROOT = Path(__file__).parents[3]
 LEASE = ROOT / "examples" / "documents" / "lease.txt"
@@ -30,6 +26,6 @@ def test_check_gathers_rows_that_read_back_once_they_are_labelled(tmp_path, caps
     assert [example.label for example in load(rows)] == [1.0, 0.0, 1.0, 0.0]
 
 
-def test_a_file_that_cannot_be_written_is_an_error(tmp_path) -> None:
-    with pytest.raises(InputError, match="cannot write"):
-        append_rows([], tmp_path)
+def test_a_file_that_cannot_be_written_is_an_error(tmp_path, capsys) -> None:
+    assert main(["check", str(LEASE), "--source", str(LEASE), "--rows", str(tmp_path)]) == 2
+    assert "cannot write" in capsys.readouterr().err
