@@ -7,18 +7,10 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, S
 from typing import Any
 
 from langchain_core.caches import BaseCache
-from langchain_core.callbacks import (
-    AsyncCallbackManagerForLLMRun,
-    CallbackManagerForLLMRun,
-)
 from langchain_core.callbacks.manager import BaseRunManager
 from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.language_models.chat_models import agenerate_from_stream, generate_from_stream
-from langchain_core.messages import (
-    AIMessage,
-    AIMessageChunk,
-    BaseMessage,
-)
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, set_config_context
@@ -94,10 +86,8 @@ class GuardedChatModel(BaseChatModel):
         """
         if not unchecked:
             return GuardedStructuredOutput(self, schema, include_raw=include_raw, **kwargs)
-        wrapped: Any = self.model
-        bound: Runnable[LanguageModelInput, Any] = wrapped.with_structured_output(
-            schema, include_raw=include_raw, **kwargs
-        )
+        bind: Any = self.model.with_structured_output  # type: ignore[attr-defined]
+        bound: Runnable[LanguageModelInput, Any] = bind(schema, include_raw=include_raw, **kwargs)
         return bound
 
     def invoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
@@ -126,39 +116,19 @@ class GuardedChatModel(BaseChatModel):
         chunks: Any = super().astream(input, config, **kwargs)
         return quietly(ensure_config(config), chunks)
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
         return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
 
-    async def _agenerate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
-    ) -> ChatResult:
+    async def _agenerate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
         return await agenerate_from_stream(self._astream(messages, stop, run_manager, **kwargs))
 
     def _stream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> Iterator[ChatGenerationChunk]:
         return iterate(self._chunks(messages, stop, run_manager, kwargs, is_async=False))
 
     def _astream(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: AsyncCallbackManagerForLLMRun | None = None,
-        **kwargs: Any,
+        self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
         return self._chunks(messages, stop, run_manager, kwargs, is_async=True)
 

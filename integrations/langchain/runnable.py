@@ -7,7 +7,6 @@ release.
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForChainRun, CallbackManagerForChainRun
 from langchain_core.callbacks.manager import adispatch_custom_event, dispatch_custom_event
 from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 from langchain_core.messages import BaseMessage
@@ -104,28 +103,16 @@ class GuardedRunnable(Runnable[Any, Any]):
         """`stream` for an event loop."""
         return self._atransform_stream_with_config(each([input]), self._astream, config, **kwargs)
 
-    def _invoke(
-        self, input: Any, run_manager: CallbackManagerForChainRun, config: RunnableConfig, **kwargs: Any
-    ) -> Any:
+    def _invoke(self, input: Any, run_manager: Any, config: RunnableConfig, **kwargs: Any) -> Any:
         return run(self._answered(input, run_manager, config, kwargs, is_async=False))
 
-    async def _ainvoke(
-        self, input: Any, run_manager: AsyncCallbackManagerForChainRun, config: RunnableConfig, **kwargs: Any
-    ) -> Any:
+    async def _ainvoke(self, input: Any, run_manager: Any, config: RunnableConfig, **kwargs: Any) -> Any:
         return await self._answered(input, run_manager, config, kwargs, is_async=True)
 
-    def _stream(
-        self, inputs: Iterator[Any], run_manager: CallbackManagerForChainRun, config: RunnableConfig, **kwargs: Any
-    ) -> Iterator[Any]:
+    def _stream(self, inputs: Any, run_manager: Any, config: RunnableConfig, **kwargs: Any) -> Iterator[Any]:
         return iterate(self._pieces(inputs, run_manager, config, kwargs, is_async=False))
 
-    def _astream(
-        self,
-        inputs: AsyncIterator[Any],
-        run_manager: AsyncCallbackManagerForChainRun,
-        config: RunnableConfig,
-        **kwargs: Any,
-    ) -> AsyncIterator[Any]:
+    def _astream(self, inputs: Any, run_manager: Any, config: RunnableConfig, **kwargs: Any) -> AsyncIterator[Any]:
         return self._pieces(inputs, run_manager, config, kwargs, is_async=True)
 
     async def _answered(self, *call: Any, is_async: bool) -> str | SourcedResult:
