@@ -7,18 +7,15 @@ from typing import Any
 
 import pytest
 import torch
+from tests import tiny
 from torch import Tensor
 from transformers import (
-    GPT2Config,
     GPT2LMHeadModel,
-    LlamaConfig,
     LlamaForCausalLM,
     LogitsProcessor,
-    MistralConfig,
     MistralForCausalLM,
     PreTrainedModel,
     PreTrainedTokenizerFast,
-    T5Config,
     T5ForConditionalGeneration,
 )
 
@@ -27,17 +24,8 @@ from groundrail.decoding import PMI, AdaCAD, Steering
 VOCABULARY = 61
 PAD, EOS = 0, 1
 CONTEXT = 96
-SMALL: dict[str, Any] = {
-    "hidden_size": 32,
-    "intermediate_size": 48,
-    "num_hidden_layers": 2,
-    "num_attention_heads": 4,
-    "num_key_value_heads": 2,
-    "max_position_embeddings": CONTEXT,
-    "pad_token_id": PAD,
-    "bos_token_id": 2,
-    "eos_token_id": EOS,
-}
+ENDS: dict[str, Any] = {"pad_token_id": PAD, "bos_token_id": 2, "eos_token_id": EOS}
+GROUPED: dict[str, Any] = {"num_key_value_heads": 2, "max_position_embeddings": CONTEXT, **ENDS}
 
 
 def _ready(model: PreTrainedModel) -> PreTrainedModel:
@@ -54,47 +42,22 @@ def _ready(model: PreTrainedModel) -> PreTrainedModel:
 
 def llama(vocabulary: int = VOCABULARY, attention: str = "sdpa") -> PreTrainedModel:
     """Rotary positions, grouped key-value heads."""
-    config = LlamaConfig(vocab_size=vocabulary, attn_implementation=attention, **SMALL)  # type: ignore[call-arg]
-    return _ready(LlamaForCausalLM(config))
+    return _ready(tiny.model(LlamaForCausalLM, vocab_size=vocabulary, attn_implementation=attention, **GROUPED))
 
 
 def sliding() -> PreTrainedModel:
     """Attention to the last four tokens only, so that its cache forgets and cannot be joined or cut."""
-    config = MistralConfig(vocab_size=VOCABULARY, sliding_window=4, **SMALL)
-    return _ready(MistralForCausalLM(config))
+    return _ready(tiny.model(MistralForCausalLM, vocab_size=VOCABULARY, sliding_window=4, **GROUPED))
 
 
 def gpt2() -> PreTrainedModel:
     """Learned positions."""
-    config = GPT2Config(
-        vocab_size=VOCABULARY,
-        n_embd=32,
-        n_layer=2,
-        n_head=4,
-        n_positions=CONTEXT,
-        pad_token_id=PAD,
-        bos_token_id=2,
-        eos_token_id=EOS,
-    )
-    return _ready(GPT2LMHeadModel(config))
+    return _ready(tiny.model(GPT2LMHeadModel, vocab_size=VOCABULARY, n_positions=CONTEXT, **ENDS))
 
 
 def t5() -> PreTrainedModel:
     """Encoder and decoder."""
-    config = T5Config(  # type: ignore[call-arg]
-        vocab_size=VOCABULARY,
-        d_model=32,
-        d_kv=8,
-        d_ff=48,
-        num_layers=2,
-        num_decoder_layers=2,
-        num_heads=4,
-        pad_token_id=PAD,
-        eos_token_id=EOS,
-        decoder_start_token_id=PAD,
-        tie_word_embeddings=False,
-    )
-    return _ready(T5ForConditionalGeneration(config))
+    return _ready(tiny.model(T5ForConditionalGeneration, vocab_size=VOCABULARY, tie_word_embeddings=False))
 
 
 KINDS: dict[str, Callable[[], PreTrainedModel]] = {"llama": llama, "gpt2": gpt2, "t5": t5}
@@ -106,7 +69,7 @@ def model(request: pytest.FixtureRequest, models: dict[str, PreTrainedModel]) ->
 
 
 def padded(rows: list[list[int]], side: str = "left") -> dict[str, Tensor]:
-    """What a tokenizer would return for these rows."""
+    """These rows as a tokenizer would return them."""
     width = max(map(len, rows))
     fill = [[PAD] * (width - len(row)) for row in rows]
     ids = [gap + row if side == "left" else row + gap for gap, row in zip(fill, rows, strict=True)]
@@ -186,8 +149,7 @@ class Recorder(LogitsProcessor):
 
 def letters() -> PreTrainedTokenizerFast:
     """A fast tokenizer with one token a character."""
-    from tokenizers import Regex, Tokenizer
-    from tokenizers.models import WordLevel
+    from tokenizers import Regex
     from tokenizers.pre_tokenizers import Split
 
     known = [
@@ -200,8 +162,5 @@ def letters() -> PreTrainedTokenizerFast:
         *"0123456789",
         *" .,\n",
     ]
-    tokenizer = Tokenizer(WordLevel({text: place for place, text in enumerate(known)}, unk_token="?"))
-    tokenizer.pre_tokenizer = Split(Regex(r"[\s\S]"), "isolated")
-    return PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer, pad_token="<pad>", eos_token="</s>", bos_token="<s>", unk_token="?"
-    )
+    special: dict[str, Any] = {"pad_token": "<pad>", "eos_token": "</s>", "bos_token": "<s>", "unk_token": "?"}
+    return tiny.tokenizer(known, splits=Split(Regex(r"[\s\S]"), "isolated"), **special)

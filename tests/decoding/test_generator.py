@@ -11,18 +11,16 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests import tiny
 from tests.decoding.conftest import named, steered
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
-    LlamaConfig,
     LlamaForCausalLM,
     LogitsProcessor,
     LogitsProcessorList,
-    MistralConfig,
     MistralForCausalLM,
     PreTrainedModel,
     PreTrainedTokenizerFast,
-    T5Config,
     T5ForConditionalGeneration,
 )
 
@@ -58,12 +56,12 @@ def tokenizer() -> PreTrainedTokenizerFast:
 
 @pytest.fixture(scope="module")
 def model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
-    torch.manual_seed(3)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
-        max_position_embeddings=512, bos_token_id=None, eos_token_id=0, initializer_range=0.6,
-    )  # fmt: skip
-    return LlamaForCausalLM(config).eval().requires_grad_(False)
+    return tiny.model(LlamaForCausalLM, 3, **shape(tokenizer)).requires_grad_(False)
+
+
+def shape(tokenizer: PreTrainedTokenizerFast) -> dict[str, Any]:
+    own = {"max_position_embeddings": 512, "bos_token_id": None, "eos_token_id": 0, "initializer_range": 0.6}
+    return {"vocab_size": len(tokenizer), **own}
 
 
 def generator(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, **options: Any) -> HFGenerator:
@@ -83,13 +81,8 @@ def test_greedy_text_is_that_of_generate(model: LlamaForCausalLM, tokenizer: Pre
 
 def sliding(tokenizer: PreTrainedTokenizerFast) -> MistralForCausalLM:
     """Its cache forgets what the attention no longer reaches."""
-    torch.manual_seed(4)
-    config = MistralConfig(
-        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, max_position_embeddings=512, sliding_window=5, bos_token_id=None, eos_token_id=0,
-        initializer_range=0.6,
-    )  # fmt: skip
-    return MistralForCausalLM(config).eval().requires_grad_(False)
+    model = tiny.model(MistralForCausalLM, 4, num_key_value_heads=2, sliding_window=5, **shape(tokenizer))
+    return model.requires_grad_(False)
 
 
 def in_full(subject: HFGenerator, written: list[int]) -> list[torch.Tensor]:
@@ -331,12 +324,10 @@ def test_bad_options_say_so(model: LlamaForCausalLM, tokenizer: PreTrainedTokeni
             Sampling(**options)
     with pytest.raises(InputError, match="steering=PMI"):
         HFGenerator(model, tokenizer, ungrounded_model=model)
-    smaller = LlamaForCausalLM(
-        LlamaConfig(vocab_size=20, hidden_size=8, intermediate_size=8, num_hidden_layers=1, num_attention_heads=1)
-    )
+    smaller = tiny.model(LlamaForCausalLM, vocab_size=20)
     with pytest.raises(ModelError, match=rf"20 tokens, .* {len(tokenizer)}:"):
         HFGenerator(model, tokenizer, steering=PMI(0.5), ungrounded_model=smaller)
-    t5 = T5ForConditionalGeneration(T5Config(vocab_size=300, d_model=16, d_kv=4, d_ff=16, num_layers=1, num_heads=2))
+    t5 = tiny.model(T5ForConditionalGeneration, vocab_size=300)
     with pytest.raises(ModelError, match="decoder-only"):
         HFGenerator(t5, tokenizer)
 

@@ -37,7 +37,7 @@ MODES: dict[str, dict[str, Any]] = {
 
 
 def both(model: PreTrainedModel, prompts: Prompts, steering: Steering, **options: Any) -> tuple[Any, Any, PMIDecoding]:
-    """What the processor and the joint pass return."""
+    """The answers of the processor and of the joint pass."""
     options = {"max_new_tokens": 10, "return_dict_in_generate": True, "output_scores": True} | options
     processor = PMILogitsProcessor(model, padded(prompts.ungrounded), steering)
     torch.manual_seed(11)

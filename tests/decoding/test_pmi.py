@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 import torch
+from tests import tiny
 from tests.decoding.conftest import CONTEXT, ONE, THREE, Prompts, Recorder, full_pass, llama, named, padded, steered
 from torch import Tensor
 from transformers import PreTrainedModel
@@ -332,13 +333,9 @@ def test_ids_that_are_no_tensor_or_have_another_mask_are_errors(decoder: PreTrai
 
 def test_a_model_without_a_cache_is_computed_anew_at_every_step() -> None:
     """A state-space model keeps its state elsewhere; the answer is the same."""
-    from transformers import MambaConfig, MambaForCausalLM
+    from transformers import MambaForCausalLM
 
-    torch.manual_seed(0)
-    config = MambaConfig(
-        vocab_size=61, hidden_size=16, num_hidden_layers=2, state_size=4, pad_token_id=0, eos_token_id=1
-    )
-    mamba = MambaForCausalLM(config).eval()
+    mamba = tiny.model(MambaForCausalLM, vocab_size=61, num_hidden_layers=2, pad_token_id=0, eos_token_id=1)
     processor = PMILogitsProcessor(mamba, torch.tensor(ONE.ungrounded), ADDITION)
     recorder = Recorder()
     mamba.generate(torch.tensor(ONE.grounded), logits_processor=[processor, recorder], max_new_tokens=5, num_beams=2)

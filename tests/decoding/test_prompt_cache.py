@@ -49,7 +49,7 @@ def assert_fresh(model: PreTrainedModel, rows: list[list[int]], continuation: Te
 
 @pytest.mark.parametrize("kind", ["llama", "gpt2", "sliding"])
 def test_rows_in_any_order_number_and_length_are_exact(models: dict[str, PreTrainedModel], kind: str) -> None:
-    """What no mode of `generate` does: rows dropped, doubled, cut back, replaced."""
+    """Rows are dropped, doubled, cut back and replaced, as no mode of `generate` does it."""
     model = sliding() if kind == "sliding" else models[kind]
     cache = PromptCache(model, prompt(THREE.ungrounded))
     generator = torch.Generator().manual_seed(5)

@@ -6,8 +6,9 @@ import random
 import numpy as np
 import pytest
 import torch
-from tests.conftest import WORDS
-from transformers import MPNetConfig, MPNetForSequenceClassification
+from tests import tiny
+from tests.tiny import WORDS
+from transformers import MPNetForSequenceClassification
 
 from groundrail.cli.main import main
 from groundrail.entailment import CrossEncoderEntailment, Respelled, load
@@ -20,23 +21,18 @@ from groundrail.types import Document
 @pytest.fixture
 def judge(tiny_tokenizer) -> Respelled:
     """A random classifier of the built-in judge's class."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(3)
-        config = MPNetConfig(
-            vocab_size=len(tiny_tokenizer),
-            hidden_size=32,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            intermediate_size=48,
-            max_position_embeddings=130,
-            initializer_range=0.3,
-            hidden_dropout_prob=0.0,
-            attention_probs_dropout_prob=0.0,
-            pad_token_id=1,
-            id2label={0: "entailment", 1: "neutral", 2: "contradiction"},
-            label2id={"entailment": 0, "neutral": 1, "contradiction": 2},
-        )
-        model = MPNetForSequenceClassification(config)
+    model = tiny.model(
+        MPNetForSequenceClassification,
+        3,
+        vocab_size=len(tiny_tokenizer),
+        max_position_embeddings=130,
+        initializer_range=0.3,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        pad_token_id=1,
+        id2label={0: "entailment", 1: "neutral", 2: "contradiction"},
+        label2id={"entailment": 0, "neutral": 1, "contradiction": 2},
+    )
     model.config.entailment_threshold = 0.4
     model.config.entailment_chunk_tokens = 30
     return Respelled(CrossEncoderEntailment(model, tiny_tokenizer, max_length=90, english_only=True))

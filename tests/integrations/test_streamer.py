@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 import torch
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from tests import tiny
+from transformers import LlamaForCausalLM, PreTrainedTokenizerFast
 
 from groundrail import Guard, InputError, Verdict
 from groundrail.integrations.streamer import GuardedTextIteratorStreamer
@@ -15,11 +16,7 @@ from groundrail.testing import FakeEntailment
 
 
 def generated(tokenizer: PreTrainedTokenizerFast, judge: float) -> tuple[str, GuardedTextIteratorStreamer, str]:
-    torch.manual_seed(5)
-    config = LlamaConfig(
-        vocab_size=len(tokenizer), hidden_size=32, intermediate_size=48, num_hidden_layers=1, num_attention_heads=4
-    )
-    model = LlamaForCausalLM(config).eval()
+    model = tiny.model(LlamaForCausalLM, 5, vocab_size=len(tokenizer), num_hidden_layers=1)
     prompt = tokenizer("the rent is due", return_tensors="pt", add_special_tokens=False, return_token_type_ids=False)
     guard = Guard(scorer=ScaleScorer(FakeEntailment(lambda premise, claim: judge)))
     streamer = GuardedTextIteratorStreamer(tokenizer, guard, "The rent is due on the first.", "Who is it?", timeout=30)

@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
+from tests import tiny
 from transformers import (
     DataCollatorForSeq2Seq,
-    LlamaConfig,
     LlamaForCausalLM,
-    PreTrainedTokenizerFast,
-    T5Config,
     T5ForConditionalGeneration,
     Trainer,
     TrainingArguments,
@@ -29,43 +25,16 @@ TARGET = 4
 
 
 def llama(seed=0, vocabulary=VOCABULARY):
-    torch.manual_seed(seed)
-    return LlamaForCausalLM(
-        LlamaConfig(
-            vocab_size=vocabulary,
-            hidden_size=32,
-            intermediate_size=48,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            max_position_embeddings=64,
-            pad_token_id=0,
-            bos_token_id=1,
-            eos_token_id=2,
-        )
-    )
+    ends = {"max_position_embeddings": 64, "pad_token_id": 0, "bos_token_id": 1, "eos_token_id": 2}
+    return tiny.model(LlamaForCausalLM, seed, vocab_size=vocabulary, **ends).train()
 
 
 def t5(seed=0):
-    torch.manual_seed(seed)
-    return T5ForConditionalGeneration(
-        T5Config(  # type: ignore[call-arg]
-            vocab_size=VOCABULARY,
-            d_model=32,
-            d_kv=8,
-            d_ff=48,
-            num_layers=2,
-            num_heads=4,
-            dropout_rate=0.0,
-            pad_token_id=0,
-            eos_token_id=2,
-            decoder_start_token_id=0,
-        )
-    )
+    return tiny.model(T5ForConditionalGeneration, seed, vocab_size=VOCABULARY, eos_token_id=2, dropout_rate=0.0).train()
 
 
 def collator():
-    vocabulary = {f"w{number}": number for number in range(VOCABULARY)}
-    tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(WordLevel(vocabulary)), pad_token="w0")
+    tokenizer = tiny.tokenizer((f"w{number}" for number in range(VOCABULARY)), pad_token="w0")
     return DataCollatorForSeq2Seq(tokenizer)
 
 

@@ -13,6 +13,7 @@ from mpnet import SCALE, bucket, judge_of, weights_of
 from packed import LABELS, PAD, Builder, Packed, Pair
 from safetensors.torch import load_file, save_file
 from sklearn.metrics import roc_auc_score
+from tests import tiny
 from torch.nn import functional as F
 from train_judge import auc, cut, loss_of, options, padded, plan_of, train
 
@@ -45,15 +46,17 @@ all = ["written", "people"]
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny MPNet of three classes in a file of its own names."""
-    from transformers import MPNetConfig, MPNetForSequenceClassification
+    from transformers import MPNetForSequenceClassification
 
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(4)
-        config = MPNetConfig(
-            vocab_size=2100, hidden_size=32, num_hidden_layers=2, num_attention_heads=4, intermediate_size=48,
-            max_position_embeddings=514, initializer_range=0.3, id2label={0: "a", 1: "b", 2: "c"}, layer_norm_eps=1e-5,
-        )  # fmt: skip
-        model = MPNetForSequenceClassification(config)
+    model = tiny.model(
+        MPNetForSequenceClassification,
+        4,
+        vocab_size=2100,
+        max_position_embeddings=514,
+        initializer_range=0.3,
+        id2label={0: "a", 1: "b", 2: "c"},
+        layer_norm_eps=1e-5,
+    )
     folder = tmp_path_factory.mktemp("weights")
     model.save_pretrained(folder)
     return folder / "model.safetensors"

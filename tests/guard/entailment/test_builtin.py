@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from transformers import MPNetConfig, MPNetForSequenceClassification
+from tests import tiny
+from transformers import MPNetForSequenceClassification
 
 from groundrail.entailment import builtin
 from groundrail.entailment.builtin.mpnet import WORDS, MPNet, attended
@@ -44,17 +45,15 @@ def test_it_says_what_transformers_says_of_the_same_files() -> None:
 
 def test_any_weights_give_the_logits_of_transformers() -> None:
     torch.manual_seed(5)
-    config = MPNetConfig(
+    reference = tiny.model(
+        MPNetForSequenceClassification,
+        5,
         vocab_size=60,
-        hidden_size=24,
-        intermediate_size=40,
         max_position_embeddings=300,
-        num_hidden_layers=2,
-        num_attention_heads=3,
         id2label={0: "entailment", 1: "neutral", 2: "contradiction"},
         initializer_range=0.5,
     )
-    reference = MPNetForSequenceClassification(config).eval()
+    config = reference.config
     weights = reference.state_dict()
     rounded = torch.randint(-127, 128, weights[WORDS].shape, dtype=torch.int8)
     scales = torch.rand(60).half() / 100

@@ -2,19 +2,15 @@
 
 import re
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tests import tiny
 from transformers import (
-    GPT2Config,
     GPT2LMHeadModel,
-    LlamaConfig,
     LlamaForCausalLM,
-    MambaConfig,
     MambaForCausalLM,
-    MistralConfig,
     MistralForCausalLM,
     PreTrainedModel,
 )
@@ -27,18 +23,14 @@ from groundrail.papers import GainScorer
 from groundrail.scoring.batched import batched
 from groundrail.scoring.scale import ScaleScorer
 
-WINDOW: dict[str, Any] = {"vocab_size": 99, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2}
-HEADS: dict[str, Any] = {"num_attention_heads": 4, "num_key_value_heads": 2, "max_position_embeddings": 256}
+GROUPED = {"vocab_size": 99, "num_key_value_heads": 2, "max_position_embeddings": 256}
 
 
 def decoder(kind: str) -> PreTrainedModel:
     """Random weights large enough that answers vary."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(5)
-        if kind == "llama":
-            return LlamaForCausalLM(LlamaConfig(**WINDOW, **HEADS, initializer_range=0.3)).eval()
-        config = GPT2Config(vocab_size=99, n_positions=256, n_embd=32, n_layer=2, n_head=4, initializer_range=0.3)
-        return GPT2LMHeadModel(config).eval()
+    if kind == "llama":
+        return tiny.model(LlamaForCausalLM, 5, **GROUPED, initializer_range=0.3)
+    return tiny.model(GPT2LMHeadModel, 5, vocab_size=99, n_positions=256, initializer_range=0.3)
 
 
 @pytest.fixture(params=["llama", "gpt2"])
@@ -103,8 +95,8 @@ def test_the_least_used_goes_first(tiny_tokenizer) -> None:
 
 
 def test_models_whose_cache_cannot_be_cropped_are_refused_before_any_work(tiny_tokenizer) -> None:
-    sliding = MistralForCausalLM(MistralConfig(**WINDOW, **HEADS, sliding_window=8))
-    stateful = MambaForCausalLM(MambaConfig(vocab_size=99, hidden_size=16, num_hidden_layers=1, state_size=4))
+    sliding = tiny.model(MistralForCausalLM, **GROUPED, sliding_window=8)
+    stateful = tiny.model(MambaForCausalLM, vocab_size=99)
     for model in (sliding, stateful):
         with pytest.raises(ModelError, match=r"cannot be cut back"):
             CausalEntailment(model, tiny_tokenizer, max_length=256)

@@ -3,10 +3,12 @@
 import copy
 import itertools
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from tests import tiny
 from transformers import BertForSequenceClassification, PreTrainedTokenizerFast
 
 from groundrail.entailment import CrossEncoderEntailment, EntailmentModel
@@ -188,20 +190,16 @@ def test_the_longest_input_is_the_least_of_what_is_known(tiny_nli, tiny_tokenize
 
 
 def test_positions_that_start_after_the_padding_index_are_not_counted(tiny_tokenizer) -> None:
-    from transformers import RobertaConfig, RobertaForSequenceClassification
+    from transformers import RobertaForSequenceClassification
 
-    config = RobertaConfig(
-        vocab_size=len(tiny_tokenizer),
-        hidden_size=8,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=8,
-        max_position_embeddings=40,
-        type_vocab_size=2,
-        pad_token_id=0,
-        id2label={0: "no", 1: "yes"},
-    )
-    judge = CrossEncoderEntailment(RobertaForSequenceClassification(config), tiny_tokenizer)
+    own: dict[str, Any] = {
+        "max_position_embeddings": 40,
+        "type_vocab_size": 2,
+        "pad_token_id": 0,
+        "id2label": {0: "no", 1: "yes"},
+    }
+    model = tiny.model(RobertaForSequenceClassification, vocab_size=len(tiny_tokenizer), **own)
+    judge = CrossEncoderEntailment(model, tiny_tokenizer)
     assert judge.max_length == 39
     longest = " ".join(["rent"] * (judge.max_tokens - 1))
     assert np.isfinite(judge.entailment([(longest, "rent")])).all()

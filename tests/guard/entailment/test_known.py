@@ -12,17 +12,13 @@ import numpy as np
 import pytest
 import torch
 from safetensors.torch import save_file
-from tests.conftest import WORDS
+from tests import tiny
 from transformers import (
-    DebertaV2Config,
     DebertaV2ForSequenceClassification,
-    GraniteConfig,
     GraniteForCausalLM,
-    ModernBertConfig,
     ModernBertForTokenClassification,
     PreTrainedModel,
     PreTrainedTokenizerFast,
-    RobertaConfig,
     RobertaForSequenceClassification,
     RobertaModel,
     T5Config,
@@ -45,11 +41,6 @@ CHAT = (
 
 def tokenizer(kind: str) -> PreTrainedTokenizerFast:
     """Words and punctuation, with special tokens placed as the architecture's own tokenizer places them."""
-    from tokenizers import Tokenizer
-    from tokenizers.models import WordLevel
-    from tokenizers.pre_tokenizers import Punctuation, Sequence, WhitespaceSplit
-    from tokenizers.processors import TemplateProcessing
-
     special = {
         "t5": ["<pad>", "</s>", "<unk>"],
         "roberta": ["<s>", "<pad>", "</s>", "<unk>"],
@@ -57,112 +48,90 @@ def tokenizer(kind: str) -> PreTrainedTokenizerFast:
         "granite": ["</s>", "<pad>", "<unk>", "<role>", "<end>"],
     }[kind]
     said = (
-        "predict premise hypothesis Choose your answer based above can we conclude OPTIONS I think is Determine if true"
+        "predict premise hypothesis Choose your answer based above can we conclude OPTIONS I think is Determine if true "
+        "Premise Hypothesis given Summarize following text passage output context assistant user groundedness yes NO"
     )
-    said += (
-        " Premise Hypothesis given Summarize following text passage output context assistant user groundedness yes NO"
-    )
-    words = [*special, *dict.fromkeys((WORDS + " " + said).split()), *".,?!:\"'()-"]
+    words = [*special, *dict.fromkeys(f"{tiny.WORDS} {said}".split()), *tiny.MARKS]
     words += [f"filler{number}" for number in range(len(words), 240)]
-    shaped = Tokenizer(WordLevel({word: index for index, word in enumerate(words)}, unk_token="<unk>"))
-    shaped.pre_tokenizer = Sequence([WhitespaceSplit(), Punctuation()])
     single, pair = {
         "t5": ("$A </s>", "$A </s> $B:1 </s>:1"),
         "roberta": ("<s> $A </s>", "<s> $A </s> </s> $B </s>"),
         "deberta": ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B [SEP]"),
         "granite": ("$A", "$A $B"),
     }[kind]
-    used = [(word, words.index(word)) for word in special if word in single.split()]
-    shaped.post_processor = TemplateProcessing(single=single, pair=pair, special_tokens=used)
-    end = "[SEP]" if kind == "deberta" else "</s>"
-    built = PreTrainedTokenizerFast(
-        tokenizer_object=shaped,
-        pad_token="[PAD]" if kind == "deberta" else "<pad>",
-        eos_token=end,
-        unk_token="<unk>",
-        model_max_length=512,
-        additional_special_tokens=[word for word in special if word not in ("<unk>", "<pad>", "[PAD]", end)],
-        model_input_names=["input_ids", "attention_mask"],
-    )
+    end, gap = ("[SEP]", "[PAD]") if kind == "deberta" else ("</s>", "<pad>")
+    more = [word for word in special if word not in ("<unk>", gap, end)]
+    named: dict[str, Any] = {
+        "pad_token": gap,
+        "eos_token": end,
+        "unk_token": "<unk>",
+        "additional_special_tokens": more,
+    }
+    built = tiny.tokenizer(words, single=single, pair=pair, limit=512, **named)
     if kind == "granite":
         built.chat_template = CHAT
     return built
 
 
-SMALL: dict[str, Any] = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+VARIED: dict[str, Any] = {"vocab_size": 240, "initializer_range": 0.3}
 T5: dict[str, Any] = {
     "vocab_size": 240,
-    "d_model": 32,
-    "d_kv": 8,
-    "d_ff": 48,
-    "num_layers": 2,
-    "num_heads": 4,
     "feed_forward_proj": "gated-gelu",
     "initializer_factor": 1.5,
-    "pad_token_id": 0,
-    "eos_token_id": 1,
-    "decoder_start_token_id": 0,
     "tie_word_embeddings": False,
 }
-ROBERTA: dict[str, Any] = {
-    **SMALL,
-    "vocab_size": 240,
-    "max_position_embeddings": 514,
-    "type_vocab_size": 1,
-    "pad_token_id": 1,
-    "initializer_range": 0.3,
+ROBERTA: dict[str, Any] = {**VARIED, "max_position_embeddings": 514, "type_vocab_size": 1, "pad_token_id": 1}
+KINDS: dict[str, tuple[type[PreTrainedModel], dict[str, Any]]] = {
+    "t5": (T5ForConditionalGeneration, T5),
+    "t5 tokens": (T5ForTokenClassification, {**T5, "num_labels": 2}),
+    "roberta": (RobertaForSequenceClassification, {**ROBERTA, "num_labels": 2}),
+    "deberta": (
+        DebertaV2ForSequenceClassification,
+        {
+            **VARIED,
+            "pad_token_id": 0,
+            "relative_attention": True,
+            "position_biased_input": False,
+            "pos_att_type": ["p2c", "c2p"],
+            "num_labels": 2,
+            "position_buckets": 16,
+            "type_vocab_size": 0,
+        },
+    ),
+    "modernbert": (
+        ModernBertForTokenClassification,
+        {
+            **VARIED,
+            "num_labels": 2,
+            "pad_token_id": 0,
+            "cls_token_id": 1,
+            "sep_token_id": 2,
+            "bos_token_id": 1,
+            "eos_token_id": 2,
+        },
+    ),
+    "granite": (GraniteForCausalLM, {**VARIED, "num_key_value_heads": 2, "max_position_embeddings": 512}),
 }
 
 
 def build(kind: str) -> PreTrainedModel:
     """A model of random weights, large enough that answers vary."""
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(23)
+    made, settings = KINDS[kind]
+    with torch.random.fork_rng(devices=[]), torch.no_grad():
+        model: Any = tiny.model(made, 23, **settings)
         if kind == "t5":
-            model: Any = T5ForConditionalGeneration(T5Config(**T5))
-            with torch.no_grad():
-                model.lm_head.weight.mul_(0.3)
-        elif kind == "t5 tokens":
-            model = T5ForTokenClassification(T5Config(**{**T5, "num_labels": 2}))
-            with torch.no_grad():
-                model.classifier.weight.normal_()
-        elif kind == "roberta":
-            model = RobertaForSequenceClassification(RobertaConfig(**{**ROBERTA, "num_labels": 2}))
-        elif kind == "deberta":
-            relative: dict[str, Any] = {
-                "relative_attention": True,
-                "position_biased_input": False,
-                "pos_att_type": ["p2c", "c2p"],
-            }
-            sizes: dict[str, Any] = {"num_labels": 2, "position_buckets": 16, "type_vocab_size": 0}
-            config: Any = DebertaV2Config(
-                vocab_size=240, initializer_range=0.3, pad_token_id=0, **SMALL, **relative, **sizes
-            )
-            model = DebertaV2ForSequenceClassification(config)
-        elif kind == "modernbert":
-            places: dict[str, Any] = {
-                "num_labels": 2,
-                "pad_token_id": 0,
-                "cls_token_id": 1,
-                "sep_token_id": 2,
-                "bos_token_id": 1,
-                "eos_token_id": 2,
-            }
-            config = ModernBertConfig(vocab_size=240, initializer_range=0.3, **SMALL, **places)
-            model = ModernBertForTokenClassification(config)
-        else:
-            config = GraniteConfig(
-                vocab_size=240, num_key_value_heads=2, max_position_embeddings=512, initializer_range=0.3, **SMALL
-            )
-            model = GraniteForCausalLM(config)
-    return model.eval()
+            model.lm_head.weight.mul_(0.3)
+        if kind == "t5 tokens":
+            torch.manual_seed(23)
+            model.classifier.weight.normal_()
+    built: PreTrainedModel = model
+    return built
 
 
 def saved(folder: Path, kind: str, words: str) -> tuple[Any, PreTrainedTokenizerFast]:
     """Model and tokenizer, also as files."""
     model, tokens = build(kind), tokenizer(words)
-    model.save_pretrained(folder)
-    tokens.save_pretrained(folder)
+    tiny.saved(folder, model, tokens)
     return model, tokens
 
 
@@ -232,7 +201,7 @@ def test_hhem_classifies_the_first_token_of_a_t5_encoder(tmp_path, pairs) -> Non
     stored = {f"t5.{name}": weight.clone() for name, weight in model.state_dict().items()}
     stored.pop("t5.transformer.encoder.embed_tokens.weight")  # tied to shared.weight, and not in the authors' file
     save_file(stored, tmp_path / "model.safetensors")
-    T5Config(**T5).save_pretrained(tmp_path / "base")
+    T5Config(**tiny.SIZES["t5"], **T5).save_pretrained(tmp_path / "base")
     tokens.save_pretrained(tmp_path / "base")
     expected = []
     for premise, claim in pairs:
@@ -253,7 +222,7 @@ def test_hhem_classifies_the_first_token_of_a_t5_encoder(tmp_path, pairs) -> Non
 def test_alignscore_is_the_first_class_of_its_three_way_head(name, tmp_path, pairs) -> None:
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(7)
-        base, head = RobertaModel(RobertaConfig(**ROBERTA)).eval(), torch.nn.Linear(32, 3)
+        base, head = tiny.model(RobertaModel, 7, **ROBERTA), torch.nn.Linear(32, 3)
     tokens = tokenizer("roberta")
     stored = {f"base_model.{place}": weight.clone() for place, weight in base.state_dict().items()}
     stored |= {"tri_layer.weight": head.weight.clone(), "tri_layer.bias": head.bias.clone()}

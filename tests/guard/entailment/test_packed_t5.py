@@ -1,11 +1,11 @@
 """T5 without padding, against transformers' own forward pass, for every kind of T5 and any mixture of lengths."""
 
 import random
-from typing import Any
 
 import pytest
 import torch
-from transformers import T5Config, T5ForConditionalGeneration
+from tests.tiny import model as tiny_model
+from transformers import T5ForConditionalGeneration
 
 from groundrail.entailment import Seq2SeqEntailment
 from groundrail.entailment.packed_t5 import PackedT5
@@ -20,18 +20,8 @@ ANSWERS = [17, 40]
 
 
 def tiny(**settings) -> T5ForConditionalGeneration:
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(3)
-        sizes: dict[str, Any] = {
-            "vocab_size": 60,
-            "d_model": 24,
-            "d_kv": 8,
-            "d_ff": 40,
-            "num_layers": 3,
-            "num_heads": 4,
-        }
-        config = T5Config(**sizes, decoder_start_token_id=0, initializer_factor=1.5, **settings)  # type: ignore[call-arg]
-        return T5ForConditionalGeneration(config).eval()
+    sizes = {"vocab_size": 60, "d_model": 24, "d_ff": 40, "num_layers": 3, "initializer_factor": 1.5}
+    return tiny_model(T5ForConditionalGeneration, 3, **sizes, **settings)
 
 
 def some_texts() -> list[list[int]]:

@@ -11,7 +11,7 @@ from groundrail.errors import ClaimTooLongError, InputError, ModelError
 
 
 def one_by_one(model, tokenizer, prompts: list[str]) -> np.ndarray:
-    """What `generate` would find most likely to say first, Yes against No, each prompt alone."""
+    """P(Yes) against P(No) as the first token that `generate` would say, each prompt alone."""
     yes, no = tokenizer.convert_tokens_to_ids(["Yes", "No"])
     values = []
     for prompt in prompts:

@@ -1,18 +1,13 @@
 """The model-backed parts of Q² on tiny models: answers against reading every window span by span."""
 
 import math
+from typing import Any
 
 import pytest
 import torch
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
-from tokenizers.pre_tokenizers import Whitespace
-from tokenizers.processors import TemplateProcessing
+from tests import tiny
 from transformers import (
-    BertConfig,
     BertForQuestionAnswering,
-    PreTrainedTokenizerFast,
-    T5Config,
     T5ForConditionalGeneration,
 )
 
@@ -38,40 +33,15 @@ IDS = {word: number for number, word in enumerate(WORDS)}
 
 
 def tokenizer(paired, limit):
-    inner = Tokenizer(WordLevel(IDS, unk_token="[UNK]"))
-    inner.pre_tokenizer = Whitespace()
-    pair = {"single": "[CLS] $A [SEP]", "pair": "[CLS] $A [SEP] $B:1 [SEP]:1"}
-    template = pair if paired else {"single": "$A </s>", "pair": "$A $B </s>"}
-    inner.post_processor = TemplateProcessing(
-        **template, special_tokens=[(word, IDS[word]) for word in ("[CLS]", "[SEP]", "</s>")]
-    )
-    return PreTrainedTokenizerFast(
-        tokenizer_object=inner,
-        pad_token="[PAD]",
-        unk_token="[UNK]",
-        cls_token="[CLS]",
-        sep_token="[SEP]",
-        eos_token="</s>",
-        model_max_length=limit,
-        model_input_names=["input_ids", "token_type_ids", "attention_mask"]
-        if paired
-        else ["input_ids", "attention_mask"],
-    )
+    single, pair = ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1") if paired else ("$A </s>", "$A $B </s>")
+    special: dict[str, Any] = {"pad_token": "[PAD]", "unk_token": "[UNK]", "cls_token": "[CLS]", "sep_token": "[SEP]"}
+    return tiny.tokenizer(WORDS, single=single, pair=pair, paired=paired, limit=limit, eos_token="</s>", **special)
 
 
 @pytest.fixture(scope="module")
 def reader():
     torch.manual_seed(3)
-    model = BertForQuestionAnswering(
-        BertConfig(
-            vocab_size=len(WORDS),
-            hidden_size=32,
-            intermediate_size=48,
-            num_hidden_layers=2,
-            num_attention_heads=4,
-            max_position_embeddings=24,
-        )
-    )
+    model = tiny.model(BertForQuestionAnswering, 3, vocab_size=len(WORDS), max_position_embeddings=24)
     with torch.no_grad():
         for parameter in model.parameters():
             if parameter.dim() > 1:
@@ -158,34 +128,13 @@ def test_an_answer_longer_than_the_overlap_is_refused(reader):
 @pytest.fixture(scope="module")
 def asker():
     """A T5 that has learned one question."""
-    return taught(["w5", "Who", "left", "?", "</s>"])
+    return taught("w5 Who left ?")
 
 
 def taught(question):
-    torch.manual_seed(0)
-    model = T5ForConditionalGeneration(
-        T5Config(  # type: ignore[call-arg]
-            vocab_size=len(WORDS),
-            d_model=32,
-            d_kv=8,
-            d_ff=48,
-            num_layers=2,
-            num_heads=4,
-            dropout_rate=0.0,
-            pad_token_id=0,
-            eos_token_id=IDS["</s>"],
-            decoder_start_token_id=0,
-        )
-    )
     reading = tokenizer(False, 40)
-    inputs = reading("answer: Anna context: Anna left", return_tensors="pt")
-    labels = torch.tensor([[IDS[word] for word in question]])
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    for _ in range(60):
-        model(**inputs, labels=labels).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-    return model, reading
+    model = tiny.model(T5ForConditionalGeneration, vocab_size=len(WORDS), eos_token_id=IDS["</s>"])
+    return tiny.taught(model, reading, "answer: Anna context: Anna left", question), reading
 
 
 def test_a_model_asks_and_its_prefix_is_cut(asker):
@@ -214,7 +163,7 @@ def test_a_claim_beyond_the_generator_and_a_wrong_template_are_errors(asker):
 
 
 def test_beams_repeat_no_three_words_as_in_the_authors_program():
-    model, reading = taught(["w1", "w2", "w3", "w1", "w2", "w3", "</s>"])
+    model, reading = taught("w1 w2 w3 w1 w2 w3")
     spans = candidates("Anna left")[:1]
     (greedy,) = Seq2SeqQuestions(model, reading, beams=1, max_new_tokens=10).questions("Anna left", spans)
     assert greedy == ["w1 w2 w3 w1 w2 w3"]

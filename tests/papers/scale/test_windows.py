@@ -81,7 +81,7 @@ def test_short_words_are_never_cut(parts, size, overlap) -> None:
 
 @given(texts, st.integers(2, 40), st.integers(1, 60))
 def test_tokenizing_in_parts_gives_the_same_windows(text, size, part) -> None:
-    """Of words, which no part divides unless it is shorter than one."""
+    """Windows of words, which no part divides unless it is shorter than a word."""
     longest = max(map(len, text.split()), default=0)
     assert Windows(text, words, part + longest).cut(size, 0.25) == Windows(text, words).cut(size, 0.25)
 

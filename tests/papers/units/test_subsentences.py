@@ -1,15 +1,14 @@
 """Sub-sentences: what is cut, what must not be, and that offsets and words are the claim's own."""
 
 import re
+from typing import Any
 
 import pytest
-import torch
 from hypothesis import example, given
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
-from tokenizers.models import WordLevel
+from tests import tiny
 from tokenizers.pre_tokenizers import Whitespace
-from transformers import PreTrainedTokenizerFast, T5Config, T5ForConditionalGeneration
+from transformers import T5ForConditionalGeneration
 
 from groundrail.errors import ClaimTooLongError
 from groundrail.papers.units.subsentences import (
@@ -187,44 +186,14 @@ def test_units_of_several_sentences_keep_offsets_into_the_claim():
 def writer():
     """A T5 and a tokenizer of whole words; what it writes is set by the output bias."""
     vocabulary = ["<pad>", "</s>", "<unk>", "split:", "Anna", "left", "Ben", "stayed", "and", ".", "|", "here"]
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=Tokenizer(WordLevel({word: i for i, word in enumerate(vocabulary)}, unk_token="<unk>")),
-        pad_token="<pad>",
-        eos_token="</s>",
-        unk_token="<unk>",
-        model_max_length=30,
-    )
-    tokenizer.backend_tokenizer.pre_tokenizer = Whitespace()
-    torch.manual_seed(0)
-    model = T5ForConditionalGeneration(
-        T5Config(  # type: ignore[call-arg]
-            vocab_size=len(vocabulary),
-            d_model=32,
-            d_kv=8,
-            d_ff=48,
-            num_layers=2,
-            num_heads=4,
-            dropout_rate=0.0,
-            pad_token_id=0,
-            eos_token_id=1,
-            decoder_start_token_id=0,
-        )
-    )
-    return model, tokenizer
+    special: dict[str, Any] = {"pad_token": "<pad>", "eos_token": "</s>", "unk_token": "<unk>"}
+    tokenizer = tiny.tokenizer(vocabulary, splits=Whitespace(), limit=30, **special)
+    return tiny.model(T5ForConditionalGeneration, vocab_size=len(vocabulary)), tokenizer
 
 
 def taught(writer, source, target):
-    """The tiny model, tuned until it writes `target` for `source`."""
     model, tokenizer = writer
-    inputs = tokenizer(source, return_tensors="pt")
-    labels = torch.tensor([[*tokenizer(target)["input_ids"], tokenizer.eos_token_id]])
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-    model.train()
-    for _ in range(60):
-        model(**inputs, labels=labels).loss.backward()
-        optimizer.step()
-        optimizer.zero_grad()
-    return model, tokenizer
+    return tiny.taught(model, tokenizer, source, target), tokenizer
 
 
 def test_a_model_writes_units_that_are_aligned_with_the_claim(writer):
