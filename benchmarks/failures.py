@@ -1,4 +1,4 @@
-"""What a guard releases, which verdict it gives and what it raises when a part breaks, under every policy.
+"""A guard whose parts break: the text it releases, its verdict and its error, under every policy.
 
     python benchmarks/failures.py
     python benchmarks/failures.py --page docs/failures.md
@@ -38,11 +38,11 @@ TRUE, FALSE, LAST = "The rent is 950 euros. ", "The rent is 990 euros. ", "Pets 
 LATE = 1.2
 """Seconds: longer than the deadlines of the rows in which a part is late."""
 QUOTED = Citation(document_id="source", start=0, end=22, text="The rent is 950 euros.", score=0.9)
-"""What the source says otherwise than the false sentence."""
+"""The place in the source that contradicts the false sentence."""
 
 
 class Outcome(NamedTuple):
-    """What came of one answer: what a reader of the stream got, the verdict of the first sentence that was not
+    """The outcome of one answer: what a reader of the stream got, the verdict of the first sentence that was not
     supported, and the name of what was raised, empty for nothing.
     """
 
@@ -309,7 +309,7 @@ def _verdict(result: object) -> str:
 
 
 def cell(broken: Break, policy: str, find: Callable[..., Outcome] = outcome) -> str:
-    """What the table says of one row and column."""
+    """The cell of the table in one row and column."""
     told = {
         how: f"{_true(found)}{' and the false one' * (FALSE in found.released)}: {found.error or found.verdict}"
         for how in ("plain", "async")

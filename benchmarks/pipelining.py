@@ -1,4 +1,4 @@
-"""What writing on while a sentence is judged saves, and what it wastes, as Markdown tables.
+"""Time saved, and text wasted, by writing on while a sentence is judged, as Markdown tables.
 
 Writer and judge are scripted and sleep, so that the seconds are those of the plan alone. Nothing is computed.
 

@@ -1,4 +1,4 @@
-"""What steering costs: plain greedy search, guidance_scale, the PMI processor, one joint pass.
+"""The cost of steering: plain greedy search, guidance_scale, the PMI processor, one joint pass.
 
 Ways are run in turn, `--repeats` times, and the medians compared, so that a machine that slows down slows
 all. Every way generates the same number of tokens from the same prompt.

@@ -1,4 +1,4 @@
-"""What a retry costs: the caches rolled back to the last accepted sentence, against generating again.
+"""The cost of a retry: the caches rolled back to the last accepted sentence, against generating again.
 
     python benchmarks/rollback.py
 

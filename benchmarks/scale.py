@@ -167,7 +167,7 @@ def t5(words: int) -> T5ForConditionalGeneration:
 
 
 def flops(length: int, config: T5Config) -> float:
-    """Of an encoder pass: projections, feed-forward and attention."""
+    """Operations of an encoder pass: projections, feed-forward and attention."""
     inner = config.num_heads * config.d_kv
     token = 4 * config.d_model * inner + 2 * config.d_model * config.d_ff + 2 * length * inner
     return 2.0 * config.num_layers * length * token

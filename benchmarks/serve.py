@@ -68,7 +68,7 @@ class Script:
 
 @dataclass
 class Seen:
-    """What all clients saw."""
+    """The observations of all clients."""
 
     first: list[float] = field(default_factory=list)
     whole: list[float] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""What steering costs a guard: the time of `steering=PMI(0.5)` against none, as ratios.
+"""The cost of steering for a guard: the time of `steering=PMI(0.5)` against none, as ratios.
 
     python benchmarks/steering.py --repeats 5
 

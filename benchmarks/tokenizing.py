@@ -37,7 +37,7 @@ class Counting(FakeEntailment):
 
 
 class Read(NamedTuple):
-    """What one answer took: calls of the tokenizer, and characters as a multiple of the source's."""
+    """The work for one answer: calls of the tokenizer, and characters as a multiple of the source's."""
 
     calls: int
     lengths: float
@@ -63,7 +63,7 @@ def each(scorer: Scorer, answer: Sequence[str], source: str) -> None:
 
 
 def read(name: str, way: Callable[[Scorer, Sequence[str], str], None], answer: Sequence[str], source: str) -> Read:
-    """What the tokenizer of the scorer called `name` read."""
+    """The characters that the tokenizer of the scorer called `name` read."""
     model = Counting()
     way(load_scorer(name, model), answer, source)
     return Read(model.tokenized, model.characters / len(source))

@@ -27,7 +27,7 @@ _WRITE = re.compile(r"<write>(.*)</write>", re.DOTALL)
 
 
 def answer_to(messages: Sequence[dict[str, Any]]) -> str:
-    """What this upstream has to say, without the part that stands already."""
+    """The text that this upstream has to say, without the part that stands already."""
     if any(message.get("role") == "assistant" for message in messages):
         return ""  # asked to go on: everything has been said
     question = next((str(m.get("content")) for m in reversed(messages) if m.get("role") == "user"), "")

@@ -330,7 +330,7 @@ def _explained(error: Exception) -> None:
 
 
 def _holds(result: GuardResult) -> None:
-    """What is true of every result."""
+    """Check the properties of every result."""
     assert result.text == "".join(sentence.released_text for sentence in result.sentences)
     for sentence in result.sentences:
         assert result.answer[sentence.start : sentence.end] == sentence.text

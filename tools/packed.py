@@ -123,7 +123,7 @@ class Pair:
 
 
 class Packed:
-    """What a packed file holds; `draw` makes a pair of a claim."""
+    """The content of a packed file; `draw` makes a pair of a claim."""
 
     def __init__(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         self.sets: list[str] = [str(name) for name in arrays["sets"]]

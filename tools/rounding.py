@@ -12,7 +12,7 @@ from torch import Tensor
 from torch.nn import Linear, Module
 
 DAMPING = 0.01
-"""What is added to the diagonal of the inputs' products, as a share of its mean (section 3.3)."""
+"""A term for the diagonal of the inputs' products, as a share of its mean (section 3.3)."""
 
 LARGEST = 127
 

@@ -128,7 +128,7 @@ def _encoded(readings: Sequence[Reading], answerer: SpanHeadAnswerer) -> list[Te
 
 
 def inputs(readings: Sequence[Reading], states: Sequence[Tensor]) -> tuple[list[Tensor], Tensor, Tensor]:
-    """What the head takes: a tensor of every layer, which sentence a token is of, and which tokens are real."""
+    """The inputs of the head: a tensor of every layer, which sentence a token is of, and which tokens are real."""
     sentence = pad_sequence([torch.tensor(reading.sentence) for reading in readings], batch_first=True)
     real = pad_sequence([torch.ones(len(state), dtype=torch.bool) for state in states], batch_first=True)
     return list(pad_sequence(list(states), batch_first=True).float().unbind(2)), sentence, real

@@ -147,7 +147,7 @@ class Prefixes:
 
     @property
     def bytes(self) -> int:
-        """What is kept now."""
+        """Bytes that are kept now."""
         return sum(map(_size, self._kept.values()))
 
     def last_logits(self, prefix: Tokens, suffixes: Sequence[Tokens]) -> Tensor:

@@ -1,4 +1,4 @@
-"""What a value says in its field: one sentence for the judge, and for a boolean the opposite one."""
+"""The statement that a value makes in its field: one sentence for the judge, and for a boolean the opposite one."""
 
 import re
 from datetime import datetime

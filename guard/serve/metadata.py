@@ -1,4 +1,4 @@
-"""What an answer brings beside its text, as values of known kinds: calls of offered tools, counts, a reason, a model.
+"""The parts of an answer beside its text, as values of known kinds: calls of offered tools, counts, a reason, a model.
 
 Whatever else an upstream says there is dropped: nobody has judged it.
 """

@@ -12,12 +12,12 @@ INTERRUPTS = ("KeyboardInterrupt", "SystemExit")
 
 @cache
 def outcome(row: int, policy: str, is_async: bool) -> failures.Outcome:
-    """What a cell of the table comes to, made once for all tests."""
+    """The outcome of each cell of the table, made once for all tests."""
     return failures.outcome(failures.BREAKS[row], policy, is_async=is_async)
 
 
 def ends_with(broken: failures.Break, is_async: bool) -> str:
-    """What is raised whatever the policy says, empty for nothing."""
+    """The error that is raised whatever the policy says, empty for none."""
     if "CancelledError of asyncio" in broken.name and not is_async:
         return "CancelledError"  # which async code that was not cancelled takes for a failure
     if "SIGINT" in broken.name:

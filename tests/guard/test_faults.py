@@ -458,7 +458,7 @@ print(set(map(str, found)), len(found))
 
 
 def eight_threads(imports: str, does: str, *arguments: str) -> str:
-    """What a process prints of what its eight threads found, each doing the same at the same moment."""
+    """The findings that a process prints of its eight threads, which do the same at the same moment."""
     code = f"{imports}\n{AT_ONCE.format(does=does)}"
     done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -51,7 +51,7 @@ def told(error: BaseException | None) -> str:
 
 
 def outcome(call: Callable[[], Any]) -> str:
-    """What a call returns, or raises."""
+    """The value that a call returns, or the error that it raises."""
     try:
         found = call()
     except GroundrailError as error:

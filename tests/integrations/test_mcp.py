@@ -22,7 +22,7 @@ LEASE = Document(text=SOURCE, id="lease")
 def asked(
     ask: Callable[[Client], Coroutine[Any, Any, Any]], *sources: Document, policy: Policy | None = None, **options: Any
 ) -> Any:
-    """What a client gets of a server in this process."""
+    """The answer that a client gets from a server in this process."""
     guard = Guard(scorer="scale", judge=FakeEntailment(), policy=policy)
 
     async def run() -> Any:

@@ -67,7 +67,7 @@ class MPNet(nn.Module):
         return logits
 
     def _bias(self, length: int) -> Tensor:
-        """What is added to every attention, by how far apart two tokens are: shape (heads, length, length)."""
+        """Terms that are added to every attention, by the distance of two tokens: shape (heads, length, length)."""
         places = torch.arange(length, device=self.biases.device)
         apart = places - places[:, None]
         half = len(self.biases) // 2

@@ -142,7 +142,7 @@ def test_bad_options_are_exit_code_2(answer: Path, capsys: pytest.CaptureFixture
 
 @pytest.mark.slow
 def test_peak_memory_of_check_stays_under_700_mb_beside_torch(answer: Path) -> None:
-    """What torch itself takes depends on its build: 224 MB for processors alone, 394 MB with CUDA's libraries."""
+    """The size of torch itself depends on its build: 224 MB for processors alone, 394 MB with CUDA's libraries."""
     check = f"from groundrail.cli.main import main; main(['check', {str(answer)!r}, '--source', {str(LEASE)!r}])"
     assert _peak(check) - _peak("import torch") < 700_000
 

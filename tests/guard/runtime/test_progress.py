@@ -21,7 +21,7 @@ CLAIMS = ["Bob signed it.", "The rent is due in June."]
 
 
 class Heard(list[tuple[str, int, int]]):
-    """What was reported, in order."""
+    """All reports, in order."""
 
     def __call__(self, stage: str, done: int, total: int) -> None:
         self.append((stage, done, total))

@@ -43,7 +43,7 @@ def page(browser: webdriver.Chrome, guard: Guard, upstream: Upstream) -> Iterato
 
 
 class Page:
-    """What a visitor does and sees."""
+    """The page, as a visitor uses it and sees it."""
 
     def __init__(self, browser: webdriver.Chrome, address: str) -> None:
         self.browser, self.address = browser, address

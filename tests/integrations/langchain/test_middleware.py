@@ -66,7 +66,7 @@ def follow(subject: Any, way: str, see: Callable[[Any], object], mode: str = "me
 
 
 def streamed(subject: Any, way: str, mode: str = "messages") -> list[Any]:
-    """What a stream of the agent gives."""
+    """The parts that a stream of the agent gives."""
     pieces: list[Any] = []
     follow(subject, way, pieces.append, mode)
     return pieces
