@@ -16,6 +16,8 @@ from groundrail.evaluation.run import evaluate
 from groundrail.evaluation.summary import Summary, summarise
 from groundrail.scoring.registry import DEFAULT, load_scorer
 
+pytestmark = pytest.mark.slow
+
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 FLOORS = {
     "written_dev": {
