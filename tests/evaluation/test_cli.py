@@ -39,7 +39,10 @@ def data(tmp_path):
     return path
 
 
-@pytest.mark.parametrize("scorer", ["scale", "nearest", "pairs", "topk", "full", "sentli", "infuse", "q2", "overlap"])
+RARE = [pytest.param(name, marks=pytest.mark.slow) for name in ("pairs", "topk", "full", "sentli", "infuse", "overlap")]
+
+
+@pytest.mark.parametrize("scorer", ["scale", "nearest", "q2", *RARE])
 def test_every_scorer_runs_on_a_slice_of_a_true_file(groundrail, tmp_path, tiny_nli_folder, scorer, capsys):
     path = tmp_path / "q2.csv"
     sentences = ["The rent is 500.", "Cats are not allowed.", "The deposit was lost."]
