@@ -77,7 +77,7 @@ def test_an_empty_file_is_the_default(tmp_path: Path) -> None:
         ("attempts = 0", "attempts is 0"),
         ("attempts = true", "attempts is True"),
         ("retry_seconds = -1", "retry_seconds"),
-        ('fallback = "shout"', "drop, flag, quote, abstain, raise"),
+        ('fallback = "shout"', "drop, flag, quote, correct, abstain, raise"),
         ('on_error = "ajar"', "on_error"),
         ("deadline = 0", "deadline"),
         ("threshold = ", "is not TOML"),
