@@ -80,7 +80,7 @@ def tokenizer(
 def taught(model: Any, tokenizer: PreTrainedTokenizerFast, source: str, target: str) -> PreTrainedModel:
     """The model, tuned until it writes `target` for `source`."""
     inputs = tokenizer(source, return_tensors="pt")
-    words = tokenizer.convert_tokens_to_ids(target.split())
+    words: Any = tokenizer.convert_tokens_to_ids(target.split())
     optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
     for _ in range(60):
         model(**inputs, labels=torch.tensor([[*words, tokenizer.eos_token_id]])).loss.backward()

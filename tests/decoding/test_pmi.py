@@ -335,7 +335,7 @@ def test_a_model_without_a_cache_is_computed_anew_at_every_step() -> None:
     """A state-space model keeps its state elsewhere; the answer is the same."""
     from transformers import MambaForCausalLM
 
-    mamba = tiny.model(MambaForCausalLM, vocab_size=61, num_hidden_layers=2, pad_token_id=0, eos_token_id=1)
+    mamba: Any = tiny.model(MambaForCausalLM, vocab_size=61, num_hidden_layers=2, pad_token_id=0, eos_token_id=1)
     processor = PMILogitsProcessor(mamba, torch.tensor(ONE.ungrounded), ADDITION)
     recorder = Recorder()
     mamba.generate(torch.tensor(ONE.grounded), logits_processor=[processor, recorder], max_new_tokens=5, num_beams=2)
