@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 from typing import Any, TypeAlias
 
 Style: TypeAlias = Mapping[str, list[Any]]
@@ -27,9 +28,19 @@ _PIXELS = {
     "vh": 8.0,
 }
 
-_SHIFTS = ("text-indent", "margin", "margin-left", "margin-top", "translate")
-_PLACES = ("left", "top", "right", "bottom", "inset")
-_BOXES = ("width", "height", "max-width", "max-height")
+_SHIFTS = (
+    "text-indent",
+    "margin",
+    "margin-left",
+    "margin-top",
+    "margin-inline-start",
+    "margin-block-start",
+    "translate",
+)
+_PLACES = ("left", "top", "right", "bottom", "inset", "inset-inline-start", "inset-block-start")
+_SIZES = ("width", "height", "inline-size", "block-size")
+_BOXES = (*_SIZES, *(f"max-{size}" for size in _SIZES))
+_CLIPPED = frozenset({"hidden", "clip", "auto", "scroll"})
 
 
 def hides(declarations: str) -> bool:
@@ -73,6 +84,13 @@ _DISPLAYS = frozenset(
 )
 
 
+_WORDS = frozenset(
+    "auto none normal initial revert medium visible hidden clip scroll static relative absolute fixed sticky underline "
+    "line-through".split()
+)
+"""Words that may replace what was said before, by themselves."""
+
+
 def is_understood(name: str, value: list[Any]) -> bool:
     """Whether browsers take a value, and it says something of its own; else what was said before counts."""
     if _names(value) & {"inherit", "unset"}:
@@ -81,24 +99,25 @@ def is_understood(name: str, value: list[Any]) -> bool:
         return bool(_names(value) & _DISPLAYS) or any(token.type == "function" for token in value)
     if name == "visibility":
         return bool(_names(value) & {"visible", "hidden", "collapse", "initial"})
-    return name != "opacity" or next(_amounts(value), None) is not None
+    return any(token.type != "ident" or token.lower_value in _WORDS or _color(token) for token in value)
 
 
 def removes(style: Style) -> bool:
     """Whether an element is not shown, with all that is in it."""
-    clipped = _names(style.get("overflow", ())) & {"hidden", "clip"}
+    clipped = any(_names(style.get(f"overflow{way}", ())) & _CLIPPED for way in ("", "-x", "-y"))
     is_placed = _names(style.get("position", ())) & {"absolute", "fixed", "relative", "sticky"}
     shifts = _SHIFTS + _PLACES if is_placed else _SHIFTS
     return (
         any(token.type == "function" or "none" in _names([token]) for token in style.get("display", ()))
         or "hidden" in _names(style.get("content-visibility", ()))
         or any("line-through" in _names(style.get(name, ())) for name in ("text-decoration", "text-decoration-line"))
+        or any(token.type == "function" for token in style.get("opacity", ()))
         or any(amount < 0.1 for amount in _amounts(style.get("opacity", ())))
         or any(amount <= -100 for name in shifts for amount in _amounts(style.get(name, ()), percent=1))
-        or any(amount < 0.1 for amount in _amounts(style.get("scale", ())))
+        or any(amount < 0.1 for name in ("scale", "zoom") for amount in _amounts(style.get(name, ())))
         or any(_is_vanishing(function) for name in ("transform", "filter") for function in style.get(name, ()))
         or any(_is_cutting(function) for name in ("clip", "clip-path") for function in style.get(name, ()))
-        or (bool(clipped) and any(0 <= amount <= 1 for name in _BOXES for amount in _amounts(style.get(name, ()))))
+        or (clipped and any(0 <= n <= 1 for name in _BOXES for n in _amounts(style.get(name, ()), percent=1)))
     )
 
 
@@ -117,8 +136,7 @@ def letter_size(style: Style, inherited: float) -> float:
         if token.type == "percentage":
             return inherited * float(token.value) / 100
         if token.type == "dimension":
-            unit = token.lower_unit
-            return float(token.value) * (inherited if unit in ("em", "ex", "ch") else _PIXELS.get(unit, 1.0))
+            return _pixels(token, inherited)
         if token.type == "number" and token.value == 0:
             return 0.0
         if token.type == "ident" and token.lower_value in ("medium", "initial", "small", "large", "x-large"):
@@ -131,10 +149,19 @@ def _names(value: Iterable[Any]) -> set[str]:
 
 
 def _amounts(value: Iterable[Any], percent: float = 0.01) -> Iterator[float]:
-    """The numbers in a value whatever their unit, percentages times `percent`."""
+    """The numbers in a value, lengths in pixels, percentages times `percent`."""
     for token in value:
-        if token.type in ("number", "dimension", "percentage"):
+        if token.type == "dimension":
+            yield _pixels(token, _ROOT_SIZE)
+        elif token.type in ("number", "percentage"):
             yield float(token.value) * (percent if token.type == "percentage" else 1)
+
+
+def _pixels(length: Any, letter: float) -> float:
+    """A length in pixels; other dimensions, such as angles, as they are."""
+    return float(length.value) * (
+        letter if length.lower_unit in ("em", "ex", "ch") else _PIXELS.get(length.lower_unit, 1)
+    )
 
 
 def _is_vanishing(function: Any) -> bool:
@@ -142,19 +169,33 @@ def _is_vanishing(function: Any) -> bool:
     name, given = getattr(function, "lower_name", ""), list(_amounts(getattr(function, "arguments", ())))
     if name.startswith("translate"):
         return any(amount <= -100 for amount in given)
-    return (name.startswith("scale") or name == "opacity") and any(abs(amount) < 0.1 for amount in given)
+    if name in ("rotatex", "rotatey"):  # seen from its edge
+        return any(abs(amount) % 180 == 90 for amount in given)
+    if name == "matrix" and len(given) == 6:
+        return abs(given[0] * given[3] - given[1] * given[2]) < 0.01
+    if name == "blur":
+        return any(amount >= 10 for amount in given)
+    return (name.startswith("scale") or name in ("opacity", "contrast")) and any(abs(n) < 0.1 for n in given)
 
 
 def _is_cutting(function: Any) -> bool:
     """Whether a function of `clip` or `clip-path` cuts all away."""
-    name, given = getattr(function, "lower_name", ""), list(_amounts(getattr(function, "arguments", ())))
+    name, arguments = getattr(function, "lower_name", ""), getattr(function, "arguments", ())
+    shape = takewhile(lambda token: getattr(token, "lower_value", "") not in ("at", "round"), arguments)
+    given = list(_amounts(shape, percent=1))
     if name == "inset":
-        return any(amount >= 0.5 for amount in given)
-    return name in ("rect", "circle", "ellipse", "polygon") and bool(given) and max(given) <= 1
+        return any(amount >= 50 for amount in given)
+    if name in ("rect", "polygon"):
+        return bool(given) and max(given) - min(given) <= 1
+    return name in ("circle", "ellipse") and bool(given) and max(given) <= 1
 
 
 def _is_transparent(value: Iterable[Any]) -> bool:
+    colors = filter(None, map(_color, value))
+    return any(color != "currentcolor" and color.alpha < 0.1 for color in colors)
+
+
+def _color(token: Any) -> Any:
     from tinycss2.color4 import parse_color
 
-    colors = [parse_color(token) for token in value]
-    return any(color is not None and color != "currentcolor" and color.alpha < 0.1 for color in colors)
+    return parse_color(token)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zipfile import ZipFile
 
 from groundrail.errors import InputError, MissingExtraError
 from groundrail.sources.files import existing, fields
@@ -12,6 +13,8 @@ if TYPE_CHECKING:
     from docx.table import Table, _Cell
     from docx.text.paragraph import Paragraph
 
+_LARGEST = 100 * 1024 * 1024
+"""Most bytes of a file when it is unpacked."""
 _UNSEEN = ("hidden", "strike", "double_strike")
 
 
@@ -24,6 +27,9 @@ def read_docx(path: str | Path, id: str | None, url: str | None, title: str | No
         raise MissingExtraError("Reading a Word file", "docx") from error
     data = existing(path)
     try:
+        with ZipFile(data) as packed:
+            if sum(part.file_size for part in packed.infolist()) > _LARGEST:
+                raise InputError(f"it unpacks to more than {_LARGEST} bytes")
         opened = docx.Document(str(data))
         body = opened.element.body
         changed = any(next(body.iter(qn(f"w:{mark}")), None) is not None for mark in ("ins", "del", "moveFrom"))
