@@ -9,18 +9,19 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing, asynccontextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 from groundrail.errors import GenerationError, InputError, MissingExtraError
 from groundrail.generators.asked import AVOID, AskedGenerator, request_to_continue
 from groundrail.guard import Guard
-from groundrail.integrations.doors import closed, unknown
+from groundrail.integrations.doors import closed, metadata, unknown
 from groundrail.text.echoes import Echoes
 from groundrail.types import Source
 
 try:
     from pydantic_ai import ModelRetry, RunContext
     from pydantic_ai.messages import (
+        FinishReason,
         ModelMessage,
         ModelRequest,
         ModelResponse,
@@ -51,6 +52,7 @@ resolve_cache_retention resolve_prompt_cache_retention settings supported_native
 supported_tool_deferral_modes system tool_addition_mode tool_deferral_mode unsupported_native_tool_settings
 """.split()
 """Methods of a model that give no text: they describe the model or prepare a request."""
+_REASONS = (None, *get_args(FinishReason))
 Ask: TypeAlias = Callable[[list[ModelMessage], "_GuardedResponse"], AsyncGenerator[str]]
 """Asks the wrapped model: the pieces of its text; the whole response is noted in the guarded one."""
 
@@ -162,8 +164,11 @@ class _GuardedResponse(StreamedResponse):
     _last: ModelResponse = field(default_factory=lambda: ModelResponse(parts=[]))
 
     def note(self, response: ModelResponse) -> None:
-        """Keep what the model says beside its text."""
-        self._last, self._usage = response, self._usage + response.usage
+        """Keep what the model says beside its text, its reason to end and its counts as far as they are known."""
+        reason = response.finish_reason
+        self._last = response if reason in _REASONS else replace(response, finish_reason="error")
+        counts = metadata({"usage": response.usage.details}).get("usage", {})
+        self._usage = self._usage + replace(response.usage, details=counts)
 
     async def _get_event_iterator(self) -> AsyncIterator[ModelResponseStreamEvent]:
         if self.model_request_parameters.output_mode != "text":

@@ -37,10 +37,11 @@ from pydantic_ai.messages import (
     ThinkingPart,
     ToolCallPart,
 )
-from pydantic_ai.models import CompletedStreamedResponse, ModelRequestParameters
+from pydantic_ai.models import CompletedStreamedResponse, ModelRequestParameters, StreamedResponse
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.models.wrapper import WrapperModel
 from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.usage import RequestUsage
 from tests.conformance.llama_index_hosts import Written as LlamaWritten
 from tests.conformance.scripts import FALSE, QUESTION, SOURCE, TRUE, Script
 
@@ -185,6 +186,26 @@ def test_pydantic_ai_s_model_passes_on_calls_of_the_request_s_tools_without_the_
     (passed,) = response.parts
     assert isinstance(passed, ToolCallPart)
     assert passed.provider_details == {"thought_signature": "x"}
+
+
+def test_pydantic_ai_s_model_tells_known_counts_and_reasons() -> None:
+    reason: Any = SECRET
+    usage = RequestUsage(input_tokens=3, details={SECRET: 1, "reasoning_tokens": 2})
+    said = ModelResponse(parts=[TextPart(TRUE[0])], finish_reason=reason, usage=usage)
+    model = pydantic_ai.GuardedModel(FunctionModel(lambda messages, info: said), guard(), SOURCE)
+    response = asyncio.run(model.request([], None, ModelRequestParameters()))
+    assert SECRET not in repr(response)
+    assert response.finish_reason == "error"
+    assert (response.usage.input_tokens, response.usage.details) == (3, {"reasoning_tokens": 2})
+
+
+def test_every_public_field_of_pydantic_ai_s_streams_is_known() -> None:
+    told = {"finish_reason", "metadata", "final_result_event", "model_request_parameters", "state"}
+    never_set = {"canonical_system", "failed_attempts", "provider_details", "provider_response_id"}
+    names = {field.name for field in dataclasses.fields(StreamedResponse) if not field.name.startswith("_")}
+    assert names == told | never_set
+    response = pydantic_ai._GuardedResponse(ModelRequestParameters(), *[Any] * 3)  # type: ignore[arg-type]
+    assert not any(getattr(response, name) for name in never_set)
 
 
 def test_pydantic_ai_s_model_waits_for_no_suspended_response() -> None:
