@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from groundrail.errors import InputError
-from groundrail.objects.results import ObjectResult, gravest
+from groundrail.objects.results import ObjectResult, gravest, places_of_refused
 from groundrail.objects.schemas import Schema
 from groundrail.types import CheckedSentence, GuardResult
 
@@ -44,7 +44,7 @@ def object_format(response_format: Any) -> ObjectFormat | None:
 
 def as_answer(text: str, result: ObjectResult, *, keep_refused: bool) -> GuardResult:
     """The answer `text` with its checked object as one sentence; the released text is the released object as JSON."""
-    refused = result.refused
+    refused = places_of_refused(result.fields)
     released = json.dumps(result.object, ensure_ascii=False)
     kept = released if not refused else text if keep_refused else ""
     fields = result.fields.values()

@@ -50,7 +50,11 @@ def refuse_unfit(value: Any, name: str = "the object") -> None:
         depth += 1
         if len(level) > LARGEST:
             raise InputError(f"{name} is over {LARGEST} bytes as JSON; check its parts one by one")
-    if len(json.dumps(value, ensure_ascii=False).encode()) > LARGEST:
+    try:
+        size = len(json.dumps(value, ensure_ascii=False).encode())
+    except ValueError as error:  # an integer of too many digits
+        raise InputError(f"{name} cannot be written as JSON: {error}") from None
+    if size > LARGEST:
         raise InputError(f"{name} is over {LARGEST} bytes as JSON; check its parts one by one")
 
 

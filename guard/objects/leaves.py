@@ -5,7 +5,7 @@ list(leaves({"deposit": {"amount": "2,900 euros"}}))[0].statement  # "The deposi
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from groundrail.objects.places import Step, pointer_of
@@ -58,27 +58,36 @@ def leaves(
     waiting: list[tuple[tuple[Step, ...], Any]] = [((), value)]
     while waiting:
         path, found = waiting.pop()
-        if (
-            path
-            and isinstance(path[-1], str)
-            and _states(path[-1])
-            and (_is_empty(found) or isinstance(found, dict | list))
-        ):
-            yield Leaf(pointer_of(path), path, found, path[-1] if is_claim(path, fields) else "", is_key=True)
-        match found:
-            case dict() if found:
-                waiting += [((*path, key), inner) for key, inner in reversed(found.items())]
-            case list() if found:
-                waiting += [((*path, number), inner) for number, inner in reversed(list(enumerate(found)))]
-            case dict() | list():
-                pass
-            case _ if not (path and isinstance(path[-1], str) and _states(path[-1]) and _is_empty(found)):
-                yield _leaf(path, found, schema, fields, source)
+        states = _states(path, schema)
+        if states and (_is_empty(found) or isinstance(found, dict | list)):
+            yield Leaf(pointer_of(path), path, found, str(path[-1]) if is_claim(path, fields) else "", is_key=True)
+        elif not isinstance(found, dict | list):
+            leaf = _leaf(path, found, schema, fields, source)
+            yield _with_key(leaf) if states and leaf.statement else leaf
+        if isinstance(found, dict):
+            waiting += [((*path, key), inner) for key, inner in reversed(found.items())]
+        elif isinstance(found, list):
+            waiting += [((*path, number), inner) for number, inner in reversed(list(enumerate(found)))]
 
 
-def _states(key: str) -> bool:
-    """Whether a key makes a statement: it is no identifier, and has a verb, a figure, an end or what cannot be seen."""
-    if _IDENTIFIER.fullmatch(key) or not key.strip() or key.rstrip().endswith("?"):
+def _with_key(leaf: Leaf) -> Leaf:
+    """A leaf whose key makes a statement, too: its words say both, and both are refused together."""
+    key = " ".join(str(leaf.path[-1]).split())
+    if leaf.is_text or not key.isprintable():
+        said = f"{key if _ENDS_LIKE_SENTENCE.search(key) else f'{key}.'} {leaf.statement}"
+        leaf = replace(leaf, statement=said, opposite="", is_text=False)
+    return replace(leaf, is_key=True)
+
+
+def _states(path: Sequence[Step], schema: Schema | None) -> bool:
+    """Whether the last key makes a statement: it is no identifier, and has a verb, a figure, an end or what cannot be
+    seen. A key that the schema lists is the caller's own and makes none.
+    """
+    key = path[-1] if path else None
+    if not isinstance(key, str) or (schema is not None and schema.lists(path)):
+        return False
+    key = " ".join(key.split())
+    if not key or _IDENTIFIER.fullmatch(key) or key.endswith("?"):
         return False
     if not key.isprintable() or any(letter.isdigit() for letter in key) or _ENDS_LIKE_SENTENCE.search(key):
         return True

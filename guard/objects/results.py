@@ -1,7 +1,7 @@
 """A checked object: a verdict for each leaf by JSON pointer, and the object that is released."""
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from jsonpointer import JsonPointer, set_pointer
@@ -100,6 +100,16 @@ class ObjectResult(_Frozen):
             for pointer, field in self.fields.items()
             if field.released and field.verdict is Verdict.SUPPORTED
         }
+
+
+def places_of_refused(fields: Mapping[str, CheckedField]) -> list[str]:
+    """The pointers of the refused fields, each as far as the released object has it: a refused key is not repeated."""
+    gone = [field.pointer for field in fields.values() if field.is_key and not field.released]
+    told: dict[str, None] = {}
+    for pointer in (field.pointer for field in fields.values() if not field.released):
+        key = next((key for key in gone if f"{pointer}/".startswith(f"{key}/")), None)
+        told[pointer if key is None else key.rpartition("/")[0] or "/"] = None
+    return list(told)
 
 
 def gravest(verdicts: Iterable[Verdict]) -> Verdict:

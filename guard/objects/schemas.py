@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from groundrail.errors import InputError, MissingExtraError
 from groundrail.objects.json_values import refuse_unfit
 from groundrail.objects.places import Step, pointer_of
-from groundrail.objects.steps import referred, refuse_endless
+from groundrail.objects.steps import listed, named, referred, refuse_endless
 
 _LONGEST_NAME = 12
 """Number of words from which a description counts as an explanation of a field and not as its name."""
@@ -80,6 +80,10 @@ class Schema:
                     return text.strip().rstrip(".")
         return None
 
+    def lists(self, path: Sequence[Step]) -> bool:
+        """Whether the last key of a path is among the properties that the schema lists for its place."""
+        return any(path[-1] in named(schema, "properties") for schema in self._at(tuple(path[:-1])))
+
     def _at(self, path: tuple[Step, ...]) -> list[Mapping[str, Any]]:
         """The schemas of a place."""
         if path not in self._places:
@@ -90,10 +94,9 @@ class Schema:
     def _below(self, schema: Mapping[str, Any], step: Step) -> Iterator[Mapping[str, Any]]:
         """The schemas of a key or an item."""
         if isinstance(step, str):
-            properties = schema.get("properties", {})
-            found = properties.get(step, schema.get("additionalProperties"))
+            found = named(schema, "properties").get(step, schema.get("additionalProperties"))
         else:
-            first = schema.get("prefixItems", [])
+            first = listed(schema, "prefixItems")
             found = first[step] if step < len(first) else schema.get("items")
         if isinstance(found, Mapping):
             yield from self._alternatives(found)
@@ -108,7 +111,7 @@ class Schema:
             yield schema
             waiting += referred(self._root, schema)
             for keyword in ("allOf", "anyOf", "oneOf"):
-                waiting += schema.get(keyword, [])
+                waiting += listed(schema, keyword)
 
 
 def _load_nothing(address: str) -> Any:

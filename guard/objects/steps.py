@@ -12,7 +12,7 @@ from jsonpointer import JsonPointerException, resolve_pointer
 
 from groundrail.errors import InputError
 
-MOST_STEPS = 10_000_000
+MOST_STEPS = 1_000_000
 """Most applications of a part of a schema, and comparisons with the values of an `enum`, for one object."""
 
 _MOST_PAIRS = 200_000
@@ -23,6 +23,7 @@ _LOOKAHEAD = 3
 
 _COMBINED = ("allOf", "anyOf", "oneOf")
 _SAME = ("not", "if", "then", "else")
+_DEPENDENT = ("dependentSchemas", "dependencies")
 _REFERENCES = ("$ref", "$dynamicRef", "$recursiveRef")
 _MAPS = ("properties", "patternProperties")
 _REST = ("additionalProperties", "unevaluatedProperties")
@@ -70,7 +71,7 @@ def _count(root: Mapping[str, Any], schema: Any, value: Any, known: dict[tuple[i
             raise InputError("the schema refers to itself in a circle")
         return known[pair]
     known[pair] = 0
-    steps = 1 + len(schema.get("enum") or ())
+    steps = 1 + len(listed(schema, "enum"))
     for part, inner in (*_here(root, schema, value), *_below(schema, value)):
         steps += _count(root, part, inner, known)
         if steps > MOST_STEPS or len(known) > _MOST_PAIRS:
@@ -81,13 +82,9 @@ def _count(root: Mapping[str, Any], schema: Any, value: Any, known: dict[tuple[i
 
 def _here(root: Mapping[str, Any], schema: Mapping[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:
     """The parts of a schema that are applied to the same value."""
-    for keyword in _COMBINED:
-        yield from ((part, value) for part in schema.get(keyword, ()))
-    for keyword in _SAME:
-        if keyword in schema:
-            yield schema[keyword], value
-    for keyword in ("dependentSchemas", "dependencies"):
-        yield from ((part, value) for part in schema.get(keyword, {}).values())
+    yield from ((part, value) for keyword in _COMBINED for part in listed(schema, keyword))
+    yield from ((schema[keyword], value) for keyword in _SAME if keyword in schema)
+    yield from ((part, value) for keyword in _DEPENDENT for part in named(schema, keyword).values())
     yield from ((part, value) for part in referred(root, schema))
 
 
@@ -97,22 +94,31 @@ def _below(schema: Mapping[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:
         case _Any(below=None):
             return
         case _Any(below=below):
-            for keyword in _MAPS:
-                yield from ((part, below) for part in schema.get(keyword, {}).values())
-            for part in (schema[keyword] for keyword in (*_REST, *_ITEMS) if keyword in schema):
-                yield from ((each, below) for each in (part if isinstance(part, list) else [part]))
-            yield from ((part, below) for part in schema.get("prefixItems", ()))
+            yield from ((part, below) for keyword in _MAPS for part in named(schema, keyword).values())
+            yield from ((part, below) for keyword in (*_ITEMS, "prefixItems") for part in listed(schema, keyword))
+            yield from ((schema[keyword], below) for keyword in (*_REST, *_ITEMS) if keyword in schema)
         case dict():
-            patterns = list(schema.get("patternProperties", {}).values())
-            rest = [schema[keyword] for keyword in _REST if keyword in schema]
+            properties, patterns = named(schema, "properties"), named(schema, "patternProperties").values()
+            rest = [*patterns, *(schema[keyword] for keyword in _REST if keyword in schema)]
             for key, inner in value.items():
-                named = schema.get("properties", {})
-                yield from ((part, inner) for part in [*([named[key]] if key in named else []), *patterns, *rest])
+                yield from ((part, inner) for part in [*([properties[key]] if key in properties else []), *rest])
                 if "propertyNames" in schema:
                     yield schema["propertyNames"], key
         case list():
-            listed = [schema[keyword] for keyword in ("prefixItems", "items") if isinstance(schema.get(keyword), list)]
+            by_place = [listed(schema, keyword) for keyword in ("prefixItems", "items")]
             rest = [schema[keyword] for keyword in _ITEMS if isinstance(schema.get(keyword), Mapping)]
             for number, inner in enumerate(value):
-                yield from ((parts[number], inner) for parts in listed if number < len(parts))
+                yield from ((parts[number], inner) for parts in by_place if number < len(parts))
                 yield from ((part, inner) for part in rest)
+
+
+def listed(schema: Mapping[str, Any], keyword: str) -> list[Any]:
+    """The list under a keyword; no keyword of the schema's draft holds anything else there."""
+    found = schema.get(keyword)
+    return found if isinstance(found, list) else []
+
+
+def named(schema: Mapping[str, Any], keyword: str) -> Mapping[str, Any]:
+    """The parts by name under a keyword, as in `listed`."""
+    found = schema.get(keyword)
+    return found if isinstance(found, Mapping) else {}

@@ -12,6 +12,7 @@ from groundrail.generation.streams import AsyncGuardedStream
 from groundrail.generation.writing import Writing
 from groundrail.guard import Guard
 from groundrail.objects.answers import ObjectFormat, as_answer, object_format
+from groundrail.objects.results import places_of_refused
 from groundrail.objects.schemas import Schema
 from groundrail.runtime.deadlines import Calls
 from groundrail.serve.error_forms import ProtocolError
@@ -73,8 +74,7 @@ class ObjectStream(AsyncGuardedStream):
             waits.cancel()
             raise
         except UnsupportedObjectError as error:
-            pointers = ", ".join(pointer for pointer, field in error.fields.items() if not field.released)
-            told = f"fields are not supported by the source: {pointers}"
+            told = f"fields are not supported by the source: {', '.join(places_of_refused(error.fields))}"
             raise ProtocolError(422, told, code="unsupported", retry=False) from error
         except InputError as error:
             raise ProtocolError(502, f"the answer cannot be used: {error}", code="bad_object") from error
