@@ -63,7 +63,8 @@ def leaves(
             yield Leaf(pointer_of(path), path, found, str(path[-1]) if is_claim(path, fields) else "", is_key=True)
         elif not isinstance(found, dict | list):
             leaf = _leaf(path, found, schema, fields, source)
-            yield _with_key(leaf) if states and leaf.statement else leaf
+            together = states and leaf.statement and (not leaf.is_text or _says(str(path[-1])))
+            yield _with_key(leaf) if together else leaf
         if isinstance(found, dict):
             waiting += [((*path, key), inner) for key, inner in reversed(found.items())]
         elif isinstance(found, list):
@@ -83,13 +84,19 @@ def _states(path: Sequence[Step], schema: Schema | None) -> bool:
     """Whether the last key makes a statement: it is no identifier, and has a verb, a figure, an end or what cannot be
     seen. A key that the schema lists is the caller's own and makes none.
     """
-    key = path[-1] if path else None
-    if not isinstance(key, str) or (schema is not None and schema.lists(path)):
+    if not path or not isinstance(path[-1], str):
         return False
-    key = " ".join(key.split())
+    key = " ".join(path[-1].split())
     if not key or _IDENTIFIER.fullmatch(key) or key.endswith("?"):
         return False
-    if not key.isprintable() or any(letter.isdigit() for letter in key) or _ENDS_LIKE_SENTENCE.search(key):
+    says = any(letter.isdigit() for letter in key) or _says(key)
+    return says and not (schema is not None and schema.lists(path))
+
+
+def _says(key: str) -> bool:
+    """Whether a key has a verb, an end, or what cannot be seen; a figure alone may number a section."""
+    key = " ".join(key.split())
+    if not key.isprintable() or _ENDS_LIKE_SENTENCE.search(key):
         return True
     found = [word.lower() for word in _LETTERS.findall(key)]
     return any(map(words.is_finite, found)) or any(word in words.PRESENT_PLURAL for word in found[1:-1])
