@@ -4,20 +4,22 @@ Built on the official Python SDK, over standard input and output or streamable H
 the sources, keeps to the folder that was given at the start, and says the result as data and as text for people.
 """
 
+import asyncio
 import secrets
 from collections import OrderedDict
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from groundrail.cli.scorers import ScorerChoice
 from groundrail.errors import GroundrailError, InputError, MissingExtraError
 from groundrail.guard import Guard
 from groundrail.policy import Fallback
 from groundrail.report.telling import correction
-from groundrail.types import Citation, Document, GuardResult, Verdict
+from groundrail.types import Citation, Document, GuardResult, Verdict, as_documents
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
@@ -107,7 +109,7 @@ def create_server(
 
         create_server(Guard(), root="contracts").run("streamable-http", port=8090)
 
-    Raises: MissingExtraError without the extra `mcp`.
+    Raises: InputError for two sources of one name; MissingExtraError without the extra `mcp`.
     """
     try:
         from mcp.server.mcpserver import MCPServer
@@ -117,14 +119,17 @@ def create_server(
         raise MissingExtraError("groundrail mcp", "mcp") from error
     server: MCPServer[Any] = MCPServer("groundrail", instructions=_INSTRUCTIONS, log_level="WARNING")
     folder = None if root is None else Path(root).resolve()
+    loaded = as_documents(list(sources))
     reports: OrderedDict[str, str] = OrderedDict()
 
     async def judged(answer: str, texts: list[str], files: list[str], question: str, **rules: Any) -> Any:
         try:
-            documents = _documents(texts, files, sources, folder, largest - len(answer))
+            documents = await asyncio.to_thread(_documents, texts, files, loaded, folder, largest - len(answer))
             ruled = guard.with_policy(guard.policy.replacing(**rules)) if rules else guard
             return await ruled.acheck(answer, documents, question), documents
-        except (GroundrailError, ValueError) as error:
+        except ValidationError as error:
+            raise ToolError(f"{error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
+        except GroundrailError as error:
             raise ToolError(str(error)) from None
 
     @server.tool()
@@ -138,7 +143,7 @@ def create_server(
             Field(description="The score from which a sentence counts: a number, strict or lenient."),
         ] = None,
         fallback: Annotated[
-            str | None, Field(description="For unsupported sentences: drop, flag, quote, correct or abstain.")
+            str | None, Field(description=f"For unsupported sentences: {', '.join(_FALLBACKS)}.")
         ] = None,
     ) -> Annotated[CallToolResult, Checked]:
         """Check an answer against sources: a verdict, a reason and citations for each sentence, and the supported text."""
@@ -147,7 +152,7 @@ def create_server(
         rules = {name: rule for name, rule in (("threshold", threshold), ("fallback", fallback)) if rule is not None}
         result, documents = await judged(answer, sources, files, question, **rules)
         uri = f"groundrail://reports/{secrets.token_urlsafe(16)}"
-        reports[uri] = result.to_html(documents, question=question)
+        reports[uri] = await asyncio.to_thread(result.to_html, documents, question=question)
         while len(reports) > _KEPT:
             reports.popitem(last=False)
         return told(_checked(result, uri), result.to_markdown(held_back=True))
@@ -167,8 +172,8 @@ def create_server(
     @server.tool(name="sources")
     async def list_sources() -> Loaded:
         """The sources that count in every call which names none, and the root of the files that may be named."""
-        loaded = [LoadedSource(document=document.id, characters=len(document.text)) for document in sources]
-        return Loaded(sources=loaded, root=None if folder is None else str(folder))
+        told = [LoadedSource(document=document.id, characters=len(document.text)) for document in loaded]
+        return Loaded(sources=told, root=None if folder is None else str(folder))
 
     @server.resource("groundrail://reports/{name}", mime_type="text/html", title="The report of a check")
     async def report(name: str) -> str:
@@ -189,31 +194,44 @@ def _documents(
     texts: Sequence[str], files: Sequence[str], loaded: Sequence[Document], root: Path | None, largest: int
 ) -> list[Document]:
     """The sources of a call. Raises: InputError for none, for too much, and for a file that may not be read."""
-    found = [Document(text=text, id=f"source-{number}") for number, text in enumerate(texts, 1)]
-    found += [_read(name, root, largest) for name in files]
-    found = found or list(loaded)
+    given = (Document(text=text, id=f"source-{number}") for number, text in enumerate(texts, 1))
+    named = (_below(root, name, largest) for name in dict.fromkeys(files))
+    found: list[Document] = []
+    for document in chain(given, named) if texts or files else loaded:
+        found.append(document)
+        largest -= len(document.text)
+        if largest < 0:
+            raise InputError("answer and sources are too large: pass the parts of the sources that the answer is about")
     if not found:
         raise InputError("there is no source: pass sources, name files, or start groundrail mcp with --source")
-    if sum(len(document.text) for document in found) > largest:
-        raise InputError("the sources are too large: pass the parts that the answer is about")
     return found
 
 
-def _read(name: str, root: Path | None, largest: int) -> Document:
+def _below(root: Path | None, name: str, largest: int) -> Document:
+    """A file below the root. Raises: InputError, in the same words for whatever stands elsewhere."""
     if root is None:
         raise InputError("no file may be named: start groundrail mcp with --root")
-    path = (root / name).resolve()
-    if not path.is_relative_to(root) or not path.is_file():  # the same words, so that nothing outside is told of
-        raise InputError(f"{name!r} is no file below the root")
-    if path.stat().st_size > largest:
-        raise InputError(f"{name!r} is too large: pass the part of it that the answer is about")
-    label = str(path.relative_to(root))
-    if reader := _READERS.get(path.suffix.lower()):
-        return reader(path, id=label)
     try:
-        return Document(text=path.read_text(encoding="utf-8"), id=label)
+        path = (root / name).resolve()
+        is_file = path.is_relative_to(root) and path.is_file()
+    except (OSError, ValueError, RuntimeError):  # too long a name, a null byte, links in a circle
+        is_file = False
+    if not is_file:
+        raise InputError(f"{name!r} is no file below the root")
+    return _read(path, str(path.relative_to(root)), largest)
+
+
+def _read(path: Path, name: str, largest: int) -> Document:
+    try:
+        if path.stat().st_size > largest:
+            raise InputError(f"{name!r} is too large: pass the part of it that the answer is about")
+        if reader := _READERS.get(path.suffix.lower()):
+            return reader(path, id=name)
+        return Document(text=path.read_text(encoding="utf-8"), id=name)
     except UnicodeDecodeError:
         raise InputError(f"{name!r} is no text in UTF-8") from None
+    except OSError as error:
+        raise InputError(f"{name!r} cannot be read: {error.strerror}") from None
 
 
 def _checked(result: GuardResult, report: str) -> Checked:
@@ -264,7 +282,7 @@ def mcp(
         root: folder below which callers may name files (no files)
         http: serve streamable HTTP on this port of 127.0.0.1, not standard input and output
     """
-    sources = [_read(Path(name).name, Path(name).resolve().parent, LARGEST) for name in source]
+    sources = [_read(Path(name), name, LARGEST) for name in source]
     if root is not None and not root.is_dir():
         raise InputError(f"--root is no folder: {root}")
     server = create_server(Guard(scorer=scoring.load()), sources, root=root)

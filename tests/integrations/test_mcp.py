@@ -1,6 +1,7 @@
 """The MCP server, asked by the SDK's own client: in one process, over standard input and output, and over HTTP."""
 
 import asyncio
+import os
 import socket
 import subprocess
 import sys
@@ -10,10 +11,12 @@ from typing import Any
 
 import pytest
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.server.mcpserver import MCPServer
 from tests.conformance.scripts import FALSE, QUESTION, SOURCE, TRUE
 
-from groundrail import Document, Guard, Policy
-from groundrail.integrations.mcp import create_server
+from groundrail import Document, Guard, InputError, Policy
+from groundrail.cli.scorers import ScorerChoice
+from groundrail.integrations.mcp import create_server, mcp
 from groundrail.testing import FakeEntailment
 
 LEASE = Document(text=SOURCE, id="lease")
@@ -101,7 +104,10 @@ def test_files_are_those_below_the_root(tmp_path: Path) -> None:
     for name in ("in/lease.txt", "lease.html"):
         told = called("cite", claim=TRUE[1], files=[name], root=root).structured_content
         assert [place["document"] for place in told["citations"]] == [name]
-    for name in ("../secret.txt", str(tmp_path / "secret.txt"), "link.txt", "missing.txt", "in"):
+    (root / "circle.txt").symlink_to("circle.txt")
+    os.mkfifo(root / "pipe.txt")
+    outside = ("../secret.txt", str(tmp_path / "secret.txt"), "link.txt", "in/../../secret.txt", "/dev/zero")
+    for name in (*outside, "missing.txt", "in", "", "circle.txt", "pipe.txt", "a" * 5000, "a\0.txt"):
         refused = called("cite", claim=TRUE[1], files=[name], root=root)
         assert refused.is_error
         assert "is no file below the root" in refused.content[0].text
@@ -140,6 +146,42 @@ def test_the_caller_may_choose_the_rules() -> None:
     assert "950 euros, not 990 euros" in corrected.content[0].text
     strict = called("check", LEASE, answer="The rent is 951 euros.", threshold=0.0).structured_content
     assert strict["supported"]
+
+
+def test_one_file_counts_once_and_large_files_are_not_all_read(tmp_path: Path) -> None:
+    (tmp_path / "lease.txt").write_text(SOURCE, encoding="utf-8")
+    told = called("check", answer=TRUE[0], files=["lease.txt"] * 3, root=tmp_path)
+    assert told.structured_content["supported"]
+    (tmp_path / "broken.txt").write_bytes(b"\xff")
+    names = ["lease.txt", "./lease.txt", "broken.txt"]
+    largest = int(1.5 * len(SOURCE))
+    refused = called("check", answer=TRUE[0], files=names, root=tmp_path, largest=largest)
+    assert "too large" in refused.content[0].text
+
+
+def test_the_command_reads_its_sources_by_their_own_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    served: list[Any] = []
+    monkeypatch.setattr(MCPServer, "run", lambda server, *transport, **options: served.append(server))
+    names = [tmp_path / part / "lease.txt" for part in ("a", "b")]
+    for name in names:
+        name.parent.mkdir()
+        name.write_text(SOURCE, encoding="utf-8")
+    link = tmp_path / "link.txt"
+    link.symlink_to(names[0])
+
+    async def listed() -> Any:
+        async with Client(served[-1]) as client:
+            return (await client.call_tool("sources", {})).structured_content
+
+    mcp(source=(*map(str, names), str(link)), scoring=ScorerChoice("overlap"))
+    assert [source["document"] for source in asyncio.run(listed())["sources"]] == [*map(str, names), str(link)]
+    for wrong, said in (
+        ((str(link), str(link)), "id"),
+        ((str(tmp_path),), "cannot be read"),
+        (("none",), "cannot be read"),
+    ):
+        with pytest.raises(InputError, match=said):
+            mcp(source=wrong, scoring=ScorerChoice("overlap"))
 
 
 @pytest.mark.slow
