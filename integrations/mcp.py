@@ -7,7 +7,7 @@ the sources, keeps to the folder that was given at the start, and says the resul
 import asyncio
 import secrets
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
@@ -196,8 +196,9 @@ def _documents(
     """The sources of a call. Raises: InputError for none, for too much, and for a file that may not be read."""
     given = (Document(text=text, id=f"source-{number}") for number, text in enumerate(texts, 1))
     named = (_below(root, name, largest) for name in dict.fromkeys(files))
+    counted: Iterable[Document] = chain(given, named) if texts or files else loaded
     found: list[Document] = []
-    for document in chain(given, named) if texts or files else loaded:
+    for document in counted:
         found.append(document)
         largest -= len(document.text)
         if largest < 0:
