@@ -103,15 +103,12 @@ def app_of(
     Raises: InputError for two writers or a policy file that is none; MissingExtraError without the packages that `otel`
         needs; the errors of loading a model.
     """
-    from transformers.utils import logging as loading
-
     from groundrail.serve.app import create_app
     from groundrail.serve.observe import Observer
 
     if demo_model and settings.upstream:
         raise InputError("--demo-model and --upstream are two writers; pass one")
     tracing = _tracing(otel, otel_text)
-    loading.disable_progress_bar()  # type: ignore[no-untyped-call]
     guard, judge = _guard(settings, scoring, second, policy)
     observer = Observer(tracing, log_text=settings.log_text)
     return create_app(guard, settings, writer=_demo_writer() if demo_model else None, judge=judge, observer=observer)

@@ -130,3 +130,13 @@ def test_importing_the_command_needs_no_server_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.slow
+def test_the_built_in_judge_is_served_without_transformers() -> None:
+    program = (
+        "import sys; from groundrail.cli.serve import Settings, app_of; app_of(Settings()); "
+        "print(sorted({'transformers', 'sympy', 'torch._dynamo'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
