@@ -280,7 +280,7 @@ def test_the_policy_decides_on_refused_fields():
         ({"rent": "990 euros", "size": "40 m"}, {"rent": "950 euros", "size": None}),
         ({"lease end": "2026-03-28"}, {"lease end": "2026-02-28"}),
         ({"caretaker": "Anna Lindqvist"}, {"caretaker": "Daniel Reyes"}),
-        ({"pets allowed": True}, {"pets allowed": False}),
+        ({"pets_allowed": True}, {"pets_allowed": False}),
         ({"note": "The rent is 990 euros. Pets bark."}, {"note": "The rent is 950 euros."}),
         ({"rent": "990 euros or 980 euros"}, {"rent": None}),
     ],
