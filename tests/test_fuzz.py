@@ -34,7 +34,7 @@ from groundrail.scoring.scale import ScaleScorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
 from groundrail.text.claims import claim_of
 from groundrail.text.english.phrases import question_of
-from groundrail.text.rendering.pointers import footnotes, links, without_footnotes
+from groundrail.text.form import footnotes, links, without_footnotes
 from groundrail.text.rendering.visible import is_blank, visible
 from groundrail.text.sentences import Stream, is_unicode, split
 

@@ -5,16 +5,16 @@ question mark or not; a bare "Yes" is judged together with its question.
 """
 
 import re
-import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
 from groundrail.text.english import words
-from groundrail.text.english.lead_ins import announced_name, announced_topic, without_pointer
 from groundrail.text.english.phrases import (
     agrees_to_write,
+    announced_name,
+    announced_topic,
     is_claimless,
     is_fragment,
     leans_on_question,
@@ -23,12 +23,12 @@ from groundrail.text.english.phrases import (
     question_of,
     refuses_what_follows,
     takes_footnotes,
+    without_pointer,
 )
 from groundrail.text.english.statements import statement
 from groundrail.text.facts.quantities import MONTHS
-from groundrail.text.form import SourceText, refuse_unreadable
+from groundrail.text.form import SourceText, refuse_unreadable, without_footnotes
 from groundrail.text.lines import without_mark
-from groundrail.text.rendering.pointers import without_footnotes
 from groundrail.text.rendering.rendered import RenderedAnswer
 from groundrail.text.rendering.visible import visible
 from groundrail.text.sentences import split
@@ -70,37 +70,26 @@ _MONTH = re.compile(rf"(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
 
 _GLAD = (
-    "\U0001f600-\U0001f60e\U0001f638-\U0001f63b\U0001f642\U0001f917\U0001f929\U0001f970\U0001f973\U0001f389\U0001f38a\u2728"
-    "\U0001f64f\U0001f680\U0001f4a1\U0001f4cc\U0001f44b"
+    "\U0001f600-\U0001f640\U0001f642\U0001f917\U0001f929\U0001f970\U0001f973"  # faces
+    "\u2728\U0001f389\U0001f38a\U0001f44b\U0001f4a1\U0001f4cc\U0001f64f\U0001f680"
 )
-_DECORATION = re.compile(rf"^[\s{_GLAD}]*[{_GLAD}]|[{_GLAD}][\s{_GLAD}]*(?=[.!?…]*$)")
-"""Glad faces at an end of a sentence, which say nothing. Inside a sentence they stand for words; a thumb up, a check
-mark, a prohibition sign, a row of stars or a sad face says something anywhere."""
-
-_PICTURE = re.compile(
-    "[\u2139\u23f0\u23f3\u260e\u2696\u2699\u26a0\u2709\u270f\U0001f3e0-\U0001f3ed\U0001f400-\U0001f43f\U0001f449\U0001f4b0-\U0001f4b7"
+_THINGS = (
+    "\u2139\u23f0\u23f3\u260e\u2696\u2699\u26a0\u2709\u270f\U0001f3e0-\U0001f3ed\U0001f400-\U0001f43f\U0001f449\U0001f4b0-\U0001f4b7"
     "\U0001f4bb-\U0001f4c7\U0001f4ca-\U0001f4df\U0001f4e2-\U0001f4e8\U0001f50d-\U0001f512\U0001f517\U0001f527\U0001f528\U0001f550-\U0001f567"
-    "\U0001f6e0]\ufe0f?\\s+(?=[^\\W\\d_])(?![a-z])"
+    "\U0001f6e0"
 )
-"""A picture of a thing in the place of a bullet."""
-
-_RULES = frozenset("|=~^`<>+−")
-"""Symbols of rules and table borders, beside punctuation."""
-
-_SIGNS = re.compile(r"[-–—−+=~<>^\s]*")
-"""Signs that can answer a question; empty if only a glad face was there."""
-
-_RULE = re.compile(r"([-–—=~])\s*\1\s*\1")
+_DECORATION = re.compile(
+    rf"^(?:[{_GLAD}{_THINGS}]\ufe0f?\s*)+(?=[^\W\d_])(?![a-z])"
+    rf"|(?<=[\w)\"'”’.!?…])\s*[{_GLAD}][\s{_GLAD}]*(?=[.!?…]*$)"
+    rf"|(?<=[.!?…])\s*(?:[{_GLAD}{_THINGS}]\ufe0f?\s*)+$"
+)
+"""Pictures that say nothing beside a sentence: before its capital, glad ones at its end, others behind its end."""
 
 _BORDER = re.compile(r"[|+]?(?:\s*+:?[-=]++:?\s*+[|+]?)+")
-_REPEATED = re.compile(r"([^\s|_])(?: ?\1)*|_(?: ?_){2,}")
-_NO_STROKE = re.compile(r"[^|_\-–—−=~^<>+/\\]*")
-"""Signs alone that draw nothing: a table border, a rule of one sign, and marks without strokes."""
-
+_MARKS = re.compile(r"([-–—−=~^<>+/\\])(?: ?\1)*|_(?: ?_){2,}|[!\"#%&'()*,.:;?@\[\]{}`…“”„‘’«»‹›•‣·。、！？\s]*")
+"""Signs that say nothing alone: a rule of one sign, and marks without strokes."""
 _WIDE_GAP = re.compile(r"\S\s{2,}\S")
-
-_SAYING_CELL = re.compile(r"\|[^|]*(?<![-=+])\+(?![-=+])")
-"""A plus alone in a table cell, which says yes."""
+_ANSWERING = re.compile(r"(?:[-*+•]\s+)?[-–—−+=~<>^]{1,2}")
 
 _LEAD_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _OPENS_CLAUSE = frozenset("who which that whose whom where when if unless while because whether".split())
@@ -118,40 +107,67 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     Raises: UncheckableError for a sentence that two readers would read differently, for an answer without a question,
     and for a number in brackets behind a phrase that claims nothing.
     """
-    text = visible(sentence).strip()
-    bare = text[_BULLETS.match(text).end() :]  # type: ignore[union-attr]  # it matches the empty text too
-    mark = _ENUMERATOR.match(bare) if not previous.strip() or previous.rstrip(" ").endswith("\n") else None
-    if mark and not _counts_items(mark[0], bare[mark.end() :], previous):
-        mark = None
-    if mark:
-        bare = bare[mark.end() :]
-    marked = _DECORATION.sub("", _PICTURE.sub("", bare, count=1) if _PICTURE.match(bare) else bare)
-    bare = without_footnotes(marked).strip()
-    is_rule = all(c in _RULES or unicodedata.category(c)[0] in "PZ" or c.isspace() for c in bare)
-    if is_rule and not _SAYING_CELL.search(bare):
-        if _draws(text, bare):
-            raise UncheckableError("signs that draw something cannot be read as words")
-        question = _question(previous, prompt) if text and _SIGNS.fullmatch(bare) and not _RULE.search(text) else ""
-        return f"{question} {text}" if question else text if mark else None
-    if is_claimless(bare):
-        if refuses_what_follows(bare):
-            raise UncheckableError("a refusal with a colon says something about what follows it")
-        question = _question(previous, prompt)
-        if question and (opens_with_answer(bare) or may_answer(bare, alone=sentence.rstrip(" ").endswith("\n"))):
-            return f"{question} {bare}"
-        if bare != marked.strip() and not takes_footnotes(bare):
-            raise UncheckableError("a number in brackets is no footnote where nothing is said before it")
-        return None if not mark else text
-    whole, bare, marked = bare, without_pointer(bare), without_pointer(marked)
+    line = _stripped(visible(sentence).strip(), previous)
+    if not any(map(str.isalnum, line.bare)):
+        return _of_signs(line, previous, prompt)
+    if is_claimless(line.bare):
+        return _of_phrases(line, sentence.rstrip(" ").endswith("\n"), previous, prompt)
+    return _of_statement(line, previous, prompt)
+
+
+class _Line(NamedTuple):
+    """A sentence as it is shown, its number in a list, and its text without marks: with footnotes, and without."""
+
+    shown: str
+    number: str
+    marked: str
+    bare: str
+
+
+def _stripped(shown: str, previous: str) -> _Line:
+    marked = shown[_BULLETS.match(shown).end() :]  # type: ignore[union-attr]  # it matches the empty text too
+    number = _ENUMERATOR.match(marked) if not previous.strip() or previous.rstrip(" ").endswith("\n") else None
+    if number and not _counts_items(number[0], marked[number.end() :], previous):
+        number = None
+    if number:
+        marked = marked[number.end() :]
+    marked = _DECORATION.sub("", marked)
+    return _Line(shown, number[0] if number else "", marked, without_footnotes(marked).strip())
+
+
+def _of_signs(line: _Line, previous: str, prompt: str) -> str | None:
+    """Rules, borders and marks claim nothing, but signs may draw letters, or answer a question."""
+    if not _BORDER.fullmatch(line.shown) and (not _MARKS.fullmatch(line.bare) or _WIDE_GAP.search(line.shown)):
+        raise UncheckableError("signs alone cannot be read as words")
+    question = _question(previous, prompt) if _ANSWERING.fullmatch(line.shown) else ""
+    return f"{question} {line.shown}" if question else line.shown if line.number else None
+
+
+def _of_phrases(line: _Line, alone: bool, previous: str, prompt: str) -> str | None:
+    """Polite phrases claim nothing, but for those that answer a question, or count as an item."""
+    if refuses_what_follows(line.bare):
+        raise UncheckableError("a refusal with a colon says something about what follows it")
+    question = _question(previous, prompt)
+    if question and (opens_with_answer(line.bare) or may_answer(line.bare, alone=alone)):
+        return f"{question} {line.bare}"
+    if line.bare != line.marked.strip() and not takes_footnotes(line.bare):
+        raise UncheckableError("a number in brackets is no footnote where nothing is said before it")
+    return line.shown if line.number else None
+
+
+def _of_statement(line: _Line, previous: str, prompt: str) -> str | None:
+    """What is said, with its question if it is an answer."""
+    bare, marked = without_pointer(line.bare), without_pointer(line.marked).strip()
     leans = leans_on_question(bare)
     if not leans and not opens_with_answer(bare) and not is_fragment(bare):
-        return marked.strip()
-    question = _question(previous, prompt)
-    if leans and not question and not previous.strip() and agrees_to_write(whole, prompt):
+        return marked
+    if question := _question(previous, prompt):
+        return statement(question, marked)
+    if leans and not previous.strip() and agrees_to_write(line.bare, prompt):
         return None
-    if leans and not question:
+    if leans:
         raise UncheckableError("it says something only as an answer, and there is no question to it")
-    return statement(question, marked.strip()) if question else marked.strip()
+    return marked
 
 
 def read_claim(
@@ -275,14 +291,6 @@ def with_lead(sentence: str, lead: str) -> str:
 
 def _letters(text: str) -> str:
     return "".join(filter(str.isalnum, visible(text)))
-
-
-def _draws(text: str, bare: str) -> bool:
-    """Whether signs alone can be figures or letters, as in Morse or drawn with strokes. `bare`: without list marks."""
-    if _BORDER.fullmatch(text):
-        return False
-    is_plain = any(pattern.fullmatch(bare) for pattern in (_BORDER, _REPEATED, _NO_STROKE))
-    return not is_plain or _WIDE_GAP.search(text) is not None
 
 
 def _question(previous: str, prompt: str) -> str:

@@ -1,36 +1,101 @@
 """Whether a claim can be read in one way only, and whether the source holds its links and footnote marks.
 
-No model decides this: a claim that fails here is refused before a scorer is asked.
+A claim is readable if it is made of words, numbers and the signs of a list, each sign in a place that is its own: other
+signs and places are markup to some readers, or stand for words. A reader follows links, e-mail addresses and footnote
+marks, so the source has to hold them. No model decides this: a claim that fails is refused before a scorer is asked.
 """
 
 import re
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from groundrail.errors import UncheckableError
-from groundrail.text.rendering.disguises import disguises
-from groundrail.text.rendering.pointers import footnotes, links
 from groundrail.text.rendering.visible import is_blank
 
 if TYPE_CHECKING:
     from groundrail.types import Document
 
+_SIGNS = (
+    ".,;?…)&`~@'\"’—–―‐‑·•−±÷∞⁄≈≤≥→←↔°℃℉′″‰§¶©®™№_¿¡$¢£¤¥"  # Western
+    "。、，：；？！「」『』（）《》〈〉【】〔〕・〜।॥؟،؛۔״׳"  # of other scripts
+)
+"""Signs that may stand anywhere."""
+
+_READABLE = re.compile(
+    rf"""(?:
+    \s+ | <[^<>\s]+> | \[\^?\d{{1,3}}\]          # blanks; links and footnote marks, which are compared with the source
+    | (?!(?<![\w.,])[lIO][.,]?\d)                # words and codes: "l,450" imitates a number
+      [^\W\d²³¹⁰⁴-⁹₀-₉]+ (?: (?!\d) | \d[\d.,]*+ (?![^\W_²³¹⁰⁴-⁹₀-₉]) )
+    | \d[\d.,]*+ (?![OoI](?![A-Za-z]))          # numbers, with their unit
+    | (?<=[\w)\]⁺⁻]) [⁺⁻²³¹⁰⁴-⁹]+ | (?<=[^\W\d]) [₀-₉]+
+    | (?<!\d) [“”„‟«»‹›‚‘] | [“”„‟«»‹›‚‘] (?!\d)
+    | (?<=\w) !(?!=) | !(?![A-Za-z=])
+    | (?<![/!]) =(?!/)
+    | \*(?!/) | (?<=\w) /(?!=) | /(?![*=])
+    | (?<!%) %(?!%)
+    | < (?!>) | (?<!<) >(?!!)
+    | (?<!\|) \|(?!\|)
+    | (?<=[\w)\].'’"”{{]) [+-] | [+-] (?![^\W\d_])
+    | (?: (?<=[\w)\]]) | (?<=[\w)\]]\s) ) ×(?=\s?[\w(]) | ×(?=\d)
+    | √ (?=[\d(]|\w\b)
+    | \\ (?![A-Za-z])
+    | (?<![\]{{%]) \#(?!}})
+    | \^ (?=[\w({{-])
+    | (?<=[\w)\]"”’'°%*`:]) : | : (?!\w)
+    | (?<![\[^]) \[(?![xX]\]\s) (?=[-−]?[\w"“'‘’({{$€£.…]) | \](?![\]{{#])
+    | (?<![\]`_*]) {{(?=-?[\w("]) | (?<=[\w)"\]}}]) }}
+    | (?<=\w) \( | \( (?!\s?\))
+    | [{re.escape(_SIGNS)}\u20a0-\u20c0]
+    )++""",
+    re.VERBOSE,
+)
+"""The parts that a claim may be made of."""
+
+_IN_CODE = re.compile(r"[\w.,]")
+_IN_WORD = re.compile(r"\S")
+_TAKES_MARKS = re.compile("(?![\u0000-\u036f\u1e00-\u1eff])[^\\W\\d_]|[\u0900-\u1cff\u0591-\u05ff\u0610-\u06ff]")
+"""Letters and vowels of scripts that are written with marks; Latin letters have theirs in one character."""
+_SYMBOL = re.compile(r"\W+|\[x\]", re.IGNORECASE)
+"""Signs without a word, and the box of a task. The source may have them elsewhere for another thing."""
 _WORD = re.compile(r"[^\W\d_]+")
 _LATIN_WORD = re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff]+")
-_BOX = re.compile(r"^\s*(?:\[[ xX-]?\]|\( ?\))(?=\s)")
-_HARMLESS = frozenset("°©®™℃℉№|~+<=>±×÷−≈≤≥→←↔⁄∞√⁺⁻")
-_SIGNS = re.compile(
-    r"!=|<>|=/=|(?<![\w!])!(?=[A-Za-z])|×(?!\s?[\w(])|√(?![\d(]|\w\b)|(?<![\w)\]])(?<![\w)\]]\s)×(?!\d)"
-)
-"""Signs for "not" made of plain characters, and arithmetic signs in the place of a cross or a check mark."""
 _LOOKALIKE = frozenset("LATIN CYRILLIC GREEK ARMENIAN CHEROKEE COPTIC LISU DESERET GEORGIAN".split())
 _MEASURES = frozenset("µμΩªº")
 _PHONETIC = re.compile("[\u01c0-\u01c3\u0250-\u02af\u1d00-\u1dbf\ua720-\ua7ff]")
 _QUOTED = 3
 """Minimum words of a quotation: a claim that the source holds letter by letter."""
+
+
+_ENDINGS = (
+    "com org net info biz gov edu mil int app dev xyz online site shop store web cloud tech live link click page top "
+    "pro club zip mov icu vip fun news blog wiki bank pay money example test invalid onion"
+)
+"""Endings of host names that are told by themselves. Behind two letters and a dot any word of small letters is one, or
+of capitals, as in a file's name; "paid.The" lacks a space.
+"""
+
+_LINK = re.compile(
+    r"<(?P<target>[^<>\s]{1,500})>"
+    r"|(?P<plain>\b(?:[a-z][a-z0-9+.-]{1,20}://|www\.|(?:mailto|tel|sms|data|javascript|vbscript|bitcoin):)[^\s<>\"'“”]{1,500}"
+    r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
+    r"|(?<![\w.@])@[\w.]{2,64}|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?:[:/][^\s<>\"'“”]{1,500}|(?![\w.]\w))"
+    r"|(?<![\w.@-])(?:[\w-]{2,63}\.){1,5}(?-i:[a-z]{2,24}|[A-Z]{2,24})\b(?:/[^\s<>\"'“”]{0,500})?(?!\.\w)"
+    rf"|(?<![\w.@-])(?:[\w-]{{1,63}}\.){{1,5}}(?:(?:{'|'.join(_ENDINGS.split())})\b(?:/[^\s<>\"'“”]{{0,500}})?|[a-z]{{2,10}}/[^\s<>\"'“”]{{1,500}}))",
+    re.IGNORECASE,
+)
+_UNWRITTEN = re.compile(r"^(?:https?://|mailto:|tel:)?(?:www\.)?", re.IGNORECASE)
+_FOOTNOTES = re.compile(r"(?:\s?(?:\[\^?\d{1,3}\]|【[^【】]{1,40}】))++(?=\s*+(?:[.,;:!?]|$|(?:and|but|or|while)\b))")
+_NUMBER = re.compile(r"\d{1,3}")
+_USUAL = 9
+"""Documents of an answer where their number is not known."""
+
+_BEFORE_A_VALUE = frozenset(
+    "a an the is are was were be of for to by at in on from about around only exactly than or and = :".split()
+)
+_CITING = frozenset("source: sources: reference: references: see:".split())
 
 
 @dataclass(frozen=True)
@@ -84,10 +149,9 @@ def refuse_unreadable(claim: str, source: SourceText, unread: Callable[[str], Se
             raise UncheckableError(f"the source does not hold the footnote mark {mark}")
     if len(_WORD.findall(claim)) >= _QUOTED and source.holds(claim.strip()):
         return
-    symbols = [c for c in claim if _is_symbol(c)] + _BOX.findall(claim) + _SIGNS.findall(claim)
-    if symbols:
-        raise UncheckableError(f"the symbol {symbols[0]} cannot be read as words")
-    for part in disguises(claim):
+    for part in unreadable(claim):
+        if _SYMBOL.fullmatch(part):
+            raise UncheckableError(f"the symbol {part:.20} cannot be read as words")
         if not source.holds(part):
             raise UncheckableError(f"“{part:.40}” can be read in two ways, and is not in the source")
     for word in _foreign(claim):
@@ -96,6 +160,29 @@ def refuse_unreadable(claim: str, source: SourceText, unread: Callable[[str], Se
     for word in unread(claim):
         if not source.holds(word):
             raise UncheckableError(f"“{word:.40}” cannot be read by the judge")
+
+
+def unreadable(claim: str) -> Iterator[str]:
+    """The parts that are not on the list: a symbol alone, another sign with all that it is written together with."""
+    place = 0
+    while place < len(claim):
+        if found := _READABLE.match(claim, place):
+            place = found.end()
+            continue
+        sign, kind = claim[place], unicodedata.category(claim[place])[0]
+        if kind == "M" and _TAKES_MARKS.match(claim, place - 1):
+            place += 1
+        elif sign.isascii() or sign.isalnum() or kind == "P":
+            goes_on = _IN_CODE if sign.isalnum() else _IN_WORD
+            start = place
+            while start and goes_on.match(claim, start - 1):
+                start -= 1
+            while place < len(claim) and goes_on.match(claim, place):
+                place += 1
+            yield claim[start:place].strip(".,;?'\"()") or claim[start:place]
+        else:
+            yield sign
+            place += 1
 
 
 def _foreign(claim: str) -> list[str]:
@@ -116,9 +203,33 @@ def _alphabets(word: str) -> frozenset[str]:
     return _LOOKALIKE.intersection(names)
 
 
-def _is_symbol(letter: str) -> bool:
-    """Whether a character is a picture or sign that can stand for words, a strange numeral, private, or unassigned."""
-    kind = unicodedata.category(letter)
-    if kind == "No":
-        return not unicodedata.decomposition(letter)
-    return kind in ("So", "Sm", "Co", "Cn") and letter not in _HARMLESS
+def links(text: str) -> list[str]:
+    """Links and e-mail addresses, without what may be left unwritten: `http://`, `www.`, a last slash."""
+    return [
+        _UNWRITTEN.sub("", (match["target"] or match["plain"]).rstrip(".,;:!?)]}*_/")).lower()
+        for match in _LINK.finditer(text)
+    ]
+
+
+def without_footnotes(text: str, documents: int = _USUAL) -> str:
+    """The text without footnote marks that point to one of so many documents, `[1]` the first.
+
+    What stands in brackets where a value is due stays: "the rent is [900].".
+    """
+
+    def marks(match: re.Match[str]) -> str:
+        added = all(1 <= int(number) <= documents for number in _NUMBER.findall(match[0])) and "【" not in match[0]
+        return "" if added and not _stands_for_a_value(match) else match[0]
+
+    return _FOOTNOTES.sub(marks, text)
+
+
+def footnotes(text: str) -> list[str]:
+    """The footnote marks in a text, one by one."""
+    found = [match[0] for match in _FOOTNOTES.finditer(text) if not _stands_for_a_value(match)]
+    return [mark for marks in found for mark in re.findall(r"\[\^?\d{1,3}\]|【[^【】]*】", marks)]
+
+
+def _stands_for_a_value(match: re.Match[str]) -> bool:
+    words = match.string[max(0, match.start() - 20) : match.start()].lower().split()
+    return not words or words[-1] in _BEFORE_A_VALUE or (words[-1][-1] in ":=" and words[-1] not in _CITING)

@@ -1,86 +1,52 @@
 """English phrases that say nothing alone: they claim nothing, or need the question or the sentence before them.
 
 Greetings, refusals to answer, lead-ins and questions back to the reader claim nothing. A text counts as claimless only if
-it is made of such phrases from end to end: a phrase with room for a fact in it is a claim. A short answer needs its
-question, a pronoun the sentence before. `groundrail.text.claims` decides how such a sentence is judged.
+it is made of such phrases from end to end: a phrase with room for a fact in it is a claim. A lead-in announces a text
+("Based on the given passages, here is a brief overview of Hotel Larkspur:") and says nothing about the world, unless its
+topic does. A short answer needs its question, a pronoun the sentence before. The phrases are data, in `phrases.toml`;
+`groundrail.text.claims` decides how such a sentence is judged.
 """
 
 import re
+import tomllib
+from importlib.resources import files
 
 from groundrail.text.english import words
-from groundrail.text.english.lead_ins import BASIS, LEAD_IN
 from groundrail.text.facts.quantities import CARDINALS, DAYS, MONTHS, ORDINALS, UNITS
 from groundrail.text.sentences import split
 
-_MAXIMUM_LENGTH = 200
-"""Maximum characters of a text that is compared with the phrases; a longer text counts as a claim."""
+_DATA = tomllib.loads(files(__package__).joinpath("phrases.toml").read_text(encoding="utf-8"))
+_WORDS = {name: frozenset(listed.split()) for name, listed in _DATA["words"].items()}
+
+
+def _pattern(*phrases: str) -> re.Pattern[str]:
+    """Any of the phrases, the named parts put in their places."""
+    whole = "|".join(phrases)
+    while (filled := re.sub(r"%(\w+)%", lambda part: _DATA["parts"][part[1]], whole)) != whole:
+        whole = filled
+    return re.compile(whole, re.IGNORECASE)
+
+
+def _repeated(*kinds: str) -> re.Pattern[str]:
+    phrases = "|".join(phrase for kind in kinds for phrase in _DATA["phrases"][kind])
+    return _pattern(rf"(?:(?:{phrases})%separated%)+")
+
 
 _AROUND = "\"'“”‘’()*_ "
 """Marks and blanks that may stand around a phrase."""
+_LONGEST = 200
+"""Characters of a text that is compared with the phrases; a longer text counts as a claim."""
+_LONGEST_LEAD_IN = 300
 
-_TOPIC = r"(?: (?:with|about|on|for) (?:that|this|it|anything else|something else|your question))?"
-_GREETING = (
-    r"(?:hi|hello|hey|good (?:morning|afternoon|evening|day))(?: there| again| everyone)?",
-    r"(?:many )?thanks?(?: you)?(?: (?:so|very) much)?(?: for (?:asking|your question|reaching out|waiting))?",
-    r"you(?:'re| are) (?:very |most )?welcome",
-    r"(?:good question|got it|i see|understood)",
-    r"(?:that's|that is|what) a (?:great|good|fair) question",
-    r"(?:i'?d|i would|i will|i'?ll)(?: be)? (?:happy|glad)? ?(?:to )?help(?: you)?" + _TOPIC,
-    r"sure,? i can help(?: you)?" + _TOPIC,
-    r"(?:i hope|hope) (?:this|that|it) helps",
-    r"(?:please )?(?:feel free to|let me know if|do not hesitate to|don't hesitate to)"
-    r"(?: you)?(?: (?:ask|contact me|have|need|want|reach out))?(?: (?:any|more|further|other))*"
-    r"(?: (?:questions?|help|anything else|information|assistance|details))?",
-    r"(?:goodbye|bye|take care|have a (?:nice|great|good) (?:day|evening|weekend))",
-)
-_REFUSAL = (
-    r"(?:i'?m |i am )?(?:very )?sorry",
-    r"(?:unfortunately |i'?m afraid )?(?:i )?(?:don't|do not) (?:know|have (?:that|this|enough) information)"
-    r"(?: to answer(?: (?:that|this|your question|that question|this question))?)?",
-    r"(?:unfortunately |i'?m afraid )?(?:i )?(?:can't|cannot|can not|could not|couldn't|am unable to|am not able to)"
-    r" (?:answer|say|tell|help|find)(?: you)?"
-    r"(?: (?:that|this|it|an answer|the answer|that question|this question))?"
-    r"(?: (?:from|in|with|using) (?:that|this|it|(?:the|your) (?:source|document|documents|text|context|information)))?",
-    rf"(?:i'?m )?unable to answer(?: (?:the|this|that|your) question)? {BASIS}",
-)
-_QUESTION = (
-    r"(?:what|which|how|who|where|when|why) (?:do|did|would|can|could|should|shall|will) (?:you|i|we)"
-    r"(?: (?:mean|like|want|need|prefer|help|have in mind|refer to|do|say|know))+(?: (?:to know|by that|you with|with))*",
-    r"(?:would|do|did|could|can|may|shall|will) (?:you|i|we)(?: please)?"
-    r"(?: (?:like|want|need|mean|help|clarify|rephrase|repeat|explain|say more|tell me more|be more specific))+"
-    r"(?: (?:me|you|that|this|it|your question|more|more details|help|to know more|to continue|anything else|with that))*",
-    r"(?:is there )?anything else(?: (?:i can (?:help|do)|you(?:'d| would) like|you need))?"
-    r"(?: (?:you )?(?:with|for you|to know))*(?: today)?",
-    r"how (?:can|may) i (?:help|assist)(?: you)?(?: today| further)?",
-    r"which (?:one|document|section|part)(?: do you mean| are you asking about)?",
-)
-_HEADING = r"(?:the )?(?:answer|summary|key points|note|sources?)|(?:in )?(?:summary|conclusion)"
-_ANSWERING = r"(?:in )?(?:short|brief)|great|welcome(?: there| again| everyone)?"
-_LEAD_IN = (
-    LEAD_IN,
-    _HEADING,
-    _ANSWERING,
-)
-_SEPARATED = r"(?:[\s,;:.!?…]|\b(?:and|but|so)\b)*"
-_CLAIMLESS = re.compile(
-    rf"(?:(?:{'|'.join((*_GREETING, *_REFUSAL, *_LEAD_IN, *_QUESTION))}){_SEPARATED})+", re.IGNORECASE
-)
-_MAY_ANSWER = re.compile(rf"(?:{_HEADING}|{_ANSWERING})[.…]*", re.IGNORECASE)
-"""Phrases that can be the whole answer to a question, unless a colon, a comma or an exclamation mark follows."""
-_REFUSED = re.compile(rf"(?:(?:{'|'.join(_REFUSAL)}){_SEPARATED})+", re.IGNORECASE)
-_REFUSED_AHEAD = re.compile(rf"(?:{'|'.join(_REFUSAL)})[{_AROUND}]*:", re.IGNORECASE)
-_AGREED = re.compile(r"(?:sure(?: thing)?|certainly|of course|ok(?:ay)?|got it)[!.]*", re.IGNORECASE)
-_TO_WRITE = re.compile(
-    r"(?:please )?(?:summari[sz]e|write|list|describe|outline|create|generate)"
-    r" (?:the|this|these|a|an|all|my|our|your|one|two|three|four|five|\d+)\b[^?]*",
-    re.IGNORECASE,
-)
-_ASKING = re.compile(
-    r"\b(?:whether|if|or not|yes|no|say|tell|answer|question|right|correct|true|false|are|is|may|can|do|does)\b",
-    re.IGNORECASE,
-)
-"""Words of prompts that ask something, beside a question mark."""
-_SOURCES = re.compile(r"(?:the )?sources?\W*", re.IGNORECASE)
+_CLAIMLESS = _repeated(*_DATA["phrases"])
+_REFUSED = _repeated("refusal")
+_REFUSED_AHEAD = _pattern(rf"(?:{'|'.join(_DATA['phrases']['refusal'])})[{_AROUND}]*:")
+_MATCHED = {name: _pattern(phrase) for name, phrase in _DATA["matched"].items()}
+
+
+def _matches(name: str, text: str) -> re.Match[str] | None:
+    """Match a whole text with the pattern of this name."""
+    return _MATCHED[name].fullmatch(text)
 
 
 def is_claimless(text: str) -> bool:
@@ -104,76 +70,89 @@ def agrees_to_write(text: str, prompt: str) -> bool:
     >>> agrees_to_write("Sure!", "Write whether dogs are allowed.")
     False
     """
-    is_order = _TO_WRITE.fullmatch(prompt.strip()) is not None and _ASKING.search(prompt) is None
-    return is_order and _AGREED.fullmatch(_plain(text)) is not None
+    is_order = _matches("to_write", prompt.strip()) is not None and _MATCHED["asking"].search(prompt) is None
+    return is_order and _matches("agreed", _plain(text)) is not None
 
 
 def may_answer(phrase: str, *, alone: bool) -> bool:
     """Whether a claimless phrase can answer the question before it. `alone`: it fills a line, as a heading does."""
-    if not _MAY_ANSWER.fullmatch(phrase.strip(_AROUND)):
+    if not _matches("may_answer", phrase.strip(_AROUND)):
         return False
-    return not (alone and phrase[-1].isalnum() and re.fullmatch(_HEADING, phrase, re.IGNORECASE))
+    return not (alone and phrase[-1].isalnum() and _matches("heading", phrase))
 
 
 def takes_footnotes(phrase: str) -> bool:
     """Whether a claimless phrase can carry footnote marks, as "Sources: [1]" and "I don't know [1]." do."""
-    return _SOURCES.fullmatch(phrase) is not None or is_refusal(phrase)
+    return _matches("sources", phrase) is not None or is_refusal(phrase)
 
 
 def _consists_of(pattern: re.Pattern[str], text: str) -> bool:
     plain = _plain(text)
-    return len(plain) <= _MAXIMUM_LENGTH and pattern.fullmatch(plain) is not None
+    return len(plain) <= _LONGEST and pattern.fullmatch(plain) is not None
 
 
 def _plain(text: str) -> str:
     return " ".join(text.replace("’", "'").split()).strip(_AROUND)
 
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_POLAR = frozenset(
-    "yes no yeah yep yup nope nah sure certainly absolutely definitely indeed correct right true false wrong".split()
-)
-_ANSWER_WORDS = (
-    _POLAR
-    | words.AUXILIARIES
-    | words.PRONOUNS
-    | words.NEGATIONS
-    | words.ADVERBS
-    | words.CONJUNCTIONS
-    | words.PREPOSITIONS
-    | words.DETERMINERS
-    | frozenset(
-        "all any none some both neither either nothing nobody everybody everyone everything anyone ok okay fine exactly "
-        "precisely course least most more less maybe perhaps sometimes usually generally likely probably possibly "
-        "please so too well case cases not only here there think believe guess suppose afraid know so it's that's "
-        "isn't aren't wasn't don't doesn't didn't can't won't couldn't shouldn't wouldn't mustn't they're you're "
-        "allowed required possible permitted forbidden included needed necessary mandatory optional time times "
-        "same today tomorrow yesterday weekly monthly yearly annually daily".split()
+_NAME = re.compile(r"(?=.*[a-z])[A-Z][\w'&.-]*(?: (?:[A-Z][\w'&.-]*|of|and|the|&)){0,5}")
+_PLAIN = re.compile(r"[a-z]{3,}\b|(?:a|i|it|in|on|no|an|at|by|he|we|if|to|as)\b", re.ASCII)
+
+
+def _announced(sentence: str) -> re.Match[str] | None:
+    plain = " ".join(sentence.replace("’", "'").split()).strip("*_# ")
+    return _matches("on_topic", plain) if len(plain) <= _LONGEST_LEAD_IN else None
+
+
+def announced_topic(sentence: str) -> str:
+    """The topic of a lead-in that ends with a colon; empty for every other sentence.
+
+    >>> announced_topic("Here is a list of people who died:")
+    'people who died'
+    """
+    found = _announced(sentence)
+    return found["topic"] if found else ""
+
+
+def announced_name(sentence: str) -> str:
+    """The name that a lead-in announces a text about; empty for every other sentence.
+
+    >>> announced_name("Here's an objective overview of Hotel Larkspur based on the provided structured data:")
+    'Hotel Larkspur'
+    >>> announced_name("Here is a list of Approved Suppliers:")
+    ''
+    """
+    found = _announced(sentence)
+    return (
+        found["topic"]
+        if found and found["noun"].lower() in _WORDS["telling"] and _NAME.fullmatch(found["topic"])
+        else ""
     )
-)
-_MEASURES = frozenset(CARDINALS) | frozenset(ORDINALS) | frozenset(MONTHS) | frozenset(DAYS) | frozenset(UNITS)
-_SPEAKER = re.compile(r"(?:question|user|human|q|prompt)\s*:\s*", re.IGNORECASE)
-_TURN = re.compile(r"(?:answer|assistant|a)\s*:", re.IGNORECASE)
-"""The mark that a prompt ends with where the answer is to begin."""
-_POINTING = frozenset("he she it they him her them his hers its their theirs".split())
-_DEMONSTRATIVE = frozenset("this that these those".split())
+
+
+def without_pointer(sentence: str) -> str:
+    """The sentence without the words at its beginning that only point to the source.
+
+    >>> without_pointer("Based on the given passages, the rent is 900 euros.")
+    'The rent is 900 euros.'
+    >>> without_pointer("Based on the reviews, the rent is high.")
+    'Based on the reviews, the rent is high.'
+    """
+    found = _MATCHED["pointer"].match(sentence)
+    if found is None:
+        return sentence
+    rest = sentence[found.end() :]
+    return rest[0].upper() + rest[1:] if _PLAIN.match(rest) else rest
+
+
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_POLAR = _WORDS["polar"]
+_ANSWER_WORDS = words.FUNCTION | words.NEGATIONS | words.ADVERBS | _POLAR | _WORDS["in_answers"]
+_MEASURES = frozenset((*CARDINALS, *ORDINALS, *MONTHS, *DAYS, *UNITS))
 _OPENING = words.CONJUNCTIONS | words.ADVERBS | _POLAR
 _BEFORE_SUBJECT = _OPENING | words.PREPOSITIONS
 _NAMED_LATER = re.compile(rf",\s+(?:{'|'.join(sorted(words.DETERMINERS))})\b", re.IGNORECASE)
 """A main clause that names its subject: "Before they get the keys, the tenants pay"."""
-_BARE_NOUN = re.compile(
-    r"(?:and |but |so |also,? |then,? |however,? )?(?:"
-    r"(?:this|that|these|those|both|neither|such|the former|the latter)\b"
-    r"|the [\w-]+(?! (?:of|in|for|from|on|at|to|with|between|under|by|that|which|who|whose)\b)\b)",
-    re.IGNORECASE,
-)
-_OF_ANSWERS = frozenset(
-    "answer reply respond be keep it brief briefly concise concisely short shortly clear precise use cite quote please "
-    "thanks thank you do not don't explain guess just only strictly exactly directly in with by from on using and or a "
-    "an the this that these one single yes no sentence sentences word words line lines phrase number name english "
-    "given above below following provided source sources document documents text context passage information your my".split()
-)
-"""Words of instructions on the form of an answer. These instructions ask no question."""
 _READ = 4000
 """Characters at a prompt's end in which its question is looked for."""
 
@@ -219,14 +198,14 @@ def leans_on_sentence(claim: str, *, nouns: bool = False) -> bool:
     Args:
         nouns: also where it opens with a noun that may stand before: "This flat is free.", "The fee is 45 euros."
     """
-    if nouns and _BARE_NOUN.match(claim):
+    if nouns and _MATCHED["bare_noun"].match(claim):
         return True
     found = [word.lower().replace("’", "'").partition("'")[0] for word in _WORD.findall(claim)]
     first = next((place for place, word in enumerate(found) if word not in _BEFORE_SUBJECT), len(found))
     match found[first : first + 2]:
-        case [word, *_] if word in _POINTING:
+        case [word, *_] if word in _WORDS["pointing"]:
             return _OPENING.issuperset(found[:first]) or _NAMED_LATER.search(claim) is None
-        case [word, *rest] if word in _DEMONSTRATIVE:
+        case [word, *rest] if word in _WORDS["demonstrative"]:
             return not rest or words.is_finite(rest[0])
         case _:
             return False
@@ -252,7 +231,7 @@ def question_of(prompt: str) -> str:
     asked: list[str] = []
     for sentence in reversed(split(prompt[-_READ:])):
         said = sentence.text.strip()
-        speaker = _SPEAKER.match(said)
+        speaker = _MATCHED["speaker"].match(said)
         text = said[speaker.end() :] if speaker else said
         if text.rstrip("\"'”’)*_ ").endswith("?"):
             asked.append(text)
@@ -265,7 +244,7 @@ def question_of(prompt: str) -> str:
 
 def _is_on_form(text: str) -> bool:
     """Whether a sentence only says how to answer, or marks where the answer begins."""
-    return bool(_TURN.fullmatch(text)) or all(word.lower() in _OF_ANSWERS for word in _WORD.findall(text))
+    return bool(_matches("turn", text)) or all(word.lower() in _WORDS["on_form"] for word in _WORD.findall(text))
 
 
 def _measures(word: str) -> bool:

@@ -4,7 +4,7 @@ The guard judges one piece at a time, as `groundrail.text.rendering.visible` rea
 one piece can hide, strike or move words of another. So markdown-it-py renders the text that is out together with the next piece,
 and the piece may only add its own words. Tables and strikes are rendered as chat windows do, HTML as browsers do.
 
-Markup that markdown-it does not know belongs to `groundrail.text.rendering.disguises`.
+Markup that markdown-it does not know belongs to `groundrail.text.form`.
 """
 
 import re

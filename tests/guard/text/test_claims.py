@@ -38,7 +38,6 @@ def _is_claim(text: str) -> bool:
         "Sources: [1], [2]",
         "I don't know [1].",
         "+---+---+",
-        "🎉",
         "- Let me know if you have any other questions.",
         "Sure, I can help you with that!",
         "Here's a summary of the article in 60 words or less:",
@@ -279,7 +278,7 @@ def test_what_only_leads_to_an_answer_claims_nothing(phrase: str) -> None:
     assert claim_of(phrase, "", "Is the notice period long or short?") is None
 
 
-@pytest.mark.parametrize("sign", ["+", "-", "\u2212", "**+**", "++", "=", "\U0001f389", "\U0001f389 \U0001f389\n"])
+@pytest.mark.parametrize("sign", ["+", "-", "\u2212", "**+**", "++", "=", "- +"])
 def test_a_sign_that_can_answer_is_judged_with_its_question(sign: str) -> None:
     question = "Is the result positive or negative?"
     seen = sign.strip("*\n")
@@ -335,10 +334,26 @@ def test_a_blank_source_refuses_no_link() -> None:
 
 
 @pytest.mark.parametrize(
-    "drawn", ["| _ | |_|", " _ ", "|_|", "  |", "| |", ".- -... -.-.", "·− −···", "*   *", "/\\", "|_ _|\n"]
+    "drawn",
+    [
+        "| _ | |_|",
+        " _ ",
+        "|_|",
+        "  |",
+        "| |",
+        ".- -... -.-.",
+        "·− −···",
+        "*   *",
+        "/\\",
+        "|_ _|\n",
+        "🎉",
+        "😡",
+        "✅",
+        "$",
+    ],
 )
-def test_figures_and_letters_drawn_with_signs_are_unreadable(drawn: str) -> None:
-    assert read_claim(drawn, "", "", _LEASE) == Refused("signs that draw something cannot be read as words")
+def test_signs_that_can_say_something_are_unreadable(drawn: str) -> None:
+    assert read_claim(drawn, "", "", _LEASE) == Refused("signs alone cannot be read as words")
 
 
 @pytest.mark.parametrize(
