@@ -3,7 +3,7 @@
     python benchmarks/figures.py benchmarks/claims/written_dev.jsonl --limit 100
 
 Takes true claims with a number in digits that the source states. The first of these numbers is exchanged for a random number
-of as many digits that neither stands in the source nor follows from it (`groundrail.text.facts.derived`, which combines
+of as many digits that neither stands in the source nor follows from it (`groundrail.text.facts.reckoned`, which combines
 the source's first 40 figures). The same claims as they were written are the control. `--limit` draws the same claims every time.
 """
 
@@ -15,9 +15,9 @@ from pathlib import Path
 from groundrail import Guard
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
-from groundrail.text.facts.derived import derivation
 from groundrail.text.facts.mentions import Mention, mentions
 from groundrail.text.facts.missing import is_stated
+from groundrail.text.facts.reckoned import reckoning
 
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
 _DIGITS = re.compile(r"\d[\d,]*")
@@ -44,7 +44,9 @@ def _exchanged(claim: str, figure: Mention, digits: re.Match[str], source: str, 
         written = f"{number:,}" if "," in digits[0] else str(number)
         other = claim[: digits.start()] + written + claim[digits.end() :]
         same_place = [each for each in mentions(other) if each.start == figure.start]
-        if same_place and not is_stated(same_place[0], source) and derivation(same_place[0], source) is None:
+        if not same_place or is_stated(same_place[0], source):
+            continue
+        if reckoning(same_place[0], other, [source], roughly=True) is None:
             return other
     return None
 

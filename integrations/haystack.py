@@ -14,7 +14,7 @@ from groundrail.errors import GenerationError, MissingExtraError
 from groundrail.guard import Guard
 from groundrail.integrations.doors import metadata, unknown
 from groundrail.runtime.both_ways import run, value_of
-from groundrail.text.echoes import Echoes
+from groundrail.sources.echoes import Echoes
 from groundrail.types import CheckedSentence, GuardResult
 
 try:

@@ -14,7 +14,7 @@ from groundrail.errors import GenerationError, InputError, MissingExtraError
 from groundrail.generators.asked import AskedGenerator, request_to_continue
 from groundrail.guard import Guard
 from groundrail.integrations.doors import closed, metadata, unknown
-from groundrail.text.echoes import Echoes
+from groundrail.sources.echoes import Echoes
 from groundrail.types import GuardResult, Source
 
 try:

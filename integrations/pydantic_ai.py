@@ -15,7 +15,7 @@ from groundrail.errors import GenerationError, InputError, MissingExtraError
 from groundrail.generators.asked import AVOID, AskedGenerator, request_to_continue
 from groundrail.guard import Guard
 from groundrail.integrations.doors import closed, metadata, unknown
-from groundrail.text.echoes import Echoes
+from groundrail.sources.echoes import Echoes
 from groundrail.types import Source
 
 try:

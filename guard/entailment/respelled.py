@@ -1,18 +1,19 @@
 """A small model reads a claim more surely in the premise's spelling: "28 February" beside "28 February", not "2026-02-28".
 
-It knows English only: claims in other languages are read as they are.
+It knows English only: claims in other languages are read as they are. Dates, times, quantities and numbers that mean the
+same are written alike, and nothing that differs in meaning is touched.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from groundrail.entailment.base import FloatArray, JudgeFacts, Pair, Wrapped
 from groundrail.text.english.language import is_english
-from groundrail.text.facts.spelling import respelled
+from groundrail.text.facts.mentions import Meaning, mentions
 
 
 class Respelled(Wrapped):
-    """An entailment model that reads claims in the premise's spelling (`english/spelling.py`); all else is its own."""
+    """An entailment model that reads claims in the premise's spelling; all else is its own."""
 
     @property
     def facts(self) -> JudgeFacts:
@@ -32,3 +33,27 @@ class Respelled(Wrapped):
 
     def _length(self, pair: Pair) -> int:
         return sum(len(self.offsets(text)) for text in pair)
+
+
+def respelled(premise: str, claim: str) -> str:
+    """The claim with every date, time, quantity and number spelt as the premise spells the same one."""
+    spellings: dict[Meaning, list[str]] = {}
+    for found in mentions(premise):
+        for meaning in _answers_to(found.meaning):
+            spellings.setdefault(meaning, []).append(premise[found.start : found.end])
+    pieces, end = [], 0
+    for found in mentions(claim):
+        known = spellings.get(found.meaning)
+        own = claim[found.start : found.end]
+        if known and own.lower() not in {text.lower() for text in known}:
+            opens = not claim[: found.start].strip()
+            pieces += [claim[end : found.start], known[0][0].upper() + known[0][1:] if opens else known[0]]
+            end = found.end
+    return "".join([*pieces, claim[end:]])
+
+
+def _answers_to(meaning: Meaning) -> Iterator[Meaning]:
+    """A date with its year is spelling enough for the same date without."""
+    yield meaning
+    if meaning[0] == "date" and meaning[3] is not None:
+        yield (*meaning[:3], None)

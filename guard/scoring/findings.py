@@ -7,11 +7,10 @@ Findings show a reader where to look. They never decide a verdict.
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from groundrail.text.facts.derived import derivation
-from groundrail.text.facts.mentions import Mention, mentions
+from groundrail.text.facts.mentions import Mention, mentions, opens
 from groundrail.text.facts.missing import Missing, missing
 from groundrail.text.facts.reckoned import reckoning
-from groundrail.text.facts.rivals import opens, rivals
+from groundrail.text.facts.rivals import rivals
 from groundrail.types import Citation, Derived, Detail, Finding
 
 Piece: TypeAlias = Citation | Detail
@@ -37,7 +36,7 @@ def findings(sentence: str, nearest: Piece | None, read: Sequence[Piece] = ()) -
         figure = figures.get(place)
         if place in reckoned:
             found.append(reckoned[place])
-        elif not (figure and (opens(figure, sentence) or derivation(figure, nearest.text))):
+        elif not (figure and (opens(figure, sentence) or reckoning(figure, sentence, [nearest.text], roughly=True))):
             found.append(_finding(each, figure, sentence, nearest))
     return tuple(found)
 

@@ -20,7 +20,7 @@ from groundrail.errors import ClaimTooLongError
 from groundrail.runtime.progress import begin, step, stepping
 from groundrail.scoring.base import Score
 from groundrail.sources.reading import Reading, read_by_form
-from groundrail.text.english.stems import stems
+from groundrail.text.english.words import stems
 from groundrail.text.facts.invented import Stated
 from groundrail.types import Citation, Detail, Document, Source, Span, Step, as_documents
 

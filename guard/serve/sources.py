@@ -2,7 +2,7 @@
 
 1. the field `documents`, even if it is empty;
 2. messages of the role `tool` (or `function`), of all tools or of those that are named, without what they repeat of
-   the calls before them (`groundrail.text.echoes`);
+   the calls before them (`groundrail.sources.echoes`);
 3. content parts that carry `"source": true`, an id, or `{"id": ..., "metadata": ...}`, or are of LiteLLM's type
    `grounding_source`;
 4. text between the configured markers in system, developer and user messages.
@@ -18,7 +18,7 @@ from typing import Any
 from groundrail.errors import InputError
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.requests import Message, SourceDocument
-from groundrail.text.echoes import Echoes
+from groundrail.sources.echoes import Echoes
 from groundrail.text.rendering.visible import is_blank
 from groundrail.types import Document, as_documents
 

@@ -33,7 +33,7 @@ from groundrail.integrations.langchain.retrieved import (
 )
 from groundrail.integrations.langchain.runnable import RESULT_EVENT, SENTENCE_EVENT
 from groundrail.runtime.both_ways import run, value_of
-from groundrail.text.echoes import Echoes
+from groundrail.sources.echoes import Echoes
 from groundrail.types import CheckedSentence
 
 

@@ -12,7 +12,7 @@ from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
 from langchain_core.tools import BaseTool
 
 from groundrail.errors import InputError, UnsupportedError
-from groundrail.text.echoes import Echoes
+from groundrail.sources.echoes import Echoes
 from groundrail.text.rendering.visible import is_blank
 from groundrail.types import CheckedSentence, Citation, Document, GuardResult, Source, Verdict
 

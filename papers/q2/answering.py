@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 from groundrail.errors import InputError
 from groundrail.papers.q2.candidates import Candidate, Kind, candidates
 from groundrail.text.english import words
-from groundrail.text.english.stems import stem
+from groundrail.text.english.words import stem
 
 _TOKEN = re.compile(r"\w+(?:['’.\-/,]\w+)*")
 _ASKING = frozenset(map(stem, "what who whom whose which where when why how many much year date time".split()))

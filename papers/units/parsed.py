@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from groundrail.papers.units.clauses import SubSentence
-from groundrail.text.english.parser import PIPELINE, load_parser
+from groundrail.papers.units.parser import PIPELINE, load_parser
 from groundrail.types import Span
 
 if TYPE_CHECKING:

@@ -1,12 +1,9 @@
-"""Find out how a claim's figure follows from the figures of a premise: "4,350 euros" is "3 x 1,450 euros".
+"""Every way to reckon a figure from other figures: "4,350 euros" is "3 x 1,450 euros".
 
-Sums, differences, products, quotients, per cent, counts of items, spans between dates, and dates some time later. A
-figure that the premise states, in any spelling or unit, needs no reckoning: `groundrail.text.facts.missing` says so. A
-judge decides whether the claim is true: a premise may hold both numbers and mean something else by them.
+Sums, differences, products, quotients, per cent, spans between dates, and dates some time later.
 """
 
 import math
-import re
 from collections.abc import Iterator, Sequence
 from datetime import date, timedelta
 from fractions import Fraction
@@ -14,7 +11,7 @@ from functools import lru_cache
 from itertools import combinations, permutations
 from typing import NamedTuple
 
-from groundrail.text.facts.mentions import Mention, mentions
+from groundrail.text.facts.mentions import Mention
 from groundrail.text.facts.quantities import UNITS
 
 _SECONDS, _MONTHS, _PERCENT = (float(UNITS[unit][0]) for unit in ("second", "month", "percent"))
@@ -23,30 +20,6 @@ CLOSE = Fraction("0.005")
 """Maximum relative difference of a figure from its reckoning: figures are often rounded."""
 MOST = 40
 """Maximum number of figures of a premise that are combined."""
-_ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s", re.MULTILINE)
-_SERIES = re.compile(r",\s+(?:and\s+|or\s+)?|\s+and\s+|\s+or\s+")
-_CLAUSE_END = re.compile(r"[.;:!?]\s|\n")
-
-
-class Derivation(NamedTuple):
-    """How a figure follows: `reckoning` in words ("3 x 1,450 euros") and the places in the premise that it uses."""
-
-    reckoning: str
-    places: tuple[tuple[int, int], ...]
-
-
-def derivation(figure: Mention, premise: str) -> Derivation | None:
-    """How `figure`, one of a claim's, follows from the figures of `premise`; None if it does not.
-
-    >>> claim = "Three months cost 4,350 euros."
-    >>> derivation(mentions(claim)[-1], "The rent is 1,450 euros a month. The notice period is 3 months.").reckoning
-    '3 months x 1,450 euros'
-    """
-    found = next(ways(figure, mentions(premise), CLOSE), None)
-    if found is not None:
-        words = [premise[each.start : each.end] for each in found.operands]
-        return Derivation(found.form.format(*words), tuple((each.start, each.end) for each in found.operands))
-    return _counted(figure, premise)
 
 
 class Way(NamedTuple):
@@ -62,8 +35,8 @@ def ways(figure: Mention, given: Sequence[Mention], within: Fraction = Fraction(
     >>> [way.form for way in ways(mentions("50 euros")[0], mentions("20 euros, 30 euros, 80 euros"))]
     ['{0} + {1}', '{0} - {1}']
     """
-    finite = [each for each in given[:MOST] if _is_finite(each)]
-    if not _is_finite(figure):
+    finite = [each for each in given[:MOST] if is_finite(each)]
+    if not is_finite(figure):
         return
     if figure.meaning[0] in ("date", "time"):
         yield from _later(figure, finite)
@@ -78,25 +51,25 @@ def is_product(figure: Mention, a: Mention, b: Mention) -> bool:
     >>> is_product(cost, count, price), is_product(price, count, cost)
     (True, False)
     """
-    return all(map(_is_finite, (figure, a, b))) and any(
+    return all(map(is_finite, (figure, a, b))) and any(
         _kind(amount) == _kind(figure)
         and _kind(count)[0] in ("number", "quantity")
         and count.numbers
-        and _close(_value(amount) * _exact(count.numbers[0]), _value(figure), CLOSE)
+        and _close(value_of(amount) * _exact(count.numbers[0]), value_of(figure), CLOSE)
         for count, amount in ((a, b), (b, a))
     )
 
 
 def _reckoned(figure: Mention, given: Sequence[Mention], within: Fraction) -> Iterator[Way]:
-    wanted = _value(figure)
+    wanted = value_of(figure)
     same = [each for each in given if _kind(each) == _kind(figure)]
     for a, b in combinations(same, 2):
-        if _close(_value(a) + _value(b), wanted, within):
+        if _close(value_of(a) + value_of(b), wanted, within):
             yield Way("{0} + {1}", (a, b))
         for more, less in ((a, b), (b, a)):
-            if wanted and _close(_value(more) - _value(less), wanted, within):
+            if wanted and _close(value_of(more) - value_of(less), wanted, within):
                 yield Way("{0} - {1}", (more, less))
-    if len(same) > 2 and _close(sum(map(_value, same), Fraction(0)), wanted, within):
+    if len(same) > 2 and _close(sum(map(value_of, same), Fraction(0)), wanted, within):
         yield Way(" + ".join(f"{{{number}}}" for number in range(len(same))), tuple(same))
     for a, b in permutations(given, 2):
         if _kind(b) != _kind(figure) or not a.numbers or _kind(a)[0] not in ("number", "quantity"):
@@ -104,11 +77,11 @@ def _reckoned(figure: Mention, given: Sequence[Mention], within: Fraction) -> It
         times = _exact(a.numbers[0])
         if _kind(a) == ("quantity", _PERCENT):
             for form, share in (("{0} of {1}", times), ("{1} + {0}", 100 + times), ("{1} - {0}", 100 - times)):
-                if _close(_value(b) * share / 100, wanted, within):
+                if _close(value_of(b) * share / 100, wanted, within):
                     yield Way(form, (a, b))
-        elif _close(_value(b) * times, wanted, within):
+        elif _close(value_of(b) * times, wanted, within):
             yield Way("{0} x {1}", (a, b))
-        elif times and _close(_value(b) / times, wanted, within):
+        elif times and _close(value_of(b) / times, wanted, within):
             yield Way("{1} / {0}", (a, b))
     if _kind(figure) == ("quantity", _PERCENT):
         yield from _shares(wanted, given, within)
@@ -118,9 +91,9 @@ def _reckoned(figure: Mention, given: Sequence[Mention], within: Fraction) -> It
 
 def _shares(wanted: Fraction, given: Sequence[Mention], within: Fraction) -> Iterator[Way]:
     for a, b in permutations(given, 2):
-        if _kind(a) != _kind(b) or _kind(a)[0] not in ("number", "quantity") or not _value(b):
+        if _kind(a) != _kind(b) or _kind(a)[0] not in ("number", "quantity") or not value_of(b):
             continue
-        share = 100 * _value(a) / _value(b)
+        share = 100 * value_of(a) / value_of(b)
         if _close(share, wanted, within):
             yield Way("{0} / {1}", (a, b))
         elif wanted and _close(abs(share - 100), wanted, within):
@@ -136,11 +109,11 @@ def _spans(figure: Mention, given: Sequence[Mention], within: Fraction) -> Itera
             spans = [days * _DAY, (days + 1) * _DAY]
         else:
             spans = [whole for whole, over in (_months(first, last), _months(first, last, 1)) if within or not over]
-        if days > 0 and any(_close(Fraction(span), _value(figure), within) for span in spans):
+        if days > 0 and any(_close(Fraction(span), value_of(figure), within) for span in spans):
             yield Way("from {0} to {1}", (a, b))
     times = [each for each in given if each.meaning[0] == "time"]
     for a, b in permutations(times, 2):
-        if _kind(figure)[1] == _SECONDS and _close((_value(b) - _value(a)) % 1440 * 60, _value(figure), within):
+        if _kind(figure)[1] == _SECONDS and _close((value_of(b) - value_of(a)) % 1440 * 60, value_of(figure), within):
             yield Way("from {0} to {1}", (a, b))
 
 
@@ -161,7 +134,7 @@ def _later(figure: Mention, given: Sequence[Mention]) -> Iterator[Way]:
             continue
         for sign, form in ((1, "{0} + {1}"), (-1, "{0} - {1}")):
             if figure.meaning[0] == "time":
-                if b.meaning[1] == _SECONDS and (_value(a) + sign * _value(b) / 60) % 1440 == _value(figure):
+                if b.meaning[1] == _SECONDS and (value_of(a) + sign * value_of(b) / 60) % 1440 == value_of(figure):
                     yield Way(form, (a, b))
             elif (start := _day(a)) and _same_day(figure, _shifted(start, b, sign)):
                 yield Way(form, (a, b))
@@ -169,7 +142,7 @@ def _later(figure: Mention, given: Sequence[Mention]) -> Iterator[Way]:
 
 def _shifted(day: date, span: Mention, sign: int) -> date | None:
     """The day a span of whole days or whole months later or earlier; None where the calendar has no such day."""
-    amount = _value(span) / _DAY if span.meaning[1] == _SECONDS else _value(span)
+    amount = value_of(span) / _DAY if span.meaning[1] == _SECONDS else value_of(span)
     if amount.denominator != 1:
         return None
     try:
@@ -190,31 +163,16 @@ def _same_day(figure: Mention, day: date | None) -> bool:
     return (number, month) == (day.day, day.month) and year in (None, day.year)
 
 
-def _counted(figure: Mention, premise: str) -> Derivation | None:
-    """Count of the items of a list, or of a series within a sentence."""
-    if figure.meaning[0] != "number" or not _is_finite(figure) or not 2 <= _value(figure) <= 20:
-        return None
-    items = [(match.start(), match.end()) for match in _ITEM.finditer(premise)]
-    if len(items) == _value(figure):
-        return Derivation(f"{len(items)} items", tuple(items))
-    start = 0
-    for end in [*(match.end() for match in _CLAUSE_END.finditer(premise)), len(premise)]:
-        if len(_SERIES.split(premise[start:end])) == _value(figure) > 2:
-            return Derivation(f"{int(_value(figure))} items", ((start, end),))
-        start = end
-    return None
-
-
 def _kind(mention: Mention) -> tuple[object, ...]:
     return mention.meaning[:2] if mention.meaning[0] == "quantity" else mention.meaning[:1]
 
 
-def _is_finite(mention: Mention) -> bool:
+def is_finite(mention: Mention) -> bool:
     """Whether its value can be reckoned with: a number of 400 digits cannot."""
     return all(math.isfinite(each) for each in (*mention.meaning[1:], *mention.numbers) if isinstance(each, float))
 
 
-def _value(mention: Mention) -> Fraction:
+def value_of(mention: Mention) -> Fraction:
     """Its value in its family's smallest unit, exactly as it is written."""
     return _exact(float(mention.meaning[-1] or 0))
 

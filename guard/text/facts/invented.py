@@ -7,10 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from groundrail.text.facts.derived import CLOSE, MOST, derivation, is_product, ways
-from groundrail.text.facts.mentions import Mention, mentions
+from groundrail.text.facts.derived import CLOSE, MOST, is_product, ways
+from groundrail.text.facts.mentions import Mention, mentions, opens
 from groundrail.text.facts.missing import Given, given_by
-from groundrail.text.facts.rivals import opens
+from groundrail.text.facts.reckoned import reckoning
 
 _DIGIT = re.compile(r"\d")
 _MOST_RECKONED = 20
@@ -57,7 +57,7 @@ def invented(claim: str, read: Sequence[str], source: Callable[[], Stated]) -> l
     return [
         figure
         for figure in found
-        if not derivation(figure, premise)
+        if not reckoning(figure, claim, [premise], roughly=True)
         and not _posed(figure, figures, mentions(premise)[:MOST])
         and not _follows(figure, source().figures)
     ]

@@ -1,6 +1,6 @@
 """The figures of a text: its dates, times, quantities and numbers, each with its place and its meaning.
 
-English, in words and in digits. `spelling.py` and `missing.py` compare a claim's figures with a premise's.
+English, in words and in digits. `missing.py` compares a claim's figures with a premise's.
 """
 
 import re
@@ -72,6 +72,11 @@ class Mention(NamedTuple):
 def mentions(text: str) -> tuple[Mention, ...]:
     """The parts of a text that have other spellings with the same meaning."""
     return tuple(_mentions(text))
+
+
+def opens(mention: Mention, text: str) -> bool:
+    """Whether it is a number in digits that a line begins with, as clauses and points do: 3.2 says nothing of the rent."""
+    return mention.meaning[0] == "number" and text[mention.start].isdigit() and not text[: mention.start].strip()
 
 
 def _mentions(text: str) -> Iterator[Mention]:

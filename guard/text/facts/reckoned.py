@@ -1,7 +1,8 @@
-"""Show how a claim's figure is reckoned from figures that were read: "4,350 euros" is "3 months x 1,450 euros".
+"""How a claim's figure is reckoned from figures that were read: "4,350 euros" is "3 months x 1,450 euros".
 
 Among many figures some sum comes near any other. So a reckoning is shown only if it is exact, if its units make it
-plausible, and if no other reckoning fits. `groundrail.text.facts.derived` finds the candidates.
+plausible, and if no other reckoning fits; roughly, any one will do. A judge decides whether the claim is true: a premise may
+hold both numbers and mean something else by them. `groundrail.text.facts.derived` finds the candidates.
 """
 
 import re
@@ -9,13 +10,15 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from groundrail.text.english.words import FUNCTION
-from groundrail.text.facts.derived import MOST, Way, ways
-from groundrail.text.facts.mentions import Mention, mentions
+from groundrail.text.facts.derived import CLOSE, MOST, Way, is_finite, value_of, ways
+from groundrail.text.facts.mentions import Mention, mentions, opens
 from groundrail.text.facts.missing import is_stated
-from groundrail.text.facts.rivals import opens
 
 _NEXT_WORD = re.compile(r"[ \u00a0]([^\W\d_]{2,})")
 _LAST_WORD = re.compile(r"[^\W\d_]+$")
+_ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s", re.MULTILINE)
+_SERIES = re.compile(r",\s+(?:and\s+|or\s+)?|\s+and\s+|\s+or\s+")
+_CLAUSE_END = re.compile(r"[.;:!?]\s|\n")
 
 Unit = tuple[str, object]
 """("family", number) of a quantity; ("noun", word) of a number, by the word that follows it."""
@@ -36,8 +39,10 @@ class Reckoning(NamedTuple):
     operands: tuple[Operand, ...]
 
 
-def reckoning(figure: Mention, claim: str, premises: Sequence[str]) -> Reckoning | None:
+def reckoning(figure: Mention, claim: str, premises: Sequence[str], *, roughly: bool = False) -> Reckoning | None:
     """The only plausible reckoning that gives `figure`, one of the claim's, exactly; None if a premise states the figure.
+
+    roughly: any reckoning that comes within 0.5 % of the figure, or a count of listed items, of the first 40 figures.
 
     None too if the premises hold more than 40 figures: not all of them are combined, so another reckoning may fit.
 
@@ -55,9 +60,11 @@ def reckoning(figure: Mention, claim: str, premises: Sequence[str]) -> Reckoning
     >>> reckoning(mentions(claim)[-1], claim, lease).words
     '3 months x 1,450 euros'
     """
+    if roughly:
+        return _rough(figure, premises)
     if any(is_stated(figure, premise) for premise in premises):
         return None
-    given = _Given(premises)
+    given = _Given([[each for each in mentions(premise) if not opens(each, premise)] for premise in premises], premises)
     if len(given.places) > MOST:
         return None
     unit = _unit(figure, claim)
@@ -70,18 +77,40 @@ def reckoning(figure: Mention, claim: str, premises: Sequence[str]) -> Reckoning
     return given.told(next(iter(found.values()))) if len(found) == 1 else None
 
 
+def _rough(figure: Mention, premises: Sequence[str]) -> Reckoning | None:
+    given = _Given([mentions(premise) for premise in premises], premises)
+    if way := next(ways(figure, list(given.places), CLOSE), None):
+        return given.told(way)
+    counts = (_counted(figure, number, premise) for number, premise in enumerate(premises))
+    return next(filter(None, counts), None)
+
+
+def _counted(figure: Mention, number: int, premise: str) -> Reckoning | None:
+    """Count of the items of a list, or of a series within a sentence; `number` is the premise's."""
+    if figure.meaning[0] != "number" or not is_finite(figure) or not 2 <= value_of(figure) <= 20:
+        return None
+    items = tuple(Operand(number, match.start(), match.end()) for match in _ITEM.finditer(premise))
+    if len(items) == value_of(figure):
+        return Reckoning(f"{len(items)} items", items)
+    start = 0
+    for end in [*(match.end() for match in _CLAUSE_END.finditer(premise)), len(premise)]:
+        if len(_SERIES.split(premise[start:end])) == value_of(figure) > 2:
+            return Reckoning(f"{int(value_of(figure))} items", (Operand(number, start, end),))
+        start = end
+    return None
+
+
 class _Given:
     """The figures of the premises. Each has a place of its own among all, so that equal figures differ."""
 
-    def __init__(self, premises: Sequence[str]) -> None:
+    def __init__(self, figures: Sequence[Sequence[Mention]], premises: Sequence[str]) -> None:
         self.premises = premises
         self.places: dict[Mention, tuple[int, Mention]] = {}
         before = 0
-        for number, premise in enumerate(premises):
-            for figure in mentions(premise):
-                if not opens(figure, premise):
-                    apart = figure._replace(start=figure.start + before, end=figure.end + before)
-                    self.places[apart] = (number, figure)
+        for number, (same, premise) in enumerate(zip(figures, premises, strict=True)):
+            for figure in same:
+                apart = figure._replace(start=figure.start + before, end=figure.end + before)
+                self.places[apart] = (number, figure)
             before += len(premise) + 1
 
     def is_plausible(self, way: Way, unit: Unit | None) -> bool:

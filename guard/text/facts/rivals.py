@@ -6,7 +6,7 @@ Reads no meaning: whether a rival fits the claim better than its own figure is a
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from groundrail.text.facts.mentions import Meaning, Mention, mentions
+from groundrail.text.facts.mentions import Meaning, Mention, mentions, opens
 
 
 def rivals(mine: Mention, claim: str, premise: str) -> Iterator[Mention]:
@@ -41,11 +41,6 @@ def _with(claim: str, places: Sequence[Mention], words: str) -> str:
     ends = [0, *(place.end for place in places)]
     starts = [*(place.start for place in places), len(claim)]
     return words.join(claim[end:start] for end, start in zip(ends, starts, strict=True))
-
-
-def opens(mention: Mention, text: str) -> bool:
-    """Whether it is a number in digits that a line begins with, as clauses and points do: 3.2 says nothing of the rent."""
-    return mention.meaning[0] == "number" and text[mention.start].isdigit() and not text[: mention.start].strip()
 
 
 def _sort(mention: Mention) -> tuple[object, ...]:

@@ -9,7 +9,7 @@ import pytest
 from groundrail import Document
 from groundrail.scoring.index import BESIDE, SentenceIndex
 from groundrail.testing import FakeEntailment
-from groundrail.text.english.stems import stems
+from groundrail.text.english.words import stems
 
 WORDS = "rent lease keys pets deposit flat month euros landlord tenant pays signs May heating water bank".split()
 

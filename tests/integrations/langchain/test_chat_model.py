@@ -29,8 +29,8 @@ from groundrail import Guard, Policy, UnsupportedError
 from groundrail.errors import GenerationError
 from groundrail.integrations.langchain import GuardedChatModel
 from groundrail.integrations.langchain.retrieved import SourceDocuments, tool_source
+from groundrail.sources.echoes import Echoes
 from groundrail.testing import FakeEntailment
-from groundrail.text.echoes import Echoes
 
 LEASE = LangChainDocument(
     SOURCE, id="lease", metadata={"source": "https://example.org/lease", "title": "Lease", "page": 3}

@@ -6,17 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundrail.text.facts.derived import derivation
 from groundrail.text.facts.mentions import mentions
+from groundrail.text.facts.reckoned import reckoning as told_reckoning
 
 
 def reckoning(claim: str, premise: str) -> str | None:
-    found = derivation(mentions(claim)[-1], premise)
+    found = told_reckoning(mentions(claim)[-1], claim, [premise], roughly=True)
     if found is None:
         return None
-    for start, end in found.places:
-        assert premise[start:end]
-    return found.reckoning
+    for operand in found.operands:
+        assert premise[operand.start : operand.end]
+    return found.words
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given as for_any
 from hypothesis import strategies as st
 
+from groundrail.entailment.respelled import respelled
 from groundrail.text.facts.missing import given
 from groundrail.text.facts.missing import missing as missing_details
-from groundrail.text.facts.spelling import respelled
 
 
 def missing(premise: str, claim: str) -> int:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groundrail.text.echoes import Echoes
+from groundrail.sources.echoes import Echoes
 
 NOTE = "The rent is 990 euros."
 LONG = "The rent of the café is 990 euros a month,\nand pets are allowed in all rooms."

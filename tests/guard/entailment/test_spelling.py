@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from groundrail.entailment.respelled import respelled
 from groundrail.text.facts.mentions import mentions
 from groundrail.text.facts.missing import missing
 from groundrail.text.facts.quantities import MONTHS
-from groundrail.text.facts.spelling import respelled
 
 
 @pytest.mark.parametrize(
