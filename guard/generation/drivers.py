@@ -60,26 +60,96 @@ class Judging:
         return with_language_note(scores, claims, self._documents) if self._scorer.facts.english_only else list(scores)
 
 
+class Effects:
+    """The effects of an answer's steps in plain code: `judged` scores claims, `writing` does all else."""
+
+    def __init__(self, judged: Judging, writing: Writing | None) -> None:
+        self._judged, self._writing = judged, writing
+
+    @property
+    def writes(self) -> bool:
+        """Whether a generator writes the answer."""
+        return self._writing is not None
+
+    def begin(self, steps: Steps) -> Any:
+        """The first step."""
+        return _next(steps)
+
+    def do(self, step: Step) -> Any:
+        """Do a step; return the outcome."""
+        if isinstance(step, Judge):
+            with self._meanwhile():
+                return self._judged.do(step)
+        return self._asked().do(step)  # type: ignore[arg-type]  # the loop releases sentences by itself
+
+    def pause(self) -> Any:
+        """Let others work between two sentences that are ready at once."""
+
+    def close(self) -> Any:
+        """Free the writing."""
+        if self._writing is not None:
+            self._writing.close()
+
+    def is_cancelled(self) -> bool:
+        """Whether a CancelledError is meant for the driver, and none that a call raised by itself."""
+        return True
+
+    def _meanwhile(self) -> contextlib.AbstractContextManager[None]:
+        """Let the session write on while a claim is judged, if it can; its text is read in its turn."""
+        return contextlib.nullcontext() if self._writing is None else self._writing.meanwhile()
+
+    def _asked(self) -> Writing:
+        if self._writing is None:
+            raise InputError("there is no generator to read from")
+        return self._writing
+
+
+class AsyncEffects(Effects):
+    """`Effects` on an event loop."""
+
+    async def begin(self, steps: Steps) -> Any:
+        """The first step. A text that is already written may be long, so it is split in a thread."""
+        return await aside(_next, steps) if self._writing is None else _next(steps)
+
+    async def do(self, step: Step) -> Any:
+        """Do a step; return the outcome."""
+        if isinstance(step, Judge):
+            with self._meanwhile():
+                return await self._judged.ado(step)
+        return await self._asked().ado(step)  # type: ignore[arg-type]
+
+    async def pause(self) -> None:
+        """Give other tasks a turn."""
+        await asyncio.sleep(0)
+
+    async def close(self) -> None:
+        """Free the writing."""
+        if self._writing is not None:
+            await self._writing.aclose()
+
+    def is_cancelled(self) -> bool:
+        """Whether this task was cancelled from outside."""
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
+
+
 def drive(
     steps: Steps, judged: Judging, writing: Writing | None, closed: threading.Event | None = None
 ) -> Generator[Event]:
     """Do the steps; yield the sentences they release, and the result last. End early once `closed` is set."""
-    return iterate(_driven(steps, judged, writing, closed, is_async=False))
+    return iterate(_driven(steps, Effects(judged, writing), closed))
 
 
 def adrive(
     steps: Steps, judged: Judging, writing: Writing | None, closed: threading.Event | None = None
 ) -> AsyncGenerator[Event]:
     """`drive` for an event loop."""
-    return _driven(steps, judged, writing, closed, is_async=True)
+    return _driven(steps, AsyncEffects(judged, writing), closed)
 
 
-async def _driven(
-    steps: Steps, judged: Judging, writing: Writing | None, closed: threading.Event | None, *, is_async: bool
-) -> AsyncGenerator[Event]:
+async def _driven(steps: Steps, effects: Effects, closed: threading.Event | None) -> AsyncGenerator[Event]:
     try:
-        # a text that is already written may be long, so an event loop has it split in a thread
-        step = await aside(_next, steps) if is_async and writing is None else _next(steps)
+        step = await value_of(effects.begin(steps))
         while not (closed is not None and closed.is_set()):
             outcome: Any = None
             error: Exception | None = None
@@ -90,28 +160,20 @@ async def _driven(
                         return
                     case Release():
                         yield step.sentence
-                        if is_async:
-                            await asyncio.sleep(0)  # give other tasks a turn between sentences that are ready at once
-                    case Judge():
-                        with _meanwhile(writing):
-                            outcome = await value_of(judged.ado(step) if is_async else judged.do(step))
+                        await value_of(effects.pause())
                     case _:
-                        asked = _asked(writing)
-                        outcome = await value_of(asked.ado(step) if is_async else asked.do(step))
+                        outcome = await value_of(effects.do(step))
             except asyncio.CancelledError as cancelled:
-                if not is_async or _is_cancelled():
+                if effects.is_cancelled():
                     raise
                 error = RuntimeError(f"it cancelled itself: {cancelled!r}")
             except Exception as raised:  # the loop turns it into a verdict or raises it
                 error = raised
             step = _next(steps, outcome, error)
     finally:
-        if writing is not None:
+        if effects.writes:
             steps.close()  # the steps of a check hold nothing, and may still run in a thread
-            if is_async:
-                await writing.aclose()
-            else:
-                writing.close()
+        await value_of(effects.close())
 
 
 def drive_together(answers: Sequence[Steps], judged: Judging) -> list[GuardResult]:
@@ -157,23 +219,6 @@ def _next(steps: Steps, outcome: Any = None, error: Exception | None = None) -> 
     except StopIteration as stop:
         result: GuardResult = stop.value
         return result
-
-
-def _is_cancelled() -> bool:
-    """Whether this task was cancelled from outside; otherwise the call it made raised CancelledError by itself."""
-    task = asyncio.current_task()
-    return task is None or task.cancelling() > 0
-
-
-def _meanwhile(writing: Writing | None) -> contextlib.AbstractContextManager[None]:
-    """Let the session write on while a claim is judged, if it can; its text is read in its turn."""
-    return contextlib.nullcontext() if writing is None else writing.meanwhile()
-
-
-def _asked(writing: Writing | None) -> Writing:
-    if writing is None:
-        raise InputError("there is no generator to read from")
-    return writing
 
 
 class PushedAnswer:

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 from groundrail.errors import InputError
 from groundrail.sources.premise import Premise, Region, is_label, row
-from groundrail.text.lines import line_starts
+from groundrail.text.ends import line_starts
 
 _DELIMITERS = "\t;,"
 

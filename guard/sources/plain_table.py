@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from groundrail.sources.premise import Premise, Region, is_label, row
-from groundrail.text.lines import line_starts, without_mark
+from groundrail.text.ends import line_starts, without_mark
 from groundrail.types import Span
 
 _GAP = re.compile(r"\t+| {2,}")

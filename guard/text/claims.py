@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
+from groundrail.text.ends import without_mark
 from groundrail.text.english import words
 from groundrail.text.english.phrases import (
     agrees_to_write,
@@ -28,7 +29,6 @@ from groundrail.text.english.phrases import (
 from groundrail.text.english.statements import statement
 from groundrail.text.facts.quantities import MONTHS
 from groundrail.text.form import SourceText, refuse_unreadable, without_footnotes
-from groundrail.text.lines import without_mark
 from groundrail.text.rendering.rendered import RenderedAnswer
 from groundrail.text.rendering.visible import visible
 from groundrail.text.sentences import split

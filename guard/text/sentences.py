@@ -1,9 +1,8 @@
 """Sentence boundaries with exact character offsets, for a whole text and for one that is still being written.
 
-`groundrail.text.english.full_stops` tells whether a full stop ends a sentence, one boundary at a time, and
-`groundrail.text.lines` whether a line break does. So every boundary depends on a bounded right context, and `split` is
-a `Stream` fed once: streaming in any pieces gives the same sentences. `groundrail.text.claims` reads the claim of a
-sentence.
+`groundrail.text.ends` tells whether a full stop or a line break ends a sentence, one boundary at a time. So every boundary
+depends on a bounded right context, and `split` is a `Stream` fed once: streaming in any pieces gives the same sentences.
+`groundrail.text.claims` reads the claim of a sentence.
 """
 
 import re
@@ -11,13 +10,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groundrail.errors import InputError
-from groundrail.text.english.full_stops import CLOSING, EMOJI, is_full_stop
-from groundrail.text.lines import (
+from groundrail.text.ends import (
     BLANK,
+    CLOSING,
+    EMOJI,
     NEWLINES,
     Line,
     break_ends,
     fence_end,
+    is_full_stop,
     is_lead,
     line_kind,
     line_starts,
