@@ -10,10 +10,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from groundrail.text.english.words import DETERMINERS, FUNCTION, NEGATIONS, PRESENT_PLURAL, is_adverb, is_finite
-from groundrail.text.facts.mentions import Mention, mentions
+from groundrail.text.facts.mentions import Mention, mentions, opens
 from groundrail.text.facts.missing import missing
 from groundrail.text.facts.quantities import DAYS, MONTHS
-from groundrail.text.facts.rivals import opens, rivals
+from groundrail.text.facts.rivals import rivals
 
 _NUMBER = re.compile(r"(?:[-−](?=\d))?\d[\d,]*(?:\.\d+)?")
 _YEAR, _DAY_OF_MONTH = re.compile(r"\b\d{4}\b"), re.compile(r"\b\d{1,2}\b(?!\d)")
