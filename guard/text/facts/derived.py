@@ -32,6 +32,7 @@ class Way(NamedTuple):
 def ways(figure: Mention, given: Sequence[Mention], within: Fraction = Fraction(0)) -> Iterator[Way]:
     """Every way to reckon `figure` from the first 40 of the `given` figures, with a relative difference of `within` at most.
 
+    >>> from groundrail.text.facts.mentions import mentions
     >>> [way.form for way in ways(mentions("50 euros")[0], mentions("20 euros, 30 euros, 80 euros"))]
     ['{0} + {1}', '{0} - {1}']
     """
@@ -47,6 +48,7 @@ def ways(figure: Mention, given: Sequence[Mention], within: Fraction = Fraction(
 def is_product(figure: Mention, a: Mention, b: Mention) -> bool:
     """Whether `figure` is about one of `a` and `b` times the number of the other.
 
+    >>> from groundrail.text.facts.mentions import mentions
     >>> cost, count, price = mentions("4,350 euros, 3 months, 1,450 euros")
     >>> is_product(cost, count, price), is_product(price, count, cost)
     (True, False)
