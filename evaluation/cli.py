@@ -243,7 +243,7 @@ def tune(data: list[Path], /, *, out: Path, limit: int | None = None, seed: int 
     for line in lines(tuned):
         print(line)
     if tuned.better:
-        print(f"Better: saved in {out}, for NearestScorer({str(out)!r}).")
+        print(f"Better: saved in {out}, for Guard(judge={str(out)!r}).")
     else:
         print("Not better on the held-out claims, so nothing is saved: label more, or use `groundrail calibrate`.")
     return 0 if tuned.better else 1

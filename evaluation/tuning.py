@@ -124,7 +124,7 @@ def tune(
     fitting = [*training, *validation]
     shipped = _threshold(fitting, scores)
     before = [
-        _measured("as shipped", given.facts.threshold, held_out, scores),
+        _measured("as shipped", scorer.facts.threshold, held_out, scores),
         _measured("as shipped, threshold fitted", shipped, held_out, scores),
     ]
     read.head = _trained(read, training, validation, asked, seed)
