@@ -14,8 +14,8 @@ from tests.guard.serve.conftest import SOURCE, TRUE, Serve, Upstream, asking, wr
 
 from groundrail.serve import sources
 from groundrail.serve.requests import Message
+from groundrail.sources import echoes
 from groundrail.testing import FakeEntailment
-from groundrail.text import echoes
 
 CHAT = "/v1/chat/completions"
 
