@@ -16,7 +16,7 @@ from groundrail.testing import FakeEntailment
 
 
 def generated(tokenizer: PreTrainedTokenizerFast, judge: float) -> tuple[str, GuardedTextIteratorStreamer, str]:
-    model = tiny.model(LlamaForCausalLM, 5, vocab_size=len(tokenizer), num_hidden_layers=1)
+    model: Any = tiny.model(LlamaForCausalLM, 5, vocab_size=len(tokenizer), num_hidden_layers=1)
     prompt = tokenizer("the rent is due", return_tensors="pt", add_special_tokens=False, return_token_type_ids=False)
     guard = Guard(scorer=ScaleScorer(FakeEntailment(lambda premise, claim: judge)))
     streamer = GuardedTextIteratorStreamer(tokenizer, guard, "The rent is due on the first.", "Who is it?", timeout=30)
