@@ -9,7 +9,6 @@ from pydantic import BaseModel
 from groundrail.errors import InputError
 from groundrail.objects.json_values import parsed, refuse_unfit
 from groundrail.objects.leaves import leaves
-from groundrail.objects.places import pointer_of
 from groundrail.objects.results import ObjectResult, checked_field, released_object
 from groundrail.objects.schemas import Schema
 from groundrail.policy import Policy
@@ -40,7 +39,7 @@ def checked_object(
         raise InputError("an object is a dict or a list, or the JSON text of one; check a single text with Guard.check")
     read = None if schema is None else Schema(schema)
     if read is not None and (misfits := read.misfits(value)):
-        told = ", ".join(f"{pointer_of(path) or '/'} ({keyword})" for path, keyword in misfits[:5])
+        told = ", ".join(f"{read.shown(path)} ({keyword})" for path, keyword in misfits[:5])
         raise InputError(f"the object does not fit its schema at {told}")
     found = list(leaves(value, read, policy.fields, source))
     asked = [(said, leaf.question) for leaf in found for said in (leaf.statement, leaf.opposite) if said]

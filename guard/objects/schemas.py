@@ -80,6 +80,11 @@ class Schema:
                     return text.strip().rstrip(".")
         return None
 
+    def shown(self, path: Sequence[Step]) -> str:
+        """The JSON pointer of a place as far as the schema lists its keys; a model may say anything in other keys."""
+        unknown = (end for end, step in enumerate(path) if isinstance(step, str) and not self.lists(path[: end + 1]))
+        return pointer_of(path[: next(unknown, len(path))]) or "/"
+
     def lists(self, path: Sequence[Step]) -> bool:
         """Whether the last key of a path is among the properties that the schema lists for its place."""
         return any(path[-1] in named(schema, "properties") for schema in self._at(tuple(path[:-1])))

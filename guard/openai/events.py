@@ -75,14 +75,16 @@ class Chunks:
 
     def __init__(self) -> None:
         self.done = self.ended = False
-        self._rest = b""
+        self._rest = bytearray()
 
     def feed(self, data: bytes) -> Iterator[dict[str, Any]]:
         """The chunks whose lines end in `data`. Raises: StreamError."""
-        *lines, self._rest = (self._rest + data).split(b"\n")  # and at nothing else that breaks lines: text has it too
-        for line in lines:
-            if line.startswith(b"data:") and not self.done:
-                yield from self._chunk(line[len(b"data:") :].strip())
+        self._rest += data
+        if b"\n" in data:
+            *lines, self._rest = self._rest.split(b"\n")  # and at nothing else that breaks lines: text has it too
+            for line in lines:
+                if line.startswith(b"data:") and not self.done:
+                    yield from self._chunk(line[len(b"data:") :].strip())
         if len(self._rest) > LONGEST:
             raise StreamError("garbage", f"streamed an event of over {LONGEST} bytes")
 
@@ -91,7 +93,7 @@ class Chunks:
         yield from self.feed(b"\n")
         self.require_end()
 
-    def _chunk(self, data: bytes) -> Iterator[dict[str, Any]]:
+    def _chunk(self, data: bytearray) -> Iterator[dict[str, Any]]:
         if data == b"[DONE]":
             self.done = self.ended = True
             return

@@ -16,7 +16,7 @@ from groundrail.serve import details
 from groundrail.serve.error_forms import ProtocolError, json_response
 from groundrail.serve.forms import Form, Protocol, Telling
 from groundrail.serve.guarded import ClientLeftError, GuardedAnswer, read, unless_disconnected
-from groundrail.serve.objects import guarded_stream
+from groundrail.serve.objects import guarded_stream, read_format
 from groundrail.serve.observe import Observer
 from groundrail.serve.requests import ChatRequest, decoded, parsed, refuse_what_cannot_be_guarded
 from groundrail.serve.settings import Settings
@@ -61,20 +61,22 @@ class Endpoint:
     def _read(self, data: bytes, headers: Mapping[str, str], level: details.Level) -> Telling:
         body = self.protocol.as_chat(decoded(data))
         asked = parsed(ChatRequest, body)
-        refuse_what_cannot_be_guarded(asked, self.protocol.format_field)
+        refuse_what_cannot_be_guarded(asked)
+        tools = bool(asked.tools or asked.functions)
+        wanted = read_format(asked.response_format, self.protocol.format_field, tools=tools)
         places = self.settings.markers, self.settings.source_tools
         found = find_source(asked.messages, asked.documents, *places, together=self.protocol.together)
         if self.writer is None:
             raise ProtocolError(
                 501, "this server only checks: start it with --upstream", code="no_upstream", retry=False
             )
-        return Telling(asked, self.writer.answer(asked, body, found, headers), found, level, self.guard.policy)
+        answer = self.writer.answer(asked, body, found, headers)
+        return Telling(asked, answer, found, level, self.guard.policy, wanted)
 
     def _written(self, telling: Telling, time_limit: float) -> GuardedAnswer:
         answer, guard = telling.answer, self.guard.with_generator(telling.answer.generator)
-        response_format = telling.asked.response_format
         return GuardedAnswer(
-            lambda: guarded_stream(guard, answer.prompt, telling.found.documents, response_format),
+            lambda: guarded_stream(guard, answer.prompt, telling.found.documents, telling.wanted),
             self.observer,
             endpoint=self.protocol.name,
             time_limit=time_limit,

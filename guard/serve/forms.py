@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from groundrail.objects.answers import ObjectFormat
 from groundrail.policy import Policy
 from groundrail.serve import details
 from groundrail.serve.error_forms import ProtocolError
@@ -24,13 +25,14 @@ from groundrail.types import CheckedSentence, GuardResult
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    """All that a form tells of: the request, its answer and source, and how much detail is asked for."""
+    """All that a form tells of: the request, its answer and source, how much detail is asked for, and which object."""
 
     asked: ChatRequest
     answer: WrittenAnswer
     found: Found
     level: details.Level
     policy: Policy
+    wanted: ObjectFormat | None = None
 
     @property
     def usage(self) -> dict[str, Any]:

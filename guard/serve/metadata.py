@@ -47,7 +47,7 @@ def counts_of(usage: Mapping[str, Any]) -> dict[str, Any]:
 
 def _known(counts: Any, names: Iterable[str]) -> dict[str, int]:
     given = counts if isinstance(counts, dict) else {}
-    return {name: given[name] for name in names if type(given.get(name)) is int and given[name] >= 0}
+    return {name: given[name] for name in names if type(given.get(name)) is int and 0 <= given[name] < 2**53}
 
 
 def calls_of(deltas: Iterable[Mapping[str, Any]], asked: ChatRequest) -> list[Call]:
@@ -80,7 +80,9 @@ def _call(call: Mapping[str, Any]) -> Call:
 
 
 def _offered(asked: ChatRequest) -> Iterable[tuple[str, str]]:
-    """The kinds and names of the tools in a request."""
+    """The kinds and names of the tools in a request, none where it wants no call."""
+    if asked.tool_choice == "none":
+        return
     for tool in asked.tools or ():
         for kind in ("function", "custom"):
             if isinstance(said := tool.get(kind), dict):

@@ -20,10 +20,11 @@ from groundrail.text.rendering.visible import is_blank
 from groundrail.types import Document, GuardResult
 
 
-def refuse_unreadable_format(response_format: Any, field: str, *, tools: bool) -> None:
-    """Refuse a format, or a schema in it, that cannot be read, and JSON beside tools.
+def read_format(response_format: Any, field: str, *, tools: bool) -> ObjectFormat | None:
+    """The format of an answer in JSON, None for text. A schema takes a moment to read.
 
-    Raises: ProtocolError that names the request's `field` for the format.
+    Raises: ProtocolError that names the request's `field`, for a format or a schema that cannot be read, and for JSON
+    beside tools.
     """
     try:
         wanted = object_format(response_format)
@@ -35,13 +36,13 @@ def refuse_unreadable_format(response_format: Any, field: str, *, tools: bool) -
         raise ProtocolError(400, f"{field}: {error}", param=field) from error
     if wanted is not None and tools:
         raise ProtocolError(400, "tools: an object is checked in answers without tools; leave tools out", param="tools")
+    return wanted
 
 
 async def guarded_stream(
-    guard: Guard, prompt: str, documents: Sequence[Document], response_format: Any
+    guard: Guard, prompt: str, documents: Sequence[Document], wanted: ObjectFormat | None
 ) -> AsyncGuardedStream:
-    """The guard's own stream of sentences, or the answer as one object where `response_format` asks for JSON."""
-    wanted = object_format(response_format)
+    """The guard's own stream of sentences, or the answer as one object where JSON is wanted."""
     return await guard.astream(prompt, documents) if wanted is None else ObjectStream(guard, prompt, documents, wanted)
 
 

@@ -2,14 +2,14 @@
 
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from pydantic import ValidationError
 from tenacity import stop_after_attempt, stop_after_delay
 
 from groundrail.calibration import Calibration
 from groundrail.errors import InputError
-from groundrail.policy import Policy
+from groundrail.policy import Fallback, Policy
 
 KEYS = (
     "threshold",
@@ -29,7 +29,7 @@ KEYS = (
 )
 """`attempts` and `retry_seconds` make the policy's `stop`; `calibration` is a file of `groundrail calibrate --save-map`."""
 
-_FALLBACKS = ("drop", "flag", "quote", "correct", "abstain", "raise")
+_FALLBACKS = get_args(get_args(Fallback)[0])
 
 
 def read_policy(path: Path) -> Policy:

@@ -9,7 +9,6 @@ from typing import Any, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from groundrail.serve.error_forms import ProtocolError
-from groundrail.serve.objects import refuse_unreadable_format
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -53,6 +52,7 @@ class ChatRequest(_Open):
     modalities: list[str] | None = None
     response_format: dict[str, Any] | None = None
     tools: list[dict[str, Any]] | None = None
+    tool_choice: Any = None
     functions: list[dict[str, Any]] | None = None
     documents: list[str | SourceDocument] | None = None
 
@@ -106,7 +106,7 @@ def parsed(kind: type[Model], body: dict[str, Any]) -> Model:
         raise ProtocolError(400, f"{place}: {wrong['msg']}", param=place, code=wrong["type"]) from None
 
 
-def refuse_what_cannot_be_guarded(asked: ChatRequest, format_field: str) -> None:
+def refuse_what_cannot_be_guarded(asked: ChatRequest) -> None:
     """Raises: ProtocolError for fields that would let unchecked text through, or whose answer would come out broken."""
     if asked.n is not None and asked.n != 1:
         raise ProtocolError(
@@ -118,4 +118,3 @@ def refuse_what_cannot_be_guarded(asked: ChatRequest, format_field: str) -> None
         )
     if asked.modalities is not None and asked.modalities != ["text"]:
         raise ProtocolError(400, "only text is checked; leave modalities out", param="modalities")
-    refuse_unreadable_format(asked.response_format, format_field, tools=bool(asked.tools or asked.functions))

@@ -5,6 +5,7 @@ that makes sense. `groundrail.serve.writers` asks.
 """
 
 import json
+import re
 from collections.abc import AsyncIterator, Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from typing import Any
@@ -74,7 +75,7 @@ class Upstream:
     async def ask(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Reply:
         """A streamed chat completion, once the upstream has agreed to write it. Raises: ProtocolError."""
         response = await self._send("POST", "/chat/completions", headers, {**body, "stream": True})
-        if "text/event-stream" not in response.headers.get("content-type", ""):
+        if "text/event-stream" not in response.headers.get("content-type", "").lower():
             await response.aclose()
             raise ProtocolError(
                 502,
@@ -129,7 +130,7 @@ class Upstream:
                 code="upstream_redirect",
                 retry=False,
             )
-        after = after if after is not None and after.isdecimal() else None
+        after = after if after is not None and re.fullmatch(r"[0-9]{1,9}", after) else None
         if status == 429 or status == 503:
             return ProtocolError(status, f"the upstream is busy ({status})", code="upstream_busy", retry_after=after)
         if status >= 500:

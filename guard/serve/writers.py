@@ -188,8 +188,9 @@ class UpstreamAnswer:
         if reply is None:
             return
         async for event in reply.events():
+            known = len(self._completion.calls)
             text = self._completion.read(event)
-            self._written += len(text)
+            self._written += len(text) + sum(len(str(call)) for call in self._completion.calls[known:])
             if self._written > self._longest:
                 said = f"the answer is over {self._longest} characters"
                 raise ProtocolError(502, said, code="answer_too_long", retry=False)

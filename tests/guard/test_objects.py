@@ -218,6 +218,12 @@ def test_a_statement_in_a_key_goes_out_with_no_value(value):
     assert guard().check_object({f"The {BAD} is due": "Anna"}, SOURCE, schema).supported
 
 
+def test_a_misfit_is_told_by_the_keys_that_the_schema_lists():
+    schema = {"properties": {"a": {"items": {"type": "object", "additionalProperties": {"type": "string"}}}}}
+    with pytest.raises(InputError, match=r"at /a/1 \(type\)$"):
+        guard().check_object({"a": [{}, {f"The {BAD} is due": 5}]}, SOURCE, schema)
+
+
 def test_a_refused_key_is_not_repeated_in_the_places_that_are_told():
     value = {"lease": {f"The {BAD} is due": {"rent": BAD}, "name": BAD}, "end": BAD}
     result = guard().check_object(value, SOURCE)

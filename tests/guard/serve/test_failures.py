@@ -215,6 +215,7 @@ def silent(handler: Handler, body: dict[str, Any]) -> None:
         (sending(503, '{"error": {"message": "The rent is 990 euros."}}', Retry_After="0"), 503, 3),
         (sending(429, '{"error": {"message": "The rent is 990 euros."}}', Retry_After="0"), 429, 3),
         (sending(503, Retry_After="990 euros"), 503, 3),
+        (sending(503, Retry_After="\u0663".encode().decode("latin-1")), 503, 3),
         (sending(200, "data: ", kind="text/the rent is 990 euros"), 502, 1),
         (sending(401, '{"error": {"message": "wrong key"}}'), 401, 1),
         (sending(404, '{"error": {"message": "no such model"}}'), 404, 1),
@@ -252,6 +253,19 @@ def test_an_answer_without_end_is_ended(serve: Serve, upstream: Upstream, http: 
     upstream.usual = writing("word " * 1000)
     response = http.post(serve(max_answer=500) + CHAT, json=asking())
     assert response.status_code == 502
+    assert error_of(response)["code"] == "answer_too_long"
+
+
+def test_a_call_without_end_is_ended(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+    def calling(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        for _ in range(100):
+            handler.chunk({"tool_calls": [{"index": 0, "function": {"arguments": "word " * 10}}]})
+        handler.chunk({}, "tool_calls")
+        handler.end()
+
+    upstream.usual = calling
+    response = http.post(serve(max_answer=500) + CHAT, json=asking())
     assert error_of(response)["code"] == "answer_too_long"
 
 

@@ -178,6 +178,7 @@ COUNTS: dict[str, Any] = {"prompt_tokens": 5, "completion_tokens": 7, "total_tok
         ({"usage": {**COUNTS, EVIL: 1, "cost": EVIL, "prompt_tokens_details": {EVIL: 3, "cached_tokens": EVIL}}}, 14),
         ({"usage": {**COUNTS, "prompt_tokens_details": [EVIL], "completion_tokens_details": EVIL}}, 14),
         ({"usage": {"prompt_tokens": EVIL, "completion_tokens": {EVIL: EVIL}, "total_tokens": -1}}, 0),
+        ({"usage": {**COUNTS, "total_tokens": int("9" * 4300)}}, 14),
     ],
 )
 def test_what_an_upstream_says_beside_its_text_is_of_known_kinds(
@@ -211,7 +212,7 @@ def json_format(path: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("stream", [True, False])
-@pytest.mark.parametrize("kind", ["none", "other", "custom", "object", "old"])
+@pytest.mark.parametrize("kind", ["none", "other", "custom", "object", "old", "unwanted"])
 def test_a_tool_that_is_not_offered_is_not_called(
     serve: Serve, upstream: Upstream, http: httpx.Client, path: str, stream: bool, kind: str
 ) -> None:
@@ -230,6 +231,10 @@ def test_a_tool_that_is_not_offered_is_not_called(
         "other": {"tools": [tool(path)]},
         "custom": {"tools": [tool(path)]},
         "object": json_format(path),
+        "unwanted": {
+            "tools": [tool(path)],
+            "tool_choice": {"type": "none"} if path == "/v1/messages" else "none",
+        },
     }.get(kind, {})
     answer = http.post(serve() + path, json=asking(path, stream=stream, **fields))
     assert "990 euros" not in answer.text
