@@ -156,7 +156,7 @@ def _of_phrases(line: _Line, alone: bool, previous: str, prompt: str) -> str | N
 
 
 def _of_statement(line: _Line, previous: str, prompt: str) -> str | None:
-    """What is said, with its question if it is an answer."""
+    """The words to judge, with the question if they answer one."""
     bare, marked = without_pointer(line.bare), without_pointer(line.marked).strip()
     leans = leans_on_question(bare)
     if not leans and not opens_with_answer(bare) and not is_fragment(bare):

@@ -1,4 +1,4 @@
-"""What ends a sentence: a full stop, by sentencex on a bounded window of text, or the break of a line, by its kind.
+"""The end of a sentence: a full stop, by sentencex on a bounded window of text, or the break of a line, by its kind.
 
 `groundrail.text.sentences` finds the stops and the breaks.
 """

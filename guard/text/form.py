@@ -214,7 +214,7 @@ def links(text: str) -> list[str]:
 def without_footnotes(text: str, documents: int = _USUAL) -> str:
     """The text without footnote marks that point to one of so many documents, `[1]` the first.
 
-    What stands in brackets where a value is due stays: "the rent is [900].".
+    Brackets stay where a value is due: "the rent is [900].".
     """
 
     def marks(match: re.Match[str]) -> str:
