@@ -25,6 +25,23 @@ _BROKEN = {
     "incomplete": ("the upstream ended its answer before it was complete", "upstream_broke_off"),
 }
 """Message and code that clients get for each kind of broken stream."""
+_REASONS: dict[object, str] = {
+    401: "it does not accept the key",
+    402: "the account has no credit",
+    403: "the key does not allow it",
+    404: "it has no such model or address",
+    413: "the request is too long",
+    "context_length_exceeded": "the conversation is too long for the model",
+    "insufficient_quota": "the account has no credit",
+    "invalid_api_key": "it does not accept the key",
+    "invalid_value": "a value is wrong",
+    "missing_required_parameter": "a field is missing",
+    "model_not_found": "it has no such model",
+    "unknown_parameter": "it does not know a field",
+    "unsupported_parameter": "the model does not know a field",
+    "unsupported_value": "the model does not take a value",
+}
+"""The reasons of refusals that clients are told, by the upstream's status or its code for the error."""
 _FORWARDED = ("openai-organization", "openai-project")
 
 
@@ -116,33 +133,9 @@ class Upstream:
         if response.is_success:
             return response
         try:
-            raise await self._refusal(response)
+            raise await _failure(response, body or {})
         finally:
             await response.aclose()
-
-    async def _refusal(self, response: httpx.Response) -> ProtocolError:
-        """The client's error for an upstream answer other than 2xx; the server's own key is removed from it."""
-        status, after = response.status_code, response.headers.get("retry-after")
-        if response.is_redirect:
-            return ProtocolError(
-                502,
-                f"the upstream answered with a redirect ({status}), which is not followed; give its final address",
-                code="upstream_redirect",
-                retry=False,
-            )
-        after = after if after is not None and re.fullmatch(r"[0-9]{1,9}", after) else None
-        if status == 429 or status == 503:
-            return ProtocolError(status, f"the upstream is busy ({status})", code="upstream_busy", retry_after=after)
-        if status >= 500:
-            return ProtocolError(502, f"the upstream failed ({status})", code="upstream_failed", retry_after=after)
-        if status < 400:
-            return ProtocolError(502, f"the upstream answered {status}", code="upstream_garbage", retry=False)
-        said = _message(await _start_of(response, _LONGEST_ERROR))
-        if self._key is not None:
-            said = said.replace(self._key.get_secret_value(), "***")
-        return ProtocolError(
-            status, said[:1000] or f"the upstream refused the request ({status})", code="upstream_refused"
-        )
 
     def _headers(self, given: Mapping[str, str]) -> httpx.Headers:
         headers = {name: given[name] for name in _FORWARDED if name in given}
@@ -153,6 +146,26 @@ class Upstream:
         elif self._key is not None:
             headers["authorization"] = f"Bearer {self._key.get_secret_value()}".encode().decode("latin-1")
         return httpx.Headers(headers, encoding="latin-1")  # byte for byte what came
+
+
+async def _failure(response: httpx.Response, asked: Mapping[str, Any]) -> ProtocolError:
+    """The client's error for an answer other than 2xx, in words of ours: nobody has judged the upstream's."""
+    status, after = response.status_code, response.headers.get("retry-after")
+    after = after if after is not None and re.fullmatch(r"[0-9]{1,9}", after) else None
+    if response.is_redirect:
+        said = f"the upstream answered with a redirect ({status}), which is not followed; give its final address"
+        return ProtocolError(502, said, code="upstream_redirect", retry=False)
+    if status == 429 or status == 503:
+        return ProtocolError(status, f"the upstream is busy ({status})", code="upstream_busy", retry_after=after)
+    if status >= 500:
+        return ProtocolError(502, f"the upstream failed ({status})", code="upstream_failed", retry_after=after)
+    if status < 400:
+        return ProtocolError(502, f"the upstream answered {status}", code="upstream_garbage", retry=False)
+    code, field = _named(await _start_of(response, _LONGEST_ERROR))
+    reason = _REASONS.get(code) or _REASONS.get(status, "it cannot use the request")
+    field = next((name for name in asked if name == re.split(r"[.\[]", field)[0]), None)
+    said = f"the upstream refused the request ({status}): {reason}" + (f"; look at {field}" if field else "")
+    return ProtocolError(status, said, code=code if code in _REASONS else "upstream_refused", param=field)
 
 
 async def _start_of(response: httpx.Response, most: int) -> bytes:
@@ -167,11 +180,10 @@ async def _start_of(response: httpx.Response, most: int) -> bytes:
     return data
 
 
-def _message(data: bytes) -> str:
-    """The message of an error in the protocol's form, "" where there is none."""
+def _named(data: bytes) -> tuple[str, str]:
+    """The code of an error in the protocol's form, and the field that it names; "" where there is none."""
     try:
         error = json.loads(data)["error"]
-        message = error if isinstance(error, str) else error["message"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        return ""
-    return message if isinstance(message, str) else ""
+        return str(error.get("code")), str(error.get("param"))
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return "", ""

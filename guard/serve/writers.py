@@ -182,7 +182,8 @@ class UpstreamAnswer:
         """The text of every event, empty ones included. Raises: ProtocolError."""
         if self._opened is None:
             await self.aclose()
-            self._reply = await self._asked_again(accepted, refused)
+            messages = continued(self._body["messages"], accepted, refused)
+            self._reply = await self._upstream.ask({**self._body, "messages": messages}, self._headers)
         reply, self._opened = self._opened or self._reply, None
         self._earlier, self._completion = self.usage, Completion()
         if reply is None:
@@ -197,21 +198,6 @@ class UpstreamAnswer:
             yield text
         self._completion.finish_reason = self._completion.finish_reason or "stop"  # some servers do not say
         await self.aclose()
-
-    async def _asked_again(self, accepted: str, refused: Sequence[str]) -> Reply:
-        """Raises: ProtocolError without the upstream's own words, which may repeat what was refused."""
-        messages = continued(self._body["messages"], accepted, refused)
-        try:
-            return await self._upstream.ask({**self._body, "messages": messages}, self._headers)
-        except ProtocolError as error:
-            failed = error
-        raise ProtocolError(
-            failed.status,
-            f"the upstream failed when it was asked to go on ({failed.code})",
-            code=failed.code,
-            retry=failed.retry,
-            retry_after=failed.retry_after,
-        )
 
 
 class _CallingSession(AskedSession):

@@ -1,6 +1,7 @@
 """Bad requests and bad upstreams: the protocol's error object, a status that clients retry on rightly, nothing unchecked."""
 
 import json
+import re
 import socket
 import threading
 import time
@@ -435,11 +436,41 @@ def test_a_key_goes_upstream_byte_for_byte(serve: Serve, upstream: Upstream, htt
     assert upstream.headers[0]["authorization"].encode("latin-1") == "Bearer clé".encode()
 
 
-def test_clients_are_not_told_the_servers_own_key(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
-    upstream.usual = sending(401, '{"error": {"message": "house-key is not known here"}}')
-    refused = http.post(serve(upstream_api_key="house-key") + CHAT, json=asking())
-    assert refused.status_code == 401
-    assert error_of(refused)["message"] == "*** is not known here"
+@pytest.mark.parametrize(
+    ("status", "error", "said", "code", "param"),
+    [
+        (401, {"code": KEY}, "does not accept the key", "upstream_refused", None),
+        (
+            404,
+            {"code": "model_not_found", "param": "model"},
+            "no such model; look at model",
+            "model_not_found",
+            "model",
+        ),
+        (
+            400,
+            {"code": "context_length_exceeded", "param": "messages.0"},
+            "too long",
+            "context_length_exceeded",
+            "messages",
+        ),
+        (400, {"code": 400, "param": None}, "cannot use the request", "upstream_refused", None),
+        (400, {"code": ["990 euros"], "param": "990 euros"}, "cannot use the request", "upstream_refused", None),
+        (422, "The rent is 990 euros.", "cannot use the request", "upstream_refused", None),
+    ],
+)
+def test_a_refusal_of_the_upstream_is_told_in_words_of_ours(
+    serve: Serve, upstream: Upstream, http: httpx.Client, status: int, error: Any, said: str, code: str, param: Any
+) -> None:
+    told = {"message": f"The rent is 990 euros, says {KEY}.", **error} if isinstance(error, dict) else error
+    upstream.usual = sending(status, json.dumps({"error": told}))
+    refused = http.post(serve(upstream_api_key=KEY) + CHAT, json=asking())
+    assert refused.status_code == status
+    found = error_of(refused)
+    assert found["message"].startswith(f"the upstream refused the request ({status}): ")
+    assert said in found["message"]
+    assert (found["code"], found["param"]) == (code, param)
+    assert not re.search(f"990|{KEY}", refused.text)
 
 
 def test_the_upstreams_cookies_do_not_travel_to_other_clients(
