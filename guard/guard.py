@@ -1,6 +1,6 @@
 """`Guard`: wraps a generator, and lets a sentence out only when the source supports it.
 
-`groundrail.policy` and `groundrail.generation.loop` hold the rules; `groundrail.generation.drivers` runs the loop.
+`groundrail.policy` and `groundrail.generation.loop` hold the rules; `groundrail.generation.streams` runs the loop.
 """
 
 import copy
@@ -10,12 +10,11 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
-from groundrail.generation.drivers import Judging, PushedAnswer, drive_together
-from groundrail.generation.loop import checked_text, guarded_generation
-from groundrail.generation.steps import Steps
+from groundrail.generation.drivers import PushedAnswer, drive_together
+from groundrail.generation.effects import Judging, Writing
+from groundrail.generation.loop import Steps, checked_text, guarded_generation
 from groundrail.generation.streams import AsyncGuardedStream, GuardedStream, read_to_end
-from groundrail.generation.verdicts import ReadClaim
-from groundrail.generation.writing import Writing
+from groundrail.generation.verdicts import Answer
 from groundrail.generators import Generator, as_generator
 from groundrail.policy import Policy
 from groundrail.runtime.both_ways import run
@@ -146,7 +145,8 @@ class Guard:
 
         Raises: InputError; UnsupportedError under `"raise"`.
         """
-        return run(read_to_end(GuardedStream(*self._check_steps(answer, source, prompt))))
+        (result,) = self._check_together([(answer, prompt)], source)
+        return result
 
     def check_object(
         self, obj: Any, source: Source, schema: "Mapping[str, Any] | type[BaseModel] | None" = None, prompt: str = ""
@@ -165,16 +165,13 @@ class Guard:
         """
         from groundrail.objects.checking import checked_object
 
-        documents = as_documents(source)
-        shared = SourceText(documents)
         # a replacement text is no value of a field, so a refused sentence is flagged, corrected or left out
-        fallback = self.policy.fallback
-        policy = self.policy.replacing(fallback=fallback if fallback in ("flag", "correct") else "drop")
-        of_leaves = self.with_policy(policy)
+        fallback = self.policy.fallback if self.policy.fallback in ("flag", "correct") else "drop"
+        of_leaves = self.with_policy(self.policy.replacing(fallback=fallback))
+        documents = as_documents(source)
 
         def check_all(asked: Sequence[tuple[str, str]]) -> list[GuardResult]:
-            steps = [of_leaves._checked(text, shared, f"{prompt}\n{question}") for text, question in asked]
-            return drive_together(steps, Judging(self.scorer, documents, self._calls))
+            return of_leaves._check_together([(text, f"{prompt}\n{question}") for text, question in asked], documents)
 
         text = "\n".join(document.text for document in documents)
         return checked_object(obj, schema, self.policy, self.threshold, check_all, text)
@@ -184,10 +181,7 @@ class Guard:
 
         Raises: what `check` raises for any of the texts.
         """
-        documents = as_documents(source)
-        shared = SourceText(documents)
-        steps = [self._checked(answer, shared) for answer in answers]
-        return drive_together(steps, Judging(self.scorer, documents, self._calls))
+        return self._check_together([(answer, "") for answer in answers], source)
 
     def generate(self, prompt: str, source: Source) -> GuardResult:
         """Write an answer to `prompt`, releasing, retrying or replacing each sentence under the policy.
@@ -207,19 +201,20 @@ class Guard:
         """
         documents = as_documents(source)
         writing = self._writing(prompt, documents)
-        return GuardedStream(*self._generation(documents, prompt), writing)
+        return GuardedStream(*self._generation(prompt, documents), writing)
 
     def pushed(self, source: Source, prompt: str = "") -> PushedAnswer:
         """Check an answer that someone else writes and hands over piece by piece.
 
         Raises: InputError for a source that is none; what loading a model raises.
         """
-        return PushedAnswer(*self._generation(as_documents(source), prompt))
+        return PushedAnswer(*self._generation(prompt, as_documents(source)))
 
     async def acheck(self, answer: str, source: Source, prompt: str = "") -> GuardResult:
         """`check` without blocking the event loop. Raises: what `check` raises."""
-        steps = await self._calls.aside(self._check_steps, answer, source, prompt)
-        return await read_to_end(AsyncGuardedStream(*steps))
+        documents = as_documents(source)
+        steps = await self._calls.aside(self._checked, answer, prompt, SourceText(documents))
+        return await read_to_end(AsyncGuardedStream(steps, Judging(self.scorer, documents, self._calls)))
 
     async def acheck_object(
         self, obj: Any, source: Source, schema: "Mapping[str, Any] | type[BaseModel] | None" = None, prompt: str = ""
@@ -238,7 +233,7 @@ class Guard:
         """
         documents = as_documents(source)
         writing = self._writing(prompt, documents)
-        return AsyncGuardedStream(*await self._calls.aside(self._generation, documents, prompt), writing)
+        return AsyncGuardedStream(*await self._calls.aside(self._generation, prompt, documents), writing)
 
     def as_runnable(self, runnable: "Runnable[Any, Any] | None" = None, **options: Any) -> "GuardedRunnable":
         """This guard around a LangChain chain or model, or around its own generator, as a `Runnable`.
@@ -249,32 +244,31 @@ class Guard:
 
         return GuardedRunnable(runnable, guard=self, **options)
 
-    def _check_steps(self, answer: str, source: Source, prompt: str) -> tuple[Steps, Judging]:
+    def _check_together(self, answers: Sequence[tuple[str, str]], source: Source) -> list[GuardResult]:
+        """Check several answers, each with its prompt, to one source."""
         documents = as_documents(source)
-        return self._checked(answer, SourceText(documents), prompt), Judging(self.scorer, documents, self._calls)
+        shared = SourceText(documents)
+        steps = [self._checked(answer, prompt, shared) for answer, prompt in answers]
+        return drive_together(steps, Judging(self.scorer, documents, self._calls))
 
-    def _checked(self, answer: str, source: SourceText, prompt: str = "") -> Steps:
+    def _checked(self, answer: str, prompt: str, source: SourceText) -> Steps:
         if not isinstance(answer, str):
             raise InputError(f"an answer is text, not {type(answer).__name__}")
         if not is_unicode(answer):
             raise InputError("the answer holds half a surrogate pair, which is no text; decode it as UTF-8 first")
-        return checked_text(answer, *self._claims(source, prompt), self.policy, self.threshold)
+        return checked_text(answer, self._answer(prompt, source))
 
-    def _generation(self, documents: Sequence[Document], prompt: str) -> tuple[Steps, Judging]:
-        claims = self._claims(SourceText(documents), prompt)
-        steps = guarded_generation(*claims, self.policy, self.threshold)
+    def _generation(self, prompt: str, documents: Sequence[Document]) -> tuple[Steps, Judging]:
+        steps = guarded_generation(self._answer(prompt, SourceText(documents)))
         return steps, Judging(self.scorer, documents, self._calls)
 
-    def _claims(self, source: SourceText, prompt: str) -> tuple[ReadClaim, bool]:
-        """How the claims of one answer are read, and whether there is a source to check them against.
-
-        Raises: InputError for a prompt that is no text.
-        """
+    def _answer(self, prompt: str, source: SourceText) -> Answer:
+        """An answer without sentences. Raises: InputError for a prompt that is no text."""
         if not is_unicode(prompt):
             raise InputError("the prompt holds half a surrogate pair, which is no text; decode it as UTF-8 first")
         unread = self.scorer.facts.unread
         read = partial(read_claim, prompt=prompt, source=source, claim_of=self.claim_of, unread=unread)
-        return read, not source.is_blank
+        return Answer(read, not source.is_blank, self.policy, self.threshold)
 
     def _writing(self, prompt: str, documents: Sequence[Document]) -> Writing:
         if self.generator is None:

@@ -115,6 +115,11 @@ class Span(_Frozen):
             raise ValueError(f"a span ends before it starts: start={self.start}, end={self.end}")
         return self
 
+    @property
+    def place(self) -> tuple[str, int, int]:
+        """The document and the offsets, to compare places by."""
+        return self.document_id, self.start, self.end
+
     @staticmethod
     def trimmed(text: str, start: int = 0, end: int | None = None) -> tuple[int, int]:
         """Start and end of `text[start:end]` without white space at both ends, in characters of `text`."""
@@ -342,7 +347,7 @@ class GuardResult(_Frozen):
         places: dict[tuple[str, int, int], Citation] = {}
         for sentence in self.sentences:
             for citation in sentence.supporting:
-                places.setdefault((citation.document_id, citation.start, citation.end), citation)
+                places.setdefault(citation.place, citation)
         return tuple(places.values())
 
     def to_html(self, source: Source | None = None, *, question: str = "") -> str:

@@ -1,18 +1,17 @@
-"""Correct a refused sentence: exchange one detail for the source's, and have the new sentence judged like any other.
+"""Correct a refused sentence: exchange one detail for the source's; the loop has the new sentence judged like any other.
 
 `groundrail.text.facts.corrections` says which exchanges a source sentence offers.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TypeAlias
 
-from groundrail.generation.steps import Step
-from groundrail.generation.verdicts import Answer
 from groundrail.scoring.weighing import log_odds
 from groundrail.text.claims import opens_list
 from groundrail.text.english.language import is_english
-from groundrail.text.facts import corrections
+from groundrail.text.facts.corrections import Correction as Exchange
+from groundrail.text.facts.corrections import corrections
 from groundrail.text.sentences import Sentence
 from groundrail.types import CheckedSentence, Citation, Correction, Verdict
 
@@ -25,68 +24,58 @@ CLOSE = 1.0
 CLEAR = 1.7
 """Log-odds that a correction must gain over the refused sentence by its citation alone; chosen on development sets."""
 
-
-class _Tried(NamedTuple):
-    correction: corrections.Correction
-    checked: CheckedSentence
-
-    @property
-    def likely(self) -> float:
-        return log_odds(self.checked.score or 0.0)
+Tried: TypeAlias = tuple[Exchange, CheckedSentence]
+"""An exchange, and the corrected sentence with its verdict."""
 
 
-def corrected(
-    answer: Answer, sentence: Sentence, checked: CheckedSentence, since: float
-) -> Generator[Step, Any, CheckedSentence]:
-    """Put the corrected sentence in the place of a sentence that its score refused, where one correction is supported.
+def offered(sentence: Sentence, checked: CheckedSentence) -> list[tuple[Exchange, Sentence]]:
+    """The exchanges that the cited places offer for a sentence that its score refused, each with the corrected sentence.
 
-    A sentence stays as it is if two corrections are about equally likely, if the citation entails the refused sentence
-    nearly as well, if it is not English, and if it opens a list, whose items were judged together with its words.
-
-    since: when the deadline of the sentence began to run, by `time.monotonic`.
+    None for a sentence that is not English, or opens a list, whose items were judged together with its words.
     """
-    scored = checked.verdict is Verdict.UNSUPPORTED and checked.score is not None
-    wanted = answer.policy.fallback == "correct" and scored and is_english(sentence.text)
-    if not wanted or opens_list(sentence.text, sentence.lead):
-        return checked
-    supported = []
-    for each in _offered(sentence.text, _places(checked)):
-        text = each.applied(sentence.text)
-        other = replace(sentence, text=text, end=sentence.start + len(text))
-        (judged,) = yield from answer.judged([other], since)
-        judged = answer.in_place(other, judged)
-        if judged.verdict is Verdict.SUPPORTED:
-            supported.append(_Tried(each, judged))
-    supported.sort(key=lambda tried: -tried.likely)
-    if not supported or any(supported[0].likely - other.likely < CLOSE for other in supported[1:]):
-        return checked
+    refused = checked.verdict is Verdict.UNSUPPORTED and checked.score is not None
+    if not refused or not is_english(sentence.text) or opens_list(sentence.text, sentence.lead):
+        return []
+    found = dict.fromkeys(each for place in _places(checked) for each in corrections(sentence.text, place.text))
+    texts = {each: each.applied(sentence.text) for each in list(found)[:MOST]}
+    return [(each, replace(sentence, text=text, end=sentence.start + len(text))) for each, text in texts.items()]
+
+
+def corrected(refused: CheckedSentence, tried: Sequence[Tried]) -> CheckedSentence:
+    """The refused sentence, replaced by the corrected one where exactly one correction is supported.
+
+    It stays as it is if two corrections are about equally likely, or if the citation entails the refused sentence nearly
+    as well.
+    """
+    supported = sorted((each for each in tried if each[1].verdict is Verdict.SUPPORTED), key=_likely, reverse=True)
+    if not supported or any(_likely(supported[0]) - _likely(other) < CLOSE for other in supported[1:]):
+        return refused
     (start, end, now), judged = supported[0]
-    if not _is_clear(judged, checked):
-        return checked
+    if not _is_clear(judged, refused):
+        return refused
     change = Correction(
-        start=start, was=sentence.text[start:end], now=now, score=judged.score or 0.0, citations=judged.citations
+        start=start, was=refused.text[start:end], now=now, score=judged.score or 0.0, citations=judged.citations
     )
-    return checked.model_copy(update={"replacement": judged.replacement or judged.text, "corrected": change})
+    return refused.model_copy(update={"replacement": judged.replacement or judged.text, "corrected": change})
+
+
+def evidence(checked: CheckedSentence) -> str:
+    """The source's sentence that the writer of a refused sentence is shown, "" without one."""
+    places = _places(checked)
+    return " ".join(places[0].text.split()) if places else ""
+
+
+def _likely(tried: Tried) -> float:
+    return log_odds(tried[1].score or 0.0)
 
 
 def _is_clear(judged: CheckedSentence, refused: CheckedSentence) -> bool:
     """Whether the exchange is why the cited sentence now entails it; True if that sentence was not cited before."""
-    said = {(c.document_id, c.start): c.score for c in refused.citations}
-    gains = [log_odds(c.score) - log_odds(said.get((c.document_id, c.start), 0.0)) for c in judged.citations[:1]]
+    said = {c.place: c.score for c in refused.citations}
+    gains = [log_odds(c.score) - log_odds(said.get(c.place, 0.0)) for c in judged.citations[:1]]
     return all(gain >= CLEAR for gain in gains)
-
-
-def evidence(answer: Answer, checked: CheckedSentence) -> str:
-    """The source's sentence that the writer of a refused sentence is shown, "" under other fallbacks."""
-    places = _places(checked) if answer.policy.fallback == "correct" else []
-    return " ".join(places[0].text.split()) if places else ""
 
 
 def _places(checked: CheckedSentence) -> list[Citation]:
     """The place that contradicts a sentence, then its nearest places."""
     return [*([] if checked.conflict is None else [checked.conflict]), *checked.citations]
-
-
-def _offered(text: str, places: Sequence[Citation]) -> Sequence[corrections.Correction]:
-    """The corrections by these places, each once."""
-    return list(dict.fromkeys(each for place in places for each in corrections.corrections(text, place.text)))[:MOST]

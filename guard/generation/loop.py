@@ -1,85 +1,157 @@
 """The guard's one loop, free of I/O: sentences in, verdicts, retries and releases out.
 
 `checked_text` and `guarded_generation` are coroutines of steps: they yield a step (read a piece, judge claims, rewind
-the session) and are sent its outcome. `groundrail.generation.drivers` does the steps, in plain and in async code.
-`Draft` keeps the undecided text, `Tries` the tries at its next sentence; `groundrail.generation.verdicts` turns scores
-into verdicts, `groundrail.generation.correcting` exchanges a wrong detail for the source's.
+the session) and are sent its outcome. `groundrail.generation.streams` does the steps, in plain and in async code.
+`Answer` turns scores into verdicts and applies the policy, `Draft` keeps the undecided text, `Tries` the tries at its
+next sentence.
 """
 
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from enum import Enum, auto
-from typing import Any, TypeAlias, TypeVar
+from enum import Enum
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from groundrail.errors import GenerationError, InputError
-from groundrail.generation.correcting import corrected, evidence
-from groundrail.generation.steps import Accept, CanRetry, CutOff, NextPiece, Reject, Release, Start, Step, Steps
-from groundrail.generation.verdicts import Answer, ReadClaim
+from groundrail.errors import GenerationError, InputError, ScoringError
+from groundrail.generation import correcting
+from groundrail.generation.verdicts import Answer
 from groundrail.policy import Attempts, Policy
 from groundrail.runtime.deadlines import OverdueError
+from groundrail.scoring.base import Score
+from groundrail.text.claims import Claim
 from groundrail.text.sentences import Sentence, Stream, is_finished, is_unicode, split
-from groundrail.types import Attempt, CheckedSentence, Verdict
+from groundrail.types import CheckedSentence, GuardResult, Verdict
 
 T = TypeVar("T")
+
+
+class Start(NamedTuple):
+    """Have the generator start its session. Send nothing back."""
+
+    timeout: float | None
+
+
+class NextPiece(NamedTuple):
+    """Send the next piece of text, or None at the end of the answer. `anew`: call `propose` first."""
+
+    anew: bool
+    timeout: float | None
+
+
+class Judge(NamedTuple):
+    """Send one `Score` for each claim: exact, or good enough to tell which claims reach `threshold`."""
+
+    claims: Sequence[str]
+    timeout: float | None
+    threshold: float | None
+
+
+class Accept(NamedTuple):
+    """Tell the session that its next `n_chars` characters stay. Send nothing back."""
+
+    n_chars: int
+    timeout: float | None
+
+
+class Reject(NamedTuple):
+    """Tell the session that its next `n_chars` characters are refused. Send nothing back.
+
+    evidence: the source's sentence to show to the writer, or "".
+    """
+
+    n_chars: int
+    timeout: float | None
+    evidence: str
+
+
+class CanRetry(NamedTuple):
+    """Send whether the session can write on after a rejection."""
+
+
+class CutOff(NamedTuple):
+    """Send why the answer stopped before its end, "" for a complete answer."""
+
+
+class Release(NamedTuple):
+    """Show a sentence that is decided on to the caller."""
+
+    sentence: CheckedSentence
+
+
+Step: TypeAlias = Start | NextPiece | Judge | Accept | Reject | CanRetry | CutOff | Release
 Asks: TypeAlias = Generator[Step, Any, T]
 """A coroutine of steps that returns a T."""
+Steps: TypeAlias = Asks[GuardResult]
 
 
-def checked_text(text: str, read: ReadClaim, has_source: bool, policy: Policy, threshold: float) -> Steps:
+def advance(steps: Steps, outcome: Any = None) -> Step | GuardResult:
+    """The loop's next step after the outcome of its last one, or the result that it ends with.
+
+    outcome: what the step asks for, or the exception that it raised, which the loop turns into a verdict or raises.
+    """
+    if isinstance(outcome, StopIteration):  # thrown into a coroutine of steps it would end that
+        outcome = RuntimeError(f"{outcome!r} was raised")
+    try:
+        return steps.throw(outcome) if isinstance(outcome, Exception) else steps.send(outcome)
+    except StopIteration as stop:
+        result: GuardResult = stop.value
+        return result
+
+
+def checked_text(text: str, answer: Answer) -> Steps:
     """Check a text that is already written: every claim in one call, no retries.
 
     A sentence whose claim changes when the sentence before it is kept back is judged again, alone. An answer whose
     question is not shown is an example.
     """
-    answer = Answer(read, has_source, policy, threshold)
-    sentences, previous = split(text, policy.longest_sentence), ""
-    judged = yield from answer.judged(sentences, time.monotonic())
+    answer.begin()
+    sentences, previous = split(text, answer.policy.longest_sentence), ""
+    judged = yield from _judged(answer, sentences, time.monotonic())
     for sentence, checked in zip(sentences, judged, strict=True):
         if previous != answer.shown and answer.claims_otherwise(sentence, previous):
-            (checked,) = yield from answer.judged([sentence], time.monotonic())
+            (checked,) = yield from _judged(answer, [sentence], time.monotonic())
         previous = sentence.text
-        checked = answer.in_place(sentence, checked)
-        checked = yield from corrected(answer, sentence, checked, time.monotonic())
+        checked = yield from _in_place(answer, sentence, checked, time.monotonic())
         yield Release(answer.settle(checked, lead=sentence.lead))
         if answer.over:
             break
     return answer.result()
 
 
-def guarded_generation(read: ReadClaim, has_source: bool, policy: Policy, threshold: float) -> Steps:
+def guarded_generation(answer: Answer) -> Steps:
     """Check an answer while it is written: a sentence is judged, then released, written again or replaced.
 
     Raises: InputError for a wrong call; under the fallback "raise" UnsupportedError for a sentence, GenerationError
     where the generator failed; what a fallback or a stop of the policy raises.
     """
-    answer = Answer(read, has_source, policy, threshold)
-    draft, tries = Draft(policy.longest_sentence, answer.time_left), Tries(policy)
+    answer.begin()
+    draft, tries = Draft(answer.policy.longest_sentence, answer.time_left), Tries(answer.policy)
     failure: Exception | None = None
     while not answer.over and failure is None:
         sentence, failure = yield from _attempted(draft.next_sentence(tries.since))
         if sentence is None:
             break
-        (checked,) = yield from answer.judged([sentence], tries.since)
-        checked = answer.in_place(sentence, checked)
-        checked = yield from corrected(answer, sentence, checked, tries.since)
+        (checked,) = yield from _judged(answer, [sentence], tries.since)
+        checked = yield from _in_place(answer, sentence, checked, tries.since)
         if tries.allow_another(checked, answer.time_left(tries.since)):
-            rewritten, failure = yield from _attempted(draft.rewrite(sentence, evidence(answer, checked)))
+            evidence = correcting.evidence(checked) if answer.policy.fallback == "correct" else ""
+            rewritten, failure = yield from _attempted(draft.rewrite(sentence, evidence))
             if rewritten:
-                tries.refuse(checked, answer.attempt(answer.kept(checked)))
+                tries.refused.append(checked)
                 continue
         if failure is None:
             _, failure = yield from _attempted(draft.keep(sentence))
-        yield Release(answer.settle(checked, tries.earlier, lead=sentence.lead))
-        tries = Tries(policy)
+        yield Release(answer.settle(checked, tries.refused, lead=sentence.lead))
+        tries = Tries(answer.policy)
     if failure is not None and not answer.over and not draft.complete:
-        yield Release(_interrupted(answer, draft.rest, failure, tries.earlier))
-    elif tries.refused is not None:  # the generator wrote nothing else in its place
-        yield Release(answer.settle(tries.refused, tries.earlier[:-1]))
+        sentence = Sentence(draft.rest, answer.length, answer.length + len(draft.rest))
+        yield Release(answer.settle(answer.interrupted(sentence, failure), tries.refused))
+    elif tries.refused:  # the generator wrote nothing else in its place
+        yield Release(answer.settle(tries.refused.pop(), tries.refused))
     return answer.result()
 
 
-def _attempted(asks: Asks[T]) -> Generator[Step, Any, tuple[T | None, Exception | None]]:
+def _attempted(asks: Asks[T]) -> Asks[tuple[T | None, Exception | None]]:
     """Have the generator do something: return the outcome, and the failure if it failed.
 
     The failure is returned, so that an error that is raised later does not hold it as its context. Raises: InputError,
@@ -93,31 +165,65 @@ def _attempted(asks: Asks[T]) -> Generator[Step, Any, tuple[T | None, Exception 
         return None, error
 
 
-def _interrupted(answer: Answer, rest: str, error: Exception, earlier: Sequence[Attempt]) -> CheckedSentence:
-    """Settle the text that a failed generator left undecided. Raises: GenerationError under the fallback "raise"."""
-    sentence = Sentence(rest, answer.length, answer.length + len(rest))
-    if isinstance(error, OverdueError):
-        checked = answer.unscored(sentence, Verdict.TIMEOUT, "the generator did not write on in time")
-    elif isinstance(error, GenerationError):
-        checked = answer.unscored(sentence, Verdict.ERROR, str(error))
-    else:
-        checked = answer.unscored(sentence, Verdict.ERROR, f"the generator failed: {type(error).__name__}: {error}")
-    if answer.policy.fallback == "raise":
-        before, kept = answer.result(), answer.policy.keep_refused
-        told = checked.reason if kept else f"the generator failed ({type(error).__name__})"
-        raise GenerationError(f"{told}; released before: {before.text!r}", before) from (error if kept else None)
-    return answer.settle(checked, earlier)
+def _judged(
+    answer: Answer, sentences: Sequence[Sentence], since: float, previous: str | None = None
+) -> Asks[list[CheckedSentence]]:
+    """Verdicts for sentences, their claims scored in one call.
+
+    If the call fails and there are several sentences, each is judged alone: a bad claim costs only itself.
+
+    Args:
+        since: when the deadlines of the sentences began to run, by `time.monotonic`.
+        previous: the text before the first sentence; None for the text that was released last.
+    """
+    before = [answer.shown if previous is None else previous, *(s.text for s in sentences[:-1])]
+    claims = [answer.claim(sentence, text) for sentence, text in zip(sentences, before, strict=False)]
+    asked = [claim.text for claim in claims if isinstance(claim, Claim)] if answer.has_source else []
+    scores: Sequence[Score | Exception] = ()
+    started = time.monotonic()
+    if asked:
+        try:
+            given = yield Judge(asked, answer.time_left(since, len(asked)), answer.asked_threshold)
+            scores = _one_each(asked, given)
+        except Exception as error:  # whatever a scorer throws, its claims were not checked
+            scores = [error] * len(asked)
+    if len(sentences) > 1 and scores and isinstance(scores[0], Exception) and not isinstance(scores[0], OverdueError):
+        alone = []
+        for sentence, text in zip(sentences, before, strict=True):
+            alone += yield from _judged(answer, [sentence], time.monotonic(), text)
+        return alone
+    seconds = (time.monotonic() - started) / max(1, len(asked))
+    upcoming = iter(scores)
+    return [
+        answer.verdict(sentence, next(upcoming, None) if isinstance(claim, Claim) else claim, seconds)
+        for sentence, claim in zip(sentences, claims, strict=True)
+    ]
 
 
-class _Phase(Enum):
-    NEW = auto()
-    """The session is not started."""
-    PROPOSING = auto()
-    """The session is to be asked for a new proposal."""
-    WRITING = auto()
-    """The session is writing."""
-    ENDED = auto()
-    """The answer has ended."""
+def _one_each(claims: Sequence[str], scores: Sequence[Score]) -> Sequence[Score]:
+    """The scores as they are. Raises: ScoringError if they are not one number for each claim."""
+    if len(scores) != len(claims) or not all(isinstance(getattr(s, "value", None), int | float) for s in scores):
+        raise ScoringError(f"the scorer gave {scores!r:.100} for {len(claims)} claims; it must give one Score each")
+    return scores
+
+
+def _in_place(answer: Answer, sentence: Sentence, checked: CheckedSentence, since: float) -> Asks[CheckedSentence]:
+    """The sentence as it is read after the released text, with a correction if the policy asks for one and one stands.
+
+    since: when the deadline of the sentence began to run, by `time.monotonic`.
+    """
+    checked = answer.in_place(sentence, checked)
+    if answer.policy.fallback != "correct":
+        return checked
+    tried = []
+    for correction, other in correcting.offered(sentence, checked):
+        (judged,) = yield from _judged(answer, [other], since)
+        tried.append((correction, answer.in_place(other, judged)))
+    return correcting.corrected(checked, tried)
+
+
+_Phase = Enum("_Phase", "NEW PROPOSING WRITING ENDED")
+"""A session that is not started, is to be asked for a new proposal, is writing, or has ended."""
 
 
 class Draft:
@@ -147,19 +253,16 @@ class Draft:
             yield Start(self._time_left(since))
             self._phase = _Phase.PROPOSING
         while not self._ready and self._phase is not _Phase.ENDED:
-            yield from self._read(since)
+            piece = yield NextPiece(self._phase is _Phase.PROPOSING, self._time_left(since))
+            if piece is not None and not is_unicode(piece):
+                raise GenerationError("the generator wrote half a surrogate pair, which is no text")
+            if piece is None and not is_finished(self._stream.pending):
+                self._cut_off = yield CutOff()
+            self._phase = _Phase.ENDED if piece is None else _Phase.WRITING
+            self._ready.extend(self._stream.flush() if piece is None else self._stream.feed(piece))
         if self._cut_off and len(self._ready) == 1:  # the sentences before the half one are whole
             raise GenerationError(self._cut_off)
         return self._ready.popleft() if self._ready else None
-
-    def _read(self, since: float) -> Asks[None]:
-        piece = yield NextPiece(self._phase is _Phase.PROPOSING, self._time_left(since))
-        if piece is not None and not is_unicode(piece):
-            raise GenerationError("the generator wrote half a surrogate pair, which is no text")
-        if piece is None and not is_finished(self._stream.pending):
-            self._cut_off = yield CutOff()
-        self._phase = _Phase.ENDED if piece is None else _Phase.WRITING
-        self._ready.extend(self._stream.flush() if piece is None else self._stream.feed(piece))
 
     def rewrite(self, sentence: Sentence, evidence: str) -> Asks[bool]:
         """Refuse the sentence and have the session write on from before it, if it can; return whether it does."""
@@ -182,16 +285,10 @@ class Tries:
     def __init__(self, policy: Policy) -> None:
         self._attempts = Attempts(policy)
         self.since = time.monotonic()
-        self.earlier: list[Attempt] = []
-        self.refused: CheckedSentence | None = None
+        self.refused: list[CheckedSentence] = []
 
     def allow_another(self, checked: CheckedSentence, time_left: float | None) -> bool:
         """Whether to ask for another sentence in place of this one. Raises: what a stop of the policy raises."""
         in_time = time_left is None or time_left > 0
         refused = checked.verdict is Verdict.UNSUPPORTED and checked.corrected is None
         return refused and in_time and self._attempts.another()
-
-    def refuse(self, checked: CheckedSentence, attempt: Attempt) -> None:
-        """Remember a sentence that is being written again."""
-        self.refused = checked
-        self.earlier.append(attempt)

@@ -1,17 +1,71 @@
-"""The streams that a guard returns: released text, piece by piece, then the result."""
+"""The streams that a guard returns: released text, piece by piece, then the result.
 
+`driven` does the steps of the loop, in plain code and on an event loop; `groundrail.generation.effects` makes the calls.
+"""
+
+import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from types import TracebackType
-from typing import Self, TypeGuard
+from typing import Any, Self, TypeAlias, TypeGuard
 
 from groundrail.errors import InputError
-from groundrail.generation.drivers import Event, Judging, adrive, drive
-from groundrail.generation.steps import Steps
-from groundrail.generation.writing import Writing
-from groundrail.runtime.both_ways import closing, each, is_running
+from groundrail.generation.effects import Judging, Writing
+from groundrail.generation.loop import Judge, Release, Steps, advance
+from groundrail.runtime.both_ways import closing, each, is_running, iterate, value_of
+from groundrail.runtime.deadlines import aside
 from groundrail.types import CheckedSentence, GuardResult
+
+Event: TypeAlias = CheckedSentence | GuardResult
+
+
+async def driven(
+    steps: Steps, judging: Judging, writing: Writing | None, closed: threading.Event, *, is_async: bool
+) -> AsyncGenerator[Event]:
+    """Do the steps; yield the sentences they release, and the result last. End early once `closed` is set.
+
+    In plain code it waits for nothing. Without `writing`, for a text that is already written, the loop only judges.
+    """
+    judge: Any = judging.ado if is_async else judging.do
+    write: Any = None if writing is None else writing.ado if is_async else writing.do
+    try:
+        # a text that is already written may be long, so it is split beside the event loop
+        step = await aside(advance, steps) if is_async and writing is None else advance(steps)
+        while not closed.is_set():
+            outcome: Any = None
+            try:
+                match step:
+                    case GuardResult():
+                        yield step
+                        return
+                    case Release(sentence):
+                        yield sentence
+                        if is_async:
+                            await asyncio.sleep(0)  # other tasks have a turn
+                    case Judge():
+                        with contextlib.nullcontext() if writing is None else writing.meanwhile():
+                            outcome = await value_of(judge(step))
+                    case _:
+                        outcome = await value_of(write(step))
+            except asyncio.CancelledError as cancelled:
+                if not is_async or _is_cancelled():
+                    raise
+                outcome = RuntimeError(f"it cancelled itself: {cancelled!r}")
+            except Exception as raised:
+                outcome = raised
+            step = advance(steps, outcome)
+    finally:
+        if writing is not None:  # the steps of a check hold nothing, and may still run in a thread
+            steps.close()
+            close: Any = writing.aclose if is_async else writing.close
+            await value_of(close())
+
+
+def _is_cancelled() -> bool:
+    """Whether this task was cancelled from outside, and no call cancelled itself."""
+    task = asyncio.current_task()
+    return task is None or task.cancelling() > 0
 
 
 class _Outcome:
@@ -44,9 +98,9 @@ class GuardedStream(_Outcome):
     released or not. A stream that is left early has to be closed, as by a `with` block: that frees the generator.
     """
 
-    def __init__(self, steps: Steps, judged: Judging, writing: Writing | None = None) -> None:
+    def __init__(self, steps: Steps, judging: Judging, writing: Writing | None = None) -> None:
         super().__init__(writing)
-        self._events = drive(steps, judged, writing, self._closed)
+        self._events = iterate(driven(steps, judging, writing, self._closed, is_async=False))
 
     def __iter__(self) -> Iterator[str]:
         return (s.released_text for s in self.sentences() if s.released_text)
@@ -74,9 +128,9 @@ class GuardedStream(_Outcome):
 class AsyncGuardedStream(_Outcome):
     """`GuardedStream` for an event loop: `async for text in stream`, then `stream.result`."""
 
-    def __init__(self, steps: Steps, judged: Judging, writing: Writing | None = None) -> None:
+    def __init__(self, steps: Steps, judging: Judging, writing: Writing | None = None) -> None:
         super().__init__(writing)
-        self._events = adrive(steps, judged, writing, self._closed)
+        self._events = driven(steps, judging, writing, self._closed, is_async=True)
 
     def __aiter__(self) -> AsyncIterator[str]:
         return (s.released_text async for s in self.sentences() if s.released_text)
@@ -94,9 +148,7 @@ class AsyncGuardedStream(_Outcome):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *raised: object) -> None:
         await self.aclose()
 
 

@@ -5,12 +5,11 @@
 
 import math
 import time
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from textwrap import shorten
-from typing import Any, Protocol
+from typing import Any, TypeAlias
 
-from groundrail.errors import GroundrailError, InputError, ScoringError, UncheckableError, UnsupportedError
-from groundrail.generation.steps import Judge, Step
+from groundrail.errors import GenerationError, GroundrailError, InputError, UncheckableError, UnsupportedError
 from groundrail.policy import Policy
 from groundrail.runtime.deadlines import OverdueError
 from groundrail.scoring.base import Score
@@ -21,14 +20,8 @@ from groundrail.text.rendering.rendered import RenderedAnswer
 from groundrail.text.sentences import Sentence
 from groundrail.types import Attempt, CheckedSentence, Finding, GuardResult, Verdict
 
-_NOT_KEPT = "the text and the reason are not kept"
-
-
-class ReadClaim(Protocol):
-    """`groundrail.text.claims.read_claim` for one answer."""
-
-    def __call__(self, sentence: str, previous: str, *, lead: str) -> Claim | NoClaim | Refused:
-        """Read the claim of a sentence. `previous`: the text shown before it. `lead`: `Sentence.lead`."""
+ReadClaim: TypeAlias = Callable[..., Claim | NoClaim | Refused]
+"""`groundrail.text.claims.read_claim` for one answer: (sentence, the text shown before it, lead=Sentence.lead)."""
 
 
 class Answer:
@@ -40,82 +33,105 @@ class Answer:
     """
 
     def __init__(self, read: ReadClaim, has_source: bool, policy: Policy, threshold: float) -> None:
-        self.policy, self._read_claim, self.has_source, self.threshold = policy, read, has_source, threshold
+        self.policy, self._read, self.has_source, self.threshold = policy, read, has_source, threshold
         self.asked_threshold = None if policy.calibration else self.threshold  # a calibration needs exact values
         self.sentences: list[CheckedSentence] = []
         self.length = 0
         self.shown = ""  # the text that a reader saw last
-        self.lead = ""  # the lead of the list that a reader saw last
-        self.rendered = RenderedAnswer()
-        self.started = time.monotonic()
         self.over = False
+        self._lead = ""  # the lead of the list that a reader saw last
+        self._rendered = RenderedAnswer()
 
-    def time_left(self, since: float | None = None, sentences: int = 1) -> float | None:
+    def begin(self) -> None:
+        """Start the clock of the answer's deadline."""
+        self._started = time.monotonic()
+
+    def time_left(self, since: float, sentences: int = 1) -> float | None:
         """Seconds until the nearer of the sentences' deadlines together and the answer's, None without any."""
-        now = time.monotonic()
-        left = []
-        if self.policy.answer_deadline is not None:
-            left.append(self.started + self.policy.answer_deadline - now)
-        if self.policy.deadline is not None and since is not None:
-            left.append(since + sentences * self.policy.deadline - now)
-        return max(0.0, min(left)) if left else None
+        policy, ends = self.policy, []
+        if policy.answer_deadline is not None:
+            ends.append(self._started + policy.answer_deadline)
+        if policy.deadline is not None:
+            ends.append(since + sentences * policy.deadline)
+        return max(0.0, min(ends) - time.monotonic()) if ends else None
 
-    def verdict(self, sentence: Sentence, score: Score, seconds: float) -> CheckedSentence:
+    def claim(self, sentence: Sentence, previous: str) -> Claim | NoClaim | Refused | Exception:
+        """The claim of a sentence with `previous` shown before it, or the error of the caller's own function."""
+        if sentence.of_block:
+            return PART_OF_BLOCK
+        try:
+            return self._read(sentence.text, previous, lead=sentence.lead)
+        except Exception as error:
+            return error
+
+    def claims_otherwise(self, sentence: Sentence, previous: str) -> bool:
+        """Whether a sentence has another claim after the text that was released than after `previous`."""
+        return repr(self.claim(sentence, previous)) != repr(self.claim(sentence, self.shown))
+
+    def verdict(
+        self, sentence: Sentence, found: Score | NoClaim | Refused | Exception | None, seconds: float
+    ) -> CheckedSentence:
+        """The sentence with its verdict.
+
+        found: the score of its claim, what it has instead of a claim, or the error in the place of either; None for a
+            claim without a source.
+        """
+        match found:
+            case NoClaim():
+                return _unscored(sentence, Verdict.NO_CLAIM, None)
+            case Refused(reason=reason):
+                return _unscored(sentence, Verdict.UNSUPPORTED, reason)
+            case None:
+                return _unscored(sentence, Verdict.NO_SOURCE, "there is no source text to check against")
+            case OverdueError():
+                return _unscored(sentence, Verdict.TIMEOUT, f"no verdict: {found}")
+            case Exception():
+                return _unscored(sentence, Verdict.ERROR, _told(found))
+        try:
+            return self._scored(sentence, found, seconds)
+        except Exception as error:  # a calibration raised, or the scorer's citations are no citations
+            return _unscored(sentence, Verdict.ERROR, _told(error), seconds)
+
+    def _scored(self, sentence: Sentence, score: Score, seconds: float) -> CheckedSentence:
         """The sentence with the verdict that its score leads to."""
-        fields: dict[str, Any] = {
-            "text": sentence.text,
-            "start": sentence.start,
-            "end": sentence.end,
-            "seconds": seconds,
-            "note": score.note,
-        }
-        value = score.value
+        value, threshold = score.value, self.threshold if score.threshold is None else score.threshold
         if self.policy.calibration and score.threshold is None and math.isfinite(value):
             value = self.policy.calibration(value)
         if not math.isfinite(value):
-            return CheckedSentence(**fields, verdict=Verdict.ERROR, reason=f"the model gave no score ({value})")
-        fields |= {
-            "score": value,
-            "exact": score.exact,
-            "citations": score.citations,
-            "threshold": score.threshold,
-            "first_score": score.first,
-        }
+            return _unscored(sentence, Verdict.ERROR, f"the model gave no score ({value})", seconds)
+        supported = value >= threshold
         conflict = () if score.conflict is None else (score.conflict,)
         read = (*conflict, *score.citations, *score.read)
-        if value >= (self.threshold if score.threshold is None else score.threshold):
-            return CheckedSentence(**fields, verdict=Verdict.SUPPORTED, findings=derived(sentence.text, read))
-        found = findings(sentence.text, next(iter(read), None), read)
-        return CheckedSentence(
-            **fields,
-            verdict=Verdict.UNSUPPORTED,
-            conflict=score.conflict,
-            findings=found,
-            reason=_why(score, found),
-        )
-
-    def unscored(
-        self, sentence: Sentence, verdict: Verdict, reason: str | None, seconds: float = 0.0
-    ) -> CheckedSentence:
-        """The sentence with a verdict that no score led to, and the reason."""
+        found = derived(sentence.text, read) if supported else findings(sentence.text, next(iter(read), None), read)
         return CheckedSentence(
             text=sentence.text,
             start=sentence.start,
             end=sentence.end,
-            verdict=verdict,
-            reason=reason,
+            verdict=Verdict.SUPPORTED if supported else Verdict.UNSUPPORTED,
+            score=value,
+            exact=score.exact,
+            citations=score.citations,
+            conflict=None if supported else score.conflict,
+            findings=found,
+            reason=None if supported else _why(score, found),
             seconds=seconds,
+            threshold=score.threshold,
+            first_score=score.first,
+            note=score.note,
         )
 
-    def attempt(self, checked: CheckedSentence) -> Attempt:
-        """The sentence as one try among others."""
-        return Attempt(
-            text=checked.text,
-            verdict=checked.verdict,
-            score=checked.score,
-            reason=checked.reason,
-            seconds=checked.seconds,
-        )
+    def interrupted(self, sentence: Sentence, error: Exception) -> CheckedSentence:
+        """The text that a failed generator left undecided. Raises: GenerationError under the fallback "raise"."""
+        if isinstance(error, OverdueError):
+            checked = _unscored(sentence, Verdict.TIMEOUT, "the generator did not write on in time")
+        else:
+            failed = "" if isinstance(error, GenerationError) else f"the generator failed: {type(error).__name__}: "
+            checked = _unscored(sentence, Verdict.ERROR, f"{failed}{error}")
+        if self.policy.fallback == "raise":
+            before, kept = self.result(), self.policy.keep_refused
+            told = checked.reason if kept else f"the generator failed ({type(error).__name__})"
+            raise GenerationError(f"{told}; released before: {before.text!r}", before) from (error if kept else None)
+        return checked
 
     def in_place(self, sentence: Sentence, checked: CheckedSentence) -> CheckedSentence:
         """A sentence as it is read after the text that was released.
@@ -128,48 +144,51 @@ class Answer:
             checked = self._with_context(sentence, checked)
         if checked.verdict is not Verdict.UNSUPPORTED and self.policy.releases(checked.verdict):
             try:
-                self.rendered.refuse_difference(checked.replacement or checked.text)
+                self._rendered.refuse_difference(checked.replacement or checked.text)
             except UncheckableError as error:
-                return self.unscored(sentence, Verdict.UNSUPPORTED, str(error), checked.seconds)
+                return _unscored(sentence, Verdict.UNSUPPORTED, str(error), checked.seconds)
         return checked
 
     def _with_context(self, sentence: Sentence, checked: CheckedSentence) -> CheckedSentence:
         """A supported sentence with the lead that it needs, or unsupported without the sentence that it needs."""
         text, lead = sentence.text, sentence.lead
-        if lead != self.lead and not opens_list(text, lead) and needs_lead(text, lead):
+        if lead != self._lead and not opens_list(text, lead) and needs_lead(text, lead):
             return checked.model_copy(update={"replacement": f"{lead}\n{text}"})
         after_refused = bool(self.sentences) and not (self.sentences[-1].released or self.sentences[-1].corrected)
         if after_refused and leans_on_sentence(text) and not self.claims_otherwise(sentence, ""):
             reason = "it opens with a pronoun, and the sentence before it was not released"
-            return self.unscored(sentence, Verdict.UNSUPPORTED, reason, checked.seconds)
+            return _unscored(sentence, Verdict.UNSUPPORTED, reason, checked.seconds)
         return checked
 
-    def settle(self, checked: CheckedSentence, earlier: Sequence[Attempt] = (), *, lead: str = "") -> CheckedSentence:
+    def settle(
+        self, checked: CheckedSentence, refused: Sequence[CheckedSentence] = (), *, lead: str = ""
+    ) -> CheckedSentence:
         """Decide on release under the policy, and add the sentence to the answer.
 
         Args:
-            earlier: the tries at the sentence that were refused.
+            refused: the tries at the sentence before this one.
             lead: `Sentence.lead`; it is shown with the first item of its list.
 
         Raises: UnsupportedError under the fallback "raise"; InputError for a callable fallback that returns no text,
         and the errors of the fallback itself.
         """
         released = self.policy.releases(checked.verdict)
-        attempts = (*earlier, self.attempt(checked if released else self.kept(checked)))
+        tries = [*map(self._kept, refused), checked if released else self._kept(checked)]
+        attempts = tuple(Attempt.model_validate(each, from_attributes=True) for each in tries)
         checked = checked.model_copy(
             update={"attempts": attempts, "released": released, "seconds": sum(a.seconds for a in attempts)}
         )
         if opens_list(checked.text, lead):
-            self.lead = ""
+            self._lead = ""
         if released:
             self.shown = checked.released_text
-            self.lead = lead if opens_list(self.shown, lead) else self.lead
+            self._lead = lead if opens_list(self.shown, lead) else self._lead
         else:
             checked = self._fall_back(checked)
             line_ended = "\n" if checked.text.rstrip(" ").endswith("\n") else ""
             self.shown = checked.replacement or self.shown or line_ended
-            checked = self.kept(checked)
-        self.rendered.add(checked.released_text)
+            checked = self._kept(checked)
+        self._rendered.add(checked.released_text)
         start, self.length = self.length, self.length + len(checked.text)
         checked = checked.model_copy(update={"start": start, "end": self.length})
         self.sentences.append(checked)
@@ -178,11 +197,12 @@ class Answer:
             raise UnsupportedError(f"a sentence is {checked.verdict}{said} ({checked.reason})", self.result())
         return checked
 
-    def kept(self, refused: CheckedSentence) -> CheckedSentence:
+    def _kept(self, refused: CheckedSentence) -> CheckedSentence:
         """A refused sentence as results keep it: without its words, if the policy asks for that."""
         if self.policy.keep_refused:
             return refused
-        hidden: dict[str, Any] = {"text": "", "reason": _NOT_KEPT, "note": None, "findings": ()}
+        reason = "the text and the reason are not kept"
+        hidden: dict[str, Any] = {"text": "", "reason": reason, "note": None, "findings": ()}
         if refused.corrected is not None:
             hidden["corrected"] = refused.corrected.model_copy(update={"was": ""})
         return refused.model_copy(update=hidden)
@@ -213,80 +233,14 @@ class Answer:
             answer="".join(sentence.text for sentence in self.sentences),
             sentences=tuple(self.sentences),
             threshold=self.threshold,
-            seconds=time.monotonic() - self.started,
+            seconds=time.monotonic() - self._started,
         )
 
-    def claims_otherwise(self, sentence: Sentence, previous: str) -> bool:
-        """Whether a sentence has another claim after the text that was released than after `previous`."""
-        return repr(self._read(sentence, previous)) != repr(self._read(sentence, self.shown))
 
-    def judged(
-        self, sentences: Sequence[Sentence], since: float, previous: str | None = None
-    ) -> Generator[Step, Any, list[CheckedSentence]]:
-        """Verdicts for sentences, their claims scored in one call.
-
-        If the call fails and there are several sentences, each is judged alone: a bad claim costs only itself.
-
-        Args:
-            since: when the deadlines of the sentences began to run, by `time.monotonic`.
-            previous: the text before the first sentence; None for the text that was released last.
-        """
-        before = [self.shown if previous is None else previous, *(s.text for s in sentences[:-1])]
-        claims = [self._read(sentence, text) for sentence, text in zip(sentences, before, strict=False)]
-        asked = [claim.text for claim in claims if isinstance(claim, Claim)] if self.has_source else []
-        scores: Iterator[Score] = iter(())
-        failure: Exception | None = None
-        started = time.monotonic()
-        if asked:
-            try:
-                judge = Judge(asked, self.time_left(since, len(asked)), self.asked_threshold)
-                scores = iter(_one_each(asked, (yield judge)))
-            except Exception as error:  # whatever a scorer throws, its claims were not checked
-                failure = error
-        if failure is not None and len(sentences) > 1 and not isinstance(failure, OverdueError):
-            alone = []
-            for sentence, text in zip(sentences, before, strict=True):
-                alone += yield from self.judged([sentence], time.monotonic(), text)
-            return alone
-        seconds = (time.monotonic() - started) / max(1, len(asked))
-        checked = []
-        for sentence, claim in zip(sentences, claims, strict=True):
-            score = next(scores, None) if isinstance(claim, Claim) else None
-            checked.append(self._decided(sentence, claim, score if failure is None else failure, seconds))
-        return checked
-
-    def _read(self, sentence: Sentence, previous: str) -> Claim | NoClaim | Refused | Exception:
-        if sentence.of_block:
-            return PART_OF_BLOCK
-        try:
-            return self._read_claim(sentence.text, previous, lead=sentence.lead)
-        except Exception as error:  # the caller's own function failed, so there is no verdict
-            return error
-
-    def _decided(
-        self,
-        sentence: Sentence,
-        claim: Claim | NoClaim | Refused | Exception,
-        score: Score | Exception | None,
-        seconds: float,
-    ) -> CheckedSentence:
-        """The verdict on a sentence. `score`: of its claim, or the error in its place; None without a source."""
-        if isinstance(claim, NoClaim):
-            return self.unscored(sentence, Verdict.NO_CLAIM, None)
-        if isinstance(claim, Refused):
-            return self.unscored(sentence, Verdict.UNSUPPORTED, claim.reason)
-        if isinstance(claim, Exception):
-            return self.unscored(sentence, Verdict.ERROR, _told(claim))
-        if score is None:
-            return self.unscored(sentence, Verdict.NO_SOURCE, "there is no source text to check against")
-        if isinstance(score, OverdueError):
-            return self.unscored(sentence, Verdict.TIMEOUT, f"no verdict: {score}")
-        if isinstance(score, Exception):
-            return self.unscored(sentence, Verdict.ERROR, _told(score))
-        try:
-            return self.verdict(sentence, score, seconds)
-        except Exception as error:  # a calibration raised, or the scorer's citations are no citations
-            return self.unscored(sentence, Verdict.ERROR, _told(error), seconds)
+def _unscored(sentence: Sentence, verdict: Verdict, reason: str | None, seconds: float = 0.0) -> CheckedSentence:
+    """The sentence with a verdict that no score led to, and the reason."""
+    text, start, end = sentence.text, sentence.start, sentence.end
+    return CheckedSentence(text=text, start=start, end=end, verdict=verdict, reason=reason, seconds=seconds)
 
 
 def _why(score: Score, found: Sequence[Finding]) -> str:
@@ -307,10 +261,3 @@ def _told(error: Exception) -> str:
 
 def _shortened(text: str) -> str:
     return shorten(text, 200, placeholder=" …")
-
-
-def _one_each(claims: Sequence[str], scores: Sequence[Score]) -> Sequence[Score]:
-    """The scores as they are. Raises: ScoringError if they are not one number for each claim."""
-    if len(scores) != len(claims) or not all(isinstance(getattr(s, "value", None), int | float) for s in scores):
-        raise ScoringError(f"the scorer gave {scores!r:.100} for {len(claims)} claims; it must give one Score each")
-    return scores

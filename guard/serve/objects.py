@@ -6,10 +6,9 @@ from typing import Any
 
 from groundrail.entailment.shared import Waits, cancelled_with
 from groundrail.errors import InputError, MissingExtraError, UnsupportedObjectError
-from groundrail.generation.drivers import Event
-from groundrail.generation.steps import CutOff, NextPiece, Start
-from groundrail.generation.streams import AsyncGuardedStream
-from groundrail.generation.writing import Writing
+from groundrail.generation.effects import Writing
+from groundrail.generation.loop import CutOff, NextPiece, Start
+from groundrail.generation.streams import AsyncGuardedStream, Event
 from groundrail.guard import Guard
 from groundrail.objects.answers import ObjectFormat, as_answer, object_format
 from groundrail.objects.results import places_of_refused

@@ -13,7 +13,7 @@ from tenacity import stop_after_attempt
 
 from groundrail import Guard, Policy, Verdict
 from groundrail.errors import UnsupportedError
-from groundrail.generation.writing import READ_AHEAD, ReadAhead
+from groundrail.generation.effects import READ_AHEAD, ReadAhead
 from groundrail.generators import CallableGenerator
 from groundrail.runtime.deadlines import Calls
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer

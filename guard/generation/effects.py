@@ -1,8 +1,7 @@
-"""The generator's side of one answer: its session from start to close, and its pieces, each call in time.
+"""The two sides of one answer that the loop's steps reach: the scorer's and the generator's, each call in time.
 
-`groundrail.generation.loop` decides which steps there are, and the drivers pass them on. `ReadAhead` holds pieces
-that are read before their turn: the next sentence is written while one is judged. The drivers decide when to read ahead,
-sessions say whether they can (`Session.writes_ahead`).
+`Judging` asks the scorer, `Writing` the generator's session from start to close. `ReadAhead` holds pieces that are read
+before their turn: the next sentence is written while one is judged, where the session can (`Session.writes_ahead`).
 """
 
 import contextlib
@@ -11,18 +10,20 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from groundrail.errors import InputError
-from groundrail.generation.steps import Accept, CanRetry, CutOff, NextPiece, Reject, Start
+from groundrail.generation.loop import Accept, CanRetry, CutOff, Judge, NextPiece, Reject, Start
 from groundrail.generators import Generator, Session
 from groundrail.generators.base import close_late
 from groundrail.runtime.deadlines import Calls, NotCalledError, in_time
+from groundrail.scoring.base import Reader, Score, Scorer
+from groundrail.scoring.language_note import with_language_note
 from groundrail.types import Document
 
-Asked = Start | NextPiece | Accept | Reject | CanRetry | CutOff
+Asked: TypeAlias = Start | NextPiece | Accept | Reject | CanRetry | CutOff
 
-_log = logging.getLogger("groundrail.generation.writing")
+_log = logging.getLogger(__name__)
 
 PATIENCE = 1.0
 """Seconds that closing a stream waits for the piece being written; a slower piece is closed when it is done."""
@@ -30,6 +31,41 @@ PATIENCE = 1.0
 READ_AHEAD = 500
 """Characters that are read ahead, the piece that reaches them included: a sentence or a few. Where judging takes longer
 than writing, more would not come out any sooner."""
+
+
+class Judging:
+    """A scorer and the documents of one answer, read when the first claim needs them."""
+
+    def __init__(self, scorer: Scorer, documents: Sequence[Document], calls: Calls) -> None:
+        self._scorer, self._documents, self._calls = scorer, documents, calls
+        self._reader: Reader | None = None
+        self._lock = threading.Lock()
+
+    def do(self, step: Judge) -> list[Score]:
+        """One score a claim. Raises: OverdueError, and whatever the scorer raises."""
+        return self._calls.within(step.timeout, self._score, step)
+
+    async def ado(self, step: Judge) -> list[Score]:
+        """`do` without blocking the event loop."""
+        with self._calls.current():
+            scores: list[Score] = await in_time(step.timeout, self._ascore(step))
+        return scores
+
+    def _score(self, step: Judge) -> list[Score]:
+        return self._noted(step.claims, self._read().score(step.claims, step.threshold))
+
+    async def _ascore(self, step: Judge) -> list[Score]:
+        reader = await self._calls.awithin(None, self._read) if self._reader is None else self._reader
+        return self._noted(step.claims, await reader.ascore(step.claims, step.threshold))
+
+    def _read(self) -> Reader:
+        with self._lock:
+            if self._reader is None:
+                self._reader = self._scorer.read(self._documents)
+            return self._reader
+
+    def _noted(self, claims: Sequence[str], scores: Sequence[Score]) -> list[Score]:
+        return with_language_note(scores, claims, self._documents) if self._scorer.facts.english_only else list(scores)
 
 
 class Writing:
@@ -63,35 +99,31 @@ class Writing:
     def do(self, step: Asked) -> Any:
         """Do a step; return the outcome. Raises: OverdueError, and the exceptions of the session."""
         match step:
-            case Start():
-                started = self._within(
-                    step.timeout, self._generator.start, self._prompt, self._documents, late=close_late
-                )
-                return self._begin(started)
-            case NextPiece():
-                return self._within(step.timeout, self._read, step.anew)
+            case Start(timeout):
+                start, given = self._generator.start, (self._prompt, self._documents)
+                return self._begin(self._within(timeout, start, *given, late=close_late))
+            case NextPiece(anew, timeout):
+                return self._within(timeout, self._read, anew)
             case Accept() | Reject():
                 return self._within(step.timeout, self._tell, step)
-            case _:
-                return self._say(step)
+        return self._said(step)
 
     async def ado(self, step: Asked) -> Any:
         """`do` for an event loop: calls without an async form run in a thread."""
         match step:
-            case Start():
+            case Start(timeout):
                 with self._calls.current():
                     start = self._generator.astart(self._prompt, self._documents)
-                    return self._begin(await in_time(step.timeout, start))
-            case NextPiece():
-                return await in_time(step.timeout, self._aread(step.anew))
+                    return self._begin(await in_time(timeout, start))
+            case NextPiece(anew, timeout):
+                return await in_time(timeout, self._aread(anew))
             case Accept() | Reject():
                 return await self._awithin(step.timeout, self._tell, step)
-            case _:
-                return self._say(step)
+        return self._said(step)
 
     def meanwhile(self) -> contextlib.AbstractContextManager[None]:
         """Have the session write on while the block runs, where it can."""
-        if isinstance(self._pieces, ReadAhead) and self._started().writes_ahead:
+        if isinstance(self._pieces, ReadAhead) and self._started.writes_ahead:
             return self._pieces.meanwhile()
         return contextlib.nullcontext()
 
@@ -115,6 +147,10 @@ class Writing:
             with self._logged():
                 await pieces.aclose()
         await self._calls.aside(self.close)
+
+    def _begin(self, session: Session) -> None:
+        self._session = session
+        self._ahead = self._ahead and session.writes_ahead
 
     def _within(self, timeout: float | None, function: Any, *arguments: Any, late: Any = None) -> Any:
         with self._busy_until_called():
@@ -145,43 +181,40 @@ class Writing:
 
     def _read(self, anew: bool) -> str | None:
         if anew:
-            self._pieces = self._propose()
+            self._propose()
         if hasattr(self._pieces, "__anext__"):
             raise InputError("this generator is async; use agenerate or astream")
         return next(self._pieces, None)
 
     async def _aread(self, anew: bool) -> str | None:
         if anew:
-            self._pieces = await self._awithin(None, self._propose)
+            await self._awithin(None, self._propose)
         if hasattr(self._pieces, "__anext__"):
             piece: str | None = await anext(self._pieces, None)
             return piece
         return await self._awithin(None, next, self._pieces, None)  # type: ignore[no-any-return]
 
-    def _begin(self, session: Session) -> None:
-        self._session = session
-        self._ahead = self._ahead and session.writes_ahead
-
-    def _propose(self) -> Any:
-        pieces = self._started().propose()
-        return ReadAhead(pieces, self._calls) if self._ahead and isinstance(pieces, Iterator) else pieces
+    def _propose(self) -> None:
+        pieces = self._started.propose()
+        self._pieces = ReadAhead(pieces, self._calls) if self._ahead and isinstance(pieces, Iterator) else pieces
 
     def _tell(self, step: Accept | Reject) -> None:
         if isinstance(step, Accept):
-            self._started().accept(step.n_chars)
+            self._started.accept(step.n_chars)
             return
         if isinstance(self._pieces, ReadAhead):
             self._pieces.stop()
         if step.evidence:
-            self._started().told(step.evidence)
-        self._started().reject(step.n_chars)
+            self._started.told(step.evidence)
+        self._started.reject(step.n_chars)
 
-    def _say(self, step: Asked) -> Any:
-        return self._started().can_retry if isinstance(step, CanRetry) else self._started().cut_off
+    def _said(self, step: Asked) -> bool | str:
+        return self._started.can_retry if isinstance(step, CanRetry) else self._started.cut_off
 
+    @property
     def _started(self) -> Session:
         if self._session is None:
-            raise InputError("there is no generator to read from")
+            raise InputError("the session is not started; do the step Start first")
         return self._session
 
     @contextlib.contextmanager
