@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from groundrail.generators.base import Generator, Session
 from groundrail.runtime.both_ways import closing, each, iterate
-from groundrail.runtime.deadlines import OverdueError, in_time, within
+from groundrail.runtime.deadlines import OverdueError, calls, in_time
 from groundrail.types import Document
 
 Pieces: TypeAlias = Iterator[str] | AsyncIterator[str]
@@ -66,7 +66,7 @@ class AskedSession(Session):
         One that takes longer than `timeout` seconds is left behind; the session then proposes a TimeoutError.
         """
         try:
-            first, pieces = within(timeout, self._first)
+            first, pieces = calls().within(timeout, self._first)
         except OverdueError as late:
             self._opened = _late(late)
             return

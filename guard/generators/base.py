@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from typing import Protocol, runtime_checkable
 
-from groundrail.runtime.deadlines import awithin
+from groundrail.runtime.deadlines import calls
 from groundrail.types import Document
 
 
@@ -82,7 +82,7 @@ class Generator(Protocol):
 
     async def astart(self, prompt: str, documents: Sequence[Document]) -> Session:
         """`start` without blocking the event loop, by default in a thread."""
-        return await awithin(None, self.start, prompt, documents, late=close_late)
+        return await calls().awithin(None, self.start, prompt, documents, late=close_late)
 
 
 @runtime_checkable

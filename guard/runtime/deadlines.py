@@ -1,43 +1,38 @@
 """Calling a function that must answer in time, from plain and from async code.
 
 A thread cannot be stopped. A late call is given up: it runs on, its outcome goes to `late`, and only so many calls may
-be given up at once. At the interpreter's end the running calls are told to stop. The interpreter waits for them as long
-as they compute, since a thread that is cut off inside native code takes the process down with it; calls that wait for
-something themselves get a moment. Neither is possible with the pool of `concurrent.futures`, which waits at the end for
-all calls, nor with anyio's, whose threads end with their event loop. Idle threads end with the `Calls` that keeps them.
-A forked child has none of its parent's threads and starts its own.
+be given up at once. The pool of `concurrent.futures` and anyio's hold up the end of the process for every call; here a
+process waits only for calls that compute, since a thread that is cut off inside native code takes the process down.
 """
 
 import asyncio
 import atexit
 import contextvars
 import ctypes
+import os
 import queue
 import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 T = TypeVar("T")
+
+Late: TypeAlias = Callable[[Future[Any]], object] | None
 
 MOMENT = 5.0
 """Seconds that the interpreter, before it exits, waits for calls that were given up; longer while they compute."""
 
 BUSY = 0.01
-"""The share of that time from which on a thread counts as computing: little, as the machine may be busy."""
+"""The share of that time from which on a process counts as computing: little, as the machine may be busy."""
 
 
 class OverdueError(TimeoutError):
     """A deadline of ours has passed; other TimeoutErrors are the callee's own failures."""
-
-    def __init__(self, seconds: float | None, reason: str = "") -> None:
-        super().__init__(
-            reason or (f"no answer within {seconds:g} seconds" if seconds is not None else "no answer in time")
-        )
 
 
 class NotCalledError(OverdueError):
@@ -45,7 +40,7 @@ class NotCalledError(OverdueError):
 
 
 class Calls:
-    """Makes calls in threads that it keeps for the next ones.
+    """Makes calls in threads that it keeps for the next ones; a forked child starts its own.
 
     most_left: once this many calls were given up and still run, further calls in threads time out at once. Calls that
         were already running by then may still be left behind, too.
@@ -54,21 +49,16 @@ class Calls:
     def __init__(self, most_left: int = 16) -> None:
         self.most_left = most_left
         self._idle: list[_Thread] = []
-        self._left: dict[Future[Any], _Thread] = {}
+        self._left: dict[Future[Any], int] = {}
+        """Each call that was left behind, with its process."""
         weakref.finalize(self, _dismiss, self._idle).atexit = False
 
     @property
     def left(self) -> int:
         """Calls that were left behind and still run, none of them in a forked child."""
-        return sum(thread.is_alive() for thread in list(self._left.values()))
+        return list(self._left.values()).count(os.getpid())
 
-    def within(
-        self,
-        timeout: float | None,
-        function: Callable[..., T],
-        *arguments: Any,
-        late: "Callable[[Future[T]], object] | None" = None,
-    ) -> T:
+    def within(self, timeout: float | None, function: Callable[..., T], *arguments: Any, late: Late = None) -> T:
         """Call a function, in this thread where there is no `timeout`.
 
         `late` gets what came of it, once it was left behind and has ended.
@@ -77,95 +67,71 @@ class Calls:
         """
         if timeout is None:
             return function(*arguments)
-        self._require_room(timeout)
-        thread, outcome = self._begin(function, arguments)
-        try:
-            done = bool(wait({outcome}, timeout).done)
-        except BaseException:
-            self._leave(outcome, thread, late)
-            raise
-        if not done:
-            self._leave(outcome, thread, late)
-            raise OverdueError(timeout)
+        with self._begun(timeout, late, function, *arguments) as outcome:
+            if not wait({outcome}, timeout).done:
+                raise OverdueError(f"no answer within {timeout:g} seconds")
         return outcome.result()
 
-    async def awithin(
-        self,
-        timeout: float | None,
-        function: Callable[..., T],
-        *arguments: Any,
-        late: "Callable[[Future[T]], object] | None" = None,
-    ) -> T:
+    async def awithin(self, timeout: float | None, function: Callable[..., T], *arguments: Any, late: Late = None) -> T:
         """`within` for an event loop, which it never blocks; cancelled, it leaves the call behind."""
-        self._require_room(timeout)
-        thread, outcome = self._begin(function, arguments)
-        future = asyncio.wrap_future(outcome)
-        try:
-            done, _ = await asyncio.wait({future}, timeout=timeout)
-        except BaseException:
-            self._leave(outcome, thread, late)
-            future.cancel()
-            raise
-        if not done:
-            self._leave(outcome, thread, late)
-            future.cancel()
-            raise OverdueError(timeout)
+        with self._begun(timeout, late, function, *arguments) as outcome:
+            future = asyncio.wrap_future(outcome)
+            try:
+                done, _ = await asyncio.wait({future}, timeout=timeout)
+            finally:
+                future.cancel()  # if it is not done
+            if not done:
+                raise OverdueError(f"no answer within {timeout:g} seconds")
         return future.result()
-
-    def begin(self, function: Callable[..., object], *arguments: Any) -> None:
-        """Have a call made in a thread and wait for nothing; what it raises is its own affair."""
-        self._begin(function, arguments)
 
     async def aside(self, function: Callable[..., T], *arguments: Any) -> T:
         """Have a call made beside the event loop however many were left behind: for our own work, and for closing."""
-        return await asyncio.wrap_future(self._begin(function, arguments)[1])
+        return await asyncio.wrap_future(self.begin(function, *arguments))
+
+    def begin(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
+        """Have a call made in a thread, however many were left behind."""
+        call = partial(contextvars.copy_context().run, function, *arguments)
+        while self._idle:
+            with suppress(IndexError):  # another thread took it
+                thread = self._idle.pop()
+                if thread.is_alive():  # not the parent's, in a forked child
+                    return thread.call(call)
+        return _Thread(self).call(call)
 
     @contextmanager
     def current(self) -> Iterator[None]:
-        """Calls by this module's `within` and `awithin` are made by these, inside the block and in this context."""
+        """`calls()` gives these, inside the block and in this context."""
         token = _current.set(self)
         try:
             yield
         finally:
             _current.reset(token)
 
-    def _require_room(self, timeout: float | None) -> None:
+    @contextmanager
+    def _begun(
+        self, timeout: float | None, late: Late, function: Callable[..., T], *arguments: Any
+    ) -> "Iterator[Future[T]]":
+        """A call, left behind where the block raises. Raises: NotCalledError where no call may be made."""
         if timeout is not None and timeout <= 0:
-            raise NotCalledError(timeout, "there was no time left")
+            raise NotCalledError("there was no time left")
         if self.left >= self.most_left:
-            raise NotCalledError(timeout, f"{self.left} calls that were left behind are still running")
-
-    def _begin(self, function: Callable[..., T], arguments: tuple[Any, ...]) -> "tuple[_Thread, Future[T]]":
+            raise NotCalledError(f"{self.left} calls that were left behind are still running")
+        outcome = self.begin(function, *arguments)
         try:
-            thread = self._idle.pop()
-        except IndexError:
-            thread = _Thread(self)
-        if not thread.is_alive():  # the parent's, in a forked child
-            return self._begin(function, arguments)
-        return thread, thread.call(partial(contextvars.copy_context().run, function, *arguments))
+            yield outcome
+        except BaseException:
+            self._left[outcome] = os.getpid()
+            if late is not None:
+                outcome.add_done_callback(late)
+            outcome.add_done_callback(self._left.pop)
+            raise
 
-    def _leave(self, outcome: Future[T], thread: "_Thread", late: "Callable[[Future[T]], object] | None") -> None:
-        """Count a call as left behind until its outcome is collected."""
-        self._left[outcome] = thread
-        if late is not None:
-            outcome.add_done_callback(late)
-        outcome.add_done_callback(lambda ended: self._left.pop(ended))
-
-    def settle(self, outcome: Future[T], settled: Callable[[], None], thread: "_Thread") -> None:
-        """Settle a call that has ended, and keep its thread for the next.
-
-        The thread is idle before its caller goes on, whose next call would start another thread otherwise; after a call
-        that was given up, once its outcome is collected.
-        """
-        left = outcome in self._left
-        if not left:
+    def keep(self, thread: "_Thread", outcome: Future[Any]) -> bool:
+        """Keep a thread for the next call, unless its call was left behind: `late` may then take its time."""
+        kept = outcome not in self._left
+        if kept:
             self._idle.append(thread)
-        settled()
-        if left:
-            self._idle.append(thread)
-
-
-_running: dict["_Thread", Future[Any]] = {}
+        return kept
 
 
 class _Thread(threading.Thread):
@@ -174,65 +140,42 @@ class _Thread(threading.Thread):
     def __init__(self, calls: Calls) -> None:
         super().__init__(daemon=True, name="groundrail-call")
         self._calls = weakref.ref(calls)
-        self._jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
-        self._clock: int | None = None
+        self.jobs: queue.SimpleQueue[tuple[Future[Any], Callable[[], Any]] | None] = queue.SimpleQueue()
+        self.running: Future[Any] | None = None
         self.start()
 
     def call(self, function: Callable[[], T]) -> Future[T]:
         """Begin a call."""
         outcome: Future[T] = Future()
         outcome.set_running_or_notify_cancel()
-        _running[self] = outcome
-        self._jobs.put((outcome, function))
+        self.running = outcome
+        self.jobs.put((outcome, function))
         return outcome
 
-    def dismiss(self) -> None:
-        """End the thread after its present call."""
-        self._jobs.put(None)
+    def run(self) -> None:
+        kept = True
+        while kept and (job := self.jobs.get()):
+            outcome, function = job
+            try:
+                settle = partial(outcome.set_result, function())
+            except StopIteration as stopped:  # which no future can hold
+                settle = partial(outcome.set_exception, RuntimeError(f"{stopped!r} was raised"))
+            except BaseException as raised:  # the caller's to handle, an interrupt too
+                settle = partial(outcome.set_exception, raised)
+            self.running, calls = None, self._calls()
+            kept = calls is not None and calls.keep(self, outcome)  # before the caller goes on and calls again
+            settle()
+            del job, outcome, function, settle, calls  # an error would keep itself alive by its traceback
 
     def stop(self) -> None:
         """Have the call end at its next step in Python; one that waits in native code goes on waiting."""
         if self.ident is not None:
             ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(self.ident), ctypes.py_object(_Exiting))
 
-    def computed(self) -> float:
-        """Seconds of processor time that the thread has used; 0 where the system does not tell."""
-        try:
-            return 0.0 if self._clock is None else time.clock_gettime(self._clock)
-        except OSError:  # it has ended
-            return 0.0
-
-    def run(self) -> None:
-        if hasattr(time, "pthread_getcpuclockid"):
-            self._clock = time.pthread_getcpuclockid(threading.get_ident())
-        while self._next():
-            pass
-
-    def _next(self) -> bool:
-        """Make the next call. Returns False where there is none for this thread."""
-        job = self._jobs.get()
-        if job is None:
-            return False
-        outcome, function = job
-        try:
-            settled = partial(outcome.set_result, function())
-        except StopIteration as stopped:  # which no future can hold
-            settled = partial(outcome.set_exception, RuntimeError(f"{stopped!r} was raised"))
-        except BaseException as raised:  # the caller's to handle, an interrupt too
-            settled = partial(outcome.set_exception, raised)
-        _running.pop(self, None)
-        calls = self._calls()
-        if calls is None:
-            settled()
-        else:
-            calls.settle(outcome, settled, self)
-        del job, outcome, settled  # an error would keep itself alive by its traceback
-        return calls is not None
-
 
 def _dismiss(idle: list[_Thread]) -> None:
     for thread in idle:
-        thread.dismiss()
+        thread.jobs.put(None)
 
 
 class _Exiting(BaseException):
@@ -241,17 +184,16 @@ class _Exiting(BaseException):
 
 @atexit.register
 def _stop_running() -> None:
-    running = {thread: outcome for thread, outcome in list(_running.items()) if thread.is_alive()}
-    for thread in running:
-        thread.stop()
+    threads = [thread for thread in threading.enumerate() if isinstance(thread, _Thread)]
+    running = {thread.running for thread in threads if thread.running}
+    for thread in threads:
+        if thread.running:
+            thread.stop()
     while running:
-        before = {thread: thread.computed() for thread in running}
-        late = wait(running.values(), MOMENT).not_done
-        running = {
-            thread: outcome
-            for thread, outcome in running.items()
-            if outcome in late and thread.computed() - before[thread] > BUSY * MOMENT
-        }
+        before = time.process_time()
+        running = wait(running, MOMENT).not_done
+        if time.process_time() - before < BUSY * MOMENT:
+            return  # they wait for something themselves
 
 
 _everybodys = Calls(most_left=64)
@@ -259,30 +201,20 @@ _current: contextvars.ContextVar[Calls] = contextvars.ContextVar("groundrail_cal
 aside = _everybodys.aside
 
 
-def within(timeout: float | None, function: Callable[..., T], *arguments: Any) -> T:
-    """`Calls.within`, by the calls of the guard for which this runs, else by everybody's."""
-    return _current.get().within(timeout, function, *arguments)
-
-
-async def awithin(
-    timeout: float | None,
-    function: Callable[..., T],
-    *arguments: Any,
-    late: "Callable[[Future[T]], object] | None" = None,
-) -> T:
-    """`Calls.awithin`, by the calls of the guard for which this runs, else by everybody's."""
-    return await _current.get().awithin(timeout, function, *arguments, late=late)
+def calls() -> Calls:
+    """The calls of the guard for which this runs, else everybody's."""
+    return _current.get()
 
 
 async def in_time(timeout: float | None, awaitable: Any) -> Any:
     """Await something, cancelled after `timeout` seconds. Raises: OverdueError then."""
     if timeout is not None and timeout <= 0:
         awaitable.close()
-        raise OverdueError(timeout, "there was no time left")
+        raise OverdueError("there was no time left")
     try:
         async with asyncio.timeout(timeout) as limit:
             return await awaitable
     except TimeoutError as error:
         if limit.expired():
-            raise OverdueError(timeout) from error
+            raise OverdueError(f"no answer within {timeout:g} seconds") from error
         raise

@@ -11,7 +11,7 @@ from typing import Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from groundrail.entailment.base import JudgeFacts
 from groundrail.errors import InputError
-from groundrail.runtime.deadlines import awithin
+from groundrail.runtime.deadlines import calls
 from groundrail.types import Citation, Detail, Source
 
 T = TypeVar("T")
@@ -76,7 +76,7 @@ class Reader(Protocol):
 
     async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
         """Run `score` in a thread, so that it does not block the event loop. A subclass may override this."""
-        return await awithin(None, self.score, claims, reach)
+        return await calls().awithin(None, self.score, claims, reach)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from groundrail.errors import InputError
-from groundrail.runtime.deadlines import awithin
+from groundrail.runtime.deadlines import calls
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
 from groundrail.types import Source
 
@@ -89,7 +89,7 @@ class _BothReaders(Reader):
         doubted = self.scorer.doubted(firsts)
         if not doubted:
             return firsts
-        second, limit = await awithin(None, lambda: self.second), self.scorer.second.facts.threshold
+        second, limit = await calls().awithin(None, lambda: self.second), self.scorer.second.facts.threshold
         return self.scorer.settled(firsts, doubted, await second.ascore([claims[n] for n in doubted], limit))
 
     def _above_band(self, reach: float | None) -> float | None:

@@ -12,7 +12,7 @@ from groundrail.integrations.langchain.call import ModelCall
 from groundrail.integrations.langchain.guarded_run import AsyncWrite, Event
 from groundrail.integrations.langchain.retrieved import SourcedResult
 from groundrail.runtime.both_ways import is_running, run
-from groundrail.runtime.deadlines import in_time, within
+from groundrail.runtime.deadlines import calls, in_time
 from groundrail.types import CheckedSentence, GuardResult
 
 Ended: TypeAlias = Callable[[Sequence[CheckedSentence]], SourcedResult]
@@ -55,7 +55,7 @@ class ToolWatch:
             if self._is_async:
                 await in_time(self._timeout, self._read_on(self._pieces))
             else:
-                within(self._timeout, lambda pieces: run(self._read_on(pieces)), self._pieces)
+                calls().within(self._timeout, lambda pieces: run(self._read_on(pieces)), self._pieces)
         except Exception as failure:  # the reader meets it when it gets there
             self._failure = failure
             return False
