@@ -1,16 +1,16 @@
 """One entailment model asked by many threads at once: pairs wait a few milliseconds and are judged together.
 
-Fair: callers that wait take equal parts of a batch, so a long source does not hold up a short one. A caller can stop
-waiting (`Waits`). `groundrail.scoring.batched` bounds how many may call at a time, and has the form for event loops.
+Fair: callers that wait take equal parts of a batch, so a long source does not hold up a short one. A caller that is
+cancelled stops waiting. `groundrail.scoring.batched` bounds how many may call at a time.
 """
 
+import asyncio
 import contextvars
 import logging
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import CancelledError, Future
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,11 +19,24 @@ import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, Wrapped
 from groundrail.errors import InputError
+from groundrail.runtime.deadlines import Calls
 
 _log = logging.getLogger("groundrail.entailment")
+_leaving: contextvars.ContextVar[Future[None] | None] = contextvars.ContextVar("groundrail_leaving", default=None)
 
-_IDLE = 5.0
-"""Seconds without work after which the judging thread ends; the next call starts another."""
+
+@contextmanager
+def cancelled_with_task() -> Iterator[None]:
+    """Where a task is cancelled inside the block, its calls in other threads end with `CancelledError`, later ones too."""
+    leaving: Future[None] = Future()
+    token = _leaving.set(leaving)
+    try:
+        yield
+    except asyncio.CancelledError:
+        leaving.cancel()
+        raise
+    finally:
+        _leaving.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,48 +47,6 @@ class Batch:
     calls: int
     seconds: float
     contexts: tuple[contextvars.Context, ...]
-
-
-class Waits:
-    """The calls that one answer waits for; `cancel` ends them all, and every later one, from any thread."""
-
-    def __init__(self) -> None:
-        self._lock, self._cancelled = threading.Lock(), False
-        self._futures: set[Future[FloatArray]] = set()
-
-    def add(self, future: "Future[FloatArray]") -> None:
-        """The answer waits for a call; one that was cancelled takes it along at once."""
-        with self._lock:
-            self._futures.add(future)
-            cancelled = self._cancelled
-        if cancelled:
-            future.cancel()
-
-    def discard(self, future: "Future[FloatArray]") -> None:
-        """A call is over."""
-        with self._lock:
-            self._futures.discard(future)
-
-    def cancel(self) -> None:
-        """End every call that is waited for, and all that come."""
-        with self._lock:
-            self._cancelled = True
-            futures = list(self._futures)
-        for future in futures:
-            future.cancel()
-
-
-_waits: contextvars.ContextVar[Waits | None] = contextvars.ContextVar("groundrail_waits", default=None)
-
-
-@contextmanager
-def cancelled_with(waits: Waits) -> Iterator[None]:
-    """Calls inside the block, in this context, end with `CancelledError` once `waits` is cancelled."""
-    token = _waits.set(waits)
-    try:
-        yield
-    finally:
-        _waits.reset(token)
 
 
 @dataclass(slots=True, eq=False)
@@ -108,31 +79,28 @@ class SharedEntailment(Wrapped):
         if batch_pairs < 1 or not wait >= 0:
             raise InputError(f"wait is {wait} and batch_pairs {batch_pairs}; pass seconds, and at least one pair")
         self.wait, self.batch_pairs, self.on_batch = wait, batch_pairs, on_batch
-        self._waiting: deque[_Call] = deque()
-        self._changed = threading.Condition()
-        self._thread: threading.Thread | None = None
+        self._waiting: list[_Call] = []
+        self._is_judging = False
+        self._lock = threading.Lock()
+        self._calls = Calls()
 
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         """The model's answers, shape (n, 3). Raises: what the model raises for these pairs; CancelledError."""
         if not pairs:
             return self.model.classify(pairs)
-        call, waits = _Call(pairs), _waits.get()
-        if waits is not None:
-            waits.add(call.future)
-        with self._changed:
+        call = _Call(pairs)
+        answer = call.future
+        if (leaving := _leaving.get()) is not None:
+            leaving.add_done_callback(lambda _: answer.cancel())
+        with self._lock:
             self._waiting.append(call)
-            if self._thread is None:
-                self._thread = threading.Thread(target=self._work, daemon=True, name="groundrail-judge")
-                self._thread.start()
-            self._changed.notify_all()
-        try:
-            return call.future.result()
-        finally:
-            if waits is not None:
-                waits.discard(call.future)
+            was_judging, self._is_judging = self._is_judging, True
+        if not was_judging:
+            self._calls.begin(contextvars.Context().run, self._judge_all)
+        return answer.result()
 
-    def _work(self) -> None:
-        while shares := self._gathered():
+    def _judge_all(self) -> None:
+        while shares := self._next_batch():
             started = time.monotonic()
             self._judge(shares)
             if self.on_batch is not None:
@@ -143,24 +111,20 @@ class SharedEntailment(Wrapped):
                 except Exception:  # a listener's fault must not leave callers waiting for ever
                     _log.exception("a listener to model calls failed")
 
-    def _gathered(self) -> list[tuple[_Call, Sequence[Pair]]]:
-        """The next batch: calls with what is judged of each; empty once there has been nothing to do."""
-        with self._changed:
-            while True:
-                if not self._changed.wait_for(lambda: self._waiting, timeout=_IDLE):
-                    self._thread = None
-                    return []
-                self._changed.wait_for(self._is_full, timeout=self.wait)
-                self._waiting = deque(call for call in self._waiting if not call.future.cancelled())
-                if self._waiting:
-                    return self._shares()
-
-    def _is_full(self) -> bool:
-        return sum(len(call.pairs) - call.asked for call in self._waiting) >= self.batch_pairs
+    def _next_batch(self) -> list[tuple[_Call, Sequence[Pair]]]:
+        """Calls with the pairs that are judged of each; empty where nothing waits."""
+        with self._lock:
+            is_full = sum(len(call.pairs) - call.asked for call in self._waiting) >= self.batch_pairs
+        if not is_full:
+            time.sleep(self.wait)
+        with self._lock:
+            self._waiting = [call for call in self._waiting if not call.future.done()]  # cancelled, or failed in part
+            self._is_judging = bool(self._waiting)
+            return self._shares() if self._waiting else []
 
     def _shares(self) -> list[tuple[_Call, Sequence[Pair]]]:
         """Equal parts for all that wait; what some do not need goes to the others in order."""
-        asking = list(self._waiting)[: self.batch_pairs]
+        asking, others = self._waiting[: self.batch_pairs], self._waiting[self.batch_pairs :]
         part = self.batch_pairs // len(asking)
         counts = [min(part, len(call.pairs) - call.asked) for call in asking]
         spare = self.batch_pairs - sum(counts)
@@ -170,9 +134,7 @@ class SharedEntailment(Wrapped):
             spare -= more
             start, call.asked = call.asked, call.asked + count + more
             shares.append((call, call.pairs[start : call.asked]))
-            self._waiting.remove(call)
-            if call.asked < len(call.pairs):  # behind those that were not served this time
-                self._waiting.append(call)
+        self._waiting = others + [call for call in asking if call.asked < len(call.pairs)]
         return shares
 
     def _judge(self, shares: Sequence[tuple[_Call, Sequence[Pair]]]) -> None:
@@ -182,11 +144,11 @@ class SharedEntailment(Wrapped):
             if len(answers) != len(pairs):
                 raise ValueError(f"the model gave {len(answers)} answers for {len(pairs)} pairs")
         except BaseException as error:  # whoever asked is told of it; this thread is everybody's
-            if len(shares) == 1:
-                self._fail(shares[0][0], error)
-                return
-            for each in shares:
-                self._judge([each])
+            if len(shares) > 1:
+                for each in shares:
+                    self._judge([each])
+            elif shares[0][0].future.set_running_or_notify_cancel():
+                shares[0][0].future.set_exception(error)
             return
         start = 0
         for call, share in shares:
@@ -195,17 +157,7 @@ class SharedEntailment(Wrapped):
             if sum(map(len, call.answers)) == len(call.pairs) and call.future.set_running_or_notify_cancel():
                 call.future.set_result(np.concatenate(call.answers))
 
-    def _fail(self, call: _Call, error: BaseException) -> None:
-        with self._changed:
-            if call in self._waiting:
-                self._waiting.remove(call)
-        if call.future.set_running_or_notify_cancel():
-            call.future.set_exception(error)
-
 
 def shared(model: EntailmentModel, **options: Any) -> SharedEntailment:
     """The model for many callers; `options` go to `SharedEntailment`. One that is shared stays as it is."""
     return model if isinstance(model, SharedEntailment) else SharedEntailment(model, **options)
-
-
-__all__ = ["Batch", "CancelledError", "SharedEntailment", "Waits", "cancelled_with", "shared"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.loading import load
-from groundrail.entailment.shared import Waits, cancelled_with, shared
+from groundrail.entailment.shared import cancelled_with_task, shared
 from groundrail.errors import InputError
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
 from groundrail.types import Source
@@ -56,18 +56,9 @@ class _PooledReader(Reader):
         return self.reader.score(claims, reach)
 
     async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-        waits = Waits()
-
-        def work() -> list[Score]:
-            with cancelled_with(waits):
-                return self.reader.score(claims, reach)
-
-        future = self.threads.submit(contextvars.copy_context().run, work)
-        try:
+        with cancelled_with_task():
+            future = self.threads.submit(contextvars.copy_context().run, self.reader.score, claims, reach)
             return await asyncio.wrap_future(future)
-        except asyncio.CancelledError:
-            waits.cancel()
-            raise
 
 
 def batched(

@@ -1,10 +1,9 @@
 """An answer in JSON: read whole from the writer, checked as one object, and released as one text."""
 
-import asyncio
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
-from groundrail.entailment.shared import Waits, cancelled_with
+from groundrail.entailment.shared import cancelled_with_task
 from groundrail.errors import InputError, MissingExtraError, UnsupportedObjectError
 from groundrail.generation.effects import Writing
 from groundrail.generation.loop import CutOff, NextPiece, Start
@@ -66,13 +65,9 @@ class ObjectStream(AsyncGuardedStream):
         if is_blank(text):  # as the upstream's own refusal to answer
             yield GuardResult(text="", answer="", threshold=guard.threshold)
             return
-        waits = Waits()
         try:
-            with cancelled_with(waits):
+            with cancelled_with_task():
                 result = await guard.acheck_object(text, documents, wanted.schema, prompt)
-        except asyncio.CancelledError:
-            waits.cancel()
-            raise
         except UnsupportedObjectError as error:
             told = f"fields are not supported by the source: {', '.join(places_of_refused(error.fields))}"
             raise ProtocolError(422, told, code="unsupported", retry=False) from error

@@ -1,9 +1,12 @@
 """One model for many callers: the answers are its own, batches meet, nobody waits behind a long source, leaving is free."""
 
+import asyncio
+import contextvars
 import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -11,7 +14,7 @@ import pytest
 from tests.hashed import drawn
 
 from groundrail.entailment.base import FloatArray, Pair
-from groundrail.entailment.shared import Batch, SharedEntailment, Waits, cancelled_with, shared
+from groundrail.entailment.shared import Batch, SharedEntailment, cancelled_with_task, shared
 from groundrail.errors import InputError
 from groundrail.testing import FakeEntailment
 
@@ -112,22 +115,18 @@ def test_one_callers_bad_pair_costs_only_itself() -> None:
 def test_a_call_that_nobody_waits_for_is_not_judged() -> None:
     model = Gated()
     asked = SharedEntailment(model, batch_pairs=2)
-    waits = Waits()
-
-    def ask() -> FloatArray:
-        with cancelled_with(waits):
-            return asked.entailment(pairs("leaving", 50))
-
     with ThreadPoolExecutor(2) as threads:
-        leaving = threads.submit(ask)
-        assert model.begun.wait(5)
-        waits.cancel()
+        with suppress(asyncio.CancelledError), cancelled_with_task():
+            context = contextvars.copy_context()
+            leaving = threads.submit(context.run, asked.entailment, pairs("leaving", 50))
+            assert model.begun.wait(5)
+            raise asyncio.CancelledError
         with pytest.raises(CancelledError):
             leaving.result(5)
         model.gate.set()
         assert len(threads.submit(asked.entailment, pairs("staying", 2)).result(5)) == 2
         with pytest.raises(CancelledError):
-            threads.submit(ask).result(5)
+            threads.submit(context.run, asked.entailment, pairs("leaving", 50)).result(5)
     assert sum(claim == "claim of leaving" for call in model.calls for _, claim in call) == 2
 
 
