@@ -138,17 +138,17 @@ class Completion:
     """A chat completion as far as it has been read: `read` gives a chunk's text, the rest is kept.
 
     Only the first choice counts, which has the index 0. calls: the deltas, verbatim, with which the model calls tools.
-    usage: token counts, added over the chunks.
+    usage: token counts, added over the chunks to those of earlier completions, if given.
 
         completion = Completion()
         for chunk in client.stream(body):
             print(completion.read(chunk), end="")
     """
 
-    def __init__(self) -> None:
+    def __init__(self, usage: dict[str, Any] | None = None) -> None:
         self.finish_reason: str | None = None
         self.calls: list[dict[str, Any]] = []
-        self.usage: dict[str, Any] = {}
+        self.usage: dict[str, Any] = {} if usage is None else usage
         self._half = ""  # of a surrogate pair that a server sends in two chunks
 
     @property

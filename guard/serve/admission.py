@@ -8,78 +8,83 @@ addresses.
 import asyncio
 import hmac
 import time
+from collections.abc import Mapping
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
-from starlette.requests import ClientDisconnect
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from groundrail.serve.error_forms import MESSAGES, ProtocolError
+from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.guarded import ClientLeftError
 from groundrail.serve.observe import Observer
 from groundrail.serve.settings import Settings
 
-_WITHOUT_KEY = frozenset({"/", "/playground.css", "/playground.js", "/examples.json", "/healthz"})
-"""The playground's own files, and whether the server lives."""
-
 _LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
-
-ANSWERED = {
-    "/v1/chat/completions": "chat",
-    "/v1/responses": "responses",
-    MESSAGES: "messages",
-    "/v1/check": "check",
-    "/beta/litellm_basic_guardrail_api": "litellm",
-}
-"""The addresses that check an answer, each with its name in metrics. Their number at a time is limited."""
+_PATIENCE = 0.3
+"""Seconds in which a place that is being left may become free."""
 
 
 class Admission:
-    """The middleware: checks a request, reads its body, and tells metrics and log when the request is over."""
+    """The middleware: checks a request, reads its body, and tells metrics and log when the request is over.
 
-    def __init__(self, app: ASGIApp, settings: Settings, observer: Observer) -> None:
+    answered: the addresses that check an answer, each with its name in metrics. Their number at a time is limited.
+    without_key: the addresses that need no key.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        settings: Settings,
+        observer: Observer,
+        answered: Mapping[str, str],
+        without_key: frozenset[str],
+    ) -> None:
         self._app, self._settings, self._observer = app, settings, observer
-        self._receiving, self._answering = (
-            asyncio.Semaphore(settings.max_bodies),
-            asyncio.Semaphore(settings.max_concurrency),
-        )
+        self._answered, self._without_key = answered, without_key
+        self._receiving, self._answering = map(asyncio.Semaphore, (settings.max_bodies, settings.max_concurrency))
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        endpoint = ANSWERED.get(scope["path"])
-        seen = _Seen(send)
-        started = time.monotonic()
+        endpoint, started, status = self._answered.get(scope["path"]), time.monotonic(), 0
+
+        async def seen(message: Message) -> None:
+            nonlocal status
+            status = message.get("status", status)
+            await send(message)
+
         try:
             self._admit(scope)
             if endpoint is None or scope["method"] != "POST":
-                await self._app(scope, receive, seen.send)
+                await self._app(scope, receive, seen)
             else:
-                await self._answered(scope, receive, seen.send)
+                await self._answer(scope, receive, seen)
         except ProtocolError as error:
-            await error.response(scope["path"])(scope, receive, seen.send)
+            await error.response(scope["path"])(scope, receive, seen)
         except (ClientLeftError, ClientDisconnect):
-            seen.status = 499
+            status = 499
         except Exception as error:
             self._observer.unexpected(error)
-            if seen.status is None:
+            if not status:
                 said = ProtocolError(500, "the server failed; its log says where", code="internal_error")
-                await said.response(scope["path"])(scope, receive, seen.send)
+                await said.response(scope["path"])(scope, receive, seen)
         finally:
             if endpoint is not None:
-                self._observer.request(endpoint, seen.status or 499, time.monotonic() - started)
+                self._observer.request(endpoint, status or 499, time.monotonic() - started)
 
-    async def _answered(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
         kind = Headers(scope=scope).get("content-type", "").split(";")[0].strip().lower()
         if kind != "application/json":
             raise ProtocolError(415, "send the request as JSON, with Content-Type: application/json")
         places = Places(self._receiving, self._answering)
         try:
             await places.receive()
-            body = await _whole_body(receive, self._settings)
+            body = await _whole_body(Request(scope, receive), self._settings)
+            deadline = asyncio.get_running_loop().time() + self._settings.request_timeout
             with self._observer.open.track_inprogress():
-                await self._app({**scope, "places": places}, _after(body, receive), send)
+                await self._app({**scope, "body": body, "deadline": deadline, "places": places}, receive, send)
         finally:
             places.leave()
 
@@ -88,13 +93,12 @@ class Admission:
         headers = Headers(scope=scope)
         host = headers.get("host", "")
         if scope["path"] != "/healthz" and not self._is_allowed(host):  # probes call it by the machine's address
-            raise ProtocolError(
-                403, "this server does not answer to this host name; --allowed-hosts adds one", code="unknown_host"
-            )
+            said = "this server does not answer to this host name; --allowed-hosts adds one"
+            raise ProtocolError(403, said, code="unknown_host")
         origin = headers.get("origin")
         if origin is not None and origin.lower() not in (f"http://{host.lower()}", f"https://{host.lower()}"):
             raise ProtocolError(403, "pages of other sites may not ask this server", code="foreign_origin")
-        if self._settings.api_key is not None and scope["path"] not in _WITHOUT_KEY:
+        if self._settings.api_key is not None and scope["path"] not in self._without_key:
             self._require_key(scope, headers, self._settings.api_key.get_secret_value().encode())
 
     def _is_allowed(self, host: str) -> bool:
@@ -102,7 +106,7 @@ class Admission:
             name = urlsplit(f"//{host}").hostname
         except ValueError:
             return False
-        return name in _LOOPBACK or "*" in self._settings.allowed_hosts or name in self._settings.allowed_hosts
+        return name in _LOOPBACK or not self._settings.allowed_hosts.isdisjoint({"*", name})
 
     def _require_key(self, scope: Scope, headers: Headers, key: bytes) -> None:
         scheme, _, token = headers.get("authorization", "").partition(" ")
@@ -112,14 +116,9 @@ class Admission:
         # Starlette decodes headers as latin-1: encoding them so gives the bytes that came.
         ours = {name for name, value in given.items() if hmac.compare_digest(value.encode("latin-1"), key)}
         if not ours:
-            raise ProtocolError(
-                401, "this server needs its key, as x-api-key or as the bearer token", code="invalid_api_key"
-            )
+            said = "this server needs its key, as x-api-key or as the bearer token"
+            raise ProtocolError(401, said, code="invalid_api_key")
         scope["headers"] = [(name, value) for name, value in scope["headers"] if name.decode("latin-1") not in ours]
-
-
-_PATIENCE = 0.3
-"""Seconds in which a place that is being left may become free."""
 
 
 class Places:
@@ -153,44 +152,16 @@ class Places:
         self._held = places
 
 
-async def _whole_body(receive: Receive, settings: Settings) -> bytes:
+async def _whole_body(request: Request, settings: Settings) -> bytes:
     """Raises: ProtocolError for a body that is too large or too slow; ClientDisconnect."""
     data = bytearray()
     try:
         async with asyncio.timeout(settings.body_timeout):
-            more = True
-            while more:
-                message = await receive()
-                if message["type"] == "http.disconnect":
-                    raise ClientDisconnect
-                data += message.get("body", b"")
-                more = message.get("more_body", False)
+            async for piece in request.stream():
+                data += piece
                 if len(data) > settings.max_body:
                     raise ProtocolError(413, f"the request is over {settings.max_body} bytes", code="request_too_large")
     except TimeoutError:
         late = f"the request had not arrived after {settings.body_timeout:g} seconds"
         raise ProtocolError(408, late, code="request_timeout") from None
     return bytes(data)
-
-
-def _after(body: bytes, receive: Receive) -> Receive:
-    """Gives the body that has been read, then whatever `receive` gives."""
-    read: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def replay() -> Message:
-        return read.pop() if read else await receive()
-
-    return replay
-
-
-class _Seen:
-    """Passes messages on and remembers the status."""
-
-    def __init__(self, send: Send) -> None:
-        self._send = send
-        self.status: int | None = None
-
-    async def send(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-        await self._send(message)

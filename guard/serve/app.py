@@ -4,7 +4,7 @@ The endpoints are the modules beside this one. `groundrail.serve.admission` lets
 `groundrail.cli.serve` runs the app under uvicorn.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
 
@@ -33,8 +33,18 @@ from groundrail.serve.writers import UpstreamWriter, Writer
 
 _PROTOCOLS = {"/v1/chat/completions": CHAT, "/v1/responses": RESPONSES, MESSAGES: ANTHROPIC_MESSAGES}
 
-_PAGE_ONLY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; \
-base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+_PLAYGROUND = {
+    "/": ("index.html", "text/html"),
+    "/playground.css": ("playground.css", "text/css"),
+    "/playground.js": ("playground.js", "text/javascript"),
+}
+_PLAYGROUND_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cache-control": "no-cache",
+}
 
 
 def create_app(
@@ -65,8 +75,7 @@ def create_app(
             await writer.aclose()
 
     async def health(request: Request) -> Response:
-        threshold = guard.threshold
-        return json_response({"status": "ok", "version": __version__, "threshold": threshold})
+        return json_response({"status": "ok", "version": __version__, "threshold": guard.threshold})
 
     async def metrics(request: Request) -> Response:
         return Response(observer.metrics(), media_type=CONTENT_TYPE_LATEST)
@@ -76,49 +85,41 @@ def create_app(
             return json_response({"object": "list", "data": []})
         return json_response(await writer.models(request.headers))
 
-    routes = [
-        *(
-            Route(path, Endpoint(protocol, guard, writer, settings, observer).__call__, methods=["POST"])
-            for path, protocol in _PROTOCOLS.items()
-        ),
-        Route("/v1/check", Check(guard, settings, observer).__call__, methods=["POST"]),
-        Route(
-            "/beta/litellm_basic_guardrail_api",
-            LiteLLMGuardrail(guard, settings, observer).__call__,
-            methods=["POST"],
-        ),
-        Route("/v1/models", models),
-        Route("/healthz", health),
-        Route("/metrics", metrics),
-        *(Route(path, _file(name, kind)) for path, name, kind in _PLAYGROUND),
-        Route("/examples.json", _examples),
-    ]
+    answering: dict[str, Endpoint | Check | LiteLLMGuardrail] = {
+        **{path: Endpoint(protocol, writer, guard, settings, observer) for path, protocol in _PROTOCOLS.items()},
+        "/v1/check": Check(guard, settings, observer),
+        "/beta/litellm_basic_guardrail_api": LiteLLMGuardrail(guard, settings, observer),
+    }
+    open_to_all = {
+        **{path: _file(name, kind) for path, (name, kind) in _PLAYGROUND.items()},
+        "/examples.json": _examples,
+        "/healthz": health,
+    }
+    admission = Middleware(
+        Admission,
+        settings=settings,
+        observer=observer,
+        answered={path: endpoint.name for path, endpoint in answering.items()},
+        without_key=frozenset(open_to_all),
+    )
     return Starlette(
-        routes=routes,
+        routes=[
+            *(Route(path, endpoint.answer, methods=["POST"]) for path, endpoint in answering.items()),
+            *(Route(path, told) for path, told in open_to_all.items()),
+            Route("/v1/models", models),
+            Route("/metrics", metrics),
+        ],
         lifespan=lifespan,
-        middleware=[Middleware(Admission, settings=settings, observer=observer)],
+        middleware=[admission],
         exception_handlers={ProtocolError: _as_protocol, HTTPException: _as_protocol},
     )
 
 
-_PLAYGROUND = (
-    ("/", "index.html", "text/html"),
-    ("/playground.css", "playground.css", "text/css"),
-    ("/playground.js", "playground.js", "text/javascript"),
-)
-
-
-def _file(name: str, kind: str):  # type: ignore[no-untyped-def]
+def _file(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
     content = (files("groundrail.serve") / "playground" / name).read_bytes()
-    headers = {
-        "content-security-policy": _PAGE_ONLY,
-        "x-content-type-options": "nosniff",
-        "referrer-policy": "no-referrer",
-        "cache-control": "no-cache",
-    }
 
     async def serve(request: Request) -> Response:
-        return Response(content, headers=headers, media_type=kind)
+        return Response(content, headers=_PLAYGROUND_HEADERS, media_type=kind)
 
     return serve
 
@@ -131,10 +132,10 @@ async def _examples(request: Request) -> Response:
 
 
 async def _as_protocol(request: Request, error: Exception) -> Response:
+    path = request.url.path
     if isinstance(error, HTTPException):
-        path = request.url.path
         said = {404: f"there is nothing at {path}", 405: f"{request.method} is not for {path}"}
         error = ProtocolError(error.status_code, said.get(error.status_code, error.detail))
     if not isinstance(error, ProtocolError):
         raise error
-    return error.response(request.url.path)
+    return error.response(path)

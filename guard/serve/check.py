@@ -10,13 +10,11 @@ from starlette.responses import Response
 from tenacity import stop_after_attempt
 
 from groundrail.errors import GroundrailError, UnsupportedError
-from groundrail.generation.streams import AsyncGuardedStream
 from groundrail.guard import Guard
 from groundrail.serve.chat_completions import DONE
-from groundrail.serve.endpoint import HEARTBEAT, EventStream
 from groundrail.serve.error_forms import ProtocolError, json_response
 from groundrail.serve.forms import event
-from groundrail.serve.guarded import GuardedAnswer, read, unless_disconnected
+from groundrail.serve.guarded import HEARTBEAT, EventStream, GuardedAnswer, read, unless_disconnected
 from groundrail.serve.observe import Observer
 from groundrail.serve.requests import CheckRequest, decoded, parsed
 from groundrail.serve.settings import Settings
@@ -27,23 +25,26 @@ from groundrail.types import Document, GuardResult
 class Check:
     """The endpoint."""
 
+    name = "check"
+
     def __init__(self, guard: Guard, settings: Settings, observer: Observer) -> None:
         self.guard, self.settings, self.observer = guard, settings, observer
 
-    async def __call__(self, request: Request) -> Response:
-        most = self.settings.request_timeout
-        asked, documents = await read(request, most, _read, await request.body())
+    async def answer(self, request: Request) -> Response:
+        """Check whole, or sentence by sentence as if the answer were being written."""
+        asked, documents = await read(request, _read)
         if not asked.stream:
             work = checked(self.guard, asked.answer, documents, asked.question, self.observer)
-            result = await unless_disconnected(request, work, most)
-            return json_response(result.model_dump(mode="json"))
+            return json_response((await unless_disconnected(request, work)).model_dump(mode="json"))
+        once = self.guard.policy.replacing(stop=stop_after_attempt(1))
+        guard, deadline = self.guard.with_generator(lambda prompt: asked.answer), request.scope["deadline"]
         written = GuardedAnswer(
-            lambda: _read_aloud(self.guard, asked.answer, documents, asked.question),
+            lambda: guard.with_policy(once).astream(asked.question, documents),
             self.observer,
-            endpoint="check",
-            time_limit=most,
+            endpoint=self.name,
+            deadline=deadline,
         )
-        return EventStream(self._events(written), written.aclose, most + self.settings.heartbeat)
+        return EventStream(self._events(written), written.aclose, deadline + self.settings.heartbeat)
 
     async def _events(self, written: GuardedAnswer) -> AsyncIterator[bytes]:
         try:
@@ -67,7 +68,7 @@ async def checked(
     guard: Guard, answer: str, documents: tuple[Document, ...], question: str, observer: Observer
 ) -> GuardResult:
     """The answer's result, every claim in one call. Raises: ProtocolError."""
-    with observer.answer("check") as seen:
+    with observer.answer(Check.name) as see:
         try:
             result = await guard.acheck(answer, documents, question)
         except UnsupportedError as error:
@@ -75,11 +76,5 @@ async def checked(
         except GroundrailError as error:
             raise ProtocolError(400, str(error), code="failed") from error
         for sentence in result.sentences:
-            seen.sentence(sentence)
+            see(sentence)
         return result
-
-
-async def _read_aloud(guard: Guard, answer: str, documents: tuple[Document, ...], question: str) -> AsyncGuardedStream:
-    """Check an answer as if it were being written, so that the client gets each sentence as soon as it is judged."""
-    once = guard.policy.replacing(stop=stop_after_attempt(1))
-    return await guard.with_generator(lambda prompt: answer).with_policy(once).astream(question, documents)

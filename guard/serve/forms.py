@@ -37,11 +37,11 @@ class Telling:
     @property
     def usage(self) -> dict[str, Any]:
         """Token counts so far."""
-        return counts_of(self.answer.usage)
+        return counts_of(self.answer.completion.usage)
 
     def finish_reason(self, result: GuardResult) -> str:
         """The writer's; `content_filter` where the guard ended the answer, or let nothing of it through."""
-        reason, is_calling = self.answer.finish_reason, bool(self.calls(result))
+        reason, is_calling = self.answer.completion.finish_reason, bool(self.calls(result))
         emptied = _withheld(result) and not result.text.strip() and not is_calling
         if emptied or self._is_ended(result) or not reason:
             return "content_filter"
@@ -51,7 +51,7 @@ class Telling:
 
     def calls(self, result: GuardResult) -> list[Call]:
         """The calls of tools; none where the guard ended the answer. Raises: ProtocolError."""
-        return [] if self._is_ended(result) else calls_of(self.answer.calls, self.asked)
+        return [] if self._is_ended(result) else calls_of(self.answer.completion.calls, self.asked)
 
     def details(self, result: GuardResult, *, sentences: bool) -> dict[str, Any]:
         """The field `groundrail`; nothing where it is not asked for."""

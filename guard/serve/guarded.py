@@ -1,25 +1,27 @@
 """One answer written and checked in a task of its own, so that the sender can wait, keep the connection alive, and
-leave.
+leave; and work for a client that may leave.
 
-This module connects an answer with a guard; the forms of the protocols are behind `groundrail.serve.forms`.
+A request's `scope` holds its body, the deadline of its answer, and its place (`groundrail.serve.admission`).
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any, TypeAlias, TypeVar
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from typing import Any, TypeVar, cast
 
 from starlette.requests import Request
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from groundrail.errors import GroundrailError, UnsupportedError
 from groundrail.generation.streams import AsyncGuardedStream
 from groundrail.runtime.deadlines import aside
 from groundrail.serve.error_forms import ProtocolError
-from groundrail.serve.observe import AnswerSeen, Observer
+from groundrail.serve.observe import Observer, See
 from groundrail.types import CheckedSentence, GuardResult
 
 T = TypeVar("T")
-Open: TypeAlias = Callable[[], Coroutine[Any, Any, AsyncGuardedStream]]
 
+HEARTBEAT = b": waiting for a verdict\n\n"
 _AHEAD = 16
 """Sentences that wait for a slow reader before the writer is held up."""
 
@@ -27,44 +29,41 @@ _AHEAD = 16
 class GuardedAnswer:
     """Sentences, each with its verdict, then the result; `open_stream` starts the guard's stream.
 
-    A failure ends it with a ProtocolError: the writer's own if `failure` knows one.
+    A failure ends it with a ProtocolError: the writer's own if `failure` knows one. deadline: by the event loop's clock.
     """
 
     def __init__(
         self,
-        open_stream: Open,
+        open_stream: Callable[[], Coroutine[Any, Any, AsyncGuardedStream]],
         observer: Observer,
         *,
         endpoint: str,
-        time_limit: float,
+        deadline: float,
         failure: Callable[[], ProtocolError | None] = lambda: None,
     ) -> None:
         self._open_stream, self._observer, self._endpoint = open_stream, observer, endpoint
-        self._time_limit, self._failure = time_limit, failure
+        self._deadline, self._failure = deadline, failure
         self._decided: asyncio.Queue[CheckedSentence | GuardResult | ProtocolError] = asyncio.Queue(_AHEAD)
         self._task = asyncio.create_task(self._work())
 
     async def events(self, heartbeat: float | None = None) -> AsyncIterator[CheckedSentence | GuardResult | None]:
         """Sentences, the result last; None whenever `heartbeat` seconds passed without one. Raises: ProtocolError."""
-        while True:
+        event: CheckedSentence | GuardResult | ProtocolError | None = None
+        while not isinstance(event, GuardResult):
             try:
                 async with asyncio.timeout(heartbeat):
                     event = await self._decided.get()
             except TimeoutError:
-                yield None
-                continue
+                event = None
             if isinstance(event, ProtocolError):
                 raise event
             yield event
-            if isinstance(event, GuardResult):
-                return
 
     async def result(self) -> GuardResult:
         """The result alone. Raises: ProtocolError."""
         async for event in self.events():
-            if isinstance(event, GuardResult):
-                return event
-        raise ProtocolError(500, "the answer ended without a result", code="internal_error")
+            last = event
+        return cast(GuardResult, last)
 
     async def aclose(self) -> None:
         """Stop writing and checking."""
@@ -74,8 +73,8 @@ class GuardedAnswer:
     async def _work(self) -> None:
         end: GuardResult | ProtocolError
         try:
-            with self._observer.answer(self._endpoint) as seen:
-                end = await self._checked(seen)
+            with self._observer.answer(self._endpoint) as see:
+                end = await self._checked(see)
         except ProtocolError as error:
             end = error
         except Exception as error:  # whoever waits must be told, whatever it was
@@ -83,12 +82,12 @@ class GuardedAnswer:
             end = ProtocolError(500, "the answer could not be checked", code="internal_error")
         await self._decided.put(end)
 
-    async def _checked(self, seen: AnswerSeen) -> GuardResult:
+    async def _checked(self, see: See) -> GuardResult:
         try:
-            async with asyncio.timeout(self._time_limit):
+            async with asyncio.timeout_at(self._deadline):
                 async with await self._open_stream() as stream:
                     async for sentence in stream.sentences():
-                        seen.sentence(sentence)
+                        see(sentence)
                         await self._decided.put(sentence)
         except TimeoutError:
             raise _late() from None
@@ -101,32 +100,59 @@ class GuardedAnswer:
         return stream.result
 
 
-async def unless_disconnected(request: Request, work: Coroutine[Any, Any, T], time_limit: float) -> T:
-    """The outcome of `work`, cancelled if the client goes away or after `time_limit` seconds.
+async def read(request: Request, work: Callable[..., T], *arguments: Any) -> T:
+    """The outcome of `work(body, *arguments)`, which reads a request beside the event loop; then it may be answered.
 
-    The request's body must have been read. Raises: ClientLeftError; ProtocolError for what takes too long.
+    The conditions are those of `unless_disconnected`. Raises: ProtocolError where too many requests are being answered.
     """
-    working = asyncio.create_task(work)
-    leaving = asyncio.create_task(_left(request))
+    outcome = await unless_disconnected(request, aside(work, request.scope["body"], *arguments))
+    await request.scope["places"].answer()
+    return outcome
+
+
+async def unless_disconnected(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """The outcome of `work`, cancelled if the client goes away or at the request's deadline.
+
+    Raises: ClientLeftError; ProtocolError for work that takes too long.
+    """
+    working, leaving = asyncio.create_task(work), asyncio.create_task(_left(request))
     try:
-        await asyncio.wait({working, leaving}, timeout=time_limit, return_when=asyncio.FIRST_COMPLETED)
+        time_left = request.scope["deadline"] - asyncio.get_running_loop().time()
+        await asyncio.wait({working, leaving}, timeout=time_left, return_when=asyncio.FIRST_COMPLETED)
         if working.done():
             return await working
-        raise ClientLeftError() if leaving.done() else _late()
+        raise ClientLeftError if leaving.done() else _late()
     finally:
         for task in (working, leaving):
             task.cancel()
         await asyncio.wait({working, leaving})
 
 
-async def read(request: Request, time_limit: float, work: Callable[..., T], *arguments: Any) -> T:
-    """The outcome of `work(*arguments)`, which reads a request beside the event loop; then the request may be answered.
+async def _left(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
-    The conditions are those of `unless_disconnected`. Raises: ProtocolError where too many requests are being answered.
+
+class EventStream(StreamingResponse):
+    """Server-sent events, for a client that has read them by the deadline or is left.
+
+    `close` runs however the stream ends, begun or not.
     """
-    outcome = await unless_disconnected(request, aside(work, *arguments), time_limit)
-    await request.scope["places"].answer()
-    return outcome
+
+    def __init__(self, events: AsyncIterator[bytes], close: Callable[[], Awaitable[None]], deadline: float) -> None:
+        headers = {"cache-control": "no-cache", "x-accel-buffering": "no"}
+        super().__init__(events, headers=headers, media_type="text/event-stream")
+        self._close, self._deadline = close, deadline
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send them. Raises: ClientLeftError if nobody reads them in time."""
+        try:
+            async with asyncio.timeout_at(self._deadline):
+                await super().__call__(scope, receive, send)
+        except TimeoutError:
+            raise ClientLeftError from None
+        finally:
+            await self._close()
 
 
 class ClientLeftError(Exception):
@@ -135,8 +161,3 @@ class ClientLeftError(Exception):
 
 def _late() -> ProtocolError:
     return ProtocolError(504, "the answer took longer than --request-timeout allows", code="request_timeout")
-
-
-async def _left(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass

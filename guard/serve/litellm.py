@@ -32,13 +32,15 @@ _DOCUMENTS: TypeAdapter[list[str | SourceDocument]] = TypeAdapter(list[str | Sou
 class LiteLLMGuardrail:
     """The endpoint. Answers NONE, GUARDRAIL_INTERVENED with what is released, or BLOCKED where nothing is."""
 
+    name = "litellm"
+
     def __init__(self, guard: Guard, settings: Settings, observer: Observer) -> None:
         self.guard, self.settings, self.observer = guard, settings, observer
         self.kept = _Kept(seconds=settings.request_timeout)
 
-    async def __call__(self, request: Request) -> Response:
-        most = self.settings.request_timeout
-        asked, found, question = await read(request, most, self._read, await request.body())
+    async def answer(self, request: Request) -> Response:
+        """Keep a request's source for its answer, or judge the answer."""
+        asked, found, question = await read(request, self._read)
         if asked.input_type == "request":
             if asked.litellm_call_id:
                 self.kept.put(asked.litellm_call_id, found.documents, question)
@@ -46,7 +48,7 @@ class LiteLLMGuardrail:
         kept_documents, kept_question = self.kept.get(asked.litellm_call_id or "")
         documents = kept_documents if found.place == "none" else found.documents
         work = self._judged(asked.texts or [], documents, question or kept_question)
-        return await unless_disconnected(request, work, most)
+        return await unless_disconnected(request, work)
 
     def _read(self, data: bytes) -> tuple[GuardrailRequest, Found, str]:
         asked = parsed(GuardrailRequest, decoded(data))

@@ -3,8 +3,10 @@
 import logging
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
+from typing import TypeAlias, TypeVar
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
@@ -14,7 +16,12 @@ from groundrail.types import CheckedSentence
 
 _log = logging.getLogger("groundrail.serve")
 
-_SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
+_Seconds = partial(Histogram, buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0))
+_Pairs = partial(Histogram, buckets=(1, 2, 4, 8, 16, 32, 64, 128))
+
+M = TypeVar("M")
+See: TypeAlias = Callable[[CheckedSentence], None]
+"""Takes note of a sentence that is decided on."""
 
 
 class Observer:
@@ -22,28 +29,18 @@ class Observer:
 
     def __init__(self, tracing: Tracing | None = None, *, log_text: bool = False) -> None:
         self._tracing, self._log_text = tracing or Tracing(), log_text
-        self.registry = registry = CollectorRegistry()
-        self._requests = Counter("groundrail_requests", "Requests answered", ["endpoint", "status"], registry=registry)
-        self._request_seconds = Histogram(
-            "groundrail_request_seconds", "Time to the last byte", ["endpoint"], registry=registry, buckets=_SECONDS
-        )
-        self._sentences = Counter(
-            "groundrail_sentences", "Sentences decided on", ["verdict", "released"], registry=registry
-        )
-        self._sentence_seconds = Histogram(
-            "groundrail_sentence_seconds", "Time to a sentence's verdict", registry=registry, buckets=_SECONDS
-        )
-        self._attempts = Counter("groundrail_attempts", "Sentences written, refused ones included", registry=registry)
-        self.open = Gauge("groundrail_requests_open", "Requests being answered", registry=registry)
-        self._pairs = Histogram(
-            "groundrail_batch_pairs",
-            "Pairs judged in one model call",
-            registry=registry,
-            buckets=(1, 2, 4, 8, 16, 32, 64, 128),
-        )
-        self._model_seconds = Histogram(
-            "groundrail_model_seconds", "Time of a model call", registry=registry, buckets=_SECONDS
-        )
+        self.registry = CollectorRegistry()
+        self._requests = self._metric(Counter, "requests", "Requests answered", "endpoint", "status")
+        self._request_seconds = self._metric(_Seconds, "request_seconds", "Time to the last byte", "endpoint")
+        self._sentences = self._metric(Counter, "sentences", "Sentences decided on", "verdict", "released")
+        self._sentence_seconds = self._metric(_Seconds, "sentence_seconds", "Time to a sentence's verdict")
+        self._attempts = self._metric(Counter, "attempts", "Sentences written, refused ones included")
+        self.open = self._metric(Gauge, "requests_open", "Requests being answered")
+        self._pairs = self._metric(_Pairs, "batch_pairs", "Pairs judged in one model call")
+        self._model_seconds = self._metric(_Seconds, "model_seconds", "Time of a model call")
+
+    def _metric(self, kind: Callable[..., M], name: str, told: str, *labels: str) -> M:
+        return kind(f"groundrail_{name}", told, labels, registry=self.registry)
 
     def metrics(self) -> bytes:
         """All metrics in Prometheus's text form."""
@@ -68,18 +65,24 @@ class Observer:
         _log.error("unexpected %s at %s", type(error).__name__, place)
 
     @contextmanager
-    def answer(self, endpoint: str) -> Iterator["AnswerSeen"]:
+    def answer(self, endpoint: str) -> Iterator[See]:
         """One answer, from its start to its end."""
+        released: list[bool] = []
+
+        def see(sentence: CheckedSentence) -> None:
+            released.append(sentence.released)
+            self.sentence(sentence)
+
         with self._tracing.answer(endpoint) as span:
-            seen, started = AnswerSeen(self), time.monotonic()
+            started = time.monotonic()
             try:
-                yield seen
+                yield see
             finally:
-                released = seen.count - seen.withheld
+                count, out = len(released), sum(released)
                 if span is not None:
-                    span.set_attributes({"groundrail.sentences": seen.count, "groundrail.released": released})
+                    span.set_attributes({"groundrail.sentences": count, "groundrail.released": out})
                 seconds = time.monotonic() - started
-                _log.info("%s: %d sentences, %d released, %.3f s", endpoint, seen.count, released, seconds)
+                _log.info("%s: %d sentences, %d released, %.3f s", endpoint, count, out, seconds)
 
     def sentence(self, sentence: CheckedSentence) -> None:
         """Count a sentence: its verdict, its seconds and its attempts. Its text is logged only if that was asked for."""
@@ -89,17 +92,3 @@ class Observer:
         self._tracing.sentence(sentence)
         if self._log_text:
             _log.debug("%s: %r", sentence.verdict, sentence.text)
-
-
-class AnswerSeen:
-    """The record of one answer."""
-
-    def __init__(self, observer: Observer) -> None:
-        self._observer = observer
-        self.count = self.withheld = 0
-
-    def sentence(self, sentence: CheckedSentence) -> None:
-        """A sentence is decided on."""
-        self.count += 1
-        self.withheld += not sentence.released
-        self._observer.sentence(sentence)

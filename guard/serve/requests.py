@@ -41,15 +41,18 @@ class SourceDocument(_Open):
 
 
 class ChatRequest(_Open):
-    """A request for a chat completion, as far as the server looks at it."""
+    """A request for a chat completion, as far as the server looks at it.
+
+    More choices, logprobs and audio would let unchecked text through.
+    """
 
     model: str = Field(min_length=1)
     messages: list[Message] = Field(min_length=1)
     stream: bool | None = None
     stream_options: StreamOptions | None = None
-    n: int | None = None
-    logprobs: bool | None = None
-    modalities: list[str] | None = None
+    n: Literal[1] | None = None
+    logprobs: Literal[False] | None = None
+    modalities: list[Literal["text"]] | None = None
     response_format: dict[str, Any] | None = None
     tools: list[dict[str, Any]] | None = None
     tool_choice: Any = None
@@ -104,17 +107,3 @@ def parsed(kind: type[Model], body: dict[str, Any]) -> Model:
         wrong = error.errors(include_input=False, include_url=False)[0]
         place = ".".join(str(part) for part in wrong["loc"])
         raise ProtocolError(400, f"{place}: {wrong['msg']}", param=place, code=wrong["type"]) from None
-
-
-def refuse_what_cannot_be_guarded(asked: ChatRequest) -> None:
-    """Raises: ProtocolError for fields that would let unchecked text through, or whose answer would come out broken."""
-    if asked.n is not None and asked.n != 1:
-        raise ProtocolError(
-            400, f"n is {asked.n}; one choice is checked at a time: leave n out or set it to 1", param="n"
-        )
-    if asked.logprobs:
-        raise ProtocolError(
-            400, "logprobs would show text that was not released; leave the field out", param="logprobs"
-        )
-    if asked.modalities is not None and asked.modalities != ["text"]:
-        raise ProtocolError(400, "only text is checked; leave modalities out", param="modalities")

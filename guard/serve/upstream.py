@@ -53,30 +53,6 @@ class _Models(BaseModel):
     data: list[_Model]
 
 
-class Reply:
-    """One streamed answer: iterate over its events, and close it."""
-
-    def __init__(self, response: httpx.Response) -> None:
-        self._response = response
-
-    async def events(self) -> AsyncIterator[dict[str, Any]]:
-        """Raises: ProtocolError if the stream breaks off, stops, or is no stream of events."""
-        try:
-            async for chunk in achunks_of(self._response.aiter_bytes()):
-                yield chunk
-        except StreamError as error:  # whose message may quote the answer
-            said, code = _BROKEN[error.kind]
-            raise ProtocolError(502, said, code=code) from error
-        except httpx.TimeoutException as error:
-            raise ProtocolError(504, "the upstream stopped writing", code="upstream_timeout") from error
-        except httpx.HTTPError as error:
-            raise ProtocolError(502, "the upstream's answer broke off", code="upstream_broke_off") from error
-
-    async def aclose(self) -> None:
-        """Leave the answer, read to its end or not."""
-        await self._response.aclose()
-
-
 class Upstream:
     """An OpenAI-compatible server. Redirects are not followed and cookies not kept: keys go nowhere else."""
 
@@ -89,19 +65,14 @@ class Upstream:
             cookies=CookieJar(DefaultCookiePolicy(allowed_domains=[])),
         )
 
-    async def ask(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> Reply:
-        """A streamed chat completion, once the upstream has agreed to write it. Raises: ProtocolError."""
+    async def ask(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> httpx.Response:
+        """A chat completion that is about to be streamed, for `events`; the caller closes it. Raises: ProtocolError."""
         response = await self._send("POST", "/chat/completions", headers, {**body, "stream": True})
         if "text/event-stream" not in response.headers.get("content-type", "").lower():
             await response.aclose()
-            raise ProtocolError(
-                502,
-                "the upstream sent no stream of events; check that its address ends with the API's version, as in "
-                "http://host:8000/v1",
-                code="upstream_garbage",
-                retry=False,
-            )
-        return Reply(response)
+            said = "the upstream sent no stream of events; check that its address ends with the API's version, as in"
+            raise ProtocolError(502, f"{said} http://host:8000/v1", code="upstream_garbage", retry=False)
+        return response
 
     async def models(self, headers: Mapping[str, str]) -> Any:
         """The names of the upstream's models, as the protocol lists them. Raises: ProtocolError."""
@@ -148,6 +119,20 @@ class Upstream:
         return httpx.Headers(headers, encoding="latin-1")  # byte for byte what came
 
 
+async def events(response: httpx.Response) -> AsyncIterator[dict[str, Any]]:
+    """The events of a streamed answer. Raises: ProtocolError if it breaks off, stops, or is no stream of events."""
+    try:
+        async for chunk in achunks_of(response.aiter_bytes()):
+            yield chunk
+    except StreamError as error:  # whose message may quote the answer
+        said, code = _BROKEN[error.kind]
+        raise ProtocolError(502, said, code=code) from error
+    except httpx.TimeoutException as error:
+        raise ProtocolError(504, "the upstream stopped writing", code="upstream_timeout") from error
+    except httpx.HTTPError as error:
+        raise ProtocolError(502, "the upstream's answer broke off", code="upstream_broke_off") from error
+
+
 async def _failure(response: httpx.Response, asked: Mapping[str, Any]) -> ProtocolError:
     """The client's error for an answer other than 2xx, in words of ours: nobody has judged the upstream's."""
     status, after = response.status_code, response.headers.get("retry-after")
@@ -161,9 +146,9 @@ async def _failure(response: httpx.Response, asked: Mapping[str, Any]) -> Protoc
         return ProtocolError(502, f"the upstream failed ({status})", code="upstream_failed", retry_after=after)
     if status < 400:
         return ProtocolError(502, f"the upstream answered {status}", code="upstream_garbage", retry=False)
-    code, field = _named(await _start_of(response, _LONGEST_ERROR))
+    code, named = _named(await _start_of(response, _LONGEST_ERROR))
     reason = _REASONS.get(code) or _REASONS.get(status, "it cannot use the request")
-    field = next((name for name in asked if name == re.split(r"[.\[]", field)[0]), None)
+    field = next((name for name in asked if name == re.split(r"[.\[]", named)[0]), None)
     said = f"the upstream refused the request ({status}): {reason}" + (f"; look at {field}" if field else "")
     return ProtocolError(status, said, code=code if code in _REASONS else "upstream_refused", param=field)
 

@@ -1,73 +1,62 @@
-"""One answer of a writer: an upstream server, or a generator in this process.
+"""The writers of answers: an upstream server, or a generator in this process.
 
-An answer has text for the guard, and beside it a finish reason, tool calls, counts of tokens and the reason of a
-failure. `groundrail.serve.guarded` checks and releases it.
+`groundrail.serve.guarded` checks and releases an answer.
 """
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any
+
+import httpx
 
 from groundrail.errors import GenerationError, InputError
 from groundrail.generators import Generator
-from groundrail.generators.asked import AskedSession, Write
-from groundrail.openai.events import Completion, add_counts
+from groundrail.generators.asked import AskedSession
+from groundrail.openai.events import Completion
 from groundrail.openai.generator import continued
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.requests import ChatRequest, Message
 from groundrail.serve.settings import Settings
 from groundrail.serve.sources import Found, as_message, is_source, text_of, without_marks
-from groundrail.serve.upstream import Reply, Upstream
+from groundrail.serve.upstream import Upstream, events
 from groundrail.types import Document
 
 
-class WrittenAnswer(Protocol):
-    """One answer."""
+class WrittenAnswer(ABC):
+    """One answer: a guard reads its text from `generator`, asked with `prompt`.
 
-    generator: Generator
-    prompt: str
-    failure: ProtocolError | None
+    completion: why it ended, calls of tools, and counts of tokens. failure: the error to tell if it broke off.
+    """
 
-    @property
-    def finish_reason(self) -> str | None:
-        """Why the answer ended; None while it has not."""
-        ...
+    def __init__(self, generator: Generator, prompt: str) -> None:
+        self.generator, self.prompt, self.completion = generator, prompt, Completion()
+        self.failure: ProtocolError | None = None
 
-    @property
-    def calls(self) -> list[dict[str, Any]]:
-        """The deltas, verbatim, with which the model calls tools."""
-        ...
-
-    @property
-    def usage(self) -> dict[str, Any]:
-        """Token counts so far."""
-        ...
-
+    @abstractmethod
     async def open(self) -> None:
         """Ask. Raises: ProtocolError if whoever writes refuses, so that nothing needs to be sent before."""
-        ...
 
+    @abstractmethod
     async def aclose(self) -> None:
         """Let go of it, finished or not."""
-        ...
 
 
-class Writer(Protocol):
+class Writer(ABC):
     """A writer of answers."""
 
+    @abstractmethod
     def answer(
         self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]
     ) -> WrittenAnswer:
         """An answer to a request, not begun yet."""
-        ...
 
+    @abstractmethod
     async def models(self, headers: Mapping[str, str]) -> Any:
         """The models that can be asked for, as the protocol lists them."""
-        ...
 
-    async def aclose(self) -> None:
+    async def aclose(self) -> None:  # noqa: B027
         """Close what is open; no answer is asked for after that."""
-        ...
 
 
 def question_in(messages: Sequence[Message], markers: tuple[str, str]) -> str:
@@ -83,7 +72,7 @@ def question_in(messages: Sequence[Message], markers: tuple[str, str]) -> str:
     return f"{before} {rest.rpartition(markers[1])[2]}" if opened else before
 
 
-class UpstreamWriter:
+class UpstreamWriter(Writer):
     """Answers of an OpenAI-compatible server."""
 
     def __init__(self, settings: Settings) -> None:
@@ -114,43 +103,26 @@ class UpstreamWriter:
         await self.upstream.aclose()
 
 
-class UpstreamAnswer:
+class UpstreamAnswer(WrittenAnswer, Generator):
     """An answer, and the generator that a guard reads it from: after a refusal the upstream is asked to go on."""
 
     def __init__(
         self, upstream: Upstream, body: Mapping[str, Any], prompt: str, headers: Mapping[str, str], longest: int
     ) -> None:
-        self.generator: Generator = self
-        self.prompt = prompt
-        self.failure: ProtocolError | None = None
+        super().__init__(self, prompt)
         self._upstream, self._body, self._headers = upstream, body, headers
         self._longest, self._written = longest, 0
-        self._opened: Reply | None = None
-        self._reply: Reply | None = None
-        self._completion = Completion()
-        self._earlier: dict[str, Any] = {}  # token counts of the calls before
-
-    @property
-    def finish_reason(self) -> str | None:
-        """Why the upstream ended the answer; None while it has not."""
-        return self._completion.finish_reason
-
-    @property
-    def calls(self) -> list[dict[str, Any]]:
-        """The deltas with which the model calls tools."""
-        return self._completion.calls
-
-    @property
-    def usage(self) -> dict[str, Any]:
-        """Token counts of all calls of the upstream."""
-        counts: dict[str, Any] = {}
-        add_counts(counts, self._earlier)
-        add_counts(counts, self._completion.usage)
-        return counts
+        self._response: httpx.Response | None = None
 
     async def open(self) -> None:
         """Ask the upstream. Raises: ProtocolError where it refuses or cannot be reached."""
-        self._reply = self._opened = await self._upstream.ask(self._body, self._headers)
+        self._response = await self._upstream.ask(self._body, self._headers)
+
+    async def aclose(self) -> None:
+        """Leave the upstream's answer, finished or not."""
+        response, self._response = self._response, None
+        if response is not None:
+            await response.aclose()
 
     def start(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
         """Raises: InputError; there is only `astart`."""
@@ -158,62 +130,54 @@ class UpstreamAnswer:
 
     async def astart(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
         """A session that reads the opened answer first, and asks again after a refusal."""
+        return _UpstreamSession(self)
 
-        async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
-            try:
-                async for text in self._texts(accepted, refused):
-                    session.cut_off = self._completion.cut_off
-                    if text:
-                        yield text
-            except ProtocolError as failure:
-                self.failure = failure
-                raise GenerationError(failure.message) from failure
-
-        session = _CallingSession(write, self)
-        return session
-
-    async def aclose(self) -> None:
-        """Leave the upstream's answer, finished or not."""
-        reply, self._reply = self._reply, None
-        if reply is not None:
-            await reply.aclose()
-
-    async def _texts(self, accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
+    async def texts(self, accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
         """The text of every event, empty ones included. Raises: ProtocolError."""
-        if self._opened is None:
+        if accepted or refused:
             await self.aclose()
             messages = continued(self._body["messages"], accepted, refused)
-            self._reply = await self._upstream.ask({**self._body, "messages": messages}, self._headers)
-        reply, self._opened = self._opened or self._reply, None
-        self._earlier, self._completion = self.usage, Completion()
-        if reply is None:
+            self._response = await self._upstream.ask({**self._body, "messages": messages}, self._headers)
+            self.completion = Completion(self.completion.usage)
+        if self._response is None:
             return
-        async for event in reply.events():
-            known = len(self._completion.calls)
-            text = self._completion.read(event)
-            self._written += len(text) + sum(len(str(call)) for call in self._completion.calls[known:])
+        completion = self.completion
+        async for event in events(self._response):
+            known = len(completion.calls)
+            text = completion.read(event)
+            self._written += len(text) + sum(len(str(call)) for call in completion.calls[known:])
             if self._written > self._longest:
                 said = f"the answer is over {self._longest} characters"
                 raise ProtocolError(502, said, code="answer_too_long", retry=False)
             yield text
-        self._completion.finish_reason = self._completion.finish_reason or "stop"  # some servers do not say
+        completion.finish_reason = completion.finish_reason or "stop"  # some servers do not say
         await self.aclose()
 
 
-class _CallingSession(AskedSession):
+class _UpstreamSession(AskedSession):
     """Asks again until the answer calls a tool: another answer would lose the call, or make it twice."""
 
-    def __init__(self, write: Write, answer: UpstreamAnswer) -> None:
-        super().__init__(write)
+    def __init__(self, answer: UpstreamAnswer) -> None:
+        super().__init__(self._texts)
         self._answer = answer
 
     @property
     def can_retry(self) -> bool:
         """Whether no tool was called yet."""
-        return not self._answer.calls
+        return not self._answer.completion.calls
+
+    async def _texts(self, accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
+        try:
+            async for text in self._answer.texts(accepted, refused):
+                self.cut_off = self._answer.completion.cut_off
+                if text:
+                    yield text
+        except ProtocolError as failure:
+            self._answer.failure = failure
+            raise GenerationError(failure.message) from failure
 
 
-class LocalWriter:
+class LocalWriter(Writer):
     """Answers of a generator in this process, one at a time: the last user message is its prompt."""
 
     def __init__(self, generator: Generator, model: str) -> None:
@@ -229,31 +193,21 @@ class LocalWriter:
 
     async def models(self, headers: Mapping[str, str]) -> Any:
         """The one model that writes here."""
-        return {
-            "object": "list",
-            "data": [{"id": self.model, "object": "model", "created": 0, "owned_by": "groundrail"}],
-        }
-
-    async def aclose(self) -> None:
-        """Nothing to close."""
+        model = {"id": self.model, "object": "model", "created": 0, "owned_by": "groundrail"}
+        return {"object": "list", "data": [model]}
 
 
-class LocalAnswer:
+class LocalAnswer(WrittenAnswer):
     """An answer of a generator in this process; it waits for the one before it to end."""
 
-    finish_reason: str | None = "stop"
-    failure: ProtocolError | None = None
-
     def __init__(self, generator: Generator, prompt: str, free: asyncio.Lock) -> None:
-        self.generator, self.prompt = generator, prompt
-        self.calls: list[dict[str, Any]] = []
-        self.usage: dict[str, Any] = {}
+        super().__init__(generator, prompt)
+        self.completion.finish_reason = "stop"
         self._free, self._holds = free, False
 
     async def open(self) -> None:
         """Wait until no other answer is being written."""
-        await self._free.acquire()
-        self._holds = True
+        self._holds = await self._free.acquire()
 
     async def aclose(self) -> None:
         """Let the next answer begin."""

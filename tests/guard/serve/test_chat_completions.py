@@ -438,7 +438,7 @@ def test_reasoning_and_logprobs_of_the_upstream_do_not_pass(serve: Serve, upstre
     [
         ({"n": 2}, "n"),
         ({"logprobs": True}, "logprobs"),
-        ({"modalities": ["text", "audio"]}, "modalities"),
+        ({"modalities": ["text", "audio"]}, "modalities.1"),
         ({"response_format": {"type": "grammar"}}, "response_format"),
     ],
 )

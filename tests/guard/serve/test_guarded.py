@@ -11,16 +11,16 @@ from groundrail import Guard
 from groundrail.papers import OverlapScorer
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.guarded import GuardedAnswer
-from groundrail.serve.observe import AnswerSeen, Observer
+from groundrail.serve.observe import Observer, See
 
 
 class Falling(Observer):
     """An observer whose own work fails when an answer ends."""
 
     @contextmanager
-    def answer(self, endpoint: str) -> Iterator[AnswerSeen]:
-        with super().answer(endpoint) as seen:
-            yield seen
+    def answer(self, endpoint: str) -> Iterator[See]:
+        with super().answer(endpoint) as see:
+            yield see
         raise OSError("the collector is gone")
 
 
@@ -28,7 +28,8 @@ def test_an_answer_that_nobody_could_end_ends_with_an_error() -> None:
     guard = Guard(lambda prompt, documents: TRUE, scorer=OverlapScorer())
 
     async def read() -> None:
-        written = GuardedAnswer(lambda: guard.astream("?", SOURCE), Falling(), endpoint="chat", time_limit=20)
+        deadline = asyncio.get_running_loop().time() + 20
+        written = GuardedAnswer(lambda: guard.astream("?", SOURCE), Falling(), endpoint="chat", deadline=deadline)
         try:
             await asyncio.wait_for(written.result(), 20)
         finally:
