@@ -17,7 +17,7 @@ from groundrail.evaluation.answers import MarkedAnswer, load_answers
 from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
-from groundrail.evaluation.sampling import sample, sample_answers
+from groundrail.evaluation.sampling import sample_answers, sample_each
 from groundrail.papers.units.base import Aggregate
 from groundrail.scoring.base import Scorer
 
@@ -83,9 +83,7 @@ class Arguments:
             twice = {example.dataset for example in examples} & {example.dataset for example in loaded}
             if twice:
                 raise InputError(f"two files hold a data set named {min(twice)!r}; rename one")
-            for name in dict.fromkeys(example.dataset for example in loaded):
-                of_set = [example for example in loaded if example.dataset == name]
-                examples += sample(of_set, self.limit, self.seed)
+            examples += sample_each(loaded, self.limit, self.seed)
         if not examples:
             raise InputError(f"there are no claims in {', '.join(map(str, paths))}")
         if self.pool is not None:

@@ -4,15 +4,16 @@ The other modules of this package do the work; `groundrail.evaluation.arguments`
 `groundrail.cli.main` finds these commands as entry points and turns errors into messages.
 """
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
 from groundrail.calibration import Calibration
 from groundrail.cli.screen import as_json, progress
 from groundrail.errors import InputError
-from groundrail.evaluation.answer_summary import judge_answers, summarise_answers
+from groundrail.evaluation.answer_summary import AnswerSummary, judge_answers, summarise_answers
 from groundrail.evaluation.answers import ANSWER_FORMATS, answer_format
 from groundrail.evaluation.arguments import Arguments, Named
 from groundrail.evaluation.calibration import fit_calibration
@@ -21,32 +22,14 @@ from groundrail.evaluation.kept import read_kept
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.metrics import best_balanced_accuracy
 from groundrail.evaluation.run import Result, evaluate
-from groundrail.evaluation.summary import Summary, labelled, match, summarise
+from groundrail.evaluation.summary import Summary, scored, scored_sets, summarise
 from groundrail.evaluation.tables import print_answer_summaries, print_summaries, print_threshold
 from groundrail.evaluation.thresholds import choose_threshold
 
 
-@dataclass(frozen=True, slots=True)
-class _Run:
-    examples: list[Example]
-    results: list[Result]
-
-    def of(self, dataset: str) -> "_Run":
-        """The examples and results of one data set."""
-        return _Run(
-            [example for example in self.examples if example.dataset == dataset],
-            [result for result in self.results if result.dataset == dataset],
-        )
-
-    def labelled(self) -> tuple[list[float], list[float]]:
-        """Labels and scores."""
-        labels, scores, _ = labelled(match(self.examples, self.results))
-        return labels, scores
-
-
-def _score(args: Arguments, named: Named, examples: list[Example], name: str = "results.jsonl") -> _Run:
+def _score(args: Arguments, named: Named, examples: list[Example], name: str = "results.jsonl") -> list[Result]:
     with progress("claims") as report:
-        results = evaluate(
+        return evaluate(
             named.scorer,
             examples,
             results=None if args.out is None else args.out / name,
@@ -57,7 +40,6 @@ def _score(args: Arguments, named: Named, examples: list[Example], name: str = "
             counter=named.counter,
             progress=report,
         )
-    return _Run(examples, results)
 
 
 def _tuned(args: Arguments, named: Named, data: Sequence[Path], validation: Sequence[Path]) -> dict[str, float]:
@@ -69,8 +51,8 @@ def _tuned(args: Arguments, named: Named, data: Sequence[Path], validation: Sequ
         raise InputError(f"--validation takes one file, or {len(data)} as --data does, not {len(validation)}")
     thresholds = {}
     for number, path in enumerate(validation):
-        found = _score(args, named, args.claims([path]), "validation.jsonl")
-        _, threshold = best_balanced_accuracy(*found.labelled())
+        claims = args.claims([path])
+        _, threshold = best_balanced_accuracy(*scored(claims, _score(args, named, claims, "validation.jsonl")))
         paths = data if len(validation) == 1 else [data[number]]
         names = {example.dataset for path in paths for example in load(path, args.format, args.documents)}
         thresholds.update(dict.fromkeys(names, threshold))
@@ -109,12 +91,12 @@ def eval_(
             )
         return _eval_answers(args, data, threshold, leave_out)
     named, examples = args.named(), args.claims(data)
-    run = _score(args, named, examples)
+    results = _score(args, named, examples)
     if against is not None and not against.is_file():
         raise InputError(f"{against}: there is no such file; name the results.jsonl of a run with --out")
     summaries = summarise(
-        run.examples,
-        run.results,
+        examples,
+        results,
         threshold=threshold if threshold is not None else named.scorer.facts.threshold,
         bins=bins,
         seed=args.seed,
@@ -122,16 +104,9 @@ def eval_(
         against=list(read_kept(against, Result).values()),
         stretch=stretch,
     )
-    report = as_json(summaries)
-    if args.out is not None:
-        (args.out / "summary.json").write_text(report + "\n", encoding="utf-8")
     if plots is not None:
-        _plot(run, summaries, plots, named.name)
-    if args.json:
-        print(report)
-    else:
-        print_summaries(summaries, named.name)
-    return 0
+        _plot(summaries, scored_sets(examples, results), plots, named.name)
+    return _report(args, summaries, partial(print_summaries, summaries, named.name))
 
 
 def _eval_answers(args: Arguments, data: Sequence[Path], threshold: float | None, leave_out: Sequence[str]) -> int:
@@ -146,17 +121,24 @@ def _eval_answers(args: Arguments, data: Sequence[Path], threshold: float | None
         judged = judge_answers(guard, answers, results=results, settings=named.settings, progress=report)
     at = named.scorer.facts.threshold if threshold is None else threshold
     summaries = summarise_answers(answers, judged, at, seed=args.seed)
+    return _report(args, summaries, partial(print_answer_summaries, summaries, named.name))
+
+
+def _report(args: Arguments, summaries: Sequence[Summary | AnswerSummary], print_table: Callable[[], None]) -> int:
+    """Write the summaries to the folder for results, and print them as JSON or as a table."""
     told = as_json(summaries)
     if args.out is not None:
         (args.out / "summary.json").write_text(told + "\n", encoding="utf-8")
     if args.json:
         print(told)
     else:
-        print_answer_summaries(summaries, named.name)
+        print_table()
     return 0
 
 
-def _plot(run: _Run, summaries: Sequence[Summary], folder: Path, scorer: str) -> None:
+def _plot(
+    summaries: Sequence[Summary], sets: Mapping[str, tuple[list[float], list[float]]], folder: Path, scorer: str
+) -> None:
     from groundrail.evaluation.plots import precision_recall_curve, reliability_diagram, roc_curve
 
     for summary in summaries:
@@ -164,7 +146,7 @@ def _plot(run: _Run, summaries: Sequence[Summary], folder: Path, scorer: str) ->
         if summary.bins:
             reliability_diagram(summary.bins, folder / f"{name}-reliability.png", name)
         if summary.auc:
-            labels, scores = run.of(summary.dataset).labelled()
+            labels, scores = sets[summary.dataset]
             roc_curve(labels, scores, folder / f"{name}-roc.png", name)
             precision_recall_curve(labels, scores, folder / f"{name}-precision-recall.png", name)
 
@@ -192,8 +174,8 @@ def calibrate(
     if (false_release is None) == (false_block is None):
         raise InputError("pass one of --false-release and --false-block, a share from 0 to 1")
     named = args.named()
-    run = _score(args, named, args.claims(data))
-    labels, scores = run.labelled()
+    claims = args.claims(data)
+    labels, scores = scored(claims, _score(args, named, claims))
     calibration = Calibration("none", (), ()) if map is None else fit_calibration(labels, scores, map)
     found = choose_threshold(
         labels,
@@ -207,7 +189,7 @@ def calibrate(
     calibration = replace(calibration, threshold=found.value, scorer=named.scorer.facts.identity)
     if save_map is not None:
         calibration.save(save_map)
-    left_out = len(run.examples) - len(labels)
+    left_out = len(claims) - len(labels)
     if args.json:
         print(as_json({**asdict(found), "left_out": left_out, "map": calibration}))
     else:

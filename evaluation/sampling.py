@@ -36,6 +36,14 @@ def sample(examples: Sequence[Example], limit: int | None, seed: int) -> list[Ex
     return [example for example, group in zip(examples, groups, strict=True) if group in chosen]
 
 
+def sample_each(examples: Sequence[Example], limit: int | None, seed: int = 0) -> list[Example]:
+    """Draw at most `limit` examples of each data set; the sets stand one after another. Raises: as `sample`."""
+    sets: dict[str, list[Example]] = {}
+    for example in examples:
+        sets.setdefault(example.dataset, []).append(example)
+    return [example for of_set in sets.values() for example in sample(of_set, limit, seed)]
+
+
 def sample_answers(answers: Sequence[MarkedAnswer], limit: int | None, seed: int) -> list[MarkedAnswer]:
     """At most `limit` answers of each data set drawn by `seed`, in their order, with its share of wrong answers.
 

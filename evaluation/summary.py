@@ -70,9 +70,11 @@ class _Run:
     def __init__(self, examples: Sequence[Example], rows: Sequence[tuple[Example, Result]], **settings: Any) -> None:
         self.examples, self.rows, self.settings = examples, rows, SimpleNamespace(**settings)
         self.scored = [result for _, result in rows if result.error is None]
-        self.measured = [row for row in rows if row[0].label is not None and row[1].value is not None]
+        both = [(e, e.label, r.value) for e, r in rows if e.label is not None and r.value is not None]
+        self.measured = [example for example, _, _ in both]
+        self.labels, self.scores = [label for _, label, _ in both], [score for _, _, score in both]
         self.marked = [(result.citations, e.evidence) for e, result in rows if e.evidence and result.error is None]
-        self.labels, self.scores, self.groups = labelled(rows)
+        self.groups = [example.group for example in self.measured]
         self.grouped = any(group is not None for group in self.groups)
 
     def of(self, measure: Callable[..., Any], *more: Any) -> Any:
@@ -93,24 +95,24 @@ class _Run:
         others = self.settings.others
         if not others:
             return None
-        both = [(e.label, r.value, others.get((e.dataset, e.id))) for e, r in self.measured]
-        shared = [row for row in both if row[2] is not None]
-        if not shared or len(shared) < len(both):
-            raise InputError(f"the other scorer has a score for {len(shared)} of the {len(both)} claims measured here")
-        return test(metrics.roc_auc, *zip(*shared, strict=True), seed=self.settings.seed)
+        theirs = [others.get((example.dataset, example.id)) for example in self.measured]
+        shared = sum(value is not None for value in theirs)
+        if not shared or shared < len(theirs):
+            raise InputError(f"the other scorer has a score for {shared} of the {len(theirs)} claims measured here")
+        return test(metrics.roc_auc, self.labels, self.scores, theirs, seed=self.settings.seed)
 
     def margins(self) -> tuple[tuple[float, float], ...]:
         unbounded = self.grouped and (min(self.scores) < 0 or max(self.scores) > 1)
         return tuple((m, self.of(metrics.best_of_group, self.groups, m)) for m in MARGINS if unbounded)
 
     def systems(self) -> SystemCorrelation | None:
-        names = [example.system for example, _ in self.measured]
+        names = [example.system for example in self.measured]
         found: SystemCorrelation | None = self.of(by_system, names) if len(set(names) - {None}) > 2 else None
         return found
 
     def kinds(self) -> Iterator[Kind]:
         scores: dict[tuple[float, str], list[float]] = {}
-        for (example, _), label, score in zip(self.measured, self.labels, self.scores, strict=True):
+        for example, label, score in zip(self.measured, self.labels, self.scores, strict=True):
             if example.kind is not None:
                 scores.setdefault((label, example.kind), []).append(score)
         for (label, name), found in sorted(scores.items()):
@@ -222,14 +224,18 @@ def match(examples: Sequence[Example], results: Sequence[Result]) -> list[tuple[
     return list(zip(claims, results, strict=True))
 
 
-def labelled(pairs: Sequence[tuple[Example, Result]]) -> tuple[list[float], list[float], list[str | None]]:
-    """Labels, scores and groups of the claims that have both a label and a score."""
-    kept = [
-        (example.label, result.value, example.group)
-        for example, result in pairs
-        if example.label is not None and result.value is not None
-    ]
-    return [row[0] for row in kept], [row[1] for row in kept], [row[2] for row in kept]
+def scored(examples: Sequence[Example], results: Sequence[Result]) -> tuple[list[float], list[float]]:
+    """Labels and scores of the claims that have both. Raises: InputError if `results` belong to other examples."""
+    both = [(e.label, r.value) for e, r in match(examples, results) if e.label is not None and r.value is not None]
+    return [label for label, _ in both], [value for _, value in both]
+
+
+def scored_sets(examples: Sequence[Example], results: Sequence[Result]) -> dict[str, tuple[list[float], list[float]]]:
+    """Labels and scores as from `scored`, by data set."""
+    return {
+        name: scored([e for e in examples if e.dataset == name], [r for r in results if r.dataset == name])
+        for name in dict.fromkeys(example.dataset for example in examples)
+    }
 
 
 def summarise(

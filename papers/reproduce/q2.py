@@ -21,12 +21,9 @@ from groundrail.papers.q2.q2 import Q2Scorer, Variant
 from groundrail.papers.q2.tally import tally
 from groundrail.papers.reproduce.table import Figures, Job
 
-FILES = tuple(f"{system}_{kind}.csv" for system in ("dodeca", "memnet") for kind in ("inconsistent", "consistent"))
-CROSSED = "cross_annotation.csv"
-
-SHARES_4 = tuple(tenth / 10 for tenth in range(11))
-SHARES_5 = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 1.0)
-"""Shares of inconsistent responses in figures 4 (tenths) and 5 (section 6.1)."""
+TENTHS = tuple(tenth / 10 for tenth in range(11))
+REAL_SHARES = (0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 1.0)
+"""Shares of inconsistent responses in figure 4, and in figure 5 as in real systems (section 6.1)."""
 
 
 def _scorer(job: Job, variant: Variant = "base") -> Q2Scorer:
@@ -92,27 +89,28 @@ def correlation(job: Job) -> Figures:
 
     Contexts in which a response has no valid question are left out, as in section 6.1.
     """
-    examples = job.examples(CROSSED, "q2")
+    examples = job.examples(format="q2")
     asked = _asked(job, _scorer(job), examples)
     silent = {example.group for example, exchanges in zip(examples, asked, strict=True) if not exchanges}
     kept = [(e, x) for e, x in zip(examples, asked, strict=True) if e.group not in silent and e.label is not None]
-    labels, groups = [example.label or 0.0 for example, _ in kept], [example.group for example, _ in kept]
+    groups = [example.group for example, _ in kept]
     job.notes.append(f"{len(set(groups))} contexts have a valid question for both systems.")
-    rows = {}
-    for name, values in {
-        "Q²": [response_score(exchanges, nli=False) for _, exchanges in kept],
-        "Q² + NLI": [response_score(exchanges, nli=True) for _, exchanges in kept],
-        "Overlap(r, k)": _overlaps([example for example, _ in kept]),
-    }.items():
-        found = simulated_correlation(labels, values, groups)
-        rows[name] = {"correlation": found.value, "low": found.low, "high": found.high}
-    return rows
+    labels, scores = _scored(kept)
+    found = {name: simulated_correlation(labels, values, groups) for name, values in scores.items()}
+    return {name: {"correlation": at.value, "low": at.low, "high": at.high} for name, at in found.items()}
 
 
-def _overlaps(examples: Sequence[Example]) -> list[float]:
-    """Token F1 of response and knowledge; the authors' program leaves out the stop words of spaCy's list."""
-    scorer = OverlapScorer("f1")
-    return [scorer.score([example.claim], example.source)[0].value for example in examples]
+def _scored(asked: Sequence[tuple[Example, list[Exchange]]]) -> tuple[list[float], dict[str, list[float]]]:
+    """The labels of the responses, and their scores by measure.
+
+    The overlap is the token F1 of response and knowledge; the authors' program leaves out the stop words of spaCy's list.
+    """
+    overlap = OverlapScorer("f1")
+    return [example.label or 0.0 for example, _ in asked], {
+        "Q²": [response_score(exchanges, nli=False) for _, exchanges in asked],
+        "Q² + NLI": [response_score(exchanges, nli=True) for _, exchanges in asked],
+        "Overlap(r, k)": [overlap.score([example.claim], example.source)[0].value for example, _ in asked],
+    }
 
 
 def _pooled(job: Job) -> tuple[list[float], dict[str, list[float]]]:
@@ -122,12 +120,7 @@ def _pooled(job: Job) -> tuple[list[float], dict[str, list[float]]]:
     kept = [(e, x) for e, x in zip(examples, asked, strict=True) if x and e.label is not None]
     if not kept:
         raise InputError(f"no valid question could be asked about any of {len(examples)} responses")
-    scores = {
-        "Q²": [response_score(exchanges, nli=False) for _, exchanges in kept],
-        "Q² + NLI": [response_score(exchanges, nli=True) for _, exchanges in kept],
-        "Overlap(r, k)": _overlaps([example for example, _ in kept]),
-    }
-    return [example.label or 0.0 for example, _ in kept], scores
+    return _scored(kept)
 
 
 def curves(job: Job) -> Figures:
@@ -142,17 +135,8 @@ def curves(job: Job) -> Figures:
     return {name: {"average precision": metrics.average_precision(labels, scores)} for name, scores in found.items()}
 
 
-def robust_in_tenths(job: Job) -> Figures:
-    """Figure 4: mean scores of systems with 0 %, 10 % ... 100 % of inconsistent responses."""
-    return _robust(job, SHARES_4)
-
-
-def robust_at_real_shares(job: Job) -> Figures:
-    """Figure 5: mean scores of systems with the shares of inconsistent responses found in real systems."""
-    return _robust(job, SHARES_5)
-
-
-def _robust(job: Job, shares: Sequence[float]) -> Figures:
+def robust(job: Job, shares: Sequence[float]) -> Figures:
+    """Figures 4 and 5: mean scores of systems with these shares of inconsistent responses."""
     labels, found = _pooled(job)
     return {
         f"{name}, {share:.0%} inconsistent": {"mean": at.value, "low": at.low, "high": at.high}

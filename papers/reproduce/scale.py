@@ -6,20 +6,18 @@ fills the remaining room. Their measurements used the wording "Yes or no?", as i
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
 from groundrail.errors import InputError, ScoringError
 from groundrail.evaluation import metrics
 from groundrail.evaluation.examples import Example
-from groundrail.papers.reproduce.table import Figures, Job, scored
+from groundrail.evaluation.summary import scored_sets
+from groundrail.papers.reproduce.table import Figures, Job
 from groundrail.papers.scale.scorer import PaperScaleScorer, lines
 from groundrail.papers.scale.tree import Search, descend
 from groundrail.scoring.index import Passage
-
-TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or no?'
-"""Wording of the prompt in the authors' committed results."""
 
 TRUE_SETS = ("frank", "summeval", "mnbm", "qags_cnndm", "qags_xsum", "begin", "q2", "dialfact", "paws", "fever", "vitc")
 """Names of TRUE's sets in the order of tables 3 and 4, as in the authors' file names."""
@@ -27,31 +25,24 @@ TRUE_SETS = ("frank", "summeval", "mnbm", "qags_cnndm", "qags_xsum", "begin", "q
 BINS = 15
 """Number of bins of the calibration error, from the authors' notebook; the paper does not give it."""
 
-
-def true_auc(job: Job) -> Figures:
-    """Table 3: ROC-AUC x 100 on TRUE, each text scored as one claim."""
-    return _true(job, "ROC-AUC x 100", lambda labels, scores: 100 * metrics.roc_auc(labels, scores))
+AUC, ECE = "ROC-AUC x 100", "ECE"
 
 
-def true_ece(job: Job) -> Figures:
-    """Table 4: calibration error of the scores of table 3."""
-    return _true(job, "ECE", calibration_error)
-
-
-def calibration_error(labels: Sequence[float], scores: Sequence[float]) -> float:
-    """The calibration error of table 4: scores mapped to the range 0 to 1, in 15 bins.
+def _measured(measure: str, labels: Sequence[float], scores: Sequence[float]) -> float:
+    """ROC-AUC x 100, or the calibration error of table 4: scores mapped to the range 0 to 1, in 15 bins.
 
     The authors' program drops the claim with the score 1 from the last bin; here it counts.
     """
-    return metrics.ece(labels, metrics.min_max(scores), BINS)
+    return (
+        100 * metrics.roc_auc(labels, scores) if measure == AUC else metrics.ece(labels, metrics.min_max(scores), BINS)
+    )
 
 
-def _true(job: Job, measure: str, of: Callable[[Sequence[float], Sequence[float]], float]) -> Figures:
-    examples = job.examples(format="true")
-    found = {}
-    for name, (labels, scores) in _scores(job, examples, job.settings["chunk_tokens"]).items():
-        found[name] = {measure: of(labels, scores)}
-    averaged = [name for name in TRUE_SETS if measure == "ECE" or name not in ("fever", "vitc")]
+def on_true(job: Job, measure: str) -> Figures:
+    """Tables 3 and 4: a measure of the scores on TRUE, each text scored as one claim."""
+    scores = _scores(job, job.examples(format="true"), job.settings["chunk_tokens"])
+    found = {name: {measure: _measured(measure, *of_set)} for name, of_set in scores.items()}
+    averaged = [name for name in TRUE_SETS if measure == ECE or name not in ("fever", "vitc")]
     if set(averaged) <= found.keys():
         found["average"] = {measure: float(np.mean([found[name][measure] for name in averaged]))}
     else:
@@ -59,18 +50,11 @@ def _true(job: Job, measure: str, of: Callable[[Sequence[float], Sequence[float]
     return found
 
 
-def _scores(
-    job: Job, examples: Sequence[Example], chunk_tokens: int, name: str = "scores"
-) -> dict[str, tuple[list[float], list[float]]]:
+def _scores(job: Job, examples: Sequence[Example], chunk_tokens: int) -> dict[str, tuple[list[float], list[float]]]:
     """Labels and scores by data set; the score of a whole text is the probability from its best chunk."""
     judge = job.judge(chunk_tokens)
     scorer = PaperScaleScorer(judge, chunk_tokens=min(chunk_tokens, judge.max_tokens), search=None)
-    results = job.evaluate(scorer, examples, f"{name}-{chunk_tokens}", units="whole")
-    sets = dict.fromkeys(example.dataset for example in examples)
-    return {
-        each: scored([e for e in examples if e.dataset == each], [r for r in results if r.dataset == each])
-        for each in sets
-    }
+    return scored_sets(examples, job.evaluate(scorer, examples, f"scores-{chunk_tokens}", units="whole"))
 
 
 def _screen_eval(job: Job, chunk_tokens: int) -> tuple[list[float], list[float]]:
@@ -84,7 +68,7 @@ def screen_correlations(job: Job) -> Figures:
         "ScreenEval": {
             "Pearson": metrics.pearson(labels, scores),
             "Kendall tau": metrics.kendall(labels, scores),
-            "ROC-AUC x 100": 100 * metrics.roc_auc(labels, scores),
+            AUC: 100 * metrics.roc_auc(labels, scores),
         }
     }
 
@@ -98,18 +82,10 @@ def screen_f1(job: Job) -> Figures:
     return {"ScreenEval": {"macro F1 x 100": 100 * best}}
 
 
-def chunk_calibration(job: Job) -> Figures:
-    """Figure 4: the calibration error by chunk size."""
-    return _by_chunk(job, "ECE", calibration_error)
-
-
-def chunk_auc(job: Job) -> Figures:
-    """Figure 5: ROC-AUC x 100 by chunk size."""
-    return _by_chunk(job, "ROC-AUC x 100", lambda labels, scores: 100 * metrics.roc_auc(labels, scores))
-
-
-def _by_chunk(job: Job, measure: str, of: Callable[[Sequence[float], Sequence[float]], float]) -> Figures:
-    return {f"{size} tokens": {measure: of(*_screen_eval(job, size))} for size in job.settings["chunk_tokens"]}
+def by_chunk_size(job: Job, measure: str) -> Figures:
+    """Figures 4 and 5: a measure on ScreenEval by chunk size."""
+    sizes = job.settings["chunk_tokens"]
+    return {f"{size} tokens": {measure: _measured(measure, *_screen_eval(job, size))} for size in sizes}
 
 
 def retrieval(job: Job) -> Figures:

@@ -1,17 +1,17 @@
 """InFusE's table 2 (Zhang et al., EACL 2024), and the experiments of Glover et al. (GEM 2022) on SummaC and FRANK."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
 from groundrail.evaluation import metrics
-from groundrail.evaluation.examples import Example
+from groundrail.evaluation.run import Result
+from groundrail.evaluation.summary import scored, scored_sets
 from groundrail.papers.decomposed import FullDocumentScorer, SentencePairScorer, SentliScorer, TopKScorer
 from groundrail.papers.infuse import InfuseScorer
-from groundrail.papers.reproduce.table import Figures, Job, scored
+from groundrail.papers.reproduce.table import Figures, Job
 from groundrail.scoring.base import Scorer
 
 INFUSE_COLUMNS = {
@@ -50,10 +50,7 @@ def infuse(job: Job) -> Figures:
         cut = name == "InFusE, sub-sentences"
         units = job.settings["units"] if cut else "sentences"
         results = job.evaluate(factory(judge), examples, name, units, job.settings["splitter"] if cut else None)
-        of_sets = {
-            each: 100 * metrics.roc_auc(*scored(_of(examples, each), [r for r in results if r.dataset == each]))
-            for each in dict.fromkeys(example.dataset for example in examples)
-        }
+        of_sets = {each: 100 * metrics.roc_auc(*of_set) for each, of_set in scored_sets(examples, results).items()}
         columns = {
             column: float(np.mean([auc for each, auc in of_sets.items() if each.split("-")[0].lower() in origins]))
             for column, origins in INFUSE_COLUMNS.items()
@@ -69,10 +66,6 @@ def infuse(job: Job) -> Figures:
     return rows
 
 
-def _of(examples: Sequence[Example], dataset: str) -> list[Example]:
-    return [example for example in examples if example.dataset == dataset]
-
-
 def glover_summac(job: Job) -> Figures:
     """SummaC: balanced accuracy on each test part, at the best threshold of the validation part."""
     examples = job.examples(format="summac")
@@ -82,8 +75,8 @@ def glover_summac(job: Job) -> Figures:
     if lacking or not sets:
         raise InputError(f"each set needs rows with the cut 'val' and rows with 'test'; found {', '.join(parts)}")
 
-    def row(results: Sequence[Any]) -> dict[str, float]:
-        of = {p: scored(_of(examples, p), [r for r in results if r.dataset == p]) for p in parts}
+    def row(results: Sequence[Result]) -> dict[str, float]:
+        of = scored_sets(examples, results)
         thresholds = {name: metrics.best_balanced_accuracy(*of[f"{name}-val"])[1] for name in sets}
         return {name: 100 * metrics.balanced_accuracy(*of[f"{name}-test"], threshold=thresholds[name]) for name in sets}
 

@@ -12,13 +12,12 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from groundrail.entailment import load as load_entailment
-from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError
 from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.run import Result, evaluate
-from groundrail.evaluation.sampling import sample
+from groundrail.evaluation.sampling import sample_each
 from groundrail.scoring.base import Scorer
 
 Figures: TypeAlias = Mapping[str, Mapping[str, float]]
@@ -107,9 +106,7 @@ class Job:
     def examples(self, pattern: str = "*", format: str | None = None) -> list[Example]:
         """Read the claims of the files that match `pattern`, at most `limit` claims of each data set."""
         paths = [path for path in self.found if fnmatch.fnmatch(path.name.lower(), pattern.lower())]
-        loaded = [example for path in paths for example in load(path, format)]
-        sets = dict.fromkeys(example.dataset for example in loaded)
-        return [e for name in sets for e in sample([e for e in loaded if e.dataset == name], self.limit, seed=0)]
+        return sample_each([example for path in paths for example in load(path, format)], self.limit)
 
     def judge(self, tokens: int | None = None) -> CountingEntailment:
         """Load the model that the settings name, with room for `tokens` tokens of premise, claim and question.
@@ -117,37 +114,30 @@ class Job:
         Raises: InputError, before any weights are read, if the model reads fewer tokens.
         """
         name = self.settings["model"]
-        options: dict[str, Any] = {}
-        if name != BUILTIN and tokens is not None:
-            options["max_length"] = tokens
-            options |= self._checked(name, tokens)
-        model = load_entailment(None if name == BUILTIN else name, **options)
-        if tokens is not None and name == BUILTIN:
-            self._refuse_short(model, tokens)
-        judge = CountingEntailment(model)
-        self.judges.append(judge)
-        return judge
+        if name == BUILTIN:
+            model = load_entailment()
+            if tokens is not None and model.max_tokens < tokens:
+                if not self.smoke:
+                    raise self._too_short("the built-in judge", model.max_tokens, tokens)
+                self.notes.append(f"The built-in judge reads {model.max_tokens} tokens at once, the protocol {tokens}.")
+        else:
+            model = load_entailment(name, **({} if tokens is None else self._options(name, tokens)))
+        self.judges.append(CountingEntailment(model))
+        return self.judges[-1]
 
-    def _checked(self, name: str, tokens: int) -> dict[str, Any]:
-        """The template, if the model takes one. Raises: InputError for a model that reads too few tokens."""
+    def _options(self, name: str, tokens: int) -> dict[str, Any]:
+        """The length, and the template if the model takes one. Raises: InputError for a model that reads too few tokens."""
         from groundrail.runtime.hub import load_config
 
         config = load_config(name, {})
         longest = getattr(config, "max_position_embeddings", None)  # missing for T5, whose positions are relative
         if isinstance(longest, int) and 0 < longest < tokens:
-            raise InputError(self._too_short(name, longest, tokens))
+            raise self._too_short(name, longest, tokens)
         template = self.settings.get("template")
-        return {"template": template} if template and config.is_encoder_decoder else {}
+        return {"max_length": tokens} | ({"template": template} if template and config.is_encoder_decoder else {})
 
-    def _refuse_short(self, model: EntailmentModel, tokens: int) -> None:
-        if model.max_tokens >= tokens:
-            return
-        if not self.smoke:
-            raise InputError(self._too_short("the built-in judge", model.max_tokens, tokens))
-        self.notes.append(f"The built-in judge reads {model.max_tokens} tokens at once, the protocol {tokens}.")
-
-    def _too_short(self, name: str, longest: int, tokens: int) -> str:
-        return (
+    def _too_short(self, name: str, longest: int, tokens: int) -> InputError:
+        return InputError(
             f"{self.table.name} reads {tokens} tokens at once and {name} at most {longest}: name a model that reads more with "
             f"--model (the paper's is {self.table.settings['model']}), or ask for less with --set"
         )
@@ -176,11 +166,3 @@ class Job:
         """The paper's figures for the model in use, or else for the first model that has figures."""
         figures = self.table.figures
         return figures.get(self.settings["model"]) or next(iter(figures.values()), {})
-
-
-def scored(examples: Sequence[Example], results: Sequence[Result]) -> tuple[list[float], list[float]]:
-    """Labels and scores of the claims that have both. Raises: InputError if `results` belong to other examples."""
-    from groundrail.evaluation.summary import labelled, match
-
-    labels, scores, _ = labelled(match(examples, results))
-    return labels, scores
