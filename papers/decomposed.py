@@ -6,100 +6,33 @@ Schuster et al. Claims are not cut: `groundrail.papers.units.base` does that. In
 """
 
 import math
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate, islice, takewhile
 
 import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
-from groundrail.entailment.loading import load
 from groundrail.errors import InputError
-from groundrail.papers.premises import as_many_as_fit, best, cited, ranked
-from groundrail.papers.premises import sentences as sentences_of
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
-from groundrail.scoring.index import Passage, fitted, joined, room
-from groundrail.types import Source
+from groundrail.papers.premises import SentenceScorer, Task, as_many_as_fit, cited, parted, ranked
+from groundrail.scoring.base import Score
+from groundrail.scoring.index import Passage, fitted
 
 
-@dataclass(slots=True)
-class _Task:
-    """One claim and one document: the passages that fit beside the claim, and the model's judgement of each.
-
-    `judged` has a row for each passage: entailment, shape (n,), or three classes, shape (n, 3).
-    """
-
-    claim: str
-    size: int
-    passages: list[Passage]
-    judged: FloatArray
-
-    def pair(self, chosen: Sequence[Passage]) -> Pair:
-        return joined(chosen), self.claim
-
-
-class _Decomposed(Scorer, ABC):
+class _Decomposed(SentenceScorer):
     """Judge each claim against each document, with one model call for the passages and at most one more call."""
 
-    def __init__(self, entailment: EntailmentModel | str | None = None) -> None:
-        self.entailment = load(entailment)
-
-    @property
-    def facts(self) -> ScorerFacts:
-        """The identity of the class around its judge, and the facts about the judge."""
-        judge = self.entailment.facts
-        return ScorerFacts.around(judge, f"{type(self).__name__} around {judge.identity}")
-
-    def read(self, source: Source) -> Reader:
-        """Cut the source into sentences; each is tokenized once."""
-        return Prepared(self._score, _Documents(sentences_of(source, self.entailment), self._premises))
-
-    def _score(self, claims: Sequence[str], documents: "_Documents") -> list[Score]:
-        """Score each claim; NaN if the source is blank.
-
-        Raises: ClaimTooLongError for a claim that leaves no room for a premise.
-        """
-        tasks = [self._tasks(claim, documents) for claim in claims]
-        flat = [task for of_claim in tasks for task in of_claim]
-        judged = self._judge([task.pair([passage]) for task in flat for passage in task.passages])
-        start = 0
-        for task in flat:
-            task.judged = judged[start : start + len(task.passages)]
-            start += len(task.passages)
-        scores = iter(self._scores(flat))
-        return [best([next(scores) for _ in of_claim]) for of_claim in tasks]
-
-    def _tasks(self, claim: str, documents: "_Documents") -> list[_Task]:
-        size = room(claim, self.entailment)
-        return [_Task(claim, size, premises, np.empty(0)) for premises in documents.premises(size)]
-
-    def _premises(self, document: Sequence[Passage], size: int) -> list[Passage]:
-        """The passages for the first model call: sentences, unless a subclass makes longer passages."""
-        return fitted(document, size, self.entailment)
+    def _scores(self, tasks: Sequence[Task]) -> Iterable[Score]:
+        judged = self._judge([task.pair([passage]) for task in tasks for passage in task.passages])
+        return self._joined(tasks, parted(judged, (len(task.passages) for task in tasks)))
 
     def _judge(self, pairs: Sequence[Pair]) -> FloatArray:
+        """A row for each pair: entailment, shape (n,), or several numbers, the first of which is entailment."""
         return self.entailment.entailment(pairs) if pairs else np.empty(0)
 
     @abstractmethod
-    def _scores(self, tasks: Sequence[_Task]) -> Iterator[Score]:
-        """Compute the score of each task from its judged passages."""
-
-
-class _Documents:
-    """The sentences of each document; premises are made once for all claims that leave the same room."""
-
-    def __init__(
-        self, sentences: Sequence[Sequence[Passage]], cut: Callable[[Sequence[Passage], int], list[Passage]]
-    ) -> None:
-        self._sentences, self._cut = sentences, cut
-        self._premises: dict[int, list[list[Passage]]] = {}
-
-    def premises(self, size: int) -> list[list[Passage]]:
-        """The premises of each document, of at most `size` tokens."""
-        if size not in self._premises:
-            self._premises[size] = [self._cut(document, size) for document in self._sentences]
-        return self._premises[size]
+    def _joined(self, tasks: Sequence[Task], judged: Sequence[FloatArray]) -> Iterator[Score]:
+        """Compute the score of each task from the rows of its passages."""
 
 
 class SentencePairScorer(_Decomposed):
@@ -110,34 +43,30 @@ class SentencePairScorer(_Decomposed):
         Guard(scorer=SentencePairScorer())
     """
 
-    def _scores(self, tasks: Sequence[_Task]) -> Iterator[Score]:
-        for task in tasks:
-            top = ranked(task.judged)[0]
-            value = float(task.judged[top])
+    def _joined(self, tasks: Sequence[Task], judged: Sequence[FloatArray]) -> Iterator[Score]:
+        for task, alone in zip(tasks, judged, strict=True):
+            top = ranked(alone)[0]
+            value = float(alone[top])
             yield Score(value, () if math.isnan(value) else (task.passages[top].cite(value),))
 
 
 class _Rescored(_Decomposed):
     """Choose sentences for each task, join them in document order, and judge the claim again by the joined text."""
 
-    def _scores(self, tasks: Sequence[_Task]) -> Iterator[Score]:
+    def _joined(self, tasks: Sequence[Task], judged: Sequence[FloatArray]) -> Iterator[Score]:
         chosen = [
-            as_many_as_fit([task.passages[index] for index in self._choice(task)], task.size, self.entailment)
-            for task in tasks
+            as_many_as_fit([task.passages[index] for index in self._choice(rows)], task.size, self.entailment)
+            for task, rows in zip(tasks, judged, strict=True)
         ]
         pairs = [task.pair(passages) for task, passages in zip(tasks, chosen, strict=True)]
         values = self.entailment.entailment(pairs) if pairs else np.empty(0)
-        for task, passages, value in zip(tasks, chosen, values, strict=True):
-            alone = dict(zip(task.passages, self._entailed(task), strict=True))
+        for task, rows, passages, value in zip(tasks, judged, chosen, values, strict=True):
+            alone = dict(zip(task.passages, rows[:, 0].tolist(), strict=True))
             yield Score(float(value), cited(passages, alone.__getitem__))
 
-    def _entailed(self, task: _Task) -> list[float]:
-        """P(entailment) from each passage alone."""
-        return [float(value) for value in task.judged]
-
     @abstractmethod
-    def _choice(self, task: _Task) -> list[int]:
-        """Indices of the task's passages, the most important first."""
+    def _choice(self, judged: FloatArray) -> list[int]:
+        """Indices of a task's passages, the most important first."""
 
 
 class TopKScorer(_Rescored):
@@ -161,18 +90,15 @@ class TopKScorer(_Rescored):
         judged = super()._judge([*pairs, *backward])
         return judged.reshape(1 + self.reverse, len(pairs)).T
 
-    def _entailed(self, task: _Task) -> list[float]:
-        return [float(value) for value in task.judged[:, 0]]
-
-    def _choice(self, task: _Task) -> list[int]:
-        return ranked(task.judged.sum(axis=1))[: self.k]
+    def _choice(self, judged: FloatArray) -> list[int]:
+        return ranked(judged.sum(axis=1))[: self.k]
 
 
 class SentliScorer(_Rescored):
     """The `k` most entailing and the `k` most contradicting sentences as one premise (Schuster et al. 2022).
 
-    The judge, which should tell neutral from contradiction, reads evidence for and against the claim together. If the sentences do not
-    fit, the least entailing and the least contradicting are left out in turn.
+    The judge, which should tell neutral from contradiction, reads evidence for and against the claim together. If the
+    sentences do not fit, the least entailing and the least contradicting are left out in turn.
 
         Guard(scorer=SentliScorer(NLI_ID))
     """
@@ -184,13 +110,9 @@ class SentliScorer(_Rescored):
     def _judge(self, pairs: Sequence[Pair]) -> FloatArray:
         return self.entailment.classify(pairs) if pairs else np.empty((0, 3))
 
-    def _entailed(self, task: _Task) -> list[float]:
-        return [float(value) for value in task.judged[:, 0]]
-
-    def _choice(self, task: _Task) -> list[int]:
-        entailing, contradicting = (ranked(task.judged[:, column])[: self.k] for column in (0, 2))
-        in_turn = [index for both in zip(entailing, contradicting, strict=True) for index in both]
-        return list(dict.fromkeys(in_turn))
+    def _choice(self, judged: FloatArray) -> list[int]:
+        entailing, contradicting = (ranked(judged[:, column])[: self.k] for column in (0, 2))
+        return list(dict.fromkeys(index for both in zip(entailing, contradicting, strict=True) for index in both))
 
 
 class FullDocumentScorer(_Decomposed):
@@ -227,9 +149,9 @@ class FullDocumentScorer(_Decomposed):
     def _run(self, first: Passage, last: Passage) -> Passage:
         return Passage.trimmed(first.document, first.start, last.end, self.entailment)
 
-    def _scores(self, tasks: Sequence[_Task]) -> Iterator[Score]:
-        for task in tasks:
-            alone = dict(zip(task.passages, map(float, task.judged), strict=True))
+    def _joined(self, tasks: Sequence[Task], judged: Sequence[FloatArray]) -> Iterator[Score]:
+        for task, rows in zip(tasks, judged, strict=True):
+            alone = dict(zip(task.passages, rows.tolist(), strict=True))
             yield Score(math.fsum(alone.values()) / len(alone), cited(task.passages, alone.__getitem__))
 
 

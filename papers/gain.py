@@ -10,19 +10,18 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from groundrail.entailment.base import JudgeFacts
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
-from groundrail.runtime.locks import one_at_a_time
+from groundrail.papers.pretrained import Pretrained, load_model
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
-from groundrail.types import Citation, Document, Source, Span, as_documents
+from groundrail.types import Document, Source, Span, as_documents
 
 if TYPE_CHECKING:
-    import torch
     from torch import Tensor
-    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+    from transformers import PreTrainedModel
 
 _Tokens: TypeAlias = tuple[Document, list[tuple[int, int]]]
 """A document and the character spans of its tokens."""
@@ -31,7 +30,7 @@ _SLACK = 8
 """Maximum number of tokens that a chunk may grow when it is tokenized without the surrounding text."""
 
 
-class GainScorer(Scorer):
+class GainScorer(Pretrained, Scorer):
     """Score claims by their grounding gain under a causal language model.
 
         Guard(scorer=GainScorer("HuggingFaceTB/SmolLM2-135M-Instruct", threshold=0.8))
@@ -51,6 +50,8 @@ class GainScorer(Scorer):
     Raises: InputError for another `reduce`, or without a fast tokenizer; ModelError for a model with an encoder.
     """
 
+    auto_class, default_dtype = "AutoModelForCausalLM", "auto"
+
     def __init__(
         self,
         model: PreTrainedModel | str,
@@ -63,14 +64,15 @@ class GainScorer(Scorer):
     ) -> None:
         if reduce not in ("mean", "sum"):
             raise InputError(f"tokens are joined by 'mean' or 'sum', not {reduce!r}")
-        loaded, tokenizer = _loaded(model, tokenizer) if isinstance(model, str) else (model, tokenizer)
+        if isinstance(model, str):
+            model, tokenizer = load_model(self.auto_class, model, tokenizer=tokenizer, dtype=self.default_dtype)
         if tokenizer is None or not getattr(tokenizer, "is_fast", False):
             raise InputError("GainScorer needs the model's fast tokenizer: pass it beside the model")
-        if loaded.config.is_encoder_decoder:
+        if model.config.is_encoder_decoder:
             raise ModelError("GainScorer needs a decoder-only model, this one has an encoder")
         if chunk_tokens is not None and chunk_tokens < 1:
             raise InputError(f"chunk_tokens is {chunk_tokens}: it must be at least 1")
-        self.model = loaded
+        self.model = model
         self.tokenizer = tokenizer
         self.chunk_tokens = chunk_tokens
         self.threshold = threshold
@@ -89,22 +91,6 @@ class GainScorer(Scorer):
         limit = context_limit(self.model) or sys.maxsize
         judge = JudgeFacts(self.model.config.name_or_path or "", limit, self.threshold, weights=self.model)
         return ScorerFacts(type(self).__name__, self.threshold, judges=(judge,))
-
-    @classmethod
-    def from_pretrained(
-        cls,
-        name_or_path: str,
-        *,
-        device: str | torch.device | None = None,
-        dtype: str | torch.dtype = "auto",
-        hub: Mapping[str, Any] | None = None,
-        **settings: Any,
-    ) -> Self:
-        """Load by hub id or folder; `hub` goes to transformers (`revision`, ...), `settings` to the constructor.
-
-        Raises: ModelError if there is no causal language model of this name; InputError for `trust_remote_code`.
-        """
-        return cls(*_loaded(name_or_path, None, device, dtype, hub), **settings)
 
     def read(self, source: Source) -> Reader:
         """Tokenize every document; chunks are cut when claims come."""
@@ -131,7 +117,7 @@ class GainScorer(Scorer):
                     gains = grounded - ungrounded
                     gain = float(gains.mean() if self.reduce == "mean" else gains.sum())
                     if not best[index].value >= gain:
-                        best[index] = Score(gain, (_citation(document, start, end, gain),))
+                        best[index] = Score(gain, (document.cite(*Span.trimmed(document.text, start, end), gain),))
         return best
 
     def _log_probs(self, source: str, claims: Sequence[Sequence[int]]) -> list[Tensor]:
@@ -164,29 +150,6 @@ class GainScorer(Scorer):
     def _encode(self, text: str) -> list[int]:
         ids: list[int] = self.tokenizer(text, add_special_tokens=False)["input_ids"]
         return ids
-
-
-@one_at_a_time
-def _loaded(
-    name_or_path: str,
-    tokenizer: PreTrainedTokenizerBase | None,
-    device: str | torch.device | None = None,
-    dtype: str | torch.dtype = "auto",
-    hub: Mapping[str, Any] | None = None,
-) -> tuple[PreTrainedModel, PreTrainedTokenizerBase]:
-    from transformers import AutoModelForCausalLM
-
-    from groundrail.runtime.hub import load_pretrained
-
-    return load_pretrained(
-        AutoModelForCausalLM, name_or_path, device=device, dtype=dtype, hub=hub or {}, tokenizer=tokenizer
-    )
-
-
-def _citation(document: Document, start: int, end: int, gain: float) -> Citation:
-    """Cite the chunk without the white space around it."""
-    start, end = Span.trimmed(document.text, start, end)
-    return document.cite(start, end, gain)
 
 
 def _chunks(document: Document, spans: Sequence[tuple[int, int]], size: int | None) -> Iterator[tuple[int, int]]:

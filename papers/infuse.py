@@ -1,23 +1,21 @@
 """InFusE (Zhang et al., EACL 2024): the premise grows sentence by sentence until another sentence no longer helps.
 
 This module judges one claim (a sentence or a sub-sentence) by sentences of the source.
-`groundrail.scoring.registry.in_units` makes InFusE_sub of it: the minimum over the sub-sentences of a sentence, and the
+`groundrail.papers.units.named.in_units` makes InFusE_sub of it: the minimum over the sub-sentences of a sentence, and the
 mean over sentences (sections 3 and 4).
 """
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
-from groundrail.entailment.loading import load
 from groundrail.errors import InputError
-from groundrail.papers.premises import best, cited, ranked, sentences
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
-from groundrail.scoring.index import Passage, fitted, joined, room
-from groundrail.types import Source
+from groundrail.papers.premises import SentenceScorer, Task, cited, parted, ranked
+from groundrail.scoring.base import Score
+from groundrail.scoring.index import Passage
 
 
 @dataclass(slots=True)
@@ -26,15 +24,15 @@ class _Growth:
 
     Step i reads the first i + 1 ranked sentences.
 
+    alone: P(claim | sentence) of each sentence.
+    order: the indices of the sentences, the best first.
     kept: the last step before the neutral probability stopped falling, -1 if there is none.
     over: whether growing has ended.
     """
 
-    claim: str
-    size: int
-    passages: list[Passage]
-    forward: FloatArray = field(default_factory=lambda: np.empty((0, 3)))
-    order: list[int] = field(default_factory=list)
+    task: Task
+    alone: list[float]
+    order: list[int]
     steps: int = 0
     kept: int = -1
     neutral: float = math.inf
@@ -42,10 +40,10 @@ class _Growth:
     over: bool = False
 
     def premise(self, step: int) -> list[Passage]:
-        return [self.passages[index] for index in self.order[: step + 1]]
+        return [self.task.passages[index] for index in self.order[: step + 1]]
 
-    def take(self, judged: FloatArray, margin: float) -> None:
-        """Take new steps, shape (n, 3), up to the first step at which the neutral probability does not fall."""
+    def take(self, judged: Iterable[FloatArray], margin: float) -> None:
+        """Take new steps, three classes each, up to the first step at which the neutral probability does not fall."""
         for entailment, neutral, _ in judged:
             if not neutral < self.neutral + margin:
                 self.over = True
@@ -54,7 +52,7 @@ class _Growth:
             self.steps += 1
 
 
-class InfuseScorer(Scorer):
+class InfuseScorer(SentenceScorer):
     """Algorithm 1 of the paper, run for each document by itself; the best document counts.
 
         Guard(scorer=in_units(InfuseScorer(NLI_ID), "subsentences"))
@@ -90,79 +88,55 @@ class InfuseScorer(Scorer):
         ahead: int = 4,
         max_sentences: int = 64,
     ) -> None:
-        self.entailment = load(entailment)
+        super().__init__(entailment)
         for name, value in (("ahead", ahead), ("max_sentences", max_sentences)):
             if value < 1:
                 raise InputError(f"{name} is at least 1, not {value}")
         if not margin >= 0:
             raise InputError(f"margin is a probability, at least 0, not {margin}")
-        self.reverse = reverse
-        self.margin = margin
-        self.ahead = ahead
-        self.max_sentences = max_sentences
+        self.reverse, self.margin, self.ahead, self.max_sentences = reverse, margin, ahead, max_sentences
 
-    @property
-    def facts(self) -> ScorerFacts:
-        """The identity of the class around its judge, and the facts about the judge."""
-        judge = self.entailment.facts
-        return ScorerFacts.around(judge, f"{type(self).__name__} around {judge.identity}")
-
-    def read(self, source: Source) -> Reader:
-        """Cut the source into sentences; each is tokenized once."""
-        return Prepared(self._scores, sentences(source, self.entailment))
-
-    def _scores(self, claims: Sequence[str], documents: Sequence[Sequence[Passage]]) -> list[Score]:
-        """Score each claim, with the sentences of its final premise as citations; NaN for a blank source.
-
-        Raises: ClaimTooLongError for a claim that leaves no room for a premise.
-        """
-        growths = [[self._growth(claim, document) for document in documents] for claim in claims]
-        flat = [growth for of_claim in growths for growth in of_claim]
-        self._rank(flat)
-        while growing := [growth for growth in flat if not growth.over]:
+    def _scores(self, tasks: Sequence[Task]) -> Iterable[Score]:
+        """The score of each task, with the sentences of its final premise as citations."""
+        growths = self._ranked(tasks)
+        while growing := [growth for growth in growths if not growth.over]:
             self._grow(growing)
-        return [best([self._score(growth) for growth in of_claim]) for of_claim in growths]
+        return map(_score, growths)
 
-    def _growth(self, claim: str, document: Sequence[Passage]) -> _Growth:
-        size = room(claim, self.entailment)
-        return _Growth(claim, size, fitted(document, size, self.entailment))
-
-    def _rank(self, growths: Sequence[_Growth]) -> None:
+    def _ranked(self, tasks: Sequence[Task]) -> list[_Growth]:
         """Rank the sentences by the judge, with `reverse` in both directions; this also gives each first step."""
-        forward: list[Pair] = [(p.text, growth.claim) for growth in growths for p in growth.passages]
+        forward: list[Pair] = [task.pair([passage]) for task in tasks for passage in task.passages]
         backward: list[Pair] = [(claim, text) for text, claim in forward] if self.reverse else []
         if not forward:
-            return
+            return []
         judged = self.entailment.classify(forward + backward)
         rank = judged[: len(forward), 0] + (judged[len(forward) :, 0] if self.reverse else 0.0)
-        start = 0
-        for growth in growths:
-            end = start + len(growth.passages)
-            growth.forward = judged[start:end]
-            growth.order = ranked(rank[start:end])
-            growth.take(growth.forward[growth.order[:1]], self.margin)
-            start = end
+        counts, growths = [len(task.passages) for task in tasks], list[_Growth]()
+        runs = zip(tasks, parted(judged[: len(forward)], counts), parted(rank, counts), strict=True)
+        for task, first_steps, ranks in runs:
+            growths.append(_Growth(task, first_steps[:, 0].tolist(), ranked(ranks)))
+            growths[-1].take(first_steps[growths[-1].order[:1]], self.margin)
+        return growths
 
     def _grow(self, growths: Sequence[_Growth]) -> None:
         """Evaluate the next steps of all growths in one model call."""
-        batches = [list(self._next_premises(growth)) for growth in growths]
-        pairs = [(premise, growth.claim) for growth, batch in zip(growths, batches, strict=True) for premise in batch]
-        judged = self.entailment.classify(pairs) if pairs else np.empty((0, 3))
-        start = 0
+        batches = [list(self._next_pairs(growth)) for growth in growths]
+        pairs = [pair for batch in batches for pair in batch]
+        judged = iter(self.entailment.classify(pairs) if pairs else np.empty((0, 3)))
         for growth, batch in zip(growths, batches, strict=True):
-            growth.take(judged[start : start + len(batch)], self.margin)
+            growth.take([next(judged) for _ in batch], self.margin)
             growth.over = growth.over or len(batch) < self.ahead
-            start += len(batch)
 
-    def _next_premises(self, growth: _Growth) -> Iterator[str]:
+    def _next_pairs(self, growth: _Growth) -> Iterator[Pair]:
         last = min(len(growth.order), self.max_sentences)
         for step in range(growth.steps, min(growth.steps + self.ahead, last)):
-            premise = joined(growth.premise(step))
-            if len(self.entailment.offsets(premise)) > growth.size:
+            pair = growth.task.pair(growth.premise(step))
+            if len(self.entailment.offsets(pair[0])) > growth.task.size:
                 return
-            yield premise
+            yield pair
 
-    def _score(self, growth: _Growth) -> Score:
-        alone = dict(zip(growth.passages, growth.forward[:, 0].tolist(), strict=True))
-        used = [] if growth.kept < 0 else growth.premise(growth.kept)
-        return Score(growth.value, cited(used, alone.__getitem__))
+
+def _score(growth: _Growth) -> Score:
+    alone = dict(zip(growth.task.passages, growth.alone, strict=True))
+    used = [] if growth.kept < 0 else growth.premise(growth.kept)
+    return Score(growth.value, cited(used, alone.__getitem__))

@@ -1,13 +1,88 @@
-"""Sentences of a source as the papers' scorers read them: split, ranked, joined and cited."""
+"""Sentences of a source as the papers' scorers read them: split, ranked, joined and cited.
+
+`SentenceScorer` is the base of the scorers that cut the source into sentences.
+"""
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 
-from groundrail.entailment.base import EntailmentModel, FloatArray
-from groundrail.scoring.base import Score, below_all, best_first
-from groundrail.scoring.index import Passage, joined
+import numpy as np
+
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+from groundrail.entailment.loading import load
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts, below_all, best_first
+from groundrail.scoring.index import Passage, fitted, joined, room
 from groundrail.text.sentences import split
 from groundrail.types import Citation, Source, as_documents
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """One claim and one document, with the passages of the document that fit beside the claim.
+
+    size: maximum number of tokens of a premise beside the claim.
+    """
+
+    claim: str
+    size: int
+    passages: list[Passage]
+
+    def pair(self, chosen: Sequence[Passage]) -> Pair:
+        """The chosen passages, joined in document order, as the premise of the claim."""
+        return joined(chosen), self.claim
+
+
+class SentenceScorer(Scorer, ABC):
+    """Judge each claim by the sentences of each document by itself; the best document counts."""
+
+    def __init__(self, entailment: EntailmentModel | str | None = None) -> None:
+        self.entailment = load(entailment)
+
+    @property
+    def facts(self) -> ScorerFacts:
+        """The identity of the class around its judge, and the facts about the judge."""
+        judge = self.entailment.facts
+        return ScorerFacts.around(judge, f"{type(self).__name__} around {judge.identity}")
+
+    def read(self, source: Source) -> Reader:
+        """Cut the source into sentences; each is tokenized once."""
+        documents, premises = sentences(source, self.entailment), dict[int, list[list[Passage]]]()
+
+        def tasks(claim: str) -> list[Task]:
+            size = room(claim, self.entailment)
+            if size not in premises:  # made once for all claims that leave the same room
+                premises[size] = [self._premises(document, size) for document in documents]
+            return [Task(claim, size, passages) for passages in premises[size]]
+
+        return Prepared(self._score, tasks)
+
+    def _score(self, claims: Sequence[str], tasks_of: Callable[[str], list[Task]]) -> list[Score]:
+        """Score each claim; NaN if the source is blank.
+
+        Raises: ClaimTooLongError for a claim that leaves no room for a premise.
+        """
+        tasks = [tasks_of(claim) for claim in claims]
+        scores = iter(self._scores([task for of_claim in tasks for task in of_claim]))
+        return [best([next(scores) for _ in of_claim]) for of_claim in tasks]
+
+    def _premises(self, document: Sequence[Passage], size: int) -> list[Passage]:
+        """The passages for the first model call: sentences, unless a subclass makes longer passages."""
+        return fitted(document, size, self.entailment)
+
+    @abstractmethod
+    def _scores(self, tasks: Sequence[Task]) -> Iterable[Score]:
+        """The score of each task."""
+
+
+def parted(rows: FloatArray, counts: Iterable[int]) -> list[FloatArray]:
+    """Cut rows into runs of these lengths.
+
+    >>> [run.tolist() for run in parted(np.array([1.0, 2.0, 3.0]), [2, 1])]
+    [[1.0, 2.0], [3.0]]
+    """
+    return np.split(rows, np.cumsum([*counts])[:-1]) if len(rows) else []
 
 
 def sentences(source: Source, model: EntailmentModel) -> list[list[Passage]]:

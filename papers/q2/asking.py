@@ -6,16 +6,15 @@ Questions come from templates (a baseline without a model) or from an encoder-de
 
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
-from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.errors import InputError
+from groundrail.papers.pretrained import Writer
 from groundrail.papers.q2.candidates import Candidate, Kind
-from groundrail.runtime.locks import one_at_a_time
 from groundrail.text.english import words
 from groundrail.types import Span
 
 if TYPE_CHECKING:
-    import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 PAPER_GENERATOR = "mrm8488/t5-base-finetuned-question-generation-ap"
@@ -99,8 +98,10 @@ def _fronted(before: str, asking: str, after: str) -> str | None:
     return " ".join(part for part in parts if part) + "?"
 
 
-class Seq2SeqQuestions:
-    """Questions written by an encoder-decoder, by default the paper's T5.
+class Seq2SeqQuestions(Writer):
+    """Questions written by an encoder-decoder; `PAPER_GENERATOR` is the paper's T5.
+
+        Seq2SeqQuestions.from_pretrained(PAPER_GENERATOR, beams=5)
 
     beams: 1 is greedy decoding, the paper's main setting (section 6.1); appendix B uses 5.
     template: the prompt, with `{answer}` and `{context}`.
@@ -119,82 +120,24 @@ class Seq2SeqQuestions:
         max_new_tokens: int = 128,
         batch_size: int = 8,
     ) -> None:
+        super().__init__(model, tokenizer)
         self._parts = re.split(r"\{(answer|context)\}", template)
         if sorted(self._parts[1::2]) != ["answer", "context"]:
             raise InputError(f"a template holds {{answer}} and {{context}} once each, unlike {template!r}")
         if min(beams, max_new_tokens, batch_size) < 1:
             raise InputError("beams, max_new_tokens and batch_size are at least 1")
-        self.model = model.eval()  # type: ignore[no-untyped-call]
-        self.tokenizer = tokenizer
-        self.prefix = prefix
-        self.beams = beams
-        self.max_new_tokens = max_new_tokens
-        self.batch_size = batch_size
-
-    @classmethod
-    @one_at_a_time
-    def from_pretrained(
-        cls,
-        name_or_path: str = PAPER_GENERATOR,
-        *,
-        device: "str | torch.device | None" = None,
-        dtype: "str | torch.dtype | None" = None,
-        hub: dict[str, Any] | None = None,
-        **settings: Any,
-    ) -> Self:
-        """Load by hub id or folder; `hub` goes to transformers, `settings` to the constructor.
-
-        Raises: ModelError if the model cannot be loaded.
-        """
-        from transformers import AutoModelForSeq2SeqLM
-
-        from groundrail.runtime.hub import load_pretrained
-
-        model, tokenizer = load_pretrained(
-            AutoModelForSeq2SeqLM, name_or_path, device=device, dtype=dtype, hub=hub or {}
-        )
-        return cls(model, tokenizer, **settings)
+        self.prefix, self.beams, self.max_new_tokens, self.batch_size = prefix, beams, max_new_tokens, batch_size
 
     def questions(self, claim: str, answers: Sequence[Candidate]) -> list[list[str]]:
         """Up to `beams` questions for each span. Raises: ClaimTooLongError if the model cannot read the claim."""
-        found: list[list[str]] = []
-        for start in range(0, len(answers), self.batch_size):
-            found += self._asked([self._prompt(a.text, claim) for a in answers[start : start + self.batch_size]])
-        return found
+        prompts = [self._prompt(answer.text, claim) for answer in answers]
+        batches = (prompts[start : start + self.batch_size] for start in range(0, len(prompts), self.batch_size))
+        written = [texts for batch in batches for texts in self.write(batch, self.max_new_tokens, self.beams)]
+        return [
+            list(dict.fromkeys(filter(None, (text.removeprefix(self.prefix).strip() for text in texts))))
+            for texts in written
+        ]
 
     def _prompt(self, answer: str, context: str) -> str:
         filling = {"answer": answer, "context": context}
         return "".join(filling[part] if i % 2 else part for i, part in enumerate(self._parts))
-
-    def _asked(self, prompts: list[str]) -> list[list[str]]:
-        import torch
-
-        from groundrail.entailment.pretrained import longest_input
-
-        inputs = self.tokenizer(prompts, return_tensors="pt", padding=True, truncation=False, verbose=False)
-        tokens, limit = inputs["input_ids"].shape[1], longest_input(self.model, self.tokenizer)
-        if limit is not None and tokens > limit:
-            raise ClaimTooLongError(
-                f"a claim of {tokens} tokens with its prompt does not fit a question generator that reads "
-                f"{limit}; split it into sentences"
-            )
-        with torch.inference_mode():
-            rows = self.model.generate(
-                **inputs.to(self.model.device),
-                do_sample=False,
-                num_beams=self.beams,
-                num_return_sequences=self.beams,
-                no_repeat_ngram_size=3 if self.beams > 1 else 0,
-                early_stopping=self.beams > 1,
-                max_new_tokens=self.max_new_tokens,
-            ).tolist()
-        written = [self._question(row) for row in rows]
-        return [
-            list(dict.fromkeys(filter(None, written[start : start + self.beams])))
-            for start in range(0, len(written), self.beams)
-        ]
-
-    def _question(self, ids: list[int]) -> str:
-        if self.tokenizer.eos_token_id not in ids[1:]:
-            return ""
-        return str(self.tokenizer.decode(ids, skip_special_tokens=True)).removeprefix(self.prefix).strip()

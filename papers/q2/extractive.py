@@ -5,15 +5,14 @@ Long texts are read in overlapping windows and never cut.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
 
 import torch
-from transformers import AutoModelForQuestionAnswering, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.entailment.pretrained import longest_input, require_fast
 from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.papers.pretrained import Pretrained
 from groundrail.papers.q2.answering import AnswerSpan
-from groundrail.runtime.hub import load_pretrained
 
 PAPER_ANSWERER = "ktrapeznikov/albert-xlarge-v2-squad-v2"
 """Hub id of the paper's answerer."""
@@ -30,7 +29,7 @@ class _Window:
     last: int
 
 
-class ExtractiveAnswerer:
+class ExtractiveAnswerer(Pretrained):
     """Answer with any `AutoModelForQuestionAnswering`; the paper uses an ALBERT tuned on SQuAD 2.0.
 
     The answer of a window is the pair of start and end with the highest sum of logits.
@@ -43,6 +42,8 @@ class ExtractiveAnswerer:
 
         ExtractiveAnswerer.from_pretrained(PAPER_ANSWERER)
     """
+
+    auto_class = "AutoModelForQuestionAnswering"
 
     def __init__(
         self,
@@ -61,30 +62,9 @@ class ExtractiveAnswerer:
             )
         self.model = model.eval()  # type: ignore[no-untyped-call]
         self.tokenizer = require_fast(tokenizer)
-        self.no_answer = no_answer
-        self.overlap = overlap
-        self.max_answer_tokens = max_answer_tokens
-        self.batch_size = batch_size
+        self.no_answer, self.overlap = no_answer, overlap
+        self.max_answer_tokens, self.batch_size = max_answer_tokens, batch_size
         self.max_length = max_length or longest_input(model, tokenizer) or 512
-
-    @classmethod
-    def from_pretrained(
-        cls,
-        name_or_path: str = PAPER_ANSWERER,
-        *,
-        device: str | torch.device | None = None,
-        dtype: str | torch.dtype | None = None,
-        hub: dict[str, Any] | None = None,
-        **settings: Any,
-    ) -> Self:
-        """Load by hub id or folder; `hub` goes to transformers, `settings` to the constructor.
-
-        Raises: ModelError if the model cannot be loaded or was not trained to answer questions.
-        """
-        model, tokenizer = load_pretrained(
-            AutoModelForQuestionAnswering, name_or_path, device=device, dtype=dtype, hub=hub or {}
-        )
-        return cls(model, tokenizer, **settings)
 
     def answer(self, pairs: Sequence[tuple[str, str]]) -> list[AnswerSpan | None]:
         """One answer for each `(question, text)`, None where the text is blank or has none.

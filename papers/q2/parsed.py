@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from groundrail.papers.q2.candidates import Candidate, Kind
-from groundrail.papers.units.parser import PIPELINE, load_parser
+from groundrail.papers.units.parsed import PIPELINE, load_parser
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc, Span

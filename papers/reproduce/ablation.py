@@ -5,6 +5,7 @@ from typing import Any
 
 from groundrail.decoding.steering import PMI
 from groundrail.evaluation.ablation import AblationExample, ablation_table, load_examples
+from groundrail.papers.pretrained import load_model
 from groundrail.papers.reproduce.table import Figures, Job
 
 MARGINS = {"synthetic": 100, "natural": 1000}
@@ -47,8 +48,4 @@ def _loaded(name: str | None) -> tuple[Any, Any]:
         from groundrail.papers.reproduce.random_model import random_model
 
         return random_model()
-    from transformers import AutoModelForCausalLM
-
-    from groundrail.runtime.hub import load_pretrained
-
-    return load_pretrained(AutoModelForCausalLM, name, device=None, dtype=None, hub={})
+    return load_model("AutoModelForCausalLM", name)

@@ -7,32 +7,27 @@ classes that implement `Units` find smaller units.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol, TypeAlias
+from typing import Literal, Protocol, Self, TypeAlias
 
 from groundrail.errors import InputError
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts, below_all, best_first
-from groundrail.types import Source
+from groundrail.types import Source, Span
 
 Aggregate: TypeAlias = Literal["mean", "minimum"]
 
 
-class Unit(Protocol):
-    """A part of a claim: its words, and the slice of the claim that the words come from."""
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A part of a claim that can be judged alone: the text that is scored, and `claim[start:end]`, which it states."""
 
-    @property
-    def text(self) -> str:
-        """The text that is scored."""
-        ...
+    text: str
+    start: int
+    end: int
 
-    @property
-    def start(self) -> int:
-        """Start of the slice, in characters of the claim."""
-        ...
-
-    @property
-    def end(self) -> int:
-        """End of the slice, in characters of the claim."""
-        ...
+    @classmethod
+    def whole(cls, claim: str) -> Self:
+        """The claim without the blanks around it."""
+        return cls(claim.strip(), *Span.trimmed(claim))
 
 
 class Units(Protocol):
@@ -50,14 +45,7 @@ class SentenceUnits:
         """The sentences of the claim in order; each is scored without the blanks around it."""
         from groundrail.text.sentences import split
 
-        return [_Slice(sentence.text.strip(), sentence.start, sentence.end) for sentence in split(claim)]
-
-
-@dataclass(frozen=True, slots=True)
-class _Slice:
-    text: str
-    start: int
-    end: int
+        return [Unit(sentence.text.strip(), sentence.start, sentence.end) for sentence in split(claim)]
 
 
 class WholeClaim:
@@ -65,7 +53,7 @@ class WholeClaim:
 
     def split(self, claim: str) -> Sequence[Unit]:
         """The claim, or no unit if it is blank."""
-        return [_Slice(claim.rstrip(), 0, len(claim))] if claim.strip() else []
+        return [Unit(claim.rstrip(), 0, len(claim))] if claim.strip() else []
 
 
 class UnitScorer(Scorer):

@@ -9,12 +9,12 @@ no rule here can know that.) A clause without a subject gets the subject of the 
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from groundrail.papers.units.base import Unit
 from groundrail.papers.units.insertions import apposition, relative
 from groundrail.papers.units.tokens import Clause, Token, Tokens, asserted, tokens_of, trimmed
 from groundrail.text.english import words
-from groundrail.types import Span
 
 _JOINING = frozenset({"and", "but", "so", "yet"})
 _CONTRASTING = frozenset({"while", "whereas", "although", "though"})
@@ -28,19 +28,6 @@ _REACH = 8
 """Maximum number of tokens before the verb of a new clause."""
 
 
-@dataclass(frozen=True, slots=True)
-class SubSentence:
-    """A part of a claim that can be judged alone.
-
-    `text` is a sentence with capital letter and full stop and may repeat the subject; `claim[start:end]` is the part of
-    the claim that it states.
-    """
-
-    text: str
-    start: int
-    end: int
-
-
 class ClauseSplitter:
     """Cut a sentence by rule at joined clauses, joined verb phrases, `, who` and `, which` clauses and appositions.
 
@@ -49,7 +36,7 @@ class ClauseSplitter:
     `benchmarks/subsentences.py` measures it.
     """
 
-    def split(self, claim: str) -> list[SubSentence]:
+    def split(self, claim: str) -> list[Unit]:
         """The sub-sentences of one sentence, in order; a sentence that cannot be cut is returned whole."""
         if not claim.strip():
             return []
@@ -59,7 +46,7 @@ class ClauseSplitter:
         else:
             clauses = list(_divided(Clause(tokens)))
         if len(clauses) == 1:
-            return [SubSentence(claim.strip(), *Span.trimmed(claim))]
+            return [Unit.whole(claim)]
         stop = tokens[-1].text if tokens[-1].text in (".", "!") else ""
         return [_written(claim, clause, stop) for clause in clauses]
 
@@ -194,7 +181,7 @@ _RULES: tuple[Callable[[Clause, int], list[Clause] | None], ...] = (
 )
 
 
-def _written(claim: str, clause: Clause, stop: str) -> SubSentence:
+def _written(claim: str, clause: Clause, stop: str) -> Unit:
     """Write the clause as a sentence, with the original spacing between words that stood together."""
     pieces: list[str] = []
     before: Token | None = None
@@ -208,4 +195,4 @@ def _written(claim: str, clause: Clause, stop: str) -> SubSentence:
     text = "".join(pieces)
     own = clause.tokens[clause.carried :]
     ended = text if text.endswith((".", "!", "?")) else text + stop
-    return SubSentence(ended[:1].upper() + ended[1:], min(t.start for t in own), max(t.end for t in own))
+    return Unit(ended[:1].upper() + ended[1:], min(t.start for t in own), max(t.end for t in own))

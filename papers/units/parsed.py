@@ -6,14 +6,18 @@ word like "few" applies to both parts. `groundrail.papers.units.clauses` has rul
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from groundrail.papers.units.clauses import SubSentence
-from groundrail.papers.units.parser import PIPELINE, load_parser
-from groundrail.types import Span
+from groundrail.errors import MissingExtraError, ModelError
+from groundrail.papers.units.base import Unit
 
 if TYPE_CHECKING:
+    from spacy.language import Language
     from spacy.tokens import Doc, Token
+
+PIPELINE = "en_core_web_sm"
+"""The pipeline of Q²'s authors, spaCy's smallest for English."""
 
 _JOINING = frozenset({"and", "but", "so", "yet"})
 _SUBJECTS = frozenset({"nsubj", "nsubjpass"})
@@ -23,6 +27,27 @@ _RESTRICTED = frozenset(
     {"no", "not", "nobody", "nothing", "neither", "nor", "never", "few", "fewer", "less", "only", "just", "any", "every", "each", "most", "all"}
 )  # fmt: skip
 _DEFINITE = frozenset({"the", "this", "that", "these", "those", "his", "her", "its", "their", "our", "my", "your"})
+
+
+@lru_cache(maxsize=2)
+def load_parser(pipeline: str = PIPELINE) -> "Language":
+    """Load a pipeline by its package name or folder.
+
+    Raises: MissingExtraError without spaCy; ModelError where the pipeline is not installed, or does not parse.
+    """
+    try:
+        import spacy
+    except ImportError as error:
+        raise MissingExtraError("A dependency parser", "parse") from error
+    try:
+        parser = spacy.load(pipeline)
+    except OSError as error:
+        raise ModelError(
+            f"spaCy has no pipeline {pipeline!r} here: python -m spacy download {pipeline}, or pass another one's name"
+        ) from error
+    if "parser" not in parser.pipe_names:
+        raise ModelError(f"the pipeline {pipeline!r} has no parser among {', '.join(parser.pipe_names) or 'no parts'}")
+    return parser
 
 
 class ParsedSplitter:
@@ -39,14 +64,14 @@ class ParsedSplitter:
     def __init__(self, parser: "Callable[[str], Doc] | str" = PIPELINE) -> None:
         self.parser: Callable[[str], Doc] = load_parser(parser) if isinstance(parser, str) else parser
 
-    def split(self, claim: str) -> list[SubSentence]:
+    def split(self, claim: str) -> list[Unit]:
         """The sub-sentences of one sentence, in order; a sentence that cannot be cut is returned whole."""
         if not claim.strip():
             return []
         read = self.parser(claim)
         cut = list(_cuts(read))
         if not cut:
-            return [SubSentence(claim.strip(), *Span.trimmed(claim))]
+            return [Unit.whole(claim)]
         inside = {head.i: {token.i for token in head.subtree} for head, _ in cut}
         parts = []
         for head, opening in [(None, ()), *cut]:
@@ -139,7 +164,7 @@ def _antecedent(verb: "Token", root: "Token") -> Sequence[str]:
     return [*words, ("were" if many else "was") if past else ("are" if many else "is")]
 
 
-def _part(read: "Doc", own: Iterable[int], opening: Sequence[str]) -> SubSentence:
+def _part(read: "Doc", own: Iterable[int], opening: Sequence[str]) -> Unit:
     """Write the tokens as a separate sentence that begins with `opening`."""
     tokens = [read[place] for place in sorted(own)]
     while tokens and (tokens[0].lower_ in _JOINING or tokens[0].is_punct or tokens[0].is_space):
@@ -156,4 +181,4 @@ def _part(read: "Doc", own: Iterable[int], opening: Sequence[str]) -> SubSentenc
             continue  # a comma beside a part that was cut out
         pieces.append(token.text + (" " if gap else token.whitespace_))
     text = " ".join("".join(pieces).split()).replace(" ,", ",")
-    return SubSentence(f"{text[:1].upper()}{text[1:]}.", tokens[0].idx, tokens[-1].idx + len(tokens[-1]))
+    return Unit(f"{text[:1].upper()}{text[1:]}.", tokens[0].idx, tokens[-1].idx + len(tokens[-1]))

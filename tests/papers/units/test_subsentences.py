@@ -11,10 +11,10 @@ from tokenizers.pre_tokenizers import Whitespace
 from transformers import T5ForConditionalGeneration
 
 from groundrail.errors import ClaimTooLongError
+from groundrail.papers.units.base import Unit
 from groundrail.papers.units.subsentences import (
     ClauseSplitter,
     Seq2SeqSplitter,
-    SubSentence,
     SubSentenceSplitter,
     SubSentenceUnits,
 )
@@ -124,7 +124,7 @@ def test_is_cut(claim, expected):
 
 @pytest.mark.parametrize("claim", [*WHOLE, *UNCERTAIN])
 def test_is_left_whole(claim):
-    assert ClauseSplitter().split(claim) == [SubSentence(claim, 0, len(claim))]
+    assert ClauseSplitter().split(claim) == [Unit(claim, 0, len(claim))]
 
 
 @pytest.mark.parametrize("claim", [*CUT, *WHOLE])
@@ -210,9 +210,9 @@ def test_a_model_writes_units_that_are_aligned_with_the_claim(writer):
 def test_a_model_that_writes_nothing_or_does_not_end_leaves_the_claim_whole(writer):
     claim = "Anna left and Ben stayed here ."
     empty = Seq2SeqSplitter(*taught(writer, claim, "."))
-    assert empty.split(claim) == [SubSentence(claim, 0, len(claim))]
+    assert empty.split(claim) == [Unit(claim, 0, len(claim))]
     endless = Seq2SeqSplitter(*taught(writer, claim, "Anna left . | Ben stayed ."), max_new_tokens=3)
-    assert endless.split(claim) == [SubSentence(claim, 0, len(claim))]
+    assert endless.split(claim) == [Unit(claim, 0, len(claim))]
 
 
 def test_a_claim_beyond_the_model_is_an_error(writer):
