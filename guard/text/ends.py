@@ -22,17 +22,14 @@ _ONLY_EMOJI = re.compile(rf"[{EMOJI}]+")
 _EMPHASIS = str.maketrans({"*": "", "`": "", "…": "..."})
 
 
-_NEVER_LAST = frozenset({"e.g.", "i.e.", "vs.", "cf.", "approx.", "incl.", "resp."})
-_ORDINARY = frozenset({"May.", "no.", "art.", "fig."})
-"""Words, written like this, that sentencex takes for abbreviations whatever follows."""
-
-_BEFORE_NUMBER = frozenset({"figs.", "eq.", "eqs.", "vol.", "para.", "max.", "tel.", "est."})
-
 NEWLINES = r"\n\r\v\f\x85\u2028\u2029"
 """Characters that break lines, as in a character class of a regular expression."""
 
 BLANK = rf"[^\S{NEWLINES}]"
 """White space that breaks no line, as a regular expression."""
+
+_LONGEST_WORD = 40
+"""Characters of a following word that are read at most, so that no word can hold a sentence back."""
 
 _LONGEST_MARK = 9
 """Longest bullet, number or heading mark: a line whose first word is longer has none."""
@@ -44,6 +41,7 @@ _ASKING = (words.PREPOSITIONS | words.DETERMINERS | words.CONJUNCTIONS) - {"up",
 """Words that end no title; "Heating up" is one."""
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_WORD_AHEAD = re.compile(rf"\S{{0,{_LONGEST_WORD}}}")
 
 _NEWLINE = re.compile(rf"\r\n|[{NEWLINES}]")
 _FENCE = re.compile(r"`+|~+")
@@ -53,6 +51,10 @@ _MARK = re.compile(
     r"|(?P<alone>#{1,6}(?=\s|\Z)|\||[-=*_]{3,8}(?=\s|\Z)|[-=]{9})"
     rf"|(?P<fence>`{{3,}}(?=[^`{NEWLINES}]*[{NEWLINES}])|~{{3,}}(?=[^{NEWLINES}]*[{NEWLINES}])))"
 )
+
+
+class UndecidedError(Exception):
+    """Text that is still to come can change the answer."""
 
 
 class Line(Enum):
@@ -69,22 +71,23 @@ def line_starts(text: str, start: int, end: int) -> list[int]:
     return [match.end() for match in _NEWLINE.finditer(text, start, end)]
 
 
-def line_kind(text: str, line: int, final: bool) -> Line | None:
-    """The kind of the line from `line` on; None while its first word can still become a mark."""
-    start = line
-    while start < len(text) and text[start].isspace():
-        start += 1
-    word = text[start : start + _LONGEST_MARK]
-    if not final and len(word) < _LONGEST_MARK and not any(map(str.isspace, word)):
-        return None
-    if not final and word.startswith(("```", "~~~")) and not _NEWLINE.search(text, start):
-        return None
-    match = _MARK.match(text, line)
-    if match is None:
-        return Line.PLAIN
-    if match["item"]:
-        return Line.ITEM
-    return Line.ALONE if match["alone"] else Line.FENCE
+def line_kind(text: str, line: int, final: bool) -> Line:
+    """The kind of the line from `line` on. Raises: UndecidedError while its first word can still become a mark."""
+    rest = text[line:].lstrip()
+    word = rest[:_LONGEST_MARK]
+    whole = len(word) == _LONGEST_MARK or any(map(str.isspace, word))
+    if not final and (not whole or (word.startswith(("```", "~~~")) and not _NEWLINE.search(rest))):
+        raise UndecidedError
+    mark = _MARK.match(text, line)
+    return Line[(mark.lastgroup or "plain").upper()] if mark else Line.PLAIN
+
+
+def word_at(text: str, start: int, final: bool) -> str:
+    """The word at `start`, at most its first 40 characters. Raises: UndecidedError while it can still grow."""
+    word = _WORD_AHEAD.match(text, start)[0]  # type: ignore[index]  # it matches the empty text too
+    if not final and len(word) < _LONGEST_WORD and start + len(word) == len(text):
+        raise UndecidedError
+    return word
 
 
 def without_mark(text: str) -> str:
@@ -146,22 +149,19 @@ def _stands_alone(line: str, word: str) -> bool:
     return not (any(map(words.is_finite, found)) or (found and found[-1] in _ASKING))
 
 
-def is_full_stop(text: str, start: int, stop: int, closers: str, word: str) -> bool:
-    """Whether the sentence from `start` ends with the stop before `stop`, given the word that follows."""
-    head = text[max(start, stop - _WINDOW) : stop]
+def is_full_stop(text: str, closers: str, word: str) -> bool:
+    """Whether a sentence ends with the stop that `text` ends with, given the closing marks and the word that follow."""
+    head = text[-_WINDOW:]
     bracketed = head + closers
-    if bracketed.rfind("(") > bracketed.rfind(")"):
-        return False
-    if _NUMBER_OF_ITEM.search(text[max(start, stop - 24) : stop]):
+    if bracketed.rfind("(") > bracketed.rfind(")") or _NUMBER_OF_ITEM.search(text[-24:]):
         return False
     bare = word.strip(OPENING + CLOSING) or word
     if _ONLY_EMOJI.fullmatch(bare) or (closers and bare[0].islower()):
         return False
     head = " ".join(head.translate(_EMPHASIS).split())
-    written = head.rsplit(" ", 1)[-1].lstrip(OPENING)
-    if written in _ORDINARY and bare[0].isupper():
+    last = head.rsplit(" ", 1)[-1].lstrip(OPENING)
+    if last in words.NO_ABBREVIATIONS and bare[0].isupper():
         return True
-    last = written.lower()
-    if last in _NEVER_LAST or (last in _BEFORE_NUMBER and bare[0].isdigit()):
+    if last.lower() in words.NEVER_LAST or (last.lower() in words.BEFORE_NUMBER and bare[0].isdigit()):
         return False
     return any(found["start_index"] == len(head) + 1 for found in get_sentence_boundaries("en", f"{head} {bare}"))
