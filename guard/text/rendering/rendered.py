@@ -20,7 +20,7 @@ from markdown_it.token import Token
 from markdown_it.utils import EnvType, OptionsDict
 
 from groundrail.errors import UncheckableError
-from groundrail.text.rendering.visible import seen, visible
+from groundrail.text.rendering.visible import TAGS, seen, visible
 
 LONGEST_BLOCK = 10_000
 """Characters of the longest block that is rendered, so that time grows with the text."""
@@ -43,10 +43,7 @@ _HEAD_OF_COLUMN = re.compile(
 _LINE_BREAK = re.compile(r"\r\n?")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 
-_SHOWN = frozenset(
-    "p br hr em strong b i u mark small code kbd cite abbr span font big q a div blockquote pre ul ol li "
-    "h1 h2 h3 h4 h5 h6 table thead tbody tr th td".split()
-)
+_SHOWN = frozenset({*TAGS, "q", "a", "table", "thead", "tbody", "tr", "th", "td"})
 """Elements whose text is surely shown, as it stands. `s`, `del` and whatever may change its text are not among them."""
 _HARMLESS = frozenset("href title class start".split())
 _VOID = frozenset("br hr img input wbr link meta area base col embed param source track".split())
@@ -61,7 +58,7 @@ class RenderedAnswer:
     """
 
     def __init__(self) -> None:
-        self._released = {columns: (Open("", {}), "") for columns in (True, False)}
+        self._released = dict.fromkeys((True, False), Rendered("", "", {}))
 
     def refuse_difference(self, piece: str) -> None:
         """Refuse a piece after which a reader of the rendered text sees other words than the judged ones.
@@ -69,37 +66,36 @@ class RenderedAnswer:
         Raises: UncheckableError with the reason.
         """
         judged = words(visible(piece))
-        for columns, (open, before) in self._released.items():
-            rendered = render(open.text + piece, open.definitions, columns)
-            if len(rendered.open.text) > LONGEST_BLOCK:
+        for columns, before in self._released.items():
+            rendered = render(before.open + piece, before.definitions, columns)
+            if len(rendered.open) > LONGEST_BLOCK:
                 raise UncheckableError(
                     f"a paragraph, list item or quotation is longer than {LONGEST_BLOCK:,} characters"
                 )
-            if words(rendered.text) != before + judged:
+            if words(rendered.text) != words(before.text) + judged:
                 raise UncheckableError(
                     "rendered as Markdown after the text before it, other words are seen than it has"
                 )
 
     def add(self, released: str) -> None:
         """Take text that is released, whether it was judged or is a replacement."""
-        for columns, (open, _) in self._released.items() if released else ():
-            if len(open.text) <= LONGEST_BLOCK:
-                open = render(open.text + released, open.definitions, columns).open
-                self._released[columns] = open, words(render(open.text, open.definitions, columns).text)
-
-
-class Open(NamedTuple):
-    """A text behind which later text is rendered as it is behind the whole: `text`, where links were defined so far."""
-
-    text: str
-    definitions: dict[str, Any]
+        for columns, before in self._released.items() if released else ():
+            if len(before.open) <= LONGEST_BLOCK:
+                rendered = render(before.open + released, before.definitions, columns)
+                self._released[columns] = render(rendered.open, rendered.definitions, columns)
 
 
 class Rendered(NamedTuple):
-    """`text`: the words that a reader sees, the target of a link behind its words. `open`: what later text can change."""
+    """A text as a reader of Markdown sees it.
+
+    text: the words that a reader sees, the target of a link behind its words.
+    open: what later text can change; behind it, later text is rendered as it is behind the whole.
+    definitions: where links were defined so far.
+    """
 
     text: str
-    open: Open
+    open: str
+    definitions: dict[str, Any]
 
 
 def render(text: str, definitions: dict[str, Any], columns: bool = True) -> Rendered:
@@ -110,7 +106,7 @@ def render(text: str, definitions: dict[str, Any], columns: bool = True) -> Rend
         columns: Whether tables may have one column without bars, as on GitHub; other renderers read a paragraph there.
     """
     if not _MARKUP.search(text) and len(text) <= _FEW:
-        return Rendered(text, Open(text, definitions))
+        return Rendered(text, text, definitions)
     env = {"references": dict(definitions)}
     parser = _parser()
     lines = _SINGLE_TILDE.sub("~~", _LINE_BREAK.sub("\n", text))
@@ -119,7 +115,7 @@ def render(text: str, definitions: dict[str, Any], columns: bool = True) -> Rend
     page.feed(parser.renderer.render(tokens, parser.options, env))
     page.feed("<p>")  # behind a tag that does not end, nothing is seen
     rest = text if page.hiding or page.rawdata else _last_block(text, tokens)
-    return Rendered("".join(page.shown), Open(rest, env["references"]))
+    return Rendered("".join(page.shown), rest, env["references"])
 
 
 def words(text: str) -> str:
@@ -166,7 +162,11 @@ class _Page(HTMLParser):
         self._targets: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag not in _VOID and (tag not in _SHOWN or any(_changes(*attribute) for attribute in attrs)):
+        may_change = any(
+            name not in _HARMLESS and not (name == "style" and (value or "").startswith("text-align:"))
+            for name, value in attrs
+        )
+        if tag not in _VOID and (tag not in _SHOWN or may_change):
             self.hiding.append(tag)
         if tag == "a":
             self._targets.append(dict(attrs).get("href") or "")
@@ -180,11 +180,6 @@ class _Page(HTMLParser):
     def handle_data(self, data: str) -> None:
         if not self.hiding:
             self.shown.append(data)
-
-
-def _changes(name: str, value: str | None) -> bool:
-    """Whether an attribute may change what is shown."""
-    return name not in _HARMLESS and not (name == "style" and (value or "").startswith("text-align:"))
 
 
 def _last_block(text: str, tokens: Sequence[Token]) -> str:

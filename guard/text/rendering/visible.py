@@ -1,22 +1,58 @@
 """The part of a sentence that a reader sees: Markdown and HTML as rendered, look-alike letters folded, hidden
 characters out.
 
-Markdown-it tells the markup. This module refuses what readers disagree on. Marks of lists, headings and quotations
-stay; taking them off, and saying what is claimed, belongs to `groundrail.text.claims`.
+Markdown-it tells the markup. What readers disagree on is refused: `visible.toml` lists it. Marks of lists, headings and
+quotations stay; taking them off, and saying what is claimed, belongs to `groundrail.text.claims`.
 """
 
+import html
 import re
+import tomllib
 import unicodedata
-from collections.abc import Sequence
-from functools import cache
-from html.entities import html5
+from collections.abc import Iterable
+from functools import cache, lru_cache
+from importlib.resources import files
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from groundrail.errors import UncheckableError
 
+_DATA = tomllib.loads(files(__package__).joinpath("visible.toml").read_text(encoding="utf-8"))
+_REFUSED = {
+    kind: [(re.compile(sign, re.MULTILINE), why) for sign, why in signs.items()]
+    for kind, signs in _DATA["refused"].items()
+}
+_LANGUAGES = frozenset(_DATA["languages"]["shown"].split())
 
+TAGS = dict.fromkeys(_DATA["tags"]["plain"].split(), "") | dict.fromkeys(_DATA["tags"]["breaking"].split(), " ")
+"""The tags around which every reader sees the text as it stands, and what is shown in their places."""
+
+_SPECIAL = re.compile(r"[^\n -~]|[\\`*_~\[\]<&]")
+"""Texts without any of these are seen as they are."""
+_FENCE = re.compile(r"^(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t]){0,40}(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)
+_HREF = re.compile(r"""<a\s+href\s*=\s*(?P<quote>["']?)(?P<target>[^"'\s<>]+)(?P=quote)\s*>""", re.IGNORECASE)
+_QUERY = re.compile(r"&[A-Za-z0-9]+=")
+_OPEN_STRONG = re.compile(r"(?<!\w)(?:\*\*|__)(?=\S)|(?<=\S)(?:\*\*|__)(?!\w)")
+"""Strong emphasis may go on in another sentence, and hides nothing."""
+_APOSTROPHE = re.compile(r"(?<=[^\W\d_])`(?=[^\W\d_])")
+_MARK_OF_DIRECTION = re.compile("[\u200e\u200f\u061c]")
+_LETTER = re.compile(r".[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1cd0-\u1cff\u1dc0-\u1dff\u20d0-\u20f0]*", re.DOTALL)
+_BREAKS = "\n\r\t\v\f\x85\u2028\u2029"
+_HIDDEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180d\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
+"""Fillers and variation selectors."""
+_LOOKS = (
+    dict.fromkeys("\u02b9\u02bb\u02bc\u02bd\u02c8\u00b4\ua78c", "'")
+    | dict.fromkeys("\u115f\u2800\u3164\uffa0", " ")
+    | {sign: sign for sign in "µ…ªº№′″‴"}
+    | {"\u20e3": ""}  # the frame of a keycap
+)
+"""The looks of signs that Unicode's decompositions do not give."""
+
+
+@lru_cache(maxsize=256)
 def visible(text: str) -> str:
     """The sentence as a reader sees it; the target of a link stands behind its words as ` <target>`.
 
@@ -29,60 +65,26 @@ def visible(text: str) -> str:
     """
     if not _SPECIAL.search(text):
         return text
-    _refuse_unshown_lines(text)
+    _refuse("sentence", text)
     text = text.replace("\0", "")  # which markdown-it shows
-    tokens = _parser().parse(text) if _FENCE.search(text) else _parser().parseInline(text)
-    shown = "".join(_shown(token) for token in tokens)
-    _refuse_turning(text)
+    shown = _shown(_parser().parse(text) if _FENCE.search(text) else _parser().parseInline(text))
+    if _MARK_OF_DIRECTION.search(text) and all(
+        _MARK_OF_DIRECTION.match(letter) or unicodedata.bidirectional(letter) not in ("R", "AL") for letter in text
+    ):
+        raise UncheckableError("a direction mark reorders what is shown")  # of a text written from left to right
     return shown
 
 
 def is_blank(text: str) -> bool:
     """Whether nothing of a text can be seen: white space, control and format characters, fillers."""
-    return all(letter.isspace() or is_hidden(letter) for letter in text)
+    return all(letter.isspace() or _is_hidden(letter) for letter in text)
 
 
-_SPECIAL = re.compile(r"[^\n -~]|[\\`*_~\[\]<&]")
-"""Texts without any of these are seen as they are."""
-
-_PLAIN_TAGS = frozenset("b i em strong u mark small code kbd cite abbr span font big".split())
-_BREAKING_TAGS = frozenset("br p li div hr blockquote h1 h2 h3 h4 h5 h6 pre ul ol".split())
-_HREF = re.compile(r"""<a\s+href\s*=\s*(?P<quote>["']?)(?P<target>[^"'\s<>]+)(?P=quote)\s*>""", re.IGNORECASE)
-_STRUCK = "words struck through are said to some readers and not to others"
-_LANGUAGES = frozenset(
-    "text txt plaintext md markdown json jsonc jsonl yaml yml toml ini csv xml html css scss sql sh bash zsh shell "
-    "console powershell diff dockerfile makefile graphql http latex tex python py javascript js jsx typescript "
-    "ts tsx java c cpp c++ cs csharp c# go rust php ruby rb perl lua r swift kotlin scala dart haskell elixir julia "
-    "matlab hcl terraform nginx".split()
-)
-"""Those whose text is shown as it is: of a language that is drawn, as Mermaid is, comments are hidden."""
-_BEFORE = r"^(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t]){0,40}"
-"""Marks of quotations and lists, within which a line can be one that Markdown takes for itself."""
-_DIRECTIONS = frozenset("\u202a\u202b\u202d\u202e\u2066\u2067\u2068\u2069")
-_ACTING = frozenset("\b\x0e\x0f\x1b\x1c\x1d\x1e\x1f\x7f") | frozenset(map(chr, range(0x80, 0xA0))) - {"\x85"}
-"""Controls that erase, hide or restyle text on a terminal, or that only some readers see as a gap."""
-_FOLDED = frozenset(
-    "<font> <wide> <narrow> <small> <vertical> <circle> <square> <noBreak> <initial> <medial> <final> <isolated> "
-    "<compat>".split()
-)
-_FOLDED_LETTERS = frozenset("<super> <sub>".split())
-_KEPT = frozenset("µ…ªº№′″‴")
-_APOSTROPHES = frozenset("\u02b9\u02bb\u02bc\u02bd\u02c8\u00b4\ua78c")
-_BLANKS = frozenset("\u115f\u2800\u3164\uffa0")
-"""Fillers that a reader sees as a gap."""
-_FILLERS = _BLANKS | frozenset("\u034f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f")
-_ANNOTATING = frozenset("\ufff9\ufffa\ufffb")
-_OVERLAY = re.compile("[\u0334-\u0338\u0488\u0489\u1cd4\u1ce2-\u1ce8\u1dfb\u20d2-\u20dc\u20e0\u20e5-\u20eb]")
-
-_FENCE = re.compile(_BEFORE + r"(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)
-_FOOTNOTE = re.compile(_BEFORE + r"\[\^[^\[\]\n]{1,999}\]:", re.MULTILINE)
-_STARRED_DIGITS = re.compile(r"\d(\*{1,3})\d[\d.,]*\1\d")
-_OVERWRITING = re.compile(r"\r(?!\n)[ \t]*[^\s]")
-_MARKS_OF_DIRECTION = frozenset("\u200e\u200f\u061c")
-_OPEN_STRONG = re.compile(r"(?<!\w)(?:\*\*|__)(?=\S)|(?<=\S)(?:\*\*|__)(?!\w)")
-"""Strong emphasis may go on in another sentence, and hides nothing."""
-_APOSTROPHE = re.compile(r"(?<=[^\W\d_])`(?=[^\W\d_])")
-_LETTER = re.compile(r".[\u0300-\u036f\u0483-\u0489\u1ab0-\u1aff\u1cd0-\u1cff\u1dc0-\u1dff\u20d0-\u20f0]*", re.DOTALL)
+def _refuse(kind: str, text: str) -> None:
+    """Raises: UncheckableError if a sign of the list `kind` is in the text."""
+    for sign, why in _REFUSED[kind]:
+        if found := sign.search(text):
+            raise UncheckableError(why.format(*map(ord, found[0])))
 
 
 @cache
@@ -93,121 +95,72 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-@cache
-def _misread() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Beginnings of markup that markdown-it leaves as text, and why other readers may see something else there."""
-    legacy = "|".join(name for name in html5 if not name.endswith(";"))
-    return (
-        (re.compile(r"\]\("), "a link that cannot be read hides a part of it from some readers"),
-        (re.compile("~~"), _STRUCK),
-        (re.compile("<!--"), "a comment hides a part of it from some readers"),
-        (re.compile("<[A-Za-z/!?]"), "a tag that does not end hides what follows it from some readers"),
-        (
-            re.compile(rf"&(?:#\d|#[xX][0-9a-fA-F]|(?:{legacy})(?![A-Za-z0-9]*=))"),
-            "a character reference without its semicolon is a character to some readers and not to others",
-        ),
-    )
-
-
-def _shown(token: Token) -> str:
-    """The shown text of a block or of a part of a line."""
-    match token.type:
-        case "inline":
-            return _line(token.children or ())
-        case "fence":
-            language = token.info.strip()
-            if language.lower() not in _LANGUAGES and any(map(str.isalnum, language)):
-                raise UncheckableError("words behind the mark of a code block are hidden from some readers")
-            return f"\n{_seen(token.content)}"
-        case "html_block":
-            raise UncheckableError("the tags around it may change what is shown")
-    return _seen(token.content)
-
-
-def _line(tokens: Sequence[Token]) -> str:
-    """The shown text of the pieces of a line, links with their targets."""
+def _shown(tokens: Iterable[Token]) -> str:
+    """The shown text of blocks, or of the pieces of a line, links with their targets."""
     shown: list[str] = []
     links: list[str] = []
     for token in tokens:
+        _refuse("token", token.type)
         match token.type:
+            case "inline":
+                shown.append(_shown(token.children or ()))
+            case "fence":
+                language = token.info.strip()
+                if language.lower() not in _LANGUAGES and any(map(str.isalnum, language)):
+                    raise UncheckableError("words behind the mark of a code block are hidden from some readers")
+                shown.append(f"\n{_seen(token.content)}")
             case "text":
                 shown.append(_text(token.content))
-            case "text_special":
-                if token.info == "entity" and (
-                    token.content == "\ufffd" or unicodedata.category(token.content[0]) == "Cc"
-                ):
-                    raise UncheckableError("a character reference to a control character changes what is shown")
-                shown.append(_seen(token.content))
-            case "code_inline":
-                shown.append(_seen(token.content))
             case "softbreak" | "hardbreak":
                 shown.append("\n")
-            case "link_open" if token.markup == "autolink":
-                shown.append("<")
-            case "link_close" if token.markup == "autolink":
-                shown.append(">")
+            case "link_open" | "link_close" if token.markup == "autolink":
+                shown.append("<" if token.nesting > 0 else ">")
             case "link_open":
                 if any(map(str.isalnum, str(token.attrs.get("title", "")))):
                     raise UncheckableError("the title of a link is hidden from some readers")
                 links.append(str(token.attrs["href"]))
                 if len(links[-1].split()) > 1:
-                    raise UncheckableError("a link that cannot be read hides a part of it from some readers")
+                    _refuse("text", "](")
             case "link_close":
                 shown.append(f" <{links.pop()}>")
-            case "s_open":
-                raise UncheckableError(_STRUCK)
-            case "image":
-                raise UncheckableError("a picture is shown where words are judged")
             case "html_inline":
                 shown.append(_tag(token.content, links))
+            case _:
+                if token.info == "entity":
+                    _refuse("reference", token.content)
+                shown.append(_seen(token.content))
     if links:
         raise UncheckableError("an unclosed link would swallow the text after it")
     return "".join(shown)
 
 
 def _text(text: str) -> str:
-    for pattern, reason in _misread() if not text.isalnum() else ():
-        if pattern.search(text):
-            raise UncheckableError(reason)
+    if text.isalnum():
+        return _seen(text)
+    _refuse("text", text)
+    known = _QUERY.sub("", text)
+    if html.unescape(known) != known:
+        raise UncheckableError(
+            "a character reference without its semicolon is a character to some readers and not to others"
+        )
     return _seen(_APOSTROPHE.sub("'", _OPEN_STRONG.sub("", text)))
 
 
 def _tag(tag: str, links: list[str]) -> str:
-    if tag.startswith("<!--") and not any(map(str.isalnum, tag)):
-        return ""
-    if tag.startswith("<!--"):
-        raise UncheckableError("a comment hides a part of it from some readers")
+    """The text in the place of a tag; a link is added to `links`, or taken from there."""
     name = tag.strip("</> ").lower()
+    if name in TAGS:
+        return TAGS[name]
+    if name == "q":
+        return '"'
     if name == "a" and tag[1] == "/" and links:
         return f" <{links.pop()}>"
     if link := _HREF.fullmatch(tag):
         links.append(link["target"])
-        return ""
-    if name in ("del", "s", "strike"):
-        raise UncheckableError(_STRUCK)
-    if name == "q":
-        return '"'
-    if name in _PLAIN_TAGS or name in _BREAKING_TAGS:
-        return " " * (name in _BREAKING_TAGS)
-    raise UncheckableError(f"the tag {tag:.40} may change what is shown")
-
-
-def _refuse_unshown_lines(text: str) -> None:
-    """Lines that Markdown takes for itself or a terminal writes over, and stars between digits."""
-    if _FOOTNOTE.search(text):
-        raise UncheckableError("a footnote is shown to some readers elsewhere, or nowhere")
-    if _OVERWRITING.search(text):
-        raise UncheckableError("what follows a carriage return is written over it on a terminal")
-    if _STARRED_DIGITS.search(text):
-        raise UncheckableError("stars between digits are read by some and hidden from others")
-
-
-def _refuse_turning(text: str) -> None:
-    """A direction mark in a text that is written from left to right throughout can only reorder it."""
-    if _MARKS_OF_DIRECTION.isdisjoint(text):
-        return
-    if not any(unicodedata.bidirectional(c) in ("R", "AL") for c in text if c not in _MARKS_OF_DIRECTION):
-        raise UncheckableError("a direction mark reorders what is shown")
+    elif not tag.startswith("<!--") or any(map(str.isalnum, tag)):
+        _refuse("tag", tag)
+        raise UncheckableError(f"the tag {tag:.40} may change what is shown")
+    return ""
 
 
 def _seen(text: str) -> str:
@@ -215,6 +168,7 @@ def _seen(text: str) -> str:
     return text if text.isascii() and text.isprintable() else _LETTER.sub(lambda letter: seen(letter[0]), text)
 
 
+@lru_cache(maxsize=4096)
 def seen(letter: str) -> str:
     """The visible form of one character with its combining marks: nothing, itself, or what it looks like.
 
@@ -223,43 +177,26 @@ def seen(letter: str) -> str:
     if letter.isascii() and letter.isprintable():
         return letter
     letter = unicodedata.normalize("NFC", letter)
-    if _OVERLAY.search(letter):
-        raise UncheckableError("letters are struck through by combining characters")
+    _refuse("letter", letter)
     return "".join(map(_folded, letter))
 
 
 def _folded(letter: str) -> str:
-    if letter in _DIRECTIONS:
-        raise UncheckableError(f"U+{ord(letter):04X} turns the writing direction")
-    if letter in _ACTING:
-        raise UncheckableError(f"the control character U+{ord(letter):04X} changes what a terminal shows")
-    if "\U000e0000" <= letter <= "\U000e007f":
-        raise UncheckableError("invisible tag characters spell a text that no reader sees")
-    if letter in _ANNOTATING:
-        raise UncheckableError(f"U+{ord(letter):04X} sets an annotation that some readers do not see")
-    if letter in _BLANKS:
-        return " "
+    if letter in _LOOKS:
+        return _LOOKS[letter]
     if letter.isspace():
-        return letter if letter in "\n\r\t\v\f\x85\u2028\u2029" else " "
-    if is_hidden(letter):
-        return ""
-    if letter == "\u20e3":  # the frame of a keycap
+        return letter if letter in _BREAKS else " "
+    if _is_hidden(letter):
         return ""
     kind = unicodedata.decomposition(letter).partition(" ")[0]
-    if letter in _KEPT:
-        return letter
-    if letter in _APOSTROPHES:
-        return "'"
-    if kind in _FOLDED or (kind in _FOLDED_LETTERS and letter.isalpha()):
+    if kind.startswith("<") and (letter.isalpha() or kind not in ("<super>", "<sub>", "<fraction>")):
         looks_like = unicodedata.normalize("NFKC", letter).replace("\u02bc", "'")
         return letter if looks_like.startswith(" ") else looks_like
-    if not kind and unicodedata.category(letter) == "No" and (digit := unicodedata.digit(letter, None)) is not None:
-        return str(digit)
+    if not kind and unicodedata.category(letter) == "No":
+        return str(unicodedata.digit(letter, letter))
     return letter
 
 
-def is_hidden(letter: str) -> bool:
+def _is_hidden(letter: str) -> bool:
     """Whether nothing of a character can be seen: control and format characters, fillers, variation selectors."""
-    if unicodedata.category(letter) in ("Cc", "Cf") or letter in _FILLERS:
-        return True
-    return "\ufe00" <= letter <= "\ufe0f" or "\U000e0100" <= letter <= "\U000e01ef"
+    return unicodedata.category(letter) in ("Cc", "Cf") or _HIDDEN.match(letter) is not None
