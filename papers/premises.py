@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, room
 from groundrail.entailment.loading import load
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts, below_all, best_first
-from groundrail.scoring.index import Passage, fitted, joined, room
+from groundrail.scoring.index import Passage, fitted, joined
 from groundrail.text.sentences import split
 from groundrail.types import Citation, Source, as_documents
 

@@ -12,6 +12,8 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from groundrail.errors import ClaimTooLongError
+
 FloatArray: TypeAlias = NDArray[np.float64]
 Pair: TypeAlias = tuple[str, str]
 
@@ -104,6 +106,17 @@ class BinaryEntailment(EntailmentModel):
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         """Entailment, and all else as neutral, shape (n, 3)."""
         return rest_neutral(self.entailment(pairs))
+
+
+def room(claim: str, model: EntailmentModel) -> int:
+    """Tokens left for a premise beside `claim`. Raises: ClaimTooLongError where none are."""
+    needed = len(model.offsets(claim))
+    if needed >= model.max_tokens:
+        raise ClaimTooLongError(
+            f"a claim of {needed} tokens leaves no room for a premise in {model.max_tokens}; "
+            f"split it into sentences: {claim[:80]!r}"
+        )
+    return model.max_tokens - needed
 
 
 def rest_neutral(entailed: FloatArray) -> FloatArray:

@@ -9,8 +9,8 @@ from typing import TypeAlias
 import numpy as np
 import torch
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
-from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, room
+from groundrail.errors import InputError
 from groundrail.runtime.progress import step
 
 Encoding: TypeAlias = Mapping[str, Sequence[int]]
@@ -49,12 +49,7 @@ def in_batches(
 def refuse_long_claims(judge: EntailmentModel, pairs: Sequence[Pair]) -> None:
     """Raises: ClaimTooLongError for a claim that leaves no room for a premise."""
     for claim in dict.fromkeys(claim for _, claim in pairs):
-        needed = len(judge.offsets(claim))
-        if needed >= judge.max_tokens:
-            raise ClaimTooLongError(
-                f"a claim of {needed} tokens leaves no room for a premise in {judge.max_tokens}; "
-                f"split it into sentences: {claim[:80]!r}"
-            )
+        room(claim, judge)
 
 
 def refuse_long(lengths: Iterable[int], limit: int) -> None:

@@ -46,17 +46,9 @@ class GuardScorers:
         if (second is None) != (policy.doubt is None):
             raise InputError("a second scorer is asked where the first is in doubt: pass second= and Policy(doubt=...)")
         self.first, self.second, self.policy = first, second, policy
-        self._made: Scorer | None = None
+        self.get = LazyScorer((), self._joined).get
 
-    def get(self) -> Scorer:
-        """The scorer; loads its model at the first call."""
-        if self._made is None:
-            with LOADING:
-                if self._made is None:
-                    self._made = self._make()
-        return self._made
-
-    def _make(self) -> Scorer:
+    def _joined(self) -> Scorer:
         first, calibration = self.first.get(), self.policy.calibration
         fitted_on = getattr(calibration, "scorer", "")
         if fitted_on and fitted_on != first.facts.identity:

@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, takewhile
+from itertools import accumulate, pairwise, takewhile
 from typing import Self, TypeAlias
 
 import bm25s  # type: ignore[import-untyped]
@@ -53,10 +53,8 @@ PART = 100_000
 class Passage:
     """`document.text[start:end]`, a sentence or a piece of one, without white space at its ends.
 
-    Equal only to itself, so that it can be a key.
-
-    said: the words that the judge reads instead, where the place does not say itself: a row of a table, for instance
-        (`groundrail.sources`). `tokens` counts the words that are read.
+    Equal only to itself, so that it can be a key. `said`: the words that the judge reads instead, for a row of a table,
+    for instance (`groundrail.sources`). `tokens` counts the words that are read.
     """
 
     document: Document
@@ -76,9 +74,8 @@ class Passage:
 
     def detail(self) -> Detail:
         """Its place in the source, with the source's own words."""
-        return Detail(
-            document_id=self.document.id, start=self.start, end=self.end, text=self.document.text[self.start : self.end]
-        )
+        text = self.document.text[self.start : self.end]
+        return Detail(document_id=self.document.id, start=self.start, end=self.end, text=text)
 
     @classmethod
     def trimmed(cls, document: Document, start: int, end: int, model: EntailmentModel) -> Self:
@@ -88,12 +85,13 @@ class Passage:
 
 
 class SentenceIndex:
-    """All sentences of all documents, each cut where it is longer than `longest` tokens.
+    """All sentences of all documents that are not blank, each cut where it is longer than `longest` tokens.
 
     A row of a table, a record or an item of a list is a sentence here, too (`groundrail.sources`).
     """
 
-    def __init__(self, documents: Sequence[Document], model: EntailmentModel, longest: int) -> None:
+    def __init__(self, source: Source, model: EntailmentModel, longest: int) -> None:
+        documents = [document for document in as_documents(source) if document.text.strip()]
         self.passages: list[Passage] = []
         self._starts: list[int] = []
         begin("reading the source", 3 * sum(len(document.text) for document in documents))  # tokens, sentences, words
@@ -109,19 +107,12 @@ class SentenceIndex:
         self.tokens = np.array([passage.tokens for passage in self.passages])
         self._chunks: dict[int, list[Places]] = {}
 
-    @classmethod
-    def of(cls, source: Source, model: EntailmentModel, longest: int) -> Self:
-        """The index of a source; blank documents are left out."""
-        return cls([each for each in as_documents(source) if each.text.strip()], model, longest)
-
     def likeness(self, claim: str) -> NDArray[np.float64]:
         """How much every sentence has of the claim's words, shape (sentences,); 0 where they share none."""
         return self._words.likeness(claim)
 
     def in_context(self, likeness: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Like `likeness`, plus a share of the likeness of each sentence's neighbours in its document: what "it" or
-        "then" is about stands there.
-        """
+        """Like `likeness`, plus a share of that of a sentence's neighbours in its document, which say who "it" is."""
         beside = np.zeros_like(likeness)
         beside[1:] += likeness[:-1] * self._continues
         beside[:-1] += likeness[1:] * self._continues
@@ -134,8 +125,7 @@ class SentenceIndex:
     def chunks(self, size: int) -> list[Places]:
         """All chunks: at most 16 neighbouring sentences of one document, at most `size` tokens together.
 
-        A longer sentence is left out. A chunk begins with the last sentences of the chunk before, as many as a quarter
-        of a chunk holds.
+        A longer sentence is left out. A chunk repeats the last sentences of the chunk before, up to a quarter of `size`.
         """
         if size not in self._chunks:
             documents = range(len(self._starts) - 1)
@@ -197,10 +187,7 @@ class SentenceIndex:
 
 
 def _premises(document: Document, reading: Reading, model: EntailmentModel) -> Iterator[Passage]:
-    """The premises of a document: its sentences, and what its tables, records and lists say, by their form.
-
-    No white space is left at the ends. The tokens of sentences are counted in one pass over the document.
-    """
+    """The sentences of a document, and what its tables, records and lists say; tokens are counted in one pass."""
     starts = token_starts(document.text, model.offsets)
     read = 0
     for premise in reading.premises():
@@ -241,17 +228,6 @@ class WordIndex:
         return [int(place) for place in order[: int((likeness > 0).sum())]]
 
 
-def room(claim: str, model: EntailmentModel) -> int:
-    """Tokens left for a premise beside `claim`. Raises: ClaimTooLongError where none are."""
-    needed = len(model.offsets(claim))
-    if needed >= model.max_tokens:
-        raise ClaimTooLongError(
-            f"a claim of {needed} tokens leaves no room for a source in a model of {model.max_tokens}; "
-            f"split it into sentences: {claim[:80]!r}..."
-        )
-    return model.max_tokens - needed
-
-
 def fitted(passages: Iterable[Passage], size: int, model: EntailmentModel) -> list[Passage]:
     """The same words in passages of at most `size` tokens: longer ones are cut, between words if possible.
 
@@ -263,25 +239,21 @@ def fitted(passages: Iterable[Passage], size: int, model: EntailmentModel) -> li
         passage = waiting.pop()
         if passage.tokens <= size:
             pieces.append(passage)
-            continue
-        place = _cut(passage, min(size, passage.tokens - 1), model)
-        waiting += [piece for piece in reversed(_parted(passage, place, model)) if piece.text]
+        else:
+            place = _cut(passage, min(size, passage.tokens - 1), model)
+            waiting += [piece for piece in reversed(_parted(passage, place, model)) if piece.text]
     return pieces
 
 
 def _parted(passage: Passage, place: int, model: EntailmentModel) -> tuple[Passage, Passage]:
     """The passage cut before character `place` of its words; both parts of what is said cite the whole place."""
     if passage.said is None:
-        middle = passage.start + place
-        return (
-            Passage.trimmed(passage.document, passage.start, middle, model),
-            Passage.trimmed(passage.document, middle, passage.end, model),
-        )
-    first, second = (part.strip() for part in (passage.said[:place], passage.said[place:]))
-    return (
-        replace(passage, said=first, tokens=len(model.offsets(first))),
-        replace(passage, said=second, tokens=len(model.offsets(second))),
-    )
+        ends = (passage.start, passage.start + place, passage.end)
+        first, second = (Passage.trimmed(passage.document, *span, model) for span in pairwise(ends))
+    else:
+        said = (passage.said[:place].strip(), passage.said[place:].strip())
+        first, second = (replace(passage, said=words, tokens=len(model.offsets(words))) for words in said)
+    return first, second
 
 
 def _cut(passage: Passage, size: int, model: EntailmentModel) -> int:
@@ -303,24 +275,17 @@ def joined(passages: Sequence[Passage]) -> str:
 
 
 def token_starts(text: str, offsets: Offsets, part: int = PART) -> "array[int]":
-    """The character at which each token of `text` begins.
+    """The character at which each token of `text` begins; progress is counted in characters.
 
-    The text is tokenized in parts of at most `part` characters, cut before white space, which bounds the memory for a
-    long text. Progress is counted in characters.
+    The text is tokenized in parts of at most `part` characters, cut before white space, which bounds the memory.
     """
     starts = array("q")
     begin = 0
     while begin < len(text):
-        end = _part_end(text, begin, part)
+        end = min(begin + part, len(text))
+        if end < len(text):
+            end = next((place for place in range(end, begin, -1) if text[place].isspace()), end)
         starts.extend(begin + start for start, _ in offsets(text[begin:end]))
         step(end - begin)
         begin = end
     return starts
-
-
-def _part_end(text: str, begin: int, part: int) -> int:
-    """End of the part that begins at `begin`: before the last white space in it, else after `part` characters."""
-    end = begin + part
-    if end >= len(text):
-        return len(text)
-    return next((place for place in range(end, begin, -1) if text[place].isspace()), end)

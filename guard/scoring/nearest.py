@@ -12,29 +12,27 @@ from itertools import islice
 
 import numpy as np
 
-from groundrail.entailment.base import EntailmentModel, FloatArray
+from groundrail.entailment.base import EntailmentModel, FloatArray, room
 from groundrail.entailment.loading import load
 from groundrail.entailment.remembered import Remembered
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
-from groundrail.scoring.index import TOGETHER, Places, SentenceIndex, room
+from groundrail.scoring.index import TOGETHER, Places, SentenceIndex
 from groundrail.scoring.weighing import INVENTED, RIVALS, between, citable, conflict, weigh_rivals
 from groundrail.types import Source
 
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The premises of one document for a claim: sentences one by one, each with its likeness to the claim as a share of
-    the greatest, and the window.
-    """
+    """The premises of a document for a claim: sentences, each with its likeness as a share of the greatest; the window."""
 
     alone: Mapping[Places, float]
     window: Places | None
 
     @property
     def premises(self) -> Sequence[Places]:
-        """All of them, the window last; a window of one sentence may be there twice."""
+        """All premises, the window last; a window of one sentence may be there twice."""
         return [*self.alone, self.window] if self.window else [*self.alone]
 
 
@@ -42,21 +40,17 @@ class NearestScorer(Scorer):
     """The `k` sentences nearest to the claim, one by one and together.
 
     A document's score is the weighted mean, in log-odds, of two probabilities: that of the window, and the highest of its
-    sentences among the `k`. The window is the nearest sentence together with the most similar others that fit into `window`
-    tokens, in the order of the document; similarity counts shared words, and a part of the neighbours' words. At 0 no
-    window is read, and the first probability is the score. The highest document counts; sentences of all documents
-    compete for the `k` places.
+    sentences among the `k`. The highest document counts. The citation is the sentence with the highest log-odds and
+    likeness together; the conflict is the contradicting sentence with the lowest P(neutral). A sentence too long to be
+    read beside a claim is cut, none is truncated.
 
-    The citation is the sentence with the highest log-odds and likeness together: if two sentences seem to say it, the
-    sentence in the claim's words is chosen. If no sentence supports the claim, the conflict is the contradicting
-    sentence with the lowest P(neutral).
-
-    A claim whose citation does not state all its figures is weighed against its rivals (`groundrail.scoring.weighing`): the
-    claim with another figure of a sentence that was read alone, four at most. If a rival is likelier than the claim, the
-    claim loses `rivals` times the difference in log-odds. If a rival of an invented figure is entailed, the claim loses
-    `invented` at least. The rival's sentence is then the conflict. If both are 0, no rival is asked.
-
-    A sentence too long to be read beside a claim is cut, none is truncated.
+    Args:
+        k: Number of sentences that are read alone; the sentences of all documents compete.
+        window: Tokens of the nearest sentence and the most similar others, read together in the order of the document.
+            At 0 no window is read, and the sentences alone decide.
+        rivals: The claim's loss to a likelier rival (`groundrail.scoring.weighing`), as a share of the difference in
+            log-odds.
+        invented: The least loss, in log-odds, to an entailed rival of an invented figure. If both are 0, no rival is asked.
     """
 
     def __init__(
@@ -92,7 +86,7 @@ class NearestScorer(Scorer):
 
     def read(self, source: Source) -> Reader:
         """Index the source's sentences."""
-        index = SentenceIndex.of(source, self.entailment, max(1, self.entailment.max_tokens // 2))
+        index = SentenceIndex(source, self.entailment, max(1, self.entailment.max_tokens // 2))
         model = Remembered(self.entailment)
         return Prepared(lambda claims, index: self._score(claims, index, model), index)
 

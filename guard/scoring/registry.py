@@ -33,11 +33,9 @@ def scorers() -> tuple[str, ...]:
 
 def require_scorer(scorer: object) -> None:
     """Raises: InputError for anything but a scorer, the name of a scorer, or None."""
-    if scorer is None or isinstance(scorer, Scorer) or (isinstance(scorer, str) and scorer in scorers()):
-        return
-    raise InputError(
-        f"no scorer is called {scorer!r}; there are {', '.join(scorers())}. A model is passed as the judge"
-    )
+    if not (scorer is None or isinstance(scorer, Scorer) or (isinstance(scorer, str) and scorer in scorers())):
+        known = ", ".join(scorers())
+        raise InputError(f"no scorer is called {scorer!r}; there are {known}. A model is passed as the judge")
 
 
 def _factory(name: str) -> Callable[..., Scorer]:
@@ -49,10 +47,7 @@ def _factory(name: str) -> Callable[..., Scorer]:
 
 
 def needs_entailment(name: str) -> bool:
-    """Whether the scorer asks a judge.
-
-    Raises: InputError for an unknown name.
-    """
+    """Whether the scorer asks a judge. Raises: InputError for an unknown name."""
     return "entailment" in settings_of(name)
 
 
@@ -86,7 +81,7 @@ def load_scorer(name: str, entailment: EntailmentModel | str | None = None, **se
 def as_scorer(scorer: Scorer | str | None = None, judge: EntailmentModel | str | None = None) -> Scorer:
     """Return a scorer object unchanged, or build the scorer called `scorer` (None: the default) around the judge.
 
-    Raises: InputError for a judge beside a scorer object, which has a judge already; the errors of `load_scorer`.
+    Raises: InputError for a judge beside a scorer object; the errors of `load_scorer`.
     """
     if not isinstance(scorer, Scorer):
         return load_scorer(DEFAULT if scorer is None else scorer, judge)

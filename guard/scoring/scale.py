@@ -12,12 +12,12 @@ from typing import TypeVar
 import numpy as np
 
 from groundrail.entailment import load
-from groundrail.entailment.base import EntailmentModel, FloatArray
+from groundrail.entailment.base import EntailmentModel, FloatArray, room
 from groundrail.entailment.remembered import Remembered
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts, below_all
-from groundrail.scoring.index import TOGETHER, Places, SentenceIndex, room
+from groundrail.scoring.index import TOGETHER, Places, SentenceIndex
 from groundrail.scoring.weighing import between, citable, conflict, weigh_rivals
 from groundrail.types import Source, Step, as_documents
 
@@ -42,12 +42,9 @@ class ScaleScorer(Scorer):
     child with the highest log-odds and likeness together, to one sentence: the citation. The score is weighed against the
     claim's rivals (`groundrail.scoring.weighing`).
 
-    The chunk whose words are most like the claim's (BM25) is read first, and searched if it entails the claim. A second look
-    follows unless its score reaches `reach`: the next chunks are read, and one further chunk that is made of the nearest
-    sentences in their order, unless they lie in these chunks. The likeliest of all is searched, and the highest score
-    counts. A decision is the same with and without `reach`.
-
-    All claims of a call are read together, in one model call for each level of the tree. No pair is read twice.
+    The chunk whose words are most like the claim's (BM25) is read first, and searched if it entails the claim. Unless its
+    score reaches `reach`, the next chunks are read, and the nearest sentences together as a further chunk; the likeliest of
+    all is searched, and the highest score counts. A decision is the same with and without `reach`. No pair is read twice.
 
     Args:
         entailment: The judge: a model, a hub id or folder, or None for the built-in judge.
@@ -82,7 +79,7 @@ class ScaleScorer(Scorer):
         longest = min(self.chunk_tokens, max(1, self.entailment.max_tokens // 2))
         if not any(document.text.strip() for document in as_documents(source)):
             raise InputError("the source is blank, so there is nothing to score claims against")
-        index = SentenceIndex.of(source, self.entailment, longest)
+        index = SentenceIndex(source, self.entailment, longest)
         return _ScaleReader(self, index, Remembered(self.entailment))
 
 
@@ -108,9 +105,8 @@ class _Search:
 
     def best(self) -> Places:
         """The likeliest chunk that was read, the first of equals."""
-        return max(
-            (chunk for chunk in self.names if chunk in self.read), key=lambda chunk: below_all(self.entailed(chunk))
-        )
+        read = [chunk for chunk in self.names if chunk in self.read]
+        return max(read, key=lambda chunk: below_all(self.entailed(chunk)))
 
     def leaves(self) -> Places:
         """The sentences of the likeliest chunk that the tree searches, in order."""
@@ -132,10 +128,7 @@ class _ScaleReader(Reader):
     model: Remembered
 
     def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-        """Score each claim, NaN if the source has nothing to read; a value of at least `reach` may be a lower bound.
-
-        Raises: InputError for a blank claim, ClaimTooLongError for a claim that leaves no room for a sentence.
-        """
+        """NaN if the source has nothing to read. Raises: InputError for a blank claim, ClaimTooLongError."""
         if isinstance(claims, str):
             raise InputError("claims is one text; pass a list of claims")
         if not self.index.passages:
@@ -199,18 +192,14 @@ class _ScaleReader(Reader):
         if math.isnan(value):
             return Score(value)
         passages = self.index.passages
-        citation = passages[last[0]].cite(
-            search.entailed(last), [self._step(search, places) for places in search.path[:-1]]
-        )
+        citation = passages[last[0]].cite(search.entailed(last), [self._step(search, run) for run in search.path[:-1]])
         read = tuple(passages[place].detail() for place in chunk)
         return Score(value, (citation,), conflict(search.read, self.index), read=read)
 
-    def _step(self, search: _Search, places: Places) -> Step:
-        first, last = self.index.passages[places[0]], self.index.passages[places[-1]]
-        name = search.names.get(places, f"{len(places)} sentences")
-        return Step(
-            document_id=first.document.id, start=first.start, end=last.end, name=name, score=search.entailed(places)
-        )
+    def _step(self, search: _Search, run: Places) -> Step:
+        first, last = self.index.passages[run[0]], self.index.passages[run[-1]]
+        name, score = search.names.get(run, f"{len(run)} sentences"), search.entailed(run)
+        return Step(document_id=first.document.id, start=first.start, end=last.end, name=name, score=score)
 
 
 def children(run: tuple[T, ...], branches: int = 2) -> list[tuple[T, ...]]:

@@ -4,7 +4,7 @@ A large judge is then asked about few sentences. `Policy.doubt` sets the range o
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -50,21 +50,6 @@ class SecondOpinion(Scorer):
         """Read the source with the first scorer."""
         return _BothReaders(self, source, self.first.read(source))
 
-    def doubted(self, scores: Sequence[Score]) -> list[int]:
-        """Indices of the claims about which the first scorer is in doubt."""
-        return [number for number, score in enumerate(scores) if self._in_doubt(score.value)]
-
-    def _in_doubt(self, value: float) -> bool:
-        low, high = self.doubt
-        return low <= (self.calibration(value) if self.calibration else value) <= high
-
-    def settled(self, firsts: Sequence[Score], doubted: Sequence[int], seconds: Sequence[Score]) -> list[Score]:
-        """Replace the scores of doubted claims by the scores of the second scorer."""
-        scores = list(firsts)
-        for number, score in zip(doubted, seconds, strict=True):
-            scores[number] = replace(score, threshold=self.second.facts.threshold, first=firsts[number].value)
-        return scores
-
 
 @dataclass
 class _BothReaders(Reader):
@@ -78,20 +63,31 @@ class _BothReaders(Reader):
 
     def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
         firsts = self.first.score(claims, self._above_band(reach))
-        doubted = self.scorer.doubted(firsts)
-        if not doubted:
-            return firsts
+        doubted = self._doubted(claims, firsts)
         limit = self.scorer.second.facts.threshold
-        return self.scorer.settled(firsts, doubted, self.second.score([claims[n] for n in doubted], limit))
+        return self._settled(firsts, doubted, self.second.score([*doubted.values()], limit)) if doubted else firsts
 
     async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
         firsts = await self.first.ascore(claims, self._above_band(reach))
-        doubted = self.scorer.doubted(firsts)
+        doubted = self._doubted(claims, firsts)
         if not doubted:
             return firsts
         second, limit = await calls().awithin(None, lambda: self.second), self.scorer.second.facts.threshold
-        return self.scorer.settled(firsts, doubted, await second.ascore([claims[n] for n in doubted], limit))
+        return self._settled(firsts, doubted, await second.ascore([*doubted.values()], limit))
 
     def _above_band(self, reach: float | None) -> float | None:
         """The `reach` for the first scorer: above the range of doubt, where a lower bound decides."""
         return None if reach is None else max(reach, math.nextafter(self.scorer.doubt[1], math.inf))
+
+    def _doubted(self, claims: Sequence[str], scores: Sequence[Score]) -> dict[int, str]:
+        """The claims about which the first scorer is in doubt, by their places."""
+        (low, high), calibrated = self.scorer.doubt, self.scorer.calibration or float
+        values = [calibrated(score.value) for score in scores]
+        return {place: claim for place, claim in enumerate(claims) if low <= values[place] <= high}
+
+    def _settled(self, firsts: Sequence[Score], doubted: Iterable[int], seconds: Sequence[Score]) -> list[Score]:
+        """The first scores, with the second scorer's in the places of doubt."""
+        scores, threshold = list(firsts), self.scorer.second.facts.threshold
+        for place, score in zip(doubted, seconds, strict=True):
+            scores[place] = replace(score, threshold=threshold, first=firsts[place].value)
+        return scores

@@ -20,12 +20,13 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.nn.utils.rnn import pad_sequence
 
+from groundrail.entailment.base import room
 from groundrail.entailment.batching import by_length
 from groundrail.entailment.cross_encoder import CrossEncoderEntailment
 from groundrail.errors import InputError, ModelError
 from groundrail.papers.premises import as_many_as_fit
 from groundrail.papers.q2.answering import AnswerSpan
-from groundrail.scoring.index import SentenceIndex, joined, room
+from groundrail.scoring.index import SentenceIndex, joined
 from groundrail.types import Document
 
 FILE = "span_head.safetensors"

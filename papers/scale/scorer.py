@@ -11,14 +11,14 @@ from itertools import islice
 from typing import Literal
 
 from groundrail.entailment import load
-from groundrail.entailment.base import EntailmentModel
+from groundrail.entailment.base import EntailmentModel, room
 from groundrail.entailment.remembered import Remembered
 from groundrail.errors import InputError
 from groundrail.papers.scale.tree import Search, descend
 from groundrail.papers.scale.windows import Windows
 from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
-from groundrail.scoring.index import Passage, fitted, room
+from groundrail.scoring.index import Passage, fitted
 from groundrail.text.sentences import splits
 from groundrail.types import Citation, Document, Source, as_documents
 
