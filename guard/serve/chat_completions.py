@@ -18,11 +18,9 @@ class ChatForm(Form):
     prefix = "chatcmpl-"
 
     def begin(self) -> Iterator[bytes]:
-        """The chunk that says who speaks."""
         yield event(self._chunk({"role": "assistant", "content": ""}))
 
     def sentence(self, sentence: CheckedSentence) -> Iterator[bytes]:
-        """A chunk with the released text of a sentence; none where there is nothing to tell."""
         text, level = sentence.released_text, self.telling.level
         chunk = self._chunk({"content": text} if text else {})
         if level != "off":
@@ -31,7 +29,6 @@ class ChatForm(Form):
             yield event(chunk)
 
     def end(self, result: GuardResult) -> Iterator[bytes]:
-        """The chunks with tool calls, the finish reason, and the counts if they were asked for."""
         if calls := _told(self.telling.calls(result), streamed=True):
             yield event(self._chunk(calls))
         ending = self._chunk({}, self.telling.finish_reason(result))
@@ -41,11 +38,9 @@ class ChatForm(Form):
         yield DONE
 
     def failed(self, error: ProtocolError) -> Iterator[bytes]:
-        """The error as an event, without the end that a complete stream has."""
         yield event(error.body())
 
     def whole(self, result: GuardResult) -> dict[str, Any]:
-        """The object of an answer that is not streamed."""
         calls, usage = _told(self.telling.calls(result)), self.telling.usage
         content = None if calls and not result.text else result.text
         message = {"role": "assistant", "content": content, "refusal": None, **calls}

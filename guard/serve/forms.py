@@ -87,7 +87,7 @@ class Form(ABC):
 
     @abstractmethod
     def failed(self, error: ProtocolError) -> Iterator[bytes]:
-        """Events of an answer that fails after its beginning was sent."""
+        """Events of an answer that fails after its beginning was sent, without those that end a whole one."""
 
     @abstractmethod
     def whole(self, result: GuardResult) -> dict[str, Any]:

@@ -1,6 +1,7 @@
 """`POST /v1/messages`: the events and objects of Anthropic's Messages protocol around released sentences."""
 
 import json
+from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +11,8 @@ from groundrail.serve.messages_requests import CITED, Cited, as_chat
 from groundrail.serve.metadata import Call
 from groundrail.types import CheckedSentence, Citation, GuardResult
 
-_STOPS = {"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal"}
+_STOPS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}
+_STOPS |= dict.fromkeys(("tool_calls", "function_call"), "tool_use")
 
 
 class MessagesForm(Form):
@@ -30,11 +32,9 @@ class MessagesForm(Form):
         self._is_open = False
 
     def begin(self) -> Iterator[bytes]:
-        """The message, still empty."""
         yield _event("message_start", message=self._message([], None))
 
     def sentence(self, sentence: CheckedSentence) -> Iterator[bytes]:
-        """The text of a released sentence, and what it cites."""
         text = sentence.released_text
         if not text:
             return
@@ -43,17 +43,19 @@ class MessagesForm(Form):
             yield from self._close()
         if not self._is_open:
             yield from self._open({"type": "text", "text": ""} | ({"citations": []} if citations else {}))
+        self._blocks[-1]["text"] += text
         yield self._delta({"type": "text_delta", "text": text})
         for citation in citations:
+            self._blocks[-1]["citations"].append(citation)
             yield self._delta({"type": "citations_delta", "citation": citation})
         if citations:
             yield from self._close()
 
     def end(self, result: GuardResult) -> Iterator[bytes]:
-        """Tool calls, why the message ended, and its end."""
         yield from self._close()
-        for call in self._calls(result):
+        for call in map(_tool_use, self.telling.calls(result)):
             yield from self._open(call | {"input": {}})
+            self._blocks[-1] = call
             yield self._delta({"type": "input_json_delta", "partial_json": json.dumps(call["input"])})
             yield from self._close()
         told = self.telling.details(result, sentences=True)
@@ -62,22 +64,13 @@ class MessagesForm(Form):
         yield _event("message_stop")
 
     def failed(self, error: ProtocolError) -> Iterator[bytes]:
-        """The error as an event, without the end that a complete message has."""
         yield event(error.body(MESSAGES), "error")
 
     def whole(self, result: GuardResult) -> dict[str, Any]:
-        """The message of an answer that is not streamed."""
-        blocks: list[dict[str, Any]] = []
-        for sentence in result.sentences:
-            citations, text = self._citations(sentence), sentence.released_text
-            if not text:
-                continue
-            if citations or not blocks or "citations" in blocks[-1]:
-                blocks.append({"type": "text", "text": text} | ({"citations": citations} if citations else {}))
-            else:
-                blocks[-1]["text"] += text
-        whole = self._message([*blocks, *self._calls(result)], self._stop_reason(result))
-        return whole | self.telling.details(result, sentences=True)
+        for events in (*map(self.sentence, result.sentences), self.end(result)):
+            deque(events, maxlen=0)  # which leave their blocks
+        told = self.telling.details(result, sentences=True)
+        return self._message(self._blocks, self._stop_reason(result)) | told
 
     def _open(self, block: dict[str, Any]) -> Iterator[bytes]:
         self._blocks.append(block)
@@ -93,33 +86,22 @@ class MessagesForm(Form):
             yield _event("content_block_stop", index=len(self._blocks) - 1)
 
     def _message(self, content: list[dict[str, Any]], stop_reason: str | None) -> dict[str, Any]:
-        return {
-            "id": self.id,
-            "type": "message",
-            "role": "assistant",
-            "model": self.telling.asked.model,
-            "content": content,
-            "stop_reason": stop_reason,
-            "stop_sequence": None,
-            "usage": self._usage(),
-        }
+        message = {"id": self.id, "type": "message", "role": "assistant", "model": self.telling.asked.model}
+        ending = {"stop_reason": stop_reason, "stop_sequence": None, "usage": self._usage()}
+        return {**message, "content": content, **ending}
 
     def _usage(self) -> dict[str, int]:
         counts = self.telling.usage
         return {"input_tokens": counts.get("prompt_tokens", 0), "output_tokens": counts.get("completion_tokens", 0)}
 
     def _stop_reason(self, result: GuardResult) -> str:
-        reason = self.telling.finish_reason(result)
-        return "tool_use" if reason == "function_call" else _STOPS.get(reason, "end_turn")
+        return _STOPS[self.telling.finish_reason(result)]
 
     def _citations(self, sentence: CheckedSentence) -> list[dict[str, Any]]:
         """The citations of a released sentence in the documents whose citations are asked for."""
         if not sentence.released:
             return []
         return [_location(c, self._cited[c.document_id]) for c in sentence.citations if c.document_id in self._cited]
-
-    def _calls(self, result: GuardResult) -> list[dict[str, Any]]:
-        return [_tool_use(call) for call in self.telling.calls(result)]
 
 
 def _tool_use(call: Call) -> dict[str, Any]:
@@ -135,24 +117,17 @@ def _tool_use(call: Call) -> dict[str, Any]:
 
 def _location(citation: Citation, cited: Cited) -> dict[str, Any]:
     """Where a citation points, in the protocol's form: characters of a text, else whole blocks."""
+    place = {"document_index": cited.index, "document_title": cited.title, "file_id": None}
     if cited.blocks is None:
-        return {
-            "type": "char_location",
-            "cited_text": citation.text,
-            "document_index": cited.index,
-            "document_title": cited.title,
-            "file_id": None,
-            "start_char_index": citation.start,
-            "end_char_index": citation.end,
-        }
-    first, last = _block_at(cited.blocks, citation.start), _block_at(cited.blocks, citation.end - 1)
-    place = {"start_block_index": first, "end_block_index": last + 1}
-    text = "".join(cited.blocks[first : last + 1])
+        place |= {"start_char_index": citation.start, "end_char_index": citation.end}
+        return {"type": "char_location", "cited_text": citation.text, **place}
+    kind = "content_block_location"
     if cited.kind == "search_result":
-        found = {"search_result_index": cited.index, "source": cited.source, "title": cited.title}
-        return {"type": "search_result_location", "cited_text": text, **found, **place}
-    found = {"document_index": cited.index, "document_title": cited.title, "file_id": None}
-    return {"type": "content_block_location", "cited_text": text, **found, **place}
+        kind = "search_result_location"
+        place = {"search_result_index": cited.index, "source": cited.source, "title": cited.title}
+    first, last = _block_at(cited.blocks, citation.start), _block_at(cited.blocks, citation.end - 1)
+    place |= {"start_block_index": first, "end_block_index": last + 1}
+    return {"type": kind, "cited_text": "".join(cited.blocks[first : last + 1]), **place}
 
 
 def _block_at(blocks: list[str], place: int) -> int:

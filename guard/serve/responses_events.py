@@ -18,6 +18,11 @@ _CALLS = {
 """By the type of a call's item: the field with the arguments, and the name of the events that tell of them."""
 
 
+_UNKNOWN: dict[str, Any] = {"object": "response", "store": False, "tool_choice": "auto", "tools": []}
+_UNKNOWN |= dict.fromkeys(("error", "incomplete_details", "instructions", "previous_response_id", "usage"))
+"""Fields of every response that tell nothing of its answer."""
+
+
 class ResponsesForm(Form):
     """One answer as a response: a message with the released text, whose annotations cite the source, then tool calls.
 
@@ -35,12 +40,10 @@ class ResponsesForm(Form):
         self._place = {"item_id": f"msg_{self.id}", "output_index": 0, "content_index": 0}
 
     def begin(self) -> Iterator[bytes]:
-        """The response, still empty."""
         for kind in ("response.created", "response.in_progress"):
             yield self._event(kind, response=self._response("in_progress", []))
 
     def sentence(self, sentence: CheckedSentence) -> Iterator[bytes]:
-        """The text of a released sentence, and what it cites."""
         if not sentence.released_text:
             return
         if not self._text:
@@ -55,7 +58,6 @@ class ResponsesForm(Form):
             yield self._event("response.output_text.annotation.added", **told)
 
     def end(self, result: GuardResult) -> Iterator[bytes]:
-        """The end of the message, the tool calls, and the whole response."""
         if self._text:
             yield self._event("response.output_text.done", **self._place, text=self._text, logprobs=[])
             yield self._event("response.content_part.done", **self._place, part=self._part())
@@ -68,14 +70,12 @@ class ResponsesForm(Form):
         yield self._event(f"response.{whole['status']}", response=whole)
 
     def failed(self, error: ProtocolError) -> Iterator[bytes]:
-        """The error, and the response that failed."""
         yield self._event("error", code=error.code, message=error.message, param=error.param)
         output = [self._message("incomplete")] if self._text else []
         said = {"code": "server_error", "message": error.message}
         yield self._event("response.failed", response=self._response("failed", output) | {"error": said})
 
     def whole(self, result: GuardResult) -> dict[str, Any]:
-        """The response of an answer that is not streamed."""
         for sentence in result.sentences:
             self._take(sentence)
         return self._ended(result, self._output(result))
@@ -132,24 +132,16 @@ class ResponsesForm(Form):
     def _response(self, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
         asked = self.telling.asked.model_extra or {}
         return {
+            **_UNKNOWN,
             "id": self.id,
-            "object": "response",
             "created_at": self.created,
-            "status": status,
-            "error": None,
-            "incomplete_details": None,
             "model": self.telling.asked.model,
+            "status": status,
             "output": output,
-            "instructions": None,
             "metadata": asked.get("metadata") or {},
             "parallel_tool_calls": asked.get("parallel_tool_calls") is not False,
-            "previous_response_id": None,
-            "store": False,
             "temperature": asked.get("temperature"),
             "top_p": asked.get("top_p"),
-            "tool_choice": "auto",
-            "tools": [],
-            "usage": None,
         }
 
     def _event(self, kind: str, **fields: Any) -> bytes:
@@ -166,19 +158,17 @@ def _call_item(call: Call, name: str) -> dict[str, Any]:
 
 def _usage(counts: dict[str, Any]) -> dict[str, Any] | None:
     """Token counts of chat completions under the names of this protocol; None where there are none."""
-    if not counts:
-        return None
     asked, written = counts.get("prompt_tokens", 0), counts.get("completion_tokens", 0)
     cached = counts.get("prompt_tokens_details", {}).get("cached_tokens", 0)
-    return {
+    thought = counts.get("completion_tokens_details", {}).get("reasoning_tokens", 0)
+    told = {
         "input_tokens": asked,
         "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0},
         "output_tokens": written,
-        "output_tokens_details": {
-            "reasoning_tokens": counts.get("completion_tokens_details", {}).get("reasoning_tokens", 0)
-        },
+        "output_tokens_details": {"reasoning_tokens": thought},
         "total_tokens": counts.get("total_tokens", asked + written),
     }
+    return told if counts else None
 
 
 RESPONSES = Protocol("responses", as_chat, ResponsesForm, format_field="text.format")
