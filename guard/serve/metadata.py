@@ -13,15 +13,9 @@ from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.requests import ChatRequest
 
 REASONS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
-_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
-_DETAILS = {
-    "prompt_tokens_details": ("cached_tokens", "audio_tokens"),
-    "completion_tokens_details": (
-        "reasoning_tokens",
-        "audio_tokens",
-        "accepted_prediction_tokens",
-        "rejected_prediction_tokens",
-    ),
+_COUNTS = {
+    "prompt_tokens_details": "cached_tokens audio_tokens",
+    "completion_tokens_details": "reasoning_tokens audio_tokens accepted_prediction_tokens rejected_prediction_tokens",
 }
 _ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
@@ -38,16 +32,14 @@ class Call:
 
 def counts_of(usage: Mapping[str, Any]) -> dict[str, Any]:
     """Token counts under their known names."""
-    told: dict[str, Any] = _known(usage, _COUNTS)
-    for name, inner in _DETAILS.items():
-        if details := _known(usage.get(name), inner):
-            told[name] = details
-    return told
+    told: dict[str, Any] = _known(usage, "prompt_tokens completion_tokens total_tokens")
+    inner = {name: _known(usage.get(name), names) for name, names in _COUNTS.items()}
+    return told | {name: counts for name, counts in inner.items() if counts}
 
 
-def _known(counts: Any, names: Iterable[str]) -> dict[str, int]:
+def _known(counts: Any, names: str) -> dict[str, int]:
     given = counts if isinstance(counts, dict) else {}
-    return {name: given[name] for name in names if type(given.get(name)) is int and 0 <= given[name] < 2**53}
+    return {name: given[name] for name in names.split() if type(given.get(name)) is int and 0 <= given[name] < 2**53}
 
 
 def calls_of(deltas: Iterable[Mapping[str, Any]], asked: ChatRequest) -> list[Call]:
@@ -59,9 +51,8 @@ def calls_of(deltas: Iterable[Mapping[str, Any]], asked: ChatRequest) -> list[Ca
             _add(begun.setdefault(number if index is None else index, {}), call)
         if isinstance(said := delta.get("function_call"), dict):
             _add(begun.setdefault("function_call", {}), {"function_call": said})
-    offered = set(_offered(asked))
     calls = [_call(call) for call in begun.values()]
-    if calls and (asked.wants_object or not {(call.kind, call.name) for call in calls} <= offered):
+    if calls and (asked.wants_object or not {(call.kind, call.name) for call in calls} <= {*_offered(asked)}):
         raise ProtocolError(502, "the upstream called a tool that the request does not offer", code="bad_call")
     return calls
 

@@ -15,9 +15,14 @@ from groundrail.errors import MissingExtraError
 from groundrail.report import telling
 from groundrail.types import CheckedSentence, Verdict
 
+try:
+    from opentelemetry import trace
+except ImportError:
+    trace = None  # type: ignore[assignment]
+
 if TYPE_CHECKING:
-    from opentelemetry._logs import Logger, LoggerProvider
-    from opentelemetry.trace import Span, Tracer, TracerProvider
+    from opentelemetry._logs import LoggerProvider
+    from opentelemetry.trace import Span, TracerProvider
 
 EVALUATION = "gen_ai.evaluation.result"
 """The event of OpenTelemetry's generative-AI conventions (`semantic-conventions-genai`, status "development")."""
@@ -44,22 +49,11 @@ class Tracing:
     """
 
     def __init__(
-        self,
-        provider: "TracerProvider | None" = None,
-        logs: "LoggerProvider | None" = None,
-        *,
-        content: bool = False,
+        self, provider: "TracerProvider | None" = None, logs: "LoggerProvider | None" = None, *, content: bool = False
     ) -> None:
         self._content = content
-        self._tracer: Tracer | None = None
-        self._logger: Logger | None = None if logs is None else logs.get_logger("groundrail")
-        try:
-            from opentelemetry import trace
-        except ImportError:
-            if provider is not None:
-                raise
-        else:
-            self._tracer = trace.get_tracer("groundrail", tracer_provider=provider)
+        self._tracer = None if trace is None else trace.get_tracer("groundrail", tracer_provider=provider)
+        self._logger = None if logs is None else logs.get_logger("groundrail")
 
     @contextmanager
     def answer(self, endpoint: str) -> Iterator["Span | None"]:
@@ -67,65 +61,50 @@ class Tracing:
         if self._tracer is None:
             yield None
             return
-        from opentelemetry.trace import StatusCode
-
+        options: dict[str, Any] = {"record_exception": False, "set_status_on_exception": False}
         attributes = {"groundrail.endpoint": endpoint}
-        with self._tracer.start_as_current_span(
-            "groundrail.answer",
-            attributes=attributes,
-            record_exception=False,
-            set_status_on_exception=False,
-        ) as span:
+        with self._tracer.start_as_current_span("groundrail.answer", attributes=attributes, **options) as span:
             try:
                 yield span
             except BaseException:
-                span.set_status(StatusCode.ERROR)  # without the error's message, which may quote text
+                span.set_status(trace.StatusCode.ERROR)  # without the error's message, which may quote text
                 raise
 
     def sentence(self, sentence: CheckedSentence) -> None:
         """A span that ends now and took as long as the verdict did, and an evaluation event of the current span."""
-        if self._tracer is None:
-            return
-        attributes: dict[str, Any] = {
+        attributes = {
             "groundrail.verdict": str(sentence.verdict),
             "groundrail.released": sentence.released,
             "groundrail.attempts": len(sentence.attempts),
             "groundrail.characters": len(sentence.text),
+            "groundrail.score": sentence.score,
+            "groundrail.text": sentence.text if self._content else None,
         }
-        if sentence.score is not None:
-            attributes["groundrail.score"] = sentence.score
-        if self._content:
-            attributes["groundrail.text"] = sentence.text
         self._span("groundrail.sentence", sentence.seconds, attributes)
-        self._event(_evaluation(sentence, content=self._content))
+        evaluation = _known(_evaluation(sentence, content=self._content))
+        if self._logger is not None:
+            self._logger.emit(event_name=EVALUATION, timestamp=time.time_ns(), attributes=evaluation)
+        elif self._tracer is not None:
+            trace.get_current_span().add_event(EVALUATION, evaluation)
 
     def model_call(self, batch: Batch) -> None:
         """A span that ends now, linked to the answers whose pairs were judged."""
         if self._tracer is None:
             return
-        from opentelemetry import trace
-
-        spans = {
-            context.run(trace.get_current_span).get_span_context().span_id: context.run(trace.get_current_span)
-            for context in batch.contexts
-        }
-        links = [trace.Link(span.get_span_context()) for span in spans.values() if span.get_span_context().is_valid]
+        found = [context.run(trace.get_current_span).get_span_context() for context in batch.contexts]
+        links = [trace.Link(span) for span in {span.span_id: span for span in found}.values() if span.is_valid]
         attributes = {"groundrail.pairs": batch.pairs, "groundrail.calls": batch.calls}
         self._span("groundrail.model_call", batch.seconds, attributes, links=links)
-
-    def _event(self, attributes: dict[str, Any]) -> None:
-        from opentelemetry import trace
-
-        if self._logger is not None:
-            self._logger.emit(event_name=EVALUATION, timestamp=time.time_ns(), attributes=attributes)
-        else:
-            trace.get_current_span().add_event(EVALUATION, attributes)
 
     def _span(self, name: str, seconds: float, attributes: dict[str, Any], **options: Any) -> None:
         if self._tracer is not None:
             now = time.time_ns()
             started = now - int(seconds * 1e9)
-            self._tracer.start_span(name, start_time=started, attributes=attributes, **options).end(now)
+            self._tracer.start_span(name, start_time=started, attributes=_known(attributes), **options).end(now)
+
+
+def _known(attributes: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in attributes.items() if value is not None}
 
 
 def _evaluation(sentence: CheckedSentence, *, content: bool) -> dict[str, Any]:
@@ -135,16 +114,13 @@ def _evaluation(sentence: CheckedSentence, *, content: bool) -> dict[str, Any]:
         explanation += ": the source says otherwise"
     if content and sentence.reason:
         explanation = sentence.reason
-    attributes: dict[str, Any] = {
+    return {
         "gen_ai.evaluation.name": "groundedness",
         "gen_ai.evaluation.score.label": str(sentence.verdict),
+        "gen_ai.evaluation.score.value": sentence.score,
         "gen_ai.evaluation.explanation": explanation,
+        "error.type": _ERRORS.get(sentence.verdict),
     }
-    if sentence.score is not None:
-        attributes["gen_ai.evaluation.score.value"] = sentence.score
-    if sentence.verdict in _ERRORS:
-        attributes["error.type"] = _ERRORS[sentence.verdict]
-    return attributes
 
 
 def exported(*, content: bool = False) -> Tracing:
@@ -156,7 +132,7 @@ def exported(*, content: bool = False) -> Tracing:
     Raises: MissingExtraError without the extra `otel`.
     """
     try:
-        from opentelemetry import _logs, trace
+        from opentelemetry import _logs
         from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
         from opentelemetry.sdk._logs import LoggerProvider

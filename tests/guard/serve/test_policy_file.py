@@ -71,11 +71,11 @@ def test_an_empty_file_is_the_default(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("treshold = 1", "there is no key 'treshold'; there are threshold, attempts"),
+        ("treshold = 1", "there is no key 'treshold'; there are attempts, retry_seconds, threshold"),
         ('threshold = "high"', "threshold"),
         ("threshold = nan", "threshold"),
-        ("attempts = 0", "attempts is 0"),
-        ("attempts = true", "attempts is True"),
+        ("attempts = 0", "attempts: Input should be greater"),
+        ("attempts = true", "attempts: Input should be a valid integer"),
         ("retry_seconds = -1", "retry_seconds"),
         ('fallback = "shout"', "drop, flag, quote, correct, abstain, raise"),
         ('on_error = "ajar"', "on_error"),
