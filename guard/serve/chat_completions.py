@@ -21,7 +21,7 @@ class ChatForm(Form):
         yield event(self._chunk({"role": "assistant", "content": ""}))
 
     def sentence(self, sentence: CheckedSentence) -> Iterator[bytes]:
-        text, level = sentence.released_text, self.telling.level
+        text, level = sentence.released_text, self.level
         chunk = self._chunk({"content": text} if text else {})
         if level != "off":
             yield event(chunk | {"groundrail": {"sentence": details.of_sentence(sentence, level)}})
@@ -29,38 +29,38 @@ class ChatForm(Form):
             yield event(chunk)
 
     def end(self, result: GuardResult) -> Iterator[bytes]:
-        if calls := _told(self.telling.calls(result), streamed=True):
+        if calls := _told(self.calls(result), streamed=True):
             yield event(self._chunk(calls))
-        ending = self._chunk({}, self.telling.finish_reason(result))
-        yield event(ending | self.telling.details(result, sentences=False))
+        ending = self._chunk({}, self.finish_reason(result))
+        yield event(ending | self.details(result, sentences=False))
         if self._tells_usage:
-            yield event(self._object("chat.completion.chunk", []) | {"usage": self.telling.usage or None})
+            yield event(self._object("chat.completion.chunk", []) | {"usage": self.usage or None})
         yield DONE
 
     def failed(self, error: ProtocolError) -> Iterator[bytes]:
         yield event(error.body())
 
     def whole(self, result: GuardResult) -> dict[str, Any]:
-        calls, usage = _told(self.telling.calls(result)), self.telling.usage
+        calls, usage = _told(self.calls(result)), self.usage
         content = None if calls and not result.text else result.text
         message = {"role": "assistant", "content": content, "refusal": None, **calls}
-        reason = self.telling.finish_reason(result)
+        reason = self.finish_reason(result)
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
-        fields = self._object("chat.completion", [choice]) | self.telling.details(result, sentences=True)
+        fields = self._object("chat.completion", [choice]) | self.details(result)
         return fields | ({"usage": usage} if usage else {})
 
     @property
     def _tells_usage(self) -> bool:
-        options = self.telling.asked.stream_options
+        options = self.asked.stream_options
         return options is not None and bool(options.include_usage)
 
     def _chunk(self, delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
-        usage = {"usage": None} if self._tells_usage and self.telling.asked.stream else {}
+        usage = {"usage": None} if self._tells_usage and self.asked.stream else {}
         return self._object("chat.completion.chunk", [choice]) | usage
 
     def _object(self, kind: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
-        model = self.telling.asked.model
+        model = self.asked.model
         return {"id": self.id, "object": kind, "created": self.created, "model": model, "choices": choices}
 
 

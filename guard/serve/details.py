@@ -4,7 +4,7 @@ The header `x-groundrail-details` says how much: `on` (the default) leaves out t
 so that it never crosses the wire; `full` has everything; `off` leaves out the field.
 """
 
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, cast, get_args
 
 from starlette.requests import Request
 
@@ -18,10 +18,9 @@ Level: TypeAlias = Literal["on", "full", "off"]
 def level_of(request: Request) -> Level:
     """Raises: ProtocolError for a level that does not exist."""
     asked = request.headers.get(HEADER, "on").strip().lower()
-    for level in get_args(Level):
-        if asked == level:
-            return level  # type: ignore[no-any-return]
-    raise ProtocolError(400, f"{HEADER} is {asked!r}; it is one of {', '.join(get_args(Level))}", param=HEADER)
+    if asked not in get_args(Level):
+        raise ProtocolError(400, f"{HEADER} is {asked!r}; it is one of {', '.join(get_args(Level))}", param=HEADER)
+    return cast(Level, asked)
 
 
 def of_sentence(sentence: CheckedSentence, level: Level) -> dict[str, Any]:
@@ -54,13 +53,14 @@ def why(sentence: CheckedSentence) -> str | None:
 
 def of_result(result: GuardResult, place: str, level: Level, *, sentences: bool) -> dict[str, Any]:
     """The details of a whole answer; `place` is where its source was found."""
+    released = sum(sentence.released for sentence in result.sentences)
     summary: dict[str, Any] = {
         "supported": result.supported,
         "threshold": result.threshold,
         "seconds": result.seconds,
         "source": place,
-        "released": sum(sentence.released for sentence in result.sentences),
-        "withheld": sum(not sentence.released for sentence in result.sentences),
+        "released": released,
+        "withheld": len(result.sentences) - released,
     }
     if sentences:
         summary["sentences"] = [of_sentence(sentence, level) for sentence in result.sentences]

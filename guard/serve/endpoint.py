@@ -12,7 +12,7 @@ from starlette.responses import Response
 from groundrail.guard import Guard
 from groundrail.serve import details
 from groundrail.serve.error_forms import ProtocolError, json_response
-from groundrail.serve.forms import Form, Protocol, Telling
+from groundrail.serve.forms import Form, Protocol
 from groundrail.serve.guarded import HEARTBEAT, EventStream, GuardedAnswer, read, unless_disconnected
 from groundrail.serve.objects import guarded_stream, read_format
 from groundrail.serve.observe import Observer
@@ -34,18 +34,18 @@ class Endpoint:
 
     async def answer(self, request: Request) -> Response:
         """Answer whole, or as a stream of events."""
-        telling = await read(request, self._read, request.headers, details.level_of(request))
-        form, deadline = self.protocol.form(telling), request.scope["deadline"]
+        form = await read(request, self._read, request.headers, details.level_of(request))
+        deadline = request.scope["deadline"]
         async with AsyncExitStack() as stack:
-            stack.push_async_callback(telling.answer.aclose)
-            await unless_disconnected(request, telling.answer.open())
-            written = self._written(telling, deadline)
+            stack.push_async_callback(form.answer.aclose)
+            await unless_disconnected(request, form.answer.open())
+            written = self._written(form, deadline)
             stack.push_async_callback(written.aclose)
-            if not telling.asked.stream:
+            if not form.asked.stream:
                 return json_response(form.whole(await unless_disconnected(request, written.result())))
             return EventStream(self._events(written, form), stack.pop_all().aclose, deadline + self.settings.heartbeat)
 
-    def _read(self, data: bytes, headers: Mapping[str, str], level: details.Level) -> Telling:
+    def _read(self, data: bytes, headers: Mapping[str, str], level: details.Level) -> Form:
         body = self.protocol.as_chat(decoded(data))
         asked = parsed(ChatRequest, body)
         tools = bool(asked.tools or asked.functions)
@@ -56,12 +56,12 @@ class Endpoint:
             said = "this server only checks: start it with --upstream"
             raise ProtocolError(501, said, code="no_upstream", retry=False)
         answer = self.writer.answer(asked, body, found, headers)
-        return Telling(asked, answer, found, level, self.guard.policy, wanted)
+        return self.protocol.form(asked, answer, found, level, self.guard.policy, wanted)
 
-    def _written(self, telling: Telling, deadline: float) -> GuardedAnswer:
-        answer, guard = telling.answer, self.guard.with_generator(telling.answer.generator)
+    def _written(self, form: Form, deadline: float) -> GuardedAnswer:
+        answer, guard = form.answer, self.guard.with_generator(form.answer.generator)
         return GuardedAnswer(
-            lambda: guarded_stream(guard, answer.prompt, telling.found.documents, telling.wanted),
+            lambda: guarded_stream(guard, answer.prompt, form.found.documents, form.wanted),
             self.observer,
             endpoint=self.name,
             deadline=deadline,

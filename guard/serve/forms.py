@@ -10,7 +10,7 @@ import uuid
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from groundrail.objects.answers import ObjectFormat
 from groundrail.policy import Policy
@@ -23,54 +23,22 @@ from groundrail.serve.writers import WrittenAnswer
 from groundrail.types import CheckedSentence, GuardResult
 
 
-@dataclass(frozen=True, slots=True)
-class Telling:
-    """All that a form tells of: the request, its answer and source, how much detail is asked for, and which object."""
+@dataclass
+class Form(ABC):
+    """One answer in the form of a protocol: as events, in the order of these methods, or whole.
+
+    It tells of the request, its answer and source, in as much detail as is asked for.
+    """
 
     asked: ChatRequest
     answer: WrittenAnswer
     found: Found
     level: details.Level
     policy: Policy
-    wanted: ObjectFormat | None = None
+    wanted: ObjectFormat | None
+    prefix: ClassVar[str]
 
-    @property
-    def usage(self) -> dict[str, Any]:
-        """Token counts so far."""
-        return counts_of(self.answer.completion.usage)
-
-    def finish_reason(self, result: GuardResult) -> str:
-        """The writer's; `content_filter` where the guard ended the answer, or let nothing of it through."""
-        reason, is_calling = self.answer.completion.finish_reason, bool(self.calls(result))
-        emptied = _withheld(result) and not result.text.strip() and not is_calling
-        if emptied or self._is_ended(result) or not reason:
-            return "content_filter"
-        if reason not in REASONS or (reason in ("tool_calls", "function_call") and not is_calling):
-            return "stop"
-        return reason
-
-    def calls(self, result: GuardResult) -> list[Call]:
-        """The calls of tools; none where the guard ended the answer. Raises: ProtocolError."""
-        return [] if self._is_ended(result) else calls_of(self.answer.completion.calls, self.asked)
-
-    def details(self, result: GuardResult, *, sentences: bool) -> dict[str, Any]:
-        """The field `groundrail`; nothing where it is not asked for."""
-        if self.level == "off":
-            return {}
-        return {"groundrail": details.of_result(result, self.found.place, self.level, sentences=sentences)}
-
-    def _is_ended(self, result: GuardResult) -> bool:
-        """Whether the guard ended the answer, even if the writer had ended it by then."""
-        return self.policy.fallback == "abstain" and _withheld(result)
-
-
-class Form(ABC):
-    """One answer in the form of a protocol: as events, in the order of these methods, or whole."""
-
-    prefix: str
-
-    def __init__(self, telling: Telling) -> None:
-        self.telling = telling
+    def __post_init__(self) -> None:
         self.id, self.created = f"{self.prefix}{uuid.uuid4().hex}", int(time.time())
 
     @abstractmethod
@@ -92,6 +60,34 @@ class Form(ABC):
     @abstractmethod
     def whole(self, result: GuardResult) -> dict[str, Any]:
         """The object of an answer that is not streamed."""
+
+    @property
+    def usage(self) -> dict[str, Any]:
+        """Token counts so far."""
+        return counts_of(self.answer.completion.usage)
+
+    def finish_reason(self, result: GuardResult) -> str:
+        """The writer's; `content_filter` where the guard ended the answer, or let nothing of it through."""
+        reason, is_calling = self.answer.completion.finish_reason, bool(self.calls(result))
+        emptied = _withheld(result) and not result.text.strip() and not is_calling
+        if emptied or self._is_ended(result) or not reason:
+            return "content_filter"
+        if reason not in REASONS or (reason in ("tool_calls", "function_call") and not is_calling):
+            return "stop"
+        return reason
+
+    def calls(self, result: GuardResult) -> list[Call]:
+        """The calls of tools; none where the guard ended the answer. Raises: ProtocolError."""
+        return [] if self._is_ended(result) else calls_of(self.answer.completion.calls, self.asked)
+
+    def details(self, result: GuardResult, *, sentences: bool = True) -> dict[str, Any]:
+        """The field `groundrail`; nothing where it is not asked for."""
+        told = details.of_result(result, self.found.place, self.level, sentences=sentences)
+        return {} if self.level == "off" else {"groundrail": told}
+
+    def _is_ended(self, result: GuardResult) -> bool:
+        """Whether the guard ended the answer, even if the writer had ended it by then."""
+        return self.policy.fallback == "abstain" and _withheld(result)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from groundrail.serve.error_forms import MESSAGES, ProtocolError
-from groundrail.serve.forms import Form, Protocol, Telling, event
+from groundrail.serve.forms import Form, Protocol, event
 from groundrail.serve.messages_requests import CITED, Cited, as_chat
 from groundrail.serve.metadata import Call
 from groundrail.types import CheckedSentence, Citation, GuardResult
@@ -24,9 +24,9 @@ class MessagesForm(Form):
 
     prefix = "msg_"
 
-    def __init__(self, telling: Telling) -> None:
-        super().__init__(telling)
-        found = {document.id: document.metadata.get(CITED) for document in telling.found.documents}
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        found = {document.id: document.metadata.get(CITED) for document in self.found.documents}
         self._cited = {name: block for name, block in found.items() if isinstance(block, Cited) and block.is_cited}
         self._blocks: list[dict[str, Any]] = []
         self._is_open = False
@@ -53,12 +53,12 @@ class MessagesForm(Form):
 
     def end(self, result: GuardResult) -> Iterator[bytes]:
         yield from self._close()
-        for call in map(_tool_use, self.telling.calls(result)):
+        for call in map(_tool_use, self.calls(result)):
             yield from self._open(call | {"input": {}})
             self._blocks[-1] = call
             yield self._delta({"type": "input_json_delta", "partial_json": json.dumps(call["input"])})
             yield from self._close()
-        told = self.telling.details(result, sentences=True)
+        told = self.details(result)
         delta = {"stop_reason": self._stop_reason(result), "stop_sequence": None}
         yield _event("message_delta", delta=delta, usage=self._usage(), **told)
         yield _event("message_stop")
@@ -69,7 +69,7 @@ class MessagesForm(Form):
     def whole(self, result: GuardResult) -> dict[str, Any]:
         for events in (*map(self.sentence, result.sentences), self.end(result)):
             deque(events, maxlen=0)  # which leave their blocks
-        told = self.telling.details(result, sentences=True)
+        told = self.details(result)
         return self._message(self._blocks, self._stop_reason(result)) | told
 
     def _open(self, block: dict[str, Any]) -> Iterator[bytes]:
@@ -86,16 +86,16 @@ class MessagesForm(Form):
             yield _event("content_block_stop", index=len(self._blocks) - 1)
 
     def _message(self, content: list[dict[str, Any]], stop_reason: str | None) -> dict[str, Any]:
-        message = {"id": self.id, "type": "message", "role": "assistant", "model": self.telling.asked.model}
+        message = {"id": self.id, "type": "message", "role": "assistant", "model": self.asked.model}
         ending = {"stop_reason": stop_reason, "stop_sequence": None, "usage": self._usage()}
         return {**message, "content": content, **ending}
 
     def _usage(self) -> dict[str, int]:
-        counts = self.telling.usage
+        counts = self.usage
         return {"input_tokens": counts.get("prompt_tokens", 0), "output_tokens": counts.get("completion_tokens", 0)}
 
     def _stop_reason(self, result: GuardResult) -> str:
-        return _STOPS[self.telling.finish_reason(result)]
+        return _STOPS[self.finish_reason(result)]
 
     def _citations(self, sentence: CheckedSentence) -> list[dict[str, Any]]:
         """The citations of a released sentence in the documents whose citations are asked for."""

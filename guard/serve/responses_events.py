@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from groundrail.serve.error_forms import ProtocolError
-from groundrail.serve.forms import Form, Protocol, Telling, event
+from groundrail.serve.forms import Form, Protocol, event
 from groundrail.serve.metadata import Call
 from groundrail.serve.responses_requests import as_chat
 from groundrail.types import CheckedSentence, Citation, GuardResult
@@ -31,12 +31,12 @@ class ResponsesForm(Form):
 
     prefix = "resp_"
 
-    def __init__(self, telling: Telling) -> None:
-        super().__init__(telling)
+    def __post_init__(self) -> None:
+        super().__post_init__()
         self._events = 0
         self._text = ""
         self._annotations: list[dict[str, Any]] = []
-        self._facts = {document.id: document.metadata for document in telling.found.documents}
+        self._facts = {document.id: document.metadata for document in self.found.documents}
         self._place = {"item_id": f"msg_{self.id}", "output_index": 0, "content_index": 0}
 
     def begin(self) -> Iterator[bytes]:
@@ -92,7 +92,7 @@ class ResponsesForm(Form):
         """A citation of a document: by its address where it has one, else as a file."""
         facts = self._facts.get(citation.document_id, {})
         name = str(facts.get("title") or citation.document_id)
-        cited = {} if self.telling.level == "off" else {"groundrail": citation.model_dump(mode="json")}
+        cited = {} if self.level == "off" else {"groundrail": citation.model_dump(mode="json")}
         if facts.get("url"):
             place: dict[str, Any] = {"start_index": start, "end_index": end, "title": name, "url": str(facts["url"])}
             return {"type": "url_citation", **place, **cited}
@@ -109,7 +109,7 @@ class ResponsesForm(Form):
     def _output(self, result: GuardResult) -> list[dict[str, Any]]:
         """The items of the output: the message if it has text, then the tool calls."""
         texts = [self._message("completed")] if self._text else []
-        calls = enumerate(self.telling.calls(result))
+        calls = enumerate(self.calls(result))
         return [*texts, *(_call_item(call, f"item_{self.id}_{number}") for number, call in calls)]
 
     def _call(self, index: int, item: dict[str, Any]) -> Iterator[bytes]:
@@ -123,19 +123,19 @@ class ResponsesForm(Form):
         yield self._event("response.output_item.done", output_index=index, item=item)
 
     def _ended(self, result: GuardResult, output: list[dict[str, Any]]) -> dict[str, Any]:
-        reason = _INCOMPLETE.get(self.telling.finish_reason(result))
+        reason = _INCOMPLETE.get(self.finish_reason(result))
         whole = self._response("incomplete" if reason else "completed", output)
         if reason:
             whole["incomplete_details"] = {"reason": reason}
-        return whole | {"usage": _usage(self.telling.usage)} | self.telling.details(result, sentences=True)
+        return whole | {"usage": _usage(self.usage)} | self.details(result)
 
     def _response(self, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
-        asked = self.telling.asked.model_extra or {}
+        asked = self.asked.model_extra or {}
         return {
             **_UNKNOWN,
             "id": self.id,
             "created_at": self.created,
-            "model": self.telling.asked.model,
+            "model": self.asked.model,
             "status": status,
             "output": output,
             "metadata": asked.get("metadata") or {},

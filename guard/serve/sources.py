@@ -13,7 +13,7 @@ The policy decides whether an answer without a source is released.
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 from groundrail.errors import InputError
 from groundrail.serve.error_forms import ProtocolError
@@ -23,6 +23,8 @@ from groundrail.text.rendering.visible import is_blank
 from groundrail.types import Document, as_documents
 
 _TOOL_ROLES = ("tool", "function")
+_Passage: TypeAlias = tuple[str | None, str, dict[str, Any]]
+"""The id of a source, if it has one, its text and its metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,17 +51,16 @@ def find_source(
     """
     if documents is not None:
         return Found(named(documents), "documents")
+    plain = [message for message in messages if message.role not in _TOOL_ROLES]
     results = _tool_results(messages, tools)
-    if together:
-        marked = _marked_parts([message for message in messages if message.role not in _TOOL_ROLES])
-        results = chain(marked, results)
-    for place, found in (
-        ("blocks" if together else "tool", results),
-        ("parts", _marked_parts(messages)),
-        ("markers", _between(messages, markers)),
-    ):
-        if distinct := _distinct(found):
-            return Found(distinct, place)
+    places = {
+        "blocks" if together else "tool": chain(_marked_parts(plain), results) if together else results,
+        "parts": _marked_parts(messages),
+        "markers": _between(messages, markers),
+    }
+    for place, passages in places.items():
+        if documents_found := _distinct(passages):
+            return Found(documents_found, place)
     return Found((), "none")
 
 
@@ -97,9 +98,7 @@ def text_of(message: Message, *, marked: bool = True) -> str:
     return "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
 
 
-def _tool_results(
-    messages: Sequence[Message], tools: Collection[str] | None
-) -> Iterator[tuple[str | None, str, dict[str, Any]]]:
+def _tool_results(messages: Sequence[Message], tools: Collection[str] | None) -> Iterator[_Passage]:
     echoes = Echoes()
     called: dict[str, str] = {}
     for message in messages:
@@ -118,7 +117,7 @@ def _tool_results(
                         yield own or name, evidence, facts
 
 
-def _parts_of(message: Message) -> Iterator[tuple[str | None, str, dict[str, Any]]]:
+def _parts_of(message: Message) -> Iterator[_Passage]:
     """A tool's result: the parts that are marked as sources each for itself, the other ones together."""
     yield None, text_of(message, marked=False), {}
     yield from _marked_parts([message])
@@ -133,7 +132,7 @@ def _calls(fields: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
             yield str(call.get("id")), str(said.get("name")), said.get("arguments", said.get("input"))
 
 
-def _marked_parts(messages: Sequence[Message]) -> Iterator[tuple[str | None, str, dict[str, Any]]]:
+def _marked_parts(messages: Sequence[Message]) -> Iterator[_Passage]:
     for message in messages:
         for part in message.content if isinstance(message.content, list) else ():
             text = part.get("text")
@@ -156,7 +155,7 @@ def _mark_of(part: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
     return str(mark) if mark and mark is not True else None, {}
 
 
-def _between(messages: Sequence[Message], markers: tuple[str, str]) -> Iterator[tuple[str | None, str, dict[str, Any]]]:
+def _between(messages: Sequence[Message], markers: tuple[str, str]) -> Iterator[_Passage]:
     for message in messages:
         if message.role not in ("system", "developer", "user"):
             continue
@@ -170,7 +169,7 @@ def _between(messages: Sequence[Message], markers: tuple[str, str]) -> Iterator[
             place = end + len(markers[1])
 
 
-def _distinct(found: Iterator[tuple[str | None, str, dict[str, Any]]]) -> tuple[Document, ...]:
+def _distinct(found: Iterator[_Passage]) -> tuple[Document, ...]:
     """Documents with ids of their own: the given ones, numbered where they are missing or repeat."""
     documents: dict[str, Document] = {}
     for number, (name, text, metadata) in enumerate(found, start=1):
