@@ -1,9 +1,9 @@
-"""Booleans, dates, signs, currencies and units in objects: how often does the guard say what is so?
+"""Booleans, yes and no, dates, signs, currencies and units in objects: how often does the guard say what is so?
 
     python benchmarks/objects_grid.py
     python benchmarks/objects_grid.py --judge ID --each
 
-`objects_grid.jsonl` holds 60 objects of one field with a source: a value that the source states, and a false one.
+`objects_grid.jsonl` holds 68 objects of one field with a source: a value that the source states, and a false one.
 `--each` prints every field with its score.
 """
 

@@ -15,11 +15,13 @@ from groundrail.errors import InputError
 from groundrail.places import link_to, page_at
 
 
-class _Frozen(BaseModel):
+class Frozen(BaseModel):
+    """A model whose fields never change, and that takes no others."""
+
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Document(_Frozen):
+class Document(Frozen):
     """One source text with its metadata, which groundrail never changes.
 
     Citations show `title`, `url` (or `source` if it is a web address) and the page, which comes from `page_starts` or
@@ -102,7 +104,7 @@ class Document(_Frozen):
 Source: TypeAlias = str | Document | Sequence[str | Document]
 
 
-class Span(_Frozen):
+class Span(Frozen):
     """A slice of a document in characters: `document.text[start:end]`."""
 
     document_id: str
@@ -172,7 +174,7 @@ class Verdict(StrEnum):
     TIMEOUT = "timeout"
 
 
-class Attempt(_Frozen):
+class Attempt(Frozen):
     """One version of a sentence that the generator wrote; kept whether the guard released it or not."""
 
     text: str
@@ -188,7 +190,7 @@ class Detail(Span):
     text: str
 
 
-class Derived(_Frozen):
+class Derived(Frozen):
     """The reckoning that gives a figure which the source does not state, in the source's spelling.
 
     operands: the figures that are reckoned with, in the order in which `reckoning` names each first.
@@ -200,7 +202,7 @@ class Derived(_Frozen):
     operands: tuple[Detail, ...]
 
 
-class Finding(_Frozen):
+class Finding(Frozen):
     """A detail of a sentence, `text[start:end]`, that the nearest source sentence does not state.
 
     kind: date, time, quantity, number, ordinal, name, or "literal" for a detail that can be read in two ways.
@@ -217,7 +219,7 @@ class Finding(_Frozen):
     derived: Derived | None = None
 
 
-class Correction(_Frozen):
+class Correction(Frozen):
     """One detail of a sentence, `text[start:start + len(was)]`, exchanged for the source's: `now`.
 
     was: empty if the policy keeps no refused text.
@@ -231,7 +233,7 @@ class Correction(_Frozen):
     citations: tuple[Citation, ...] = ()
 
 
-class CheckedSentence(_Frozen):
+class CheckedSentence(Frozen):
     """A sentence with its verdict.
 
     text: the generator's words unchanged, trailing white space included.
@@ -317,7 +319,7 @@ def as_documents(source: Source) -> tuple[Document, ...]:
     return tuple(documents)
 
 
-class GuardResult(_Frozen):
+class GuardResult(Frozen):
     """A checked answer.
 
     text: the released text, exactly the `released_text` of all sentences joined.

@@ -1,9 +1,11 @@
-"""Parse JSON text within limits, and refuse values that JSON cannot hold."""
+"""JSON values: parse a text within limits, refuse what JSON cannot hold, and name a place by its pointer (RFC 6901)."""
 
 import json
 import math
-from collections.abc import Iterable
-from typing import Any, NoReturn
+from collections.abc import Iterable, Sequence
+from typing import Any, NoReturn, TypeAlias
+
+from jsonpointer import JsonPointer
 
 from groundrail.errors import InputError
 from groundrail.text.sentences import is_unicode
@@ -13,6 +15,14 @@ DEEPEST = 64
 
 LARGEST = 1_000_000
 """Maximum number of bytes of a value as UTF-8 encoded JSON."""
+
+Step: TypeAlias = str | int
+"""A key of an object, or the position of an item of a list."""
+
+
+def pointer_of(path: Sequence[Step]) -> str:
+    """The JSON pointer of a path."""
+    return str(JsonPointer.from_parts(path).path)
 
 
 def parsed(text: str) -> Any:

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from groundrail.objects.places import Step, pointer_of
+from groundrail.objects.json_values import Step, pointer_of
 from groundrail.objects.schemas import Schema
-from groundrail.objects.statements import both_ways, statement
+from groundrail.objects.statements import ENDS_LIKE_SENTENCE, WHETHER, both_ways, statement, truth_of
 from groundrail.text.english import words
 from groundrail.text.english.phrases import is_fragment, leans_on_question
 from groundrail.text.sentences import split
@@ -18,9 +18,7 @@ from groundrail.text.sentences import split
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 """The words of a key: "depositAmount", "deposit_amount" and "deposit-amount" have the same."""
 
-_ENDS_LIKE_SENTENCE = re.compile(r"""[.!?…]["'”’)]*$""")
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
-_WHETHER = re.compile(r"(?:whether|if)\s+", re.IGNORECASE)
 _LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
 _IDENTIFIER = re.compile(r"[\w$@][\w$@.:/#-]*")
 """A key that names a field and says nothing."""
@@ -30,15 +28,14 @@ _IDENTIFIER = re.compile(r"[\w$@][\w$@.:/#-]*")
 class Leaf:
     """A value that contains no other values.
 
-    pointer: the place of the value as a JSON pointer (RFC 6901).
+    path: the keys and positions that lead to the value.
     statement: the text to judge; empty if the leaf claims nothing.
-    opposite: what a boolean of the other value would say; the statement must be likelier.
+    opposite: the statement of a yes or no of the other value; the leaf's own must be likelier.
     question: a question for the field; a short answer is judged together with it.
     is_text: whether the statement is the value itself, made of sentences.
     is_key: whether the key makes the statement, so that refused it goes with all that is in it.
     """
 
-    pointer: str
     path: tuple[Step, ...]
     value: Any
     statement: str = ""
@@ -46,6 +43,11 @@ class Leaf:
     question: str = ""
     is_text: bool = False
     is_key: bool = False
+
+    @property
+    def pointer(self) -> str:
+        """The place of the value as a JSON pointer (RFC 6901)."""
+        return pointer_of(self.path)
 
 
 def leaves(
@@ -60,7 +62,7 @@ def leaves(
         path, found = waiting.pop()
         states = _states(path, schema)
         if states and (_is_empty(found) or isinstance(found, dict | list)):
-            yield Leaf(pointer_of(path), path, found, str(path[-1]) if is_claim(path, fields) else "", is_key=True)
+            yield Leaf(path, found, str(path[-1]) if is_claim(path, fields) else "", is_key=True)
         elif not isinstance(found, dict | list):
             leaf = _leaf(path, found, schema, fields, source)
             together = states and leaf.statement and (not leaf.is_text or _says(str(path[-1])))
@@ -75,7 +77,7 @@ def _with_key(leaf: Leaf) -> Leaf:
     """A leaf whose key makes a statement, too: its words say both, and both are refused together."""
     key = " ".join(str(leaf.path[-1]).split())
     if leaf.is_text or not key.isprintable():
-        said = f"{key if _ENDS_LIKE_SENTENCE.search(key) else f'{key}.'} {leaf.statement}"
+        said = f"{key if ENDS_LIKE_SENTENCE.search(key) else f'{key}.'} {leaf.statement}"
         leaf = replace(leaf, statement=said, opposite="", is_text=False)
     return replace(leaf, is_key=True)
 
@@ -96,7 +98,7 @@ def _states(path: Sequence[Step], schema: Schema | None) -> bool:
 def _says(key: str) -> bool:
     """Whether a key has a verb, an end, or what cannot be seen; a figure alone may number a section."""
     key = " ".join(key.split())
-    if not key.isprintable() or _ENDS_LIKE_SENTENCE.search(key):
+    if not key.isprintable() or ENDS_LIKE_SENTENCE.search(key):
         return True
     found = [word.lower() for word in _LETTERS.findall(key)]
     return any(map(words.is_finite, found)) or any(word in words.PRESENT_PLURAL for word in found[1:-1])
@@ -120,18 +122,16 @@ def _named(path: Sequence[Step], fields: Sequence[str]) -> bool:
 
 
 def _leaf(path: tuple[Step, ...], value: Any, schema: Schema | None, fields: Sequence[str] | None, source: str) -> Leaf:
-    pointer = pointer_of(path)
     if _is_empty(value) or not is_claim(path, fields):
-        return Leaf(pointer, path, value)
+        return Leaf(path, value)
     label = _label(path, schema)
     question = f"What is the {label}?"
-    if isinstance(value, bool):
-        said, opposite = both_ways(label)[:: 1 if value else -1]
-        return Leaf(pointer, path, value, said, opposite, question)
+    if (truth := truth_of(value)) is not None:
+        said, opposite = both_ways(label)[:: 1 if truth else -1]
+        return Leaf(path, value, said, opposite, question)
     if isinstance(value, str) and _is_text(value):
-        return Leaf(pointer, path, value, value, question=question, is_text=True)
-    said = statement(label, value, in_list=isinstance(path[-1], int), source=source)
-    return Leaf(pointer, path, value, said, question=question)
+        return Leaf(path, value, value, question=question, is_text=True)
+    return Leaf(path, value, statement(label, value, in_list=isinstance(path[-1], int), source=source), "", question)
 
 
 def _is_text(value: str) -> bool:
@@ -139,7 +139,7 @@ def _is_text(value: str) -> bool:
     said = value.strip()
     if len(split(said)) > 1:
         return True
-    return bool(_ENDS_LIKE_SENTENCE.search(said)) and not is_fragment(said) and not leans_on_question(said)
+    return bool(ENDS_LIKE_SENTENCE.search(said)) and not is_fragment(said) and not leans_on_question(said)
 
 
 def _label(path: Sequence[Step], schema: Schema | None) -> str:
@@ -149,7 +149,7 @@ def _label(path: Sequence[Step], schema: Schema | None) -> str:
     """
     keys = [end for end in range(1, len(path) + 1) if isinstance(path[end - 1], str)]
     names = [_name(path[:end], schema) for end in keys]
-    if names and _WHETHER.match(names[-1]):
+    if names and WHETHER.match(names[-1]):
         return names[-1]
     told = [
         name

@@ -1,35 +1,14 @@
 """A checked object: a verdict for each leaf by JSON pointer, and the object that is released."""
 
-import copy
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from jsonpointer import JsonPointer, set_pointer
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from groundrail.errors import UnsupportedObjectError
-from groundrail.objects.correcting import corrected_value
-from groundrail.objects.leaves import Leaf
-from groundrail.objects.places import pointer_of
-from groundrail.objects.schemas import Schema
-from groundrail.policy import Policy
-from groundrail.types import CheckedSentence, Citation, GuardResult, Verdict
-
-_GRAVEST = (
-    Verdict.ERROR,
-    Verdict.TIMEOUT,
-    Verdict.NO_SOURCE,
-    Verdict.UNSUPPORTED,
-    Verdict.SUPPORTED,
-    Verdict.NO_CLAIM,
-)
+from groundrail.types import CheckedSentence, Citation, Frozen, Verdict
 
 
-class _Frozen(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class CheckedField(_Frozen):
+class CheckedField(Frozen):
     """A leaf of an object with its verdict.
 
     pointer: the place of the leaf as a JSON pointer (RFC 6901), for example "/deposit/amount".
@@ -66,7 +45,7 @@ class CheckedField(_Frozen):
         return None if self.supported else "; ".join(reasons) or None
 
 
-class ObjectResult(_Frozen):
+class ObjectResult(Frozen):
     """A checked object.
 
         result = Guard().check_object({"rent": "1,650 euros"}, "The rent is 1,450 euros.")
@@ -114,76 +93,12 @@ def places_of_refused(fields: Mapping[str, CheckedField]) -> list[str]:
 
 def gravest(verdicts: Iterable[Verdict]) -> Verdict:
     """The gravest of the verdicts of several parts, which becomes the verdict of the whole."""
-    return min(verdicts, key=_GRAVEST.index, default=Verdict.NO_CLAIM)
-
-
-_MARGIN = 0.1
-"""By how much a boolean's statement must be likelier than its opposite."""
-
-
-def checked_field(leaf: Leaf, result: GuardResult | None, opposite: GuardResult | None, policy: Policy) -> CheckedField:
-    """The leaf with the verdict on its statement; `result` is None for a leaf that claims nothing."""
-    if result is None:
-        return CheckedField(pointer=leaf.pointer, value=leaf.value)
-    sentences = result.sentences
-    if opposite is not None and _score(result) < _score(opposite) + _MARGIN:
-        reason = "the source does not say it more clearly than its opposite"
-        refused = {"verdict": Verdict.UNSUPPORTED, "reason": reason, "released": policy.fallback == "flag"}
-        sentences = tuple(s.model_copy(update=refused if s.verdict is Verdict.SUPPORTED else {}) for s in sentences)
-    released = all(sentence.released for sentence in sentences)
-    rest = result.text.strip() if leaf.is_text else None
-    if policy.fallback == "correct" and not leaf.is_text:
-        rest = corrected_value(leaf, result, opposite)
-    return CheckedField(
-        pointer=leaf.pointer,
-        value=leaf.value if released else None if rest == "" else rest,
-        statement=leaf.statement if released or policy.keep_refused else "",
-        verdict=gravest(sentence.verdict for sentence in sentences),
-        released=released,
-        is_key=leaf.is_key,
-        sentences=sentences,
-    )
-
-
-def _score(result: GuardResult) -> float:
-    return min((sentence.score for sentence in result.sentences if sentence.score is not None), default=0.0)
-
-
-def released_object(value: Any, fields: Sequence[CheckedField], schema: Schema | None, policy: Policy) -> Any:
-    """The object with the released values.
-
-    Raises: UnsupportedObjectError if a refused field has no null to take its place, or under the fallback "raise".
-    """
-    refused = [field for field in fields if not field.released]
-    if not refused:
-        return value
-    if policy.fallback == "raise":
-        raise _error("is not supported", refused, fields, policy)
-    released = _with_values(value, refused)
-    misfits = [] if schema is None else [pointer_of(path) for path, _ in schema.misfits(released)]
-    if misfits:
-        guilty = [f for f in refused if any(f"{f.pointer}/".startswith(f"{place}/") for place in misfits)] or refused
-        raise _error("is not supported, and the schema allows nothing in its place", guilty, fields, policy)
-    return released
-
-
-def _with_values(value: Any, fields: Sequence[CheckedField]) -> Any:
-    changed = copy.deepcopy(value)
-    for field in fields:
-        if not field.is_key:
-            changed = set_pointer(changed, field.pointer, field.value)
-    for field in reversed(fields):  # the deepest first
-        if field.is_key:
-            holder, key = JsonPointer(field.pointer).to_last(changed)
-            del holder[key]
-    return changed
-
-
-def _error(
-    what: str, refused: Sequence[CheckedField], fields: Sequence[CheckedField], policy: Policy
-) -> UnsupportedObjectError:
-    told = "; ".join(
-        f"{field.pointer} {what}" + (f" ({field.reason})" if policy.keep_refused and field.reason else "")
-        for field in refused
-    )
-    return UnsupportedObjectError(told, {field.pointer: field for field in fields})
+    order = [
+        Verdict.ERROR,
+        Verdict.TIMEOUT,
+        Verdict.NO_SOURCE,
+        Verdict.UNSUPPORTED,
+        Verdict.SUPPORTED,
+        Verdict.NO_CLAIM,
+    ]
+    return min(verdicts, key=order.index, default=Verdict.NO_CLAIM)

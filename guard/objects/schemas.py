@@ -6,8 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from groundrail.errors import InputError, MissingExtraError
-from groundrail.objects.json_values import refuse_unfit
-from groundrail.objects.places import Step, pointer_of
+from groundrail.objects.json_values import Step, pointer_of, refuse_unfit
 from groundrail.objects.steps import listed, named, referred, refuse_endless
 
 _LONGEST_NAME = 12

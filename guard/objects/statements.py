@@ -1,10 +1,11 @@
-"""The statement that a value makes in its field: one sentence for the judge, and for a boolean the opposite one."""
+"""The statement that a value makes in its field: one sentence for the judge, and for a yes or no the opposite one."""
 
 import re
 from datetime import datetime
+from typing import Any
 
-_ENDS_LIKE_SENTENCE = re.compile(r"""[.!?…]["'”’)]*$""")
-_WHETHER = re.compile(r"(?:whether|if)\s+", re.IGNORECASE)
+ENDS_LIKE_SENTENCE = re.compile(r"""[.!?…]["'”’)]*$""")
+WHETHER = re.compile(r"(?:whether|if)\s+", re.IGNORECASE)
 _UNIT = re.compile(r"(?P<name>.+) in (?P<unit>.+)")
 """A name with its unit: "amount in euros"."""
 
@@ -37,18 +38,29 @@ def statement(label: str, value: str | int | float, *, in_list: bool, source: st
     if not isinstance(value, str) and (measured := _UNIT.fullmatch(label)):
         label, written = measured["name"], f"{written} {measured['unit']}"
     verb = "is" if not in_list else "include" if label.endswith("s") else "includes"
-    return f"The {label} {verb} {written}{'' if _ENDS_LIKE_SENTENCE.search(written) else '.'}"
+    return f"The {label} {verb} {written}{'' if ENDS_LIKE_SENTENCE.search(written) else '.'}"
+
+
+def truth_of(value: Any) -> bool | None:
+    """The answer that a boolean, or a text such as "Yes", gives to its field; None for any other value.
+
+    >>> truth_of(True), truth_of("FALSE"), truth_of("perhaps")
+    (True, False, None)
+    """
+    if isinstance(value, str):
+        return {"yes": True, "true": True, "no": False, "false": False}.get(value.strip().lower())
+    return value if isinstance(value, bool) else None
 
 
 def both_ways(label: str) -> tuple[str, str]:
-    """The sentences that a boolean field says where it is true and where it is false.
+    """The sentences that a field of yes or no says where it is true and where it is false.
 
     >>> both_ways("pets allowed")
     ('Pets are allowed.', 'Pets are not allowed.')
     """
     outer, _, last = label.rpartition("'s ")
     it = f"the {outer}" if outer else "it"
-    if clause := _WHETHER.match(label):
+    if clause := WHETHER.match(label):
         said = label[clause.end() :]
         return _sentence(said), f"It is not true that {said}."
     if last.startswith(("no ", "not ")):

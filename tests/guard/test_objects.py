@@ -141,6 +141,9 @@ def test_a_judge_that_fails_at_one_field_costs_only_that_field():
         ({"flat": {"has_lift": False}}, "The flat does not have a lift."),
         ({"deposit": {"refundable": True}}, "The deposit is refundable."),
         ({"balcony": False}, "Balcony: no."),
+        ({"pets_allowed": " YES"}, "Pets are allowed."),
+        ({"pets_allowed": "false"}, "Pets are not allowed."),
+        ({"pets_allowed": "perhaps"}, "The pets allowed is perhaps."),
         ({"handover": "2025-03-01T09:30:00"}, "The handover is 1 March 2025 at 9:30."),
         ({"handover": "2025-03-01T00:00:00Z"}, "The handover is 1 March 2025."),
         ({"handover": "2025-02-30"}, "The handover is 2025-02-30."),
@@ -180,9 +183,9 @@ def test_dates_are_written_as_the_source_writes_them(source, said):
     assert leaf.statement == f"The end is {said}."
 
 
-@pytest.mark.parametrize("value", [True, False])
-def test_a_boolean_must_be_likelier_than_its_opposite(value):
-    opposite = "Pets are not allowed." if value else "Pets are allowed."
+@pytest.mark.parametrize("value", [True, False, "yes", "No", "TRUE", "false"])
+def test_a_yes_or_no_must_be_likelier_than_its_opposite(value):
+    opposite = "Pets are not allowed." if value in (True, "yes", "TRUE") else "Pets are allowed."
     said = {"pets_allowed": value}
     unsure = FakeEntailment(lambda premise, claim: 0.95 if claim == opposite else 0.9)
     result = guard(unsure).check_object(said, SOURCE)
@@ -287,6 +290,8 @@ def test_the_policy_decides_on_refused_fields():
         ({"lease end": "2026-03-28"}, {"lease end": "2026-02-28"}),
         ({"caretaker": "Anna Lindqvist"}, {"caretaker": "Daniel Reyes"}),
         ({"pets_allowed": True}, {"pets_allowed": False}),
+        ({"pets_allowed": "Yes"}, {"pets_allowed": "No"}),
+        ({"pets_allowed": "TRUE"}, {"pets_allowed": "FALSE"}),
         ({"note": "The rent is 990 euros. Pets bark."}, {"note": "The rent is 950 euros."}),
         ({"rent": "990 euros or 980 euros"}, {"rent": None}),
     ],
