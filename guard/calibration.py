@@ -8,10 +8,11 @@ import json
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import TypeAdapter, ValidationError
 
 from groundrail.errors import InputError
 
@@ -42,8 +43,8 @@ class Calibration:
     scorer: str = ""
 
     def __post_init__(self) -> None:
-        if self.method not in ("isotonic", "platt", "none"):
-            raise InputError(f"a calibration is 'isotonic', 'platt' or 'none', not {self.method!r}")
+        if self.method not in get_args(Method):
+            raise InputError(f"a calibration is one of {', '.join(get_args(Method))}, not {self.method!r}")
         if self.threshold is not None and not math.isfinite(self.threshold):
             raise InputError("a calibration's threshold is a finite number")
         if self.method == "none":
@@ -77,25 +78,17 @@ class Calibration:
     def load(cls, path: str | Path) -> "Calibration":
         """Read a map that `save` wrote. Raises: InputError for any other file."""
         try:
-            facts = json.loads(Path(path).read_text(encoding="utf-8"))
-            threshold, scorer = facts.get("threshold"), str(facts["scorer"])
-            if not scorer:
-                raise InputError("it does not say which scorer it was fitted on; run `groundrail calibrate`")
-            return cls(
-                facts["method"],
-                tuple(map(float, facts["x"])),
-                tuple(map(float, facts["y"])),
-                None if threshold is None else float(threshold),
-                scorer,
-            )
+            found = TypeAdapter(cls).validate_json(Path(path).read_text(encoding="utf-8"))
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from error
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
+        except ValueError as error:
+            told = error.errors()[0]["msg"] if isinstance(error, ValidationError) else "no text"
             raise InputError(
-                f"{path}: expected a calibration with method, x, y and scorer, as save() writes it"
+                f"{path}: no calibration as save() writes it, with method, x, y and scorer: {told}"
             ) from error
+        if not found.scorer:
+            raise InputError(f"{path}: it does not say which scorer it was fitted on; run `groundrail calibrate`")
+        return found
 
 
 def log_odds(scores: Floats) -> Floats:

@@ -7,25 +7,21 @@ retries of whole answers. `groundrail.guard` checks and retries single sentences
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
-
 from groundrail.errors import InputError, UncheckableError, UnsupportedError
 from groundrail.guard import Guard
 from groundrail.policy import Attempts
 from groundrail.runtime.both_ways import closing, each, iterate, run, value_of
 from groundrail.text.claims import ClaimOf
 from groundrail.text.english.phrases import is_refusal, leans_on_sentence
-from groundrail.types import CheckedSentence, Document, GuardResult, Source, Verdict, as_documents
+from groundrail.types import CheckedSentence, Document, Frozen, GuardResult, Source, Verdict, as_documents
 
 
-class Turn(BaseModel):
+class Turn(Frozen):
     """A message of the user, the reply that was released, and the checked answer behind the reply.
 
     discarded: answers that the generator wrote for this message and that another answer replaced.
     abstained: whether the reply answers nothing: it is the policy's abstention or the model's "I don't know".
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     message: str
     reply: str
@@ -56,27 +52,6 @@ def in_context(claim_of: ClaimOf) -> ClaimOf:
         return claim if before is None else f"{before} {claim}"
 
     return joined
-
-
-class _Shown:
-    """The sentences of a stream and the text to show. White space waits for text: a blank answer is an abstention."""
-
-    def __init__(self) -> None:
-        self.sentences: list[CheckedSentence] = []
-        self._held = ""
-
-    def ready(self, sentence: CheckedSentence) -> str:
-        """Add a sentence that has its verdict; return the text that can be shown now."""
-        self.sentences.append(sentence)
-        self._held += sentence.released_text
-        if not self._held.strip():
-            return ""
-        ready, self._held = self._held, ""
-        return ready
-
-    def last(self, result: GuardResult, abstention: str) -> str:
-        """The text to show after the last sentence."""
-        return self._held if result.text.strip() else abstention
 
 
 class ChatGuard:
@@ -149,29 +124,40 @@ class ChatGuard:
 
     async def _ask(self, message: str, source: Source, generate: Callable[..., Any]) -> Turn:
         prompt, documents = self._prepared(message, source)
-        tries = _Tries(self.guard)
-        while tries.another():
+        attempts = Attempts(self.guard.policy)
+        answers, failures = list[GuardResult](), list[UnsupportedError]()
+        while not answers or _wants_another(answers[-1], attempts):
             try:
-                tries.add(await value_of(generate(prompt, documents)))
+                answers.append(await value_of(generate(prompt, documents)))
             except UnsupportedError as error:
-                tries.add_failure(error)
-        return self._remember(message, *tries.best())
+                if not isinstance(error.result, GuardResult):
+                    raise
+                answers.append(error.result)
+                failures.append(error)
+        standing = [answer for answer in answers if not any(answer is failure.result for failure in failures)]
+        if not standing:
+            raise failures[-1]
+        best = max(standing, key=lambda answer: (_supported_sentences(answer), answer.supported))
+        return self._remember(message, best, [answer for answer in answers if answer is not best])
 
     async def _stream(self, message: str, source: Source, stream: Callable[..., Any]) -> AsyncGenerator[str]:
         prompt, documents = self._prepared(message, source)
-        shown = _Shown()
+        shown, held = list[CheckedSentence](), ""  # white space waits for text: a blank answer is an abstention
         result: GuardResult | None = None
         try:
             async with closing(await value_of(stream(prompt, documents))) as writing:
                 async for sentence in each(writing.sentences()):
-                    if text := shown.ready(sentence):
+                    shown.append(sentence)
+                    held += sentence.released_text
+                    if held.strip():
+                        text, held = held, ""
                         yield text
                 result = writing.result
-            if text := shown.last(result, self.guard.policy.abstention):
-                yield text
+            if rest := held if result.text.strip() else self.guard.policy.abstention:
+                yield rest
         finally:
-            if result is not None or any(s.released_text for s in shown.sentences):
-                self._remember(message, result or self._partial(shown.sentences))
+            if result is not None or any(s.released_text for s in shown):
+                self._remember(message, result or self._partial(shown))
 
     def _prepared(self, message: str, source: Source) -> tuple[str, tuple[Document, ...]]:
         if not isinstance(message, str) or not message.strip():
@@ -190,13 +176,8 @@ class ChatGuard:
 
     def _remember(self, message: str, result: GuardResult, discarded: Sequence[GuardResult] = ()) -> Turn:
         reply = result.text if result.text.strip() else self.guard.policy.abstention
-        turn = Turn(
-            message=message,
-            reply=reply,
-            result=result,
-            discarded=tuple(discarded),
-            abstained=reply.strip() == self.guard.policy.abstention.strip() or is_refusal(reply),
-        )
+        abstained = reply.strip() == self.guard.policy.abstention.strip() or is_refusal(reply)
+        turn = Turn(message=message, reply=reply, result=result, discarded=tuple(discarded), abstained=abstained)
         self._turns.append(turn)
         return turn
 
@@ -209,50 +190,15 @@ class ChatGuard:
         )
 
 
-class _Tries:
-    """The answers to one message: decides whether to write another, and chooses the best.
-
-    Retries of a sentence count as attempts at the whole answer too.
-    """
-
-    def __init__(self, guard: Guard) -> None:
-        self._attempts = Attempts(guard.policy)
-        self._results: list[GuardResult] = []
-        self._failures: list[UnsupportedError | None] = []
-
-    def another(self) -> bool:
-        if not self._results:
-            return True
-        failed = [s for s in self._results[-1].sentences if s.verdict is Verdict.UNSUPPORTED and not s.corrected]
-        if not failed:
-            return False
-        spent = max(len(sentence.attempts) for sentence in failed)
-        return all(self._attempts.another() for _ in range(max(1, spent)))
-
-    def add(self, result: GuardResult) -> None:
-        self._results.append(result)
-        self._failures.append(None)
-
-    def add_failure(self, error: UnsupportedError) -> None:
-        if not isinstance(error.result, GuardResult):
-            raise error
-        self._results.append(error.result)
-        self._failures.append(error)
-
-    def best(self) -> tuple[GuardResult, tuple[GuardResult, ...]]:
-        """The answer with the most supported sentences (of equals, a fully supported answer), and the other answers.
-
-        Raises: UnsupportedError if all answers failed.
-        """
-        standing = [n for n, failure in enumerate(self._failures) if failure is None]
-        if not standing:
-            raise next(failure for failure in reversed(self._failures) if failure is not None)
-        chosen = max(standing, key=lambda n: (_count(self._results[n]), self._results[n].supported))
-        return self._results[chosen], tuple(r for n, r in enumerate(self._results) if n != chosen)
+def _wants_another(answer: GuardResult, attempts: Attempts) -> bool:
+    """Whether to write another answer; retries of a sentence count as attempts at the whole answer too."""
+    failed = [s for s in answer.sentences if s.verdict is Verdict.UNSUPPORTED and not s.corrected]
+    spent = max((len(sentence.attempts) for sentence in failed), default=0)
+    return bool(failed) and all(attempts.another() for _ in range(max(1, spent)))
 
 
-def _count(result: GuardResult) -> int:
-    return sum(s.verdict is Verdict.SUPPORTED or s.corrected is not None for s in result.sentences)
+def _supported_sentences(answer: GuardResult) -> int:
+    return sum(s.verdict is Verdict.SUPPORTED or s.corrected is not None for s in answer.sentences)
 
 
 def _items(source: Source) -> Sequence[str | Document]:

@@ -42,26 +42,24 @@ class ScoringError(GroundrailError):
     """A judge or scorer failed while scoring; the sentence gets the verdict ERROR."""
 
 
-class GenerationError(GroundrailError):
+class _EndedError(GroundrailError):
+    def __init__(self, message: str, result: "GuardResult | None" = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+
+class GenerationError(_EndedError):
     """The generator failed; text that was released before the failure stays released.
 
     `result` holds the sentences checked before the failure if a guard raised it under `Policy(fallback="raise")`.
     """
 
-    def __init__(self, message: str, result: "GuardResult | None" = None) -> None:
-        super().__init__(message)
-        self.result = result
 
-
-class UnsupportedError(GroundrailError):
+class UnsupportedError(_EndedError):
     """A sentence stayed unsupported under `Policy(fallback="raise")`.
 
     `result` holds all sentences checked so far; the last one is the unsupported sentence.
     """
-
-    def __init__(self, message: str, result: "GuardResult | None" = None) -> None:
-        super().__init__(message)
-        self.result = result
 
 
 class UnsupportedObjectError(UnsupportedError):

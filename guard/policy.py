@@ -87,13 +87,12 @@ class Policy(BaseModel):
             raise ValueError(f"threshold={self.threshold!r} is for scores without calibration; pass a number, or None")
         return self
 
-    @model_validator(mode="before")
+    @field_validator("stop", mode="before")
     @classmethod
-    def _stop_is_tenacity(cls, values: Any) -> Any:
-        stop = values.get("stop") if isinstance(values, dict) else None
-        if stop is not None and not isinstance(stop, stop_base):
+    def _is_tenacitys(cls, stop: Any) -> Any:
+        if not isinstance(stop, stop_base):
             raise ValueError(f"stop is {stop!r}; pass a tenacity stop such as tenacity.stop_after_attempt(3)")
-        return values
+        return stop
 
     @property
     def nearest_deadline(self) -> float | None:

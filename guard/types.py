@@ -359,9 +359,9 @@ class GuardResult(Frozen):
 
         Raises: InputError if a citation is not in `source`: pass the source that was checked.
         """
-        from groundrail.report.html import render
+        from groundrail.report.html import Answered, page
 
-        return render(self, source, question)
+        return page([Answered(self, question)], source)
 
     def to_markdown(self, *, held_back: bool = False) -> str:
         """Render the released text with its citations as footnotes.

@@ -154,11 +154,15 @@ class Writing:
 
     def _within(self, timeout: float | None, function: Any, *arguments: Any, late: Any = None) -> Any:
         with self._busy_until_called():
-            return self._calls.within(timeout, self._ending, function, *arguments, late=late or self._left)
+            return self._calls.within(
+                timeout, self._ending, function, *arguments, late=late or (lambda call: self.close())
+            )
 
     async def _awithin(self, timeout: float | None, function: Any, *arguments: Any) -> Any:
         with self._busy_until_called():
-            return await self._calls.awithin(timeout, self._ending, function, *arguments, late=self._left)
+            return await self._calls.awithin(
+                timeout, self._ending, function, *arguments, late=lambda call: self.close()
+            )
 
     @contextlib.contextmanager
     def _busy_until_called(self) -> Iterator[None]:
@@ -175,9 +179,6 @@ class Writing:
             return function(*arguments)
         finally:
             self._busy = False
-
-    def _left(self, _: object) -> None:
-        self.close()
 
     def _read(self, anew: bool) -> str | None:
         if anew:

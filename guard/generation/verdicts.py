@@ -245,19 +245,17 @@ def _unscored(sentence: Sentence, verdict: Verdict, reason: str | None, seconds:
 
 def _why(score: Score, found: Sequence[Finding]) -> str:
     """The reason for a reader, without words of the unsupported sentence: the policy may keep them back."""
-    details = [f"there it is “{detail.given.text}”" for detail in found if detail.given]
-    told = [*details, *([] if score.note is None else [score.note])]
+    told = [f"there it is “{detail.given.text}”" for detail in found if detail.given]
+    told += [] if score.note is None else [score.note]
     aside = f" ({'; '.join(told)})" if told else ""
     if score.conflict is not None:
-        return f"the source says otherwise{aside}: “{_shortened(score.conflict.text)}”"
-    if score.citations:
-        return f"the source does not say this{aside}; nearest: “{_shortened(score.citations[0].text)}”"
-    return f"the source does not say this{aside}"
+        said, place = f"the source says otherwise{aside}: ", score.conflict
+    elif score.citations:
+        said, place = f"the source does not say this{aside}; nearest: ", score.citations[0]
+    else:
+        return f"the source does not say this{aside}"
+    return f"{said}“{shorten(place.text, 200, placeholder=' …')}”"
 
 
 def _told(error: Exception) -> str:
     return str(error) if isinstance(error, GroundrailError) else f"{type(error).__name__}: {error}"
-
-
-def _shortened(text: str) -> str:
-    return shorten(text, 200, placeholder=" …")

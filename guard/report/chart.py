@@ -2,8 +2,8 @@
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from itertools import groupby
+from typing import NamedTuple
 
 HEIGHT, STEP, GAP = 60.0, 15.0, 15.0
 """Height of the plot, distance between bars, and gap between answers."""
@@ -12,8 +12,7 @@ WIDEST = 640.0
 """Maximum width of a chart; bars get narrower if there are too many."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bar:
+class Bar(NamedTuple):
     """The bar of a sentence's score; `scored` is False for a short bar that stands for a missing score."""
 
     x: float
@@ -23,8 +22,7 @@ class Bar:
     scored: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """The line of a threshold, over neighbouring bars that are compared with it."""
 
     x1: float
@@ -32,17 +30,15 @@ class Line:
     y: float
 
 
-@dataclass(frozen=True, slots=True)
-class Chart:
+class Chart(NamedTuple):
     """Bars in the order of the sentences, over a plot of `width` by `HEIGHT`."""
 
     width: float
-    bars: list[Bar] = field(default_factory=list)
-    lines: list[Line] = field(default_factory=list)
+    bars: list[Bar]
+    lines: list[Line]
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
+class Axis(NamedTuple):
     """Map scores to shares of a length, 0 to 1: probabilities unchanged, other values between minimum and maximum."""
 
     low: float

@@ -8,12 +8,12 @@ import base64
 import hashlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
 from markupsafe import Markup
@@ -23,7 +23,7 @@ from groundrail.report import telling
 from groundrail.report.chart import HEIGHT, Axis, chart
 from groundrail.report.hidden import marked_up
 from groundrail.report.layout import Place, blocks, check_places
-from groundrail.types import CheckedSentence, Citation, Document, GuardResult, Source, Verdict, as_documents
+from groundrail.types import CheckedSentence, Citation, GuardResult, Source, Verdict, as_documents
 
 _BLANKS = re.compile(r"[ \t]{2}|\t|\n ")
 
@@ -37,7 +37,10 @@ class Answered(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A sentence on the page. `passages` are (stance, place) pairs; the page scrolls to the first place."""
+    """A sentence on the page, with the threshold that its score was compared with: the second scorer's if that was asked.
+
+    `passages` are (stance, place) pairs; the page scrolls to the first place.
+    """
 
     number: int
     sentence: CheckedSentence
@@ -71,13 +74,8 @@ class _Section:
         return any(_BLANKS.search(row.sentence.text) for row in self.rows)
 
 
-def render(result: GuardResult, source: Source | None = None, question: str = "") -> str:
-    """Render the page for one answer; without a source, the citations stand below the answer."""
-    return page([Answered(result, question)], source)
-
-
 def page(answers: Sequence[Answered], source: Source | None = None) -> str:
-    """Render the page for several answers from the same documents.
+    """Render the page for answers from the same documents; without a source, the citations stand below each answer.
 
     Raises: InputError if a citation of a result is not in the source.
     """
@@ -109,7 +107,7 @@ def page(answers: Sequence[Answered], source: Source | None = None) -> str:
         axis=axis,
         chart=chart([[(row.sentence.score, row.threshold) for row in section.rows] for section in sections], axis),
         has_source=source is not None,
-        documents=[(document, _cited(document, places)) for document in documents],
+        documents=[(d, sum(place.citation.document_id == d.id for place in places.values())) for d in documents],
         blocks=lambda document: blocks(document, list(places.values())),
     )
 
@@ -144,12 +142,12 @@ def save(text: str, path: Path) -> None:
         raise InputError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _places(sentences: Any) -> dict[tuple[str, int, int], Place]:
+def _places(sentences: Iterable[CheckedSentence]) -> dict[tuple[str, int, int], Place]:
     """All cited places, each once, numbered in the order of the sentences."""
     stances: dict[tuple[str, int, int], tuple[Citation, set[telling.Stance]]] = {}
     for sentence in sentences:
-        for stance, citation in ((p.stance, p.citation) for p in telling.passages(sentence)):
-            stances.setdefault(_key(citation), (citation, set()))[1].add(stance)
+        for stance, citation in telling.passages(sentence):
+            stances.setdefault(citation.place, (citation, set()))[1].add(stance)
     return {
         key: Place(number, citation, "for" in how, "against" in how)
         for number, (key, (citation, how)) in enumerate(stances.items(), start=1)
@@ -162,18 +160,11 @@ def _sections(answers: Sequence[Answered], places: dict[tuple[str, int, int], Pl
         of_answer = []
         for sentence in result.sentences:
             number += 1
-            found = [(p.stance, places[_key(p.citation)]) for p in telling.passages(sentence)]
-            of_answer.append(_Row(number, sentence, telling.threshold(sentence, result), found))
+            found = [(stance, places[citation.place]) for stance, citation in telling.passages(sentence)]
+            threshold = result.threshold if sentence.threshold is None else sentence.threshold
+            of_answer.append(_Row(number, sentence, threshold, found))
         sections.append(_Section(question, of_answer))
     return sections
-
-
-def _cited(document: Document, places: dict[tuple[str, int, int], Place]) -> int:
-    return sum(place.citation.document_id == document.id for place in places.values())
-
-
-def _key(citation: Citation) -> tuple[str, int, int]:
-    return citation.document_id, citation.start, citation.end
 
 
 def _hash(asset: Markup) -> str:
@@ -195,13 +186,5 @@ def _template(name: str) -> Template:
         lstrip_blocks=True,
     )
     environment.filters.update(shown=marked_up, why=telling.why, label=telling.label)
-    environment.globals.update(
-        fate=telling.fate,
-        correction=telling.correction,
-        reckonings=telling.reckonings,
-        ways=telling.ways,
-        refused_attempts=telling.refused_attempts,
-        STANCES=telling.STANCES,
-        HEIGHT=HEIGHT,
-    )
+    environment.globals.update(telling=telling, HEIGHT=HEIGHT)
     return environment.get_template(name)

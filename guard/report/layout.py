@@ -3,6 +3,8 @@
 This module works with offsets only; `groundrail.report.telling` says why a place is cited.
 """
 
+from bisect import bisect_left, bisect_right
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -73,25 +75,16 @@ def blocks(document: Document, places: Sequence[Place]) -> Iterator[list[Piece]]
         (place for place in places if place.citation.document_id == document.id),
         key=lambda place: (place.citation.start, place.citation.end),
     )
-    waiting, open_places = iter(ours), list[Place]()
-    upcoming = next(waiting, None)
-    edges = {edge for place in ours for edge in (place.citation.start, place.citation.end)}
-    ordered = sorted(edges)
-    at = 0
+    edges = sorted({edge for place in ours for edge in (place.citation.start, place.citation.end)})
+    waiting, open_places = deque(ours), list[Place]()
     for start, end in _lines(document.text):
-        while at < len(ordered) and ordered[at] <= start:
-            at += 1
-        first = at
-        while at < len(ordered) and ordered[at] < end:
-            at += 1
+        inside = edges[bisect_right(edges, start) : bisect_left(edges, end)]
         pieces = []
-        for left, right in pairwise([start, *ordered[first:at], end]):
+        for left, right in pairwise([start, *inside, end]):
             begins = []
-            while upcoming is not None and upcoming.citation.start <= left:
-                begins.append(upcoming)
-                open_places.append(upcoming)
-                upcoming = next(waiting, None)
-            open_places = [place for place in open_places if place.citation.end > left]
+            while waiting and waiting[0].citation.start <= left:
+                begins.append(waiting.popleft())
+            open_places = [place for place in [*open_places, *begins] if place.citation.end > left]
             pieces.append(Piece(marked_up(document.text[left:right]), tuple(open_places), tuple(begins)))
         yield pieces
 

@@ -4,11 +4,11 @@ All views use these words; each view sets the appearance.
 """
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from collections import Counter
+from collections.abc import Iterable
+from typing import Literal, NamedTuple
 
-from groundrail.types import Attempt, CheckedSentence, Citation, GuardResult, Verdict
+from groundrail.types import Attempt, CheckedSentence, Citation, Verdict
 
 Stance = Literal["for", "against", "near"]
 
@@ -28,17 +28,11 @@ STANCES: dict[Stance, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Passage:
+class Passage(NamedTuple):
     """A place in the source with its stance: it supports or contradicts the sentence, or is only near."""
 
     stance: Stance
     citation: Citation
-
-    @property
-    def label(self) -> str:
-        """The stance in words."""
-        return STANCES[self.stance]
 
 
 def passages(sentence: CheckedSentence) -> list[Passage]:
@@ -46,9 +40,9 @@ def passages(sentence: CheckedSentence) -> list[Passage]:
     change = sentence.corrected
     stance: Stance = "for" if change or sentence.verdict is Verdict.SUPPORTED else "near"
     cited = change.citations if change else sentence.citations
-    found = [Passage("against", sentence.conflict)] if sentence.conflict is not None else []
-    told = {(p.citation.document_id, p.citation.start, p.citation.end) for p in found}
-    return found + [Passage(stance, c) for c in cited if (c.document_id, c.start, c.end) not in told]
+    against = [sentence.conflict] if sentence.conflict is not None else []
+    others = [Passage(stance, c) for c in cited if c.place not in {other.place for other in against}]
+    return [*(Passage("against", c) for c in against), *others]
 
 
 def reckonings(sentence: CheckedSentence) -> list[str]:
@@ -64,24 +58,13 @@ def correction(sentence: CheckedSentence) -> str:
 
 def ways(sentence: CheckedSentence) -> list[str]:
     """How the search came to each citation: "chunk 3 of 9 (0.91), then 4 sentences (0.94), then this sentence (0.97)"."""
-    return [
-        ", then ".join(
-            f"{name} ({score:.2f})"
-            for name, score in [*((s.name, s.score) for s in c.path), ("this sentence", c.score)]
-        )
-        for c in sentence.citations
-        if c.path
-    ]
+    steps = [[*((s.name, s.score) for s in c.path), ("this sentence", c.score)] for c in sentence.citations if c.path]
+    return [", then ".join(f"{name} ({score:.2f})" for name, score in way) for way in steps]
 
 
 def refused_attempts(sentence: CheckedSentence) -> tuple[Attempt, ...]:
     """The tries before this one."""
     return sentence.attempts[:-1]
-
-
-def threshold(sentence: CheckedSentence, result: GuardResult) -> float:
-    """The score from which a sentence counts as supported: the second scorer's threshold if that scorer was asked."""
-    return result.threshold if sentence.threshold is None else sentence.threshold
 
 
 def label(verdict: Verdict) -> str:
@@ -105,14 +88,10 @@ def why(reason: str | None) -> str:
 
 def leading_to(sentence: CheckedSentence, place: Passage) -> str:
     """The reason and the stance of the place, as words before a quotation; nothing is said twice."""
-    reason, label = why(sentence.reason), "nearest" if place.stance == "near" else place.label.lower()
+    reason, label = why(sentence.reason), "nearest" if place.stance == "near" else STANCES[place.stance].lower()
     return reason if reason.lower().startswith(label) else "; ".join(part for part in (reason, label) if part)
 
 
-def kinds(sentences: Iterator[CheckedSentence]) -> dict[tuple[Verdict, str], int]:
-    """Number of sentences for each verdict and outcome, in order of first appearance."""
-    counts: dict[tuple[Verdict, str], int] = {}
-    for sentence in sentences:
-        key = (sentence.verdict, fate(sentence))
-        counts[key] = counts.get(key, 0) + 1
-    return counts
+def kinds(sentences: Iterable[CheckedSentence]) -> Counter[tuple[Verdict, str]]:
+    """Number of sentences for each verdict and fate, in order of first appearance."""
+    return Counter((sentence.verdict, fate(sentence)) for sentence in sentences)
