@@ -1,15 +1,18 @@
 """Whether a claim can be read in one way only, and whether the source holds its links and footnote marks.
 
-A claim is readable if it is made of words, numbers and the signs of a list, each sign in a place that is its own: other
-signs and places are markup to some readers, or stand for words. A reader follows links, e-mail addresses and footnote
-marks, so the source has to hold them. No model decides this: a claim that fails is refused before a scorer is asked.
+A claim is readable if it is made of the parts that `form.toml` lists, words, numbers and signs in a place that is their
+own: other signs and places are markup to some readers, or stand for words. A reader follows links, e-mail addresses and
+footnote marks, so the source has to hold them. No model decides this: a claim that fails is refused before a scorer is
+asked.
 """
 
 import re
+import tomllib
 import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from groundrail.errors import UncheckableError
@@ -18,42 +21,16 @@ from groundrail.text.rendering.visible import is_blank
 if TYPE_CHECKING:
     from groundrail.types import Document
 
-_SIGNS = (
-    ".,;?…)&`~@'\"’—–―‐‑·•−±÷∞⁄≈≤≥→←↔°℃℉′″‰§¶©®™№_¿¡$¢£¤¥"  # Western
-    "。、，：；？！「」『』（）《》〈〉【】〔〕・〜।॥؟،؛۔״׳"  # of other scripts
-)
-"""Signs that may stand anywhere."""
+_DATA = tomllib.loads(files(__package__).joinpath("form.toml").read_text(encoding="utf-8"))
+_WORDS = {name: frozenset(listed.split()) for name, listed in _DATA["words"].items()}
 
-_READABLE = re.compile(
-    rf"""(?:
-    \s+ | <[^<>\s]+> | \[\^?\d{{1,3}}\]          # blanks; links and footnote marks, which are compared with the source
-    | (?!(?<![\w.,])[lIO][.,]?\d)                # words and codes: "l,450" imitates a number
-      [^\W\d²³¹⁰⁴-⁹₀-₉]+ (?: (?!\d) | \d[\d.,]*+ (?![^\W_²³¹⁰⁴-⁹₀-₉]) )
-    | \d[\d.,]*+ (?![OoI](?![A-Za-z]))          # numbers, with their unit
-    | (?<=[\w)\]⁺⁻]) [⁺⁻²³¹⁰⁴-⁹]+ | (?<=[^\W\d]) [₀-₉]+
-    | (?<!\d) [“”„‟«»‹›‚‘] | [“”„‟«»‹›‚‘] (?!\d)
-    | (?<=\w) !(?!=) | !(?![A-Za-z=])
-    | (?<![/!]) =(?!/)
-    | \*(?!/) | (?<=\w) /(?!=) | /(?![*=])
-    | (?<!%) %(?!%)
-    | < (?!>) | (?<!<) >(?!!)
-    | (?<!\|) \|(?!\|)
-    | (?<=[\w)\].'’"”{{]) [+-] | [+-] (?![^\W\d_])
-    | (?: (?<=[\w)\]]) | (?<=[\w)\]]\s) ) ×(?=\s?[\w(]) | ×(?=\d)
-    | √ (?=[\d(]|\w\b)
-    | \\ (?![A-Za-z])
-    | (?<![\]{{%]) \#(?!}})
-    | \^ (?=[\w({{-])
-    | (?<=[\w)\]"”’'°%*`:]) : | : (?!\w)
-    | (?<![\[^]) \[(?![xX]\]\s) (?=[-−]?[\w"“'‘’({{$€£.…]) | \](?![\]{{#])
-    | (?<![\]`_*]) {{(?=-?[\w("]) | (?<=[\w)"\]}}]) }}
-    | (?<=\w) \( | \( (?!\s?\))
-    | [{re.escape(_SIGNS)}\u20a0-\u20c0]
-    )++""",
-    re.VERBOSE,
+_READABLE = re.compile(rf"(?:{'|'.join(_DATA['readable'].values())})++", re.VERBOSE)
+_LINK = re.compile(
+    rf"<(?P<target>[^<>\s]{{1,500}})>|(?P<plain>{'|'.join(_DATA['links'].values())})".replace(
+        "%endings%", "|".join(sorted(_WORDS["endings"]))
+    ),
+    re.IGNORECASE,
 )
-"""The parts that a claim may be made of."""
-
 _IN_CODE = re.compile(r"[\w.,]")
 _IN_WORD = re.compile(r"\S")
 _TAKES_MARKS = re.compile("(?![\u0000-\u036f\u1e00-\u1eff])[^\\W\\d_]|[\u0900-\u1cff\u0591-\u05ff\u0610-\u06ff]")
@@ -62,40 +39,15 @@ _SYMBOL = re.compile(r"\W+|\[x\]", re.IGNORECASE)
 """Signs without a word, and the box of a task. The source may have them elsewhere for another thing."""
 _WORD = re.compile(r"[^\W\d_]+")
 _LATIN_WORD = re.compile("[A-Za-z\u00aa-\u024f\u1e00-\u1eff]+")
-_LOOKALIKE = frozenset("LATIN CYRILLIC GREEK ARMENIAN CHEROKEE COPTIC LISU DESERET GEORGIAN".split())
 _MEASURES = frozenset("µμΩªº")
 _PHONETIC = re.compile("[\u01c0-\u01c3\u0250-\u02af\u1d00-\u1dbf\ua720-\ua7ff]")
 _QUOTED = 3
 """Minimum words of a quotation: a claim that the source holds letter by letter."""
-
-
-_ENDINGS = (
-    "com org net info biz gov edu mil int app dev xyz online site shop store web cloud tech live link click page top "
-    "pro club zip mov icu vip fun news blog wiki bank pay money example test invalid onion"
-)
-"""Endings of host names that are told by themselves. Behind two letters and a dot any word of small letters is one, or
-of capitals, as in a file's name; "paid.The" lacks a space.
-"""
-
-_LINK = re.compile(
-    r"<(?P<target>[^<>\s]{1,500})>"
-    r"|(?P<plain>\b(?:[a-z][a-z0-9+.-]{1,20}://|www\.|(?:mailto|tel|sms|data|javascript|vbscript|bitcoin):)[^\s<>\"'“”]{1,500}"
-    r"|[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}"
-    r"|(?<![\w.@])@[\w.]{2,64}|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?:[:/][^\s<>\"'“”]{1,500}|(?![\w.]\w))"
-    r"|(?<![\w.@-])(?:[\w-]{2,63}\.){1,5}(?-i:[a-z]{2,24}|[A-Z]{2,24})\b(?:/[^\s<>\"'“”]{0,500})?(?!\.\w)"
-    rf"|(?<![\w.@-])(?:[\w-]{{1,63}}\.){{1,5}}(?:(?:{'|'.join(_ENDINGS.split())})\b(?:/[^\s<>\"'“”]{{0,500}})?|[a-z]{{2,10}}/[^\s<>\"'“”]{{1,500}}))",
-    re.IGNORECASE,
-)
 _UNWRITTEN = re.compile(r"^(?:https?://|mailto:|tel:)?(?:www\.)?", re.IGNORECASE)
 _FOOTNOTES = re.compile(r"(?:\s?(?:\[\^?\d{1,3}\]|【[^【】]{1,40}】))++(?=\s*+(?:[.,;:!?]|$|(?:and|but|or|while)\b))")
 _NUMBER = re.compile(r"\d{1,3}")
 _USUAL = 9
 """Documents of an answer where their number is not known."""
-
-_BEFORE_A_VALUE = frozenset(
-    "a an the is are was were be of for to by at in on from about around only exactly than or and = :".split()
-)
-_CITING = frozenset("source: sources: reference: references: see:".split())
 
 
 @dataclass(frozen=True)
@@ -117,10 +69,6 @@ class SourceText:
     def holds(self, part: str) -> bool:
         """Whether a document has this text, upper or lower case."""
         return part.lower() in self.lower
-
-    def holds_mark(self, mark: str) -> bool:
-        """Whether a document has this footnote mark."""
-        return any(mark in document.text for document in self.documents)
 
     def holds_link(self, link: str) -> bool:
         """Whether a document has this link, in the form that `links` gives, and not only a longer one around it."""
@@ -145,7 +93,7 @@ def refuse_unreadable(claim: str, source: SourceText, unread: Callable[[str], Se
         if not source.holds_link(link):
             raise UncheckableError(f"the source does not hold the link “{link:.80}”")
     for mark in footnotes(claim):
-        if not source.holds_mark(mark):
+        if not source.holds(mark):
             raise UncheckableError(f"the source does not hold the footnote mark {mark}")
     if len(_WORD.findall(claim)) >= _QUOTED and source.holds(claim.strip()):
         return
@@ -200,7 +148,7 @@ def _foreign(claim: str) -> list[str]:
 
 def _alphabets(word: str) -> frozenset[str]:
     names = (unicodedata.name(letter, "").partition(" ")[0] for letter in word if letter not in _MEASURES)
-    return _LOOKALIKE.intersection(names)
+    return _WORDS["lookalike"].intersection(names)
 
 
 def links(text: str) -> list[str]:
@@ -232,4 +180,8 @@ def footnotes(text: str) -> list[str]:
 
 def _stands_for_a_value(match: re.Match[str]) -> bool:
     words = match.string[max(0, match.start() - 20) : match.start()].lower().split()
-    return not words or words[-1] in _BEFORE_A_VALUE or (words[-1][-1] in ":=" and words[-1] not in _CITING)
+    return (
+        not words
+        or words[-1] in _WORDS["before_a_value"]
+        or (words[-1][-1] in ":=" and words[-1] not in _WORDS["citing"])
+    )
