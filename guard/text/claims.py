@@ -7,12 +7,15 @@ question mark or not; a bare "Yes" is judged together with its question.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from functools import cached_property
+from typing import TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
 from groundrail.text.ends import without_mark
 from groundrail.text.english import words
 from groundrail.text.english.phrases import (
+    GLAD,
+    THINGS,
     agrees_to_write,
     announced_name,
     announced_topic,
@@ -30,6 +33,7 @@ from groundrail.text.english.statements import statement
 from groundrail.text.facts.quantities import MONTHS
 from groundrail.text.form import SourceText, refuse_unreadable, without_footnotes
 from groundrail.text.rendering.rendered import RenderedAnswer
+from groundrail.text.rendering.rendered import words as shown_words
 from groundrail.text.rendering.visible import visible
 from groundrail.text.sentences import split
 
@@ -65,33 +69,20 @@ PART_OF_BLOCK = Refused("a code block is longer than a sentence may be, so that 
 _BULLETS = re.compile(r"\s*(?:(?:[-+–>](?!\s*\d)|[*•‣◦▪·●■◆►▶➤]|#{1,6})\s+)*")
 _ENUMERATOR = re.compile(r"(?:\(\d{1,2}\)(?!\s+[a-z])|\d{1,2}[.)]|\(?[a-zA-Z]\))\s+")
 """Number or letter of a list item. "(3) bedrooms" has none: a number in brackets before a small letter counts things."""
-
 _MONTH = re.compile(rf"(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
-_WORD = re.compile(r"[^\W\d_]+")
-
-_GLAD = (
-    "\U0001f600-\U0001f640\U0001f642\U0001f917\U0001f929\U0001f970\U0001f973"  # faces
-    "\u2728\U0001f389\U0001f38a\U0001f44b\U0001f4a1\U0001f4cc\U0001f64f\U0001f680"
-)
-_THINGS = (
-    "\u2139\u23f0\u23f3\u260e\u2696\u2699\u26a0\u2709\u270f\U0001f3e0-\U0001f3ed\U0001f400-\U0001f43f\U0001f449\U0001f4b0-\U0001f4b7"
-    "\U0001f4bb-\U0001f4c7\U0001f4ca-\U0001f4df\U0001f4e2-\U0001f4e8\U0001f50d-\U0001f512\U0001f517\U0001f527\U0001f528\U0001f550-\U0001f567"
-    "\U0001f6e0"
-)
+_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
+_LETTERS = re.compile(r"[^\W\d_]+")
 _DECORATION = re.compile(
-    rf"^(?:[{_GLAD}{_THINGS}]\ufe0f?\s*)+(?=[^\W\d_])(?![a-z])"
-    rf"|(?<=[\w)\"'”’.!?…])\s*[{_GLAD}][\s{_GLAD}]*(?=[.!?…]*$)"
-    rf"|(?<=[.!?…])\s*(?:[{_GLAD}{_THINGS}]\ufe0f?\s*)+$"
+    rf"^(?:[{GLAD}{THINGS}]\ufe0f?\s*)+(?=[^\W\d_])(?![a-z])"
+    rf"|(?<=[\w)\"'”’.!?…])\s*[{GLAD}][\s{GLAD}]*(?=[.!?…]*$)"
+    rf"|(?<=[.!?…])\s*(?:[{GLAD}{THINGS}]\ufe0f?\s*)+$"
 )
 """Pictures that say nothing beside a sentence: before its capital, glad ones at its end, others behind its end."""
-
 _BORDER = re.compile(r"[|+]?(?:\s*+:?[-=]++:?\s*+[|+]?)+")
 _MARKS = re.compile(r"([-–—−=~^<>+/\\])(?: ?\1)*|_(?: ?_){2,}|[!\"#%&'()*,.:;?@\[\]{}`…“”„‘’«»‹›•‣·。、！？\s]*")
 """Signs that say nothing alone: a rule of one sign, and marks without strokes."""
 _WIDE_GAP = re.compile(r"\S\s{2,}\S")
 _ANSWERING = re.compile(r"(?:[-*+•]\s+)?[-–—−+=~<>^]{1,2}")
-
-_LEAD_WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _OPENS_CLAUSE = frozenset("who which that whose whom where when if unless while because whether".split())
 
 
@@ -101,73 +92,86 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     White space, rules, bare list marks and known polite phrases claim nothing. A number is a list mark if `previous`,
     the text shown before, ended its line. A text that says something only as an answer, such as "No.", makes a statement
     with its question where the grammar is plain, else it stands behind the question: the one in `previous`, else the one
-    that `prompt` ends with. Footnote marks stay:
-    `read_claim` compares them with the documents.
+    that `prompt` ends with. Footnote marks stay: `read_claim` compares them with the documents.
 
     Raises: UncheckableError for a sentence that two readers would read differently, for an answer without a question,
     and for a number in brackets behind a phrase that claims nothing.
     """
-    line = _stripped(visible(sentence).strip(), previous)
+    line = _Line(sentence, previous, prompt)
     if not any(map(str.isalnum, line.bare)):
-        return _of_signs(line, previous, prompt)
-    if is_claimless(line.bare):
-        return _of_phrases(line, sentence.rstrip(" ").endswith("\n"), previous, prompt)
-    return _of_statement(line, previous, prompt)
+        return line.claim_of_signs()
+    return line.claim_of_phrases() if is_claimless(line.bare) else line.claim_of_words()
 
 
-class _Line(NamedTuple):
-    """A sentence as it is shown, its number in a list, and its text without marks: with footnotes, and without."""
+class _Line:
+    """A sentence that is being read, behind the text shown before it.
 
-    shown: str
-    number: str
-    marked: str
-    bare: str
+    shown: the text that a reader sees. number: its number in a list. marked: the text without list marks and pictures.
+    bare: the same without footnote marks. question: what it may answer, or an empty text.
+    """
 
+    def __init__(self, sentence: str, previous: str, prompt: str) -> None:
+        self.sentence, self.previous, self.prompt = sentence, previous, prompt
+        self.shown = visible(sentence).strip()
+        item = _BULLETS.sub("", self.shown, count=1)
+        self.number = _number(item, previous)
+        self.marked = _DECORATION.sub("", item[len(self.number) :])
+        self.bare = without_footnotes(self.marked).strip()
 
-def _stripped(shown: str, previous: str) -> _Line:
-    marked = shown[_BULLETS.match(shown).end() :]  # type: ignore[union-attr]  # it matches the empty text too
-    number = _ENUMERATOR.match(marked) if not previous.strip() or previous.rstrip(" ").endswith("\n") else None
-    if number and not _counts_items(number[0], marked[number.end() :], previous):
-        number = None
-    if number:
-        marked = marked[number.end() :]
-    marked = _DECORATION.sub("", marked)
-    return _Line(shown, number[0] if number else "", marked, without_footnotes(marked).strip())
+    @cached_property
+    def question(self) -> str:
+        return question_of(self.previous) or question_of(self.prompt)
 
+    def claim_of_signs(self) -> str | None:
+        """Rules, borders and marks claim nothing, but signs may draw letters, or answer a question."""
+        if not _BORDER.fullmatch(self.shown) and (not _MARKS.fullmatch(self.bare) or _WIDE_GAP.search(self.shown)):
+            raise UncheckableError("signs alone cannot be read as words")
+        if _ANSWERING.fullmatch(self.shown) and self.question:
+            return f"{self.question} {self.shown}"
+        return self.shown if self.number else None
 
-def _of_signs(line: _Line, previous: str, prompt: str) -> str | None:
-    """Rules, borders and marks claim nothing, but signs may draw letters, or answer a question."""
-    if not _BORDER.fullmatch(line.shown) and (not _MARKS.fullmatch(line.bare) or _WIDE_GAP.search(line.shown)):
-        raise UncheckableError("signs alone cannot be read as words")
-    question = _question(previous, prompt) if _ANSWERING.fullmatch(line.shown) else ""
-    return f"{question} {line.shown}" if question else line.shown if line.number else None
+    def claim_of_phrases(self) -> str | None:
+        """Polite phrases claim nothing, but for those that answer a question, or count as an item."""
+        if refuses_what_follows(self.bare):
+            raise UncheckableError("a refusal with a colon says something about what follows it")
+        alone = self.sentence.rstrip(" ").endswith("\n")
+        if self.question and (opens_with_answer(self.bare) or may_answer(self.bare, alone=alone)):
+            return f"{self.question} {self.bare}"
+        if self.bare != self.marked.strip() and not takes_footnotes(self.bare):
+            raise UncheckableError("a number in brackets is no footnote where nothing is said before it")
+        return self.shown if self.number else None
 
-
-def _of_phrases(line: _Line, alone: bool, previous: str, prompt: str) -> str | None:
-    """Polite phrases claim nothing, but for those that answer a question, or count as an item."""
-    if refuses_what_follows(line.bare):
-        raise UncheckableError("a refusal with a colon says something about what follows it")
-    question = _question(previous, prompt)
-    if question and (opens_with_answer(line.bare) or may_answer(line.bare, alone=alone)):
-        return f"{question} {line.bare}"
-    if line.bare != line.marked.strip() and not takes_footnotes(line.bare):
-        raise UncheckableError("a number in brackets is no footnote where nothing is said before it")
-    return line.shown if line.number else None
-
-
-def _of_statement(line: _Line, previous: str, prompt: str) -> str | None:
-    """The words to judge, with the question if they answer one."""
-    bare, marked = without_pointer(line.bare), without_pointer(line.marked).strip()
-    leans = leans_on_question(bare)
-    if not leans and not opens_with_answer(bare) and not is_fragment(bare):
+    def claim_of_words(self) -> str | None:
+        """The words to judge, with the question if they answer one."""
+        bare, marked = without_pointer(self.bare), without_pointer(self.marked).strip()
+        leans = leans_on_question(bare)
+        if not leans and not opens_with_answer(bare) and not is_fragment(bare):
+            return marked
+        if self.question:
+            return statement(self.question, marked)
+        if leans and not self.previous.strip() and agrees_to_write(self.bare, self.prompt):
+            return None
+        if leans:
+            raise UncheckableError("it says something only as an answer, and there is no question to it")
         return marked
-    if question := _question(previous, prompt):
-        return statement(question, marked)
-    if leans and not previous.strip() and agrees_to_write(line.bare, prompt):
-        return None
-    if leans:
-        raise UncheckableError("it says something only as an answer, and there is no question to it")
-    return marked
+
+
+def _number(item: str, previous: str) -> str:
+    """The number or letter that counts an item of a list, at the beginning of its line; an empty text if it counts none.
+
+    It does not in "12. March", nor in "4. Guests may stay" as the first sentence of an answer. Behind another line any
+    number counts, since the items before may be kept back.
+    """
+    mark = _ENUMERATOR.match(item) if not previous.strip() or previous.rstrip(" ").endswith("\n") else None
+    if mark is None:
+        return ""
+    if number := re.search(r"\d+", mark[0]):
+        first = _LETTERS.match(item, mark.end())
+        if first is None or _MONTH.match(item, mark.end()):
+            return ""
+        if not previous and int(number[0]) != 1 and first[0].lower() not in words.DETERMINERS | words.PRONOUNS:
+            return ""
+    return mark[0]
 
 
 def read_claim(
@@ -195,15 +199,17 @@ def read_claim(
     """
     try:
         if opens_list(sentence, lead) or needs_lead(sentence, lead):
-            sentence, previous = with_lead(sentence, lead), ""
-        said = claim_of(sentence, previous, prompt)
+            said = claim_of(_with_lead(sentence, lead), "", prompt)
+        else:
+            said = claim_of(sentence, previous, prompt)
         if said is None and lead:
-            said = _item_of_list(sentence, lead)
+            whole, item = _joined(sentence, lead)
+            said = whole if item else None  # "Welcome" in a list says something
         if said is None:
             return NoClaim()
         if not isinstance(said, str):
             raise InputError(f"claim_of returns the text of a claim or None, not {type(said).__name__}")
-        if _is_about_a_name(said, source):
+        if (name := announced_name(said)) and source.names(name):
             return NoClaim()
         text = without_footnotes(said, len(source.documents))
         if not source.is_blank:
@@ -234,19 +240,6 @@ def read_claims(
     return found
 
 
-def _is_about_a_name(sentence: str, source: SourceText) -> bool:
-    """Whether a sentence only announces a text about a name that the source has letter by letter."""
-    name = announced_name(sentence)
-    whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
-    return bool(name) and any(whole.search(document.text) for document in source.documents)
-
-
-def _item_of_list(sentence: str, lead: str) -> str | None:
-    """The claim of an item that would claim nothing alone: "Welcome" in a list says something. None for a blank item."""
-    item = without_mark(sentence.strip().removeprefix(lead).strip())
-    return f"{without_mark(' '.join(lead.split()))} {item}" if item else None
-
-
 def opens_list(sentence: str, lead: str) -> bool:
     """Whether the sentence is the lead with the first item of its list."""
     return bool(lead) and sentence.lstrip().startswith(lead)
@@ -259,7 +252,7 @@ def needs_lead(item: str, lead: str) -> bool:
     """
     if not lead or is_claimless(visible(lead)):
         return False
-    found = _LEAD_WORD.findall(without_mark(item))
+    found = _WORD.findall(without_mark(item))
     if not found or not found[0][0].isupper():
         return True
     for word in (word.lower().replace("’", "'") for word in found[1:]):
@@ -270,7 +263,7 @@ def needs_lead(item: str, lead: str) -> bool:
     return True
 
 
-def with_lead(sentence: str, lead: str) -> str:
+def _with_lead(sentence: str, lead: str) -> str:
     """The sentence that lead and item make: "Who must not take it: people with asthma".
 
     If the lead claims nothing, such as "Here are the key points:", the item stands alone. Of a lead that announces a text
@@ -278,36 +271,17 @@ def with_lead(sentence: str, lead: str) -> str:
 
     Raises: UncheckableError where markup goes on from the lead to the item.
     """
-    item = without_mark(sentence.strip().removeprefix(lead).strip())
+    whole, item = _joined(sentence, lead)
     if is_claimless(visible(lead)):
         return item
-    lead = without_mark(" ".join(lead.split()))
-    whole = f"{lead} {item}"
-    if _letters(whole) != _letters(lead) + _letters(item):
+    said = whole.removesuffix(item)
+    if shown_words(visible(whole)) != shown_words(visible(said)) + shown_words(visible(item)):
         raise UncheckableError("markup goes on from the lead of a list to its item")
-    topic = announced_topic(visible(lead))
+    topic = announced_topic(visible(said))
     return f"{topic}: {item}" if topic else whole
 
 
-def _letters(text: str) -> str:
-    return "".join(filter(str.isalnum, visible(text)))
-
-
-def _question(previous: str, prompt: str) -> str:
-    """The question that a sentence answers, or an empty text."""
-    return question_of(previous) or question_of(prompt)
-
-
-def _counts_items(mark: str, text: str, previous: str) -> bool:
-    """Whether the number or letter `mark` before `text` counts the items of a list.
-
-    It does not in "12. March", nor in "4. Guests may stay" as the first sentence of an answer. Behind another line any
-    number counts, since the items before may be kept back.
-    """
-    number = re.search(r"\d+", mark)
-    if number is None:
-        return True
-    first = _WORD.match(text)
-    if first is None or _MONTH.match(text):
-        return False
-    return bool(previous) or int(number[0]) == 1 or first[0].lower() in words.DETERMINERS | words.PRONOUNS
+def _joined(sentence: str, lead: str) -> tuple[str, str]:
+    """An item of a list behind its lead, and the item alone, both without marks."""
+    item = without_mark(sentence.strip().removeprefix(lead).strip())
+    return f"{without_mark(' '.join(lead.split()))} {item}", item

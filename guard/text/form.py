@@ -70,6 +70,11 @@ class SourceText:
         """Whether a document has this text, upper or lower case."""
         return part.lower() in self.lower
 
+    def names(self, name: str) -> bool:
+        """Whether a document has this name letter by letter, and not as a part of another word."""
+        whole = re.compile(rf"(?<!\w){re.escape(name)}(?!\w)")
+        return any(whole.search(document.text) for document in self.documents)
+
     def holds_link(self, link: str) -> bool:
         """Whether a document has this link, in the form that `links` gives, and not only a longer one around it."""
         return self.holds(link) and any(

@@ -9,6 +9,7 @@ topic does. A short answer needs its question, a pronoun the sentence before. Th
 
 import re
 import tomllib
+from collections.abc import Sequence
 from importlib.resources import files
 
 from groundrail.text.english import words
@@ -17,51 +18,40 @@ from groundrail.text.sentences import split
 
 _DATA = tomllib.loads(files(__package__).joinpath("phrases.toml").read_text(encoding="utf-8"))
 _WORDS = {name: frozenset(listed.split()) for name, listed in _DATA["words"].items()}
+_PARTS = _DATA["parts"] | {kind: "|".join(phrases) for kind, phrases in _DATA["phrases"].items()}
 
 
-def _pattern(*phrases: str) -> re.Pattern[str]:
-    """Any of the phrases, the named parts put in their places."""
-    whole = "|".join(phrases)
-    while (filled := re.sub(r"%(\w+)%", lambda part: _DATA["parts"][part[1]], whole)) != whole:
-        whole = filled
-    return re.compile(whole, re.IGNORECASE)
+def _pattern(phrase: str) -> re.Pattern[str]:
+    """A phrase with the named parts put in their places."""
+    while (filled := re.sub(r"%(\w+)%", lambda part: _PARTS[part[1]], phrase)) != phrase:
+        phrase = filled
+    return re.compile(phrase, re.IGNORECASE)
 
 
-def _repeated(*kinds: str) -> re.Pattern[str]:
-    phrases = "|".join(phrase for kind in kinds for phrase in _DATA["phrases"][kind])
-    return _pattern(rf"(?:(?:{phrases})%separated%)+")
-
-
-_AROUND = "\"'“”‘’()*_ "
-"""Marks and blanks that may stand around a phrase."""
-_LONGEST = 200
-"""Characters of a text that is compared with the phrases; a longer text counts as a claim."""
-_LONGEST_LEAD_IN = 300
-
-_CLAIMLESS = _repeated(*_DATA["phrases"])
-_REFUSED = _repeated("refusal")
-_REFUSED_AHEAD = _pattern(rf"(?:{'|'.join(_DATA['phrases']['refusal'])})[{_AROUND}]*:")
 _MATCHED = {name: _pattern(phrase) for name, phrase in _DATA["matched"].items()}
 
+GLAD, THINGS = _DATA["pictures"]["glad"], _DATA["pictures"]["things"]
+"""Pictures that say nothing beside a sentence, as in a character class of a regular expression."""
 
-def _matches(name: str, text: str) -> re.Match[str] | None:
-    """Match a whole text with the pattern of this name."""
-    return _MATCHED[name].fullmatch(text)
+
+def _match(name: str, text: str) -> re.Match[str] | None:
+    """Match a whole text, without marks and blanks around it, with the pattern of this name."""
+    return _MATCHED[name].fullmatch(" ".join(text.replace("’", "'").split()).strip("\"'“”‘’()*_ "))
 
 
 def is_claimless(text: str) -> bool:
     """Whether a text consists of known phrases that claim nothing."""
-    return _consists_of(_CLAIMLESS, text)
+    return _match("claimless", text) is not None
 
 
 def is_refusal(text: str) -> bool:
     """Whether a text says that it does not know the answer, and nothing else."""
-    return _consists_of(_REFUSED, text)
+    return _match("refusal", text) is not None
 
 
 def refuses_what_follows(text: str) -> bool:
     """Whether a refusal goes on behind a colon: "I cannot find this in the source:" tells of what follows it."""
-    return _REFUSED_AHEAD.search(_plain(text)) is not None
+    return _match("refusal_ahead", text) is not None
 
 
 def agrees_to_write(text: str, prompt: str) -> bool:
@@ -70,38 +60,22 @@ def agrees_to_write(text: str, prompt: str) -> bool:
     >>> agrees_to_write("Sure!", "Write whether dogs are allowed.")
     False
     """
-    is_order = _matches("to_write", prompt.strip()) is not None and _MATCHED["asking"].search(prompt) is None
-    return is_order and _matches("agreed", _plain(text)) is not None
+    return all((_match("agreed", text), _match("to_write", prompt))) and not _match("asking", prompt)
 
 
 def may_answer(phrase: str, *, alone: bool) -> bool:
     """Whether a claimless phrase can answer the question before it. `alone`: it fills a line, as a heading does."""
-    if not _matches("may_answer", phrase.strip(_AROUND)):
-        return False
-    return not (alone and phrase[-1].isalnum() and _matches("heading", phrase))
+    is_heading = alone and phrase[-1].isalnum() and _match("heading", phrase)
+    return _match("may_answer", phrase) is not None and not is_heading
 
 
 def takes_footnotes(phrase: str) -> bool:
     """Whether a claimless phrase can carry footnote marks, as "Sources: [1]" and "I don't know [1]." do."""
-    return _matches("sources", phrase) is not None or is_refusal(phrase)
-
-
-def _consists_of(pattern: re.Pattern[str], text: str) -> bool:
-    plain = _plain(text)
-    return len(plain) <= _LONGEST and pattern.fullmatch(plain) is not None
-
-
-def _plain(text: str) -> str:
-    return " ".join(text.replace("’", "'").split()).strip(_AROUND)
+    return _match("sources", phrase) is not None or is_refusal(phrase)
 
 
 _NAME = re.compile(r"(?=.*[a-z])[A-Z][\w'&.-]*(?: (?:[A-Z][\w'&.-]*|of|and|the|&)){0,5}")
 _PLAIN = re.compile(r"[a-z]{3,}\b|(?:a|i|it|in|on|no|an|at|by|he|we|if|to|as)\b", re.ASCII)
-
-
-def _announced(sentence: str) -> re.Match[str] | None:
-    plain = " ".join(sentence.replace("’", "'").split()).strip("*_# ")
-    return _matches("on_topic", plain) if len(plain) <= _LONGEST_LEAD_IN else None
 
 
 def announced_topic(sentence: str) -> str:
@@ -110,7 +84,7 @@ def announced_topic(sentence: str) -> str:
     >>> announced_topic("Here is a list of people who died:")
     'people who died'
     """
-    found = _announced(sentence)
+    found = _match("on_topic", sentence)
     return found["topic"] if found else ""
 
 
@@ -122,12 +96,9 @@ def announced_name(sentence: str) -> str:
     >>> announced_name("Here is a list of Approved Suppliers:")
     ''
     """
-    found = _announced(sentence)
-    return (
-        found["topic"]
-        if found and found["noun"].lower() in _WORDS["telling"] and _NAME.fullmatch(found["topic"])
-        else ""
-    )
+    found = _match("on_topic", sentence)
+    tells = found and found["noun"].lower() in _WORDS["telling"] and _NAME.fullmatch(found["topic"])
+    return found["topic"] if found and tells else ""
 
 
 def without_pointer(sentence: str) -> str:
@@ -146,21 +117,26 @@ def without_pointer(sentence: str) -> str:
 
 
 _WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
-_POLAR = _WORDS["polar"]
-_ANSWER_WORDS = words.FUNCTION | words.NEGATIONS | words.ADVERBS | _POLAR | _WORDS["in_answers"]
+_ANSWER_WORDS = words.FUNCTION | words.NEGATIONS | words.ADVERBS | _WORDS["polar"] | _WORDS["in_answers"]
 _MEASURES = frozenset((*CARDINALS, *ORDINALS, *MONTHS, *DAYS, *UNITS))
-_OPENING = words.CONJUNCTIONS | words.ADVERBS | _POLAR
-_BEFORE_SUBJECT = _OPENING | words.PREPOSITIONS
+_OPENING = words.CONJUNCTIONS | words.ADVERBS | _WORDS["polar"]
 _NAMED_LATER = re.compile(rf",\s+(?:{'|'.join(sorted(words.DETERMINERS))})\b", re.IGNORECASE)
 """A main clause that names its subject: "Before they get the keys, the tenants pay"."""
 _READ = 4000
 """Characters at a prompt's end in which its question is looked for."""
 
 
+def _words(text: str) -> list[str]:
+    return [word.lower().replace("’", "'") for word in _WORD.findall(text)]
+
+
+def _has_verb(found: Sequence[str]) -> bool:
+    return any(words.is_finite(word) or word in words.PRESENT_PLURAL for word in found)
+
+
 def opens_with_answer(claim: str) -> bool:
     """Whether a claim begins by answering yes or no."""
-    first = _WORD.search(claim)
-    return first is not None and first[0].lower() in _POLAR
+    return not _WORDS["polar"].isdisjoint(_words(claim)[:1])
 
 
 def leans_on_question(claim: str) -> bool:
@@ -170,23 +146,21 @@ def leans_on_question(claim: str) -> bool:
     word more, or up to four words, that hang on a preposition, and for two on an article. A longer one, a label with
     its value, a question is none.
     """
-    found = [word.lower().replace("’", "'") for word in _WORD.findall(claim)]
     if claim.rstrip().endswith("?"):
         return False
+    found = _words(claim)
     others = [word for word in found if word not in _ANSWER_WORDS and not _measures(word)]
     if len(found) <= 1 or not others:
         return True
     hangs = found[0] in words.PREPOSITIONS
     if hangs and len(found) <= 3 and others == found[1:2]:  # "As agreed.", where "agreed" is no verb with tense
         return True
-    if ":" in claim or any(words.is_finite(word) or word in words.PRESENT_PLURAL for word in found):
+    if ":" in claim or _has_verb(found):
         return False
-    if found[0] in _POLAR:
+    if found[0] in _WORDS["polar"]:
         return len(found) <= 6
-    if hangs and len(others) <= 1:
-        return True
     if hangs or found[0] in words.NEGATIONS or _measures(found[0]):
-        return len(found) <= 4
+        return len(found) <= 4 or (hangs and len(others) <= 1)
     return found[0] in words.DETERMINERS and len(found) == 2
 
 
@@ -200,8 +174,9 @@ def leans_on_sentence(claim: str, *, nouns: bool = False) -> bool:
     """
     if nouns and _MATCHED["bare_noun"].match(claim):
         return True
-    found = [word.lower().replace("’", "'").partition("'")[0] for word in _WORD.findall(claim)]
-    first = next((place for place, word in enumerate(found) if word not in _BEFORE_SUBJECT), len(found))
+    found = [word.partition("'")[0] for word in _words(claim)]
+    before = _OPENING | words.PREPOSITIONS
+    first = next((place for place, word in enumerate(found) if word not in before), len(found))
     match found[first : first + 2]:
         case [word, *_] if word in _WORDS["pointing"]:
             return _OPENING.issuperset(found[:first]) or _NAMED_LATER.search(claim) is None
@@ -213,13 +188,8 @@ def leans_on_sentence(claim: str, *, nouns: bool = False) -> bool:
 
 def is_fragment(claim: str) -> bool:
     """Whether a claim is a few words without a verb, as a name is: clearer after its question, where there is one."""
-    found = [word.lower() for word in _WORD.findall(claim)]
-    return (
-        0 < len(found) <= 4
-        and ":" not in claim
-        and not claim.rstrip().endswith("?")
-        and not any(words.is_finite(word) or word in words.PRESENT_PLURAL for word in found)
-    )
+    found = _words(claim)
+    return 0 < len(found) <= 4 and ":" not in claim and not claim.rstrip().endswith("?") and not _has_verb(found)
 
 
 def question_of(prompt: str) -> str:
@@ -244,7 +214,7 @@ def question_of(prompt: str) -> str:
 
 def _is_on_form(text: str) -> bool:
     """Whether a sentence only says how to answer, or marks where the answer begins."""
-    return bool(_matches("turn", text)) or all(word.lower() in _WORDS["on_form"] for word in _WORD.findall(text))
+    return bool(_match("turn", text)) or _WORDS["on_form"].issuperset(_words(text))
 
 
 def _measures(word: str) -> bool:
