@@ -173,7 +173,7 @@ class Stream:
         self._scan, self._entered = 0, False
 
     def _release(self, *, final: bool) -> list[Sentence]:
-        released = []
+        released: list[Sentence] = []
         while True:
             end = self._next_end(final)
             if end is None and (final or len(self._text) >= self._longest + _MARGIN):
