@@ -19,8 +19,7 @@ from groundrail.entailment import load as load_entailment
 from groundrail.evaluation import evidence
 from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
-from groundrail.evaluation.formats import FORMATS
-from groundrail.evaluation.loaders import load
+from groundrail.evaluation.loaders import FORMATS, load
 from groundrail.evaluation.sampling import sample
 from groundrail.papers.scale.scorer import PaperScaleScorer
 

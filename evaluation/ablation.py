@@ -9,9 +9,8 @@ the shares that table 2 prints for language models are all fractions of 168.
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -19,6 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from groundrail.decoding.steering import Steering, combine
 from groundrail.errors import InputError, SourceTooLongError
+from groundrail.evaluation.loaders import ablation_targets
+from groundrail.evaluation.places import Place
+from groundrail.evaluation.rows import read_rows
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel
@@ -71,36 +73,9 @@ def load_examples(path: str | Path) -> list[AblationExample]:
 
     Raises: InputError if there is no record or a field is missing.
     """
-    try:
-        lines = Path(path).read_text(encoding="utf-8").split("\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: cannot be read as UTF-8 text: {error}") from error
-    examples = [e for n, line in enumerate(lines, start=1) if line.strip() for e in _read(line, f"{path}, line {n}")]
-    if not examples:
-        raise InputError(f"no examples in {path}")
-    return examples
-
-
-def _read(line: str, place: str) -> Iterator[AblationExample]:
-    try:
-        found = json.loads(line)
-    except json.JSONDecodeError as error:
-        raise InputError(f"{place}: expected a JSON object: {error}") from error
-    if not isinstance(found, dict):
-        raise InputError(f"{place}: expected a JSON object, not {type(found).__name__}")
-    yield from examples_of(found, place)
-
-
-def examples_of(found: Mapping[str, Any], place: str) -> Iterator[AblationExample]:
-    """Two examples for each record; `found` is a record or holds records by id, error messages name `place`."""
-    for record in [found] if "target" in found else found.values():
-        fields = ("context", "target", "new_target", "source", "new_source")
-        wrong = [field for field in fields if not isinstance(record, dict) or not isinstance(record.get(field), str)]
-        if wrong:
-            raise InputError(f"{place}: a record has no text under {wrong}: it needs {', '.join(fields)}")
-        context, target, new_target, source, new_source = (record[field] for field in fields)
-        yield AblationExample(context, target, source, new_source)
-        yield AblationExample(context, new_target, new_source, source)
+    path = Path(path)
+    rows = ((Place(path, line), row) for line, row in read_rows(path)[1])
+    return [AblationExample(*found) for place, row in rows for found in ablation_targets(place, row)]
 
 
 def factual_ablation(

@@ -24,12 +24,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from groundrail.evaluation.answers import MarkedAnswer, Range, is_marked, overlap, trimmed
+from groundrail.evaluation.answers import MarkedAnswer, Range
 from groundrail.evaluation.kept import Keyed, keep, read_kept
-from groundrail.evaluation.metrics import Interval, bootstrap
+from groundrail.evaluation.metrics import Floats, Interval, bootstrap
 from groundrail.evaluation.run import fingerprint
 from groundrail.guard import Guard
-from groundrail.types import Verdict
+from groundrail.types import Span, Verdict
 
 Counts: TypeAlias = NDArray[np.int64]
 
@@ -135,49 +135,64 @@ def _key(scorer: str, answer: MarkedAnswer) -> str:
 
 
 def _judge(guard: Guard, answer: MarkedAnswer, key: str) -> JudgedAnswer:
-    started = time.perf_counter()
-    checked = guard.check(answer.text, answer.source, answer.question).sentences
-    sentences = []
-    for sentence in checked:
-        start, end = trimmed(answer.text, sentence.start, sentence.end)
+    started, sentences = time.perf_counter(), list[JudgedSentence]()
+    for sentence in guard.check(answer.text, answer.source, answer.question).sentences:
+        start, end = Span.trimmed(answer.text, sentence.start, sentence.end)
         if start < end:
             sentences.append(JudgedSentence(start=start, end=end, verdict=sentence.verdict, score=sentence.score))
     return JudgedAnswer(key=key, sentences=tuple(sentences), seconds=time.perf_counter() - started)
 
 
-_ANSWER, _SENTENCE, _SPAN, _BEST = slice(0, 4), slice(4, 8), slice(8, 11), slice(11, 14)
-"""Columns of an answer's row of counts: answers (one of the four counts is 1) and sentences that are found, falsely
-held back, missed and passed; characters shared, found and marked, also if all sentences are judged correctly."""
+_ANSWER, _SENTENCE, _SPAN, _BEST = range(4)
+"""Levels of counting: answers, sentences, characters, and characters if all sentences are judged correctly."""
 
 
-def _counts(answer: MarkedAnswer, judged: JudgedAnswer) -> list[int]:
-    sentences = [(s.start, s.end) for s in judged.sentences]
-    held = [(s.start, s.end) for s in judged.sentences if s.held]
-    wrong = [sentence for sentence in sentences if is_marked(sentence, answer.marked)]
-    found = [sentence for sentence in held if sentence in wrong]
-    of_answer = [0, 0, 0, 0]
-    of_answer[(0 if held else 2) if answer.marked else (1 if held else 3)] = 1
-    of_sentences = [len(found), len(held) - len(found), len(wrong) - len(found)]
-    passed = len(sentences) - sum(of_sentences)
-    return [*of_answer, *of_sentences, passed, *_shared(held, answer.marked), *_shared(wrong, answer.marked)]
+def _counts(answer: MarkedAnswer, judged: JudgedAnswer) -> list[tuple[int, int, int, int]]:
+    """For each level the number of items found, falsely held back, missed and passed; no characters are passed.
+
+    At the levels of characters, those shared are found, and the sums of found and held back and of found and missed are
+    the characters of all found and of all marked passages.
+    """
+    sentences = [((s.start, s.end), s.held) for s in judged.sentences]
+    held = [passage for passage, is_held in sentences if is_held]
+    wrong = [passage for passage, _ in sentences if any(_overlap(passage, mark) for mark in answer.marked)]
+    found = sum(passage in wrong for passage in held)
+    whole = bool(held), bool(answer.marked)
+    return [
+        (whole == (True, True), whole == (True, False), whole == (False, True), whole == (False, False)),
+        (found, len(held) - found, len(wrong) - found, len(sentences) - len(held) - len(wrong) + found),
+        _characters(held, answer.marked),
+        _characters(wrong, answer.marked),
+    ]
 
 
-def _shared(found: Sequence[Range], marked: Sequence[Range]) -> list[int]:
-    shared = sum(overlap(one, other) for one in found for other in marked)
-    return [shared, sum(end - start for start, end in found), sum(end - start for start, end in marked)]
+def _overlap(first: Range, second: Range) -> int:
+    return max(0, min(first[1], second[1]) - max(first[0], second[0]))
+
+
+def _characters(found: Sequence[Range], marked: Sequence[Range]) -> tuple[int, int, int, int]:
+    shared = sum(_overlap(one, other) for one in found for other in marked)
+    all_found, all_marked = (sum(end - start for start, end in passages) for passages in (found, marked))
+    return shared, all_found - shared, all_marked - shared, 0
 
 
 def _ratio(part: float, whole: float) -> float:
     return part / whole if whole else 0.0
 
 
-def f1(shared: float, found: float, wanted: float) -> float:
-    """The harmonic mean of shared / found and shared / wanted; 0 if nothing is shared.
+def _precision(counts: Counts) -> float:
+    found, alarms, _, _ = map(int, counts)
+    return _ratio(found, found + alarms)
 
-    >>> f1(2, 4, 4)
-    0.5
-    """
-    return _ratio(2 * shared, found + wanted)
+
+def _recall(counts: Counts) -> float:
+    found, _, missed, _ = map(int, counts)
+    return _ratio(found, found + missed)
+
+
+def _f1(counts: Counts) -> float:
+    found, alarms, missed, _ = map(int, counts)
+    return _ratio(2 * found, 2 * found + alarms + missed)
 
 
 def _balanced(counts: Counts) -> float:
@@ -210,29 +225,21 @@ def summarise_answers(
 def _summarise(
     name: str, pairs: Sequence[tuple[MarkedAnswer, JudgedAnswer]], threshold: float, resamples: int, seed: int
 ) -> AnswerSummary:
-    counts = np.array([_counts(answer, judged) for answer, judged in pairs], dtype=np.int64)
-    supported = [float(not answer.marked) for answer, _ in pairs]
+    counts: Counts = np.array([_counts(answer, judged) for answer, judged in pairs], dtype=np.int64)
+    total, supported = counts.sum(axis=0), [float(not answer.marked) for answer, _ in pairs]
 
-    def interval(measure: Callable[[Counts], float]) -> Interval:
-        return bootstrap(
-            lambda _, rows: measure(counts[rows.astype(int)].sum(axis=0)),
-            supported,
-            np.arange(len(pairs)),
-            resamples=resamples,
-            seed=seed,
-        )
+    def detection(level: int) -> Detection:
+        def interval(measure: Callable[[Counts], float]) -> Interval:
+            def of_drawn(_: Floats, rows: Floats) -> float:
+                return measure(counts[rows.astype(int), level].sum(axis=0))
 
-    def detection(place: slice) -> Detection:
-        of_place = counts[:, place].sum(axis=0)
-        both = bool((of_place[0] + of_place[2]) * (of_place[1] + of_place[3]))
-        return Detection(
-            interval(lambda c: _ratio(c[place][0], c[place][0] + c[place][1])),
-            interval(lambda c: _ratio(c[place][0], c[place][0] + c[place][2])),
-            interval(lambda c: f1(c[place][0], c[place][0] + c[place][1], c[place][0] + c[place][2])),
-            interval(lambda c: _balanced(c[place])) if both else None,
-        )
+            return bootstrap(of_drawn, supported, np.arange(len(pairs)), resamples=resamples, seed=seed)
 
-    total = counts.sum(axis=0)
+        found, alarms, missed, passed = map(int, total[level])
+        both = level != _SPAN and found + missed and alarms + passed
+        balanced = interval(_balanced) if both else None
+        return Detection(interval(_precision), interval(_recall), interval(_f1), balanced)
+
     sentences = [sentence for _, judged in pairs for sentence in judged.sentences]
     return AnswerSummary(
         dataset=name,
@@ -245,11 +252,7 @@ def _summarise(
         threshold=threshold,
         answer_level=detection(_ANSWER),
         sentence_level=detection(_SENTENCE),
-        span_level=Detection(
-            interval(lambda c: _ratio(c[_SPAN][0], c[_SPAN][1])),
-            interval(lambda c: _ratio(c[_SPAN][0], c[_SPAN][2])),
-            interval(lambda c: f1(*c[_SPAN])),
-        ),
-        best_span_f1=f1(*total[_BEST]),
+        span_level=detection(_SPAN),
+        best_span_f1=_f1(total[_BEST]),
         seconds=sum(judged.seconds for _, judged in pairs) / len(pairs),
     )

@@ -1,20 +1,21 @@
 """Whole answers in which people marked the unsupported passages: RAGTruth's and FaithBench's files as `MarkedAnswer`s.
 
-Formats whose rows are single claims are in `groundrail.evaluation.formats`.
+Formats whose rows are single claims are in `groundrail.evaluation.loaders`.
 `groundrail.evaluation.answer_summary` judges answers and compares the verdicts with the marks.
 """
 
 import json
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from pydantic import BaseModel
 
 from groundrail.errors import InputError
-from groundrail.evaluation.loaders import read_rows
-from groundrail.evaluation.places import Place
+from groundrail.evaluation.places import Place, one
+from groundrail.evaluation.rows import Format, fitting, read_file, read_rows
 from groundrail.types import Document
 
 Range: TypeAlias = tuple[int, int]
@@ -83,8 +84,6 @@ class _FaithBenchBatch(BaseModel):
     samples: list[_FaithBenchSample]
 
 
-Rows: TypeAlias = list[tuple[int, dict[str, Any]]]
-Reader: TypeAlias = Callable[[Path, Rows, Path, Collection[str]], Iterator[MarkedAnswer]]
 _ORDERS = {
     "Summary": "Summarize the following news.",
     "Data2txt": "Write an objective overview of the following business.",
@@ -99,35 +98,32 @@ def _within(place: Place, field: str, text: str, start: int, end: int) -> Range:
     return start, end
 
 
-def _ragtruth(path: Path, rows: Rows, documents: Path, leave_out: Collection[str]) -> Iterator[MarkedAnswer]:
+def _ragtruth(leave_out: Collection[str], place: Place, row: Mapping[str, Any], name: str) -> Iterator[MarkedAnswer]:
     """Niu et al.'s response.jsonl, with source_info.jsonl in the folder `documents`; each task is a data set.
 
     The evaluations of the authors and of LettuceDetect count marked passages of all kinds.
     """
-    sources = _ragtruth_sources(documents / "source_info.jsonl")
-    for line, row in rows:
-        place = Place(path, line)
-        parsed = place.parse(_RagTruthResponse, row)
-        found = sources.get(str(parsed.source_id))
-        if found is None:
-            raise place.error("source_id", f"{parsed.source_id!r} is not in {documents / 'source_info.jsonl'}")
-        task, text, question = found
-        marked = [
-            _within(place, f"labels.{number}", parsed.response, mark.start, mark.end)
-            for number, mark in enumerate(parsed.labels)
-            if not any(getattr(mark, kind, None) for kind in leave_out)
-        ]
-        id = parsed.id if parsed.id is not None else f"{parsed.source_id}/{parsed.model}"
-        dataset = "-".join(filter(None, ("ragtruth", parsed.split, task)))
-        source = (Document(text=text, id=f"source {parsed.source_id}"),)
-        yield MarkedAnswer(str(id), dataset, source, parsed.response, tuple(marked), question)
+    parsed, beside = place.parse(_RagTruthResponse, row), place.documents / "source_info.jsonl"
+    sources = place.file(beside, _ragtruth_sources)
+    if str(parsed.source_id) not in sources:
+        raise place.error("source_id", f"{parsed.source_id!r} is not in {beside}")
+    task, text, question = sources[str(parsed.source_id)]
+    marked = tuple(
+        _within(place, f"labels.{number}", parsed.response, mark.start, mark.end)
+        for number, mark in enumerate(parsed.labels)
+        if not any(getattr(mark, kind, None) for kind in leave_out)
+    )
+    id = str(parsed.id if parsed.id is not None else f"{parsed.source_id}/{parsed.model}")
+    dataset = "-".join(filter(None, ("ragtruth", parsed.split, task)))
+    yield MarkedAnswer(id, dataset, one(text, f"source {parsed.source_id}"), parsed.response, marked, question)
 
 
 def _ragtruth_sources(path: Path) -> dict[str, tuple[str, str, str]]:
     """Task, text and prompt of each source: passages and articles unchanged, a record as JSON."""
     sources = {}
-    for line, row in _checked(path, read_rows(path)[1], _SOURCES, "RAGTruth's source_info.jsonl"):
+    for line, row in read_rows(path)[1]:
         place = Place(path, line)
+        place.require(row, _SOURCES, "RAGTruth's source_info.jsonl")
         parsed = place.parse(_RagTruthSource, row)
         text, question = parsed.source_info, _ORDERS.get(parsed.task_type, "")
         if parsed.task_type == "QA":
@@ -141,28 +137,29 @@ def _ragtruth_sources(path: Path) -> dict[str, tuple[str, str, str]]:
     return sources
 
 
-def _faithbench(path: Path, rows: Rows, documents: Path, leave_out: Collection[str]) -> Iterator[MarkedAnswer]:
+def _faithbench(leave_out: Collection[str], place: Place, row: Mapping[str, Any], name: str) -> Iterator[MarkedAnswer]:
     """Bao et al.'s batch_N.json; all batches are one data set.
 
     A passage counts if one of its labels is Unwanted or Questionable, as in the authors' binarize.py; Benign does not.
     """
     counted = ("Unwanted",) if "questionable" in leave_out else ("Unwanted", "Questionable")
-    for line, row in rows:
-        place = Place(path, line)
-        for sample in place.parse(_FaithBenchBatch, row).samples:
-            marked = [
-                _within(place, f"samples.{sample.sample_id}", sample.summary, mark.summary_start, mark.summary_end)
-                for mark in sample.annotations
-                if any(label.startswith(counted) for label in mark.label)
-            ]
-            source = (Document(text=sample.source),)
-            yield MarkedAnswer(f"{path.stem}/{sample.sample_id}", "faithbench", source, sample.summary, tuple(marked))
+    for sample in place.parse(_FaithBenchBatch, row).samples:
+        marked = tuple(
+            _within(place, f"samples.{sample.sample_id}", sample.summary, mark.summary_start, mark.summary_end)
+            for mark in sample.annotations
+            if any(label.startswith(counted) for label in mark.label)
+        )
+        yield MarkedAnswer(f"{name}/{sample.sample_id}", "faithbench", one(sample.source), sample.summary, marked)
 
 
-ANSWER_FORMATS: dict[str, tuple[frozenset[str], Reader]] = {
-    "ragtruth": (frozenset({"source_id", "response", "labels"}), _ragtruth),
-    "faithbench": (frozenset({"samples"}), _faithbench),
-}
+def _formats(leave_out: Collection[str]) -> dict[str, Format[MarkedAnswer]]:
+    return {
+        "ragtruth": Format(frozenset({"source_id", "response", "labels"}), partial(_ragtruth, leave_out)),
+        "faithbench": Format(frozenset({"samples"}), partial(_faithbench, leave_out)),
+    }
+
+
+ANSWER_FORMATS = _formats(())
 
 
 def answer_format(path: str | Path) -> str | None:
@@ -173,7 +170,7 @@ def answer_format(path: str | Path) -> str | None:
     fields = read_rows(Path(path))[1][0][1].keys()
     if fields >= _SOURCES:
         raise InputError(f"{path}: these are RAGTruth's sources; name response.jsonl, which they are read with")
-    return next((name for name, (wanted, _) in ANSWER_FORMATS.items() if fields >= wanted), None)
+    return fitting(fields, ANSWER_FORMATS)
 
 
 def load_answers(
@@ -182,7 +179,9 @@ def load_answers(
     documents: str | Path | None = None,
     leave_out: Collection[str] = (),
 ) -> list[MarkedAnswer]:
-    """Read a file of whole answers; `format` is guessed from its first row unless given.
+    """Read a file of whole answers.
+
+        load_answers("ragtruth/response.jsonl", leave_out=["implicit_true"])
 
     Args:
         format: Name of the format; None guesses it from the first row.
@@ -190,48 +189,9 @@ def load_answers(
         leave_out: Kinds of marked passages (`MARKS`) that count as supported.
 
     Raises: InputError for a file in no known format, and for a bad row, with line and field.
-
-    >>> load_answers("ragtruth/response.jsonl", leave_out=["implicit_true"])  # doctest: +SKIP
     """
-    path = Path(path)
     unknown = sorted(set(leave_out) - set(MARKS))
     if unknown:
         raise InputError(f"no kind of marked passage is called {unknown[0]!r}; there are {', '.join(MARKS)}")
-    found = format or answer_format(path)
-    if found not in ANSWER_FORMATS:
-        known = "; ".join(f"{name}: {', '.join(sorted(wanted))}" for name, (wanted, _) in ANSWER_FORMATS.items())
-        has = f"it is called {found!r}" if found else f"line 1 has {', '.join(read_rows(path)[1][0][1])}"
-        raise InputError(f"{path}: in no format of whole answers: {has}. Known: {known}")
-    wanted, read = ANSWER_FORMATS[found]
-    rows = _checked(path, read_rows(path)[1], wanted, f"format {found!r}")
-    return list(read(path, rows, path.parent if documents is None else Path(documents), leave_out))
-
-
-def _checked(path: Path, rows: Rows, wanted: frozenset[str], of: str) -> Rows:
-    """Yield the rows. Raises: InputError for a row without a wanted field; the message lists the fields of the row."""
-    for line, row in rows:
-        missing = sorted(wanted - row.keys())
-        if missing:
-            message = f"missing; {of} has {', '.join(sorted(wanted))}, this row has {', '.join(row)}"
-            raise Place(path, line).error(missing[0], message)
-    return rows
-
-
-def overlap(first: Range, second: Range) -> int:
-    """Number of characters that two passages share.
-
-    >>> overlap((0, 5), (3, 9))
-    2
-    """
-    return max(0, min(first[1], second[1]) - max(first[0], second[0]))
-
-
-def trimmed(text: str, start: int, end: int) -> Range:
-    """A passage without the white space around it."""
-    passage = text[start:end]
-    return start + len(passage) - len(passage.lstrip()), end - len(passage) + len(passage.rstrip())
-
-
-def is_marked(passage: Range, marked: Collection[Range]) -> bool:
-    """Whether a passage shares a character with a marked passage."""
-    return any(overlap(passage, one) for one in marked)
+    folder = None if documents is None else Path(documents)
+    return read_file(Path(path), _formats(leave_out), format or answer_format(path), folder, "whole answers")

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from groundrail.calibration import Calibration, Method, log_odds
-from groundrail.errors import InputError, MissingExtraError
-from groundrail.evaluation.metrics import two_classes
+from groundrail.errors import InputError
+from groundrail.evaluation.metrics import library, two_classes
 
 
 def fit_calibration(
@@ -20,23 +20,19 @@ def fit_calibration(
     Isotonic regression needs some hundred labels, or it follows noise; Platt's map has two numbers and needs fewer.
 
     Raises: InputError if one class is missing, or if higher scores do not mean more support; MissingExtraError without
-        scikit-learn.
+        the extra `eval`.
     """
     supported, s = two_classes(labels, scores, "Calibration")
-    try:
-        from sklearn.isotonic import isotonic_regression
-        from sklearn.linear_model import LogisticRegression
-    except ImportError as error:
-        raise MissingExtraError("groundrail.evaluation.calibration", "eval") from error
     if method == "platt":
-        fitted = LogisticRegression(C=1e6).fit(log_odds(s)[:, None], supported)
+        fitted = library("sklearn.linear_model").LogisticRegression(C=1e6).fit(log_odds(s)[:, None], supported)
         slope, intercept = float(fitted.coef_[0, 0]), float(fitted.intercept_[0])
         if slope <= 0:
             raise InputError("higher scores do not go with more support here, so there is no map to fit")
         return Calibration("platt", (slope,), (intercept,), scorer=scorer)
     x, inverse, counts = np.unique(s, return_inverse=True, return_counts=True)
     shares = np.bincount(inverse, weights=supported) / counts
-    y = np.clip(isotonic_regression(shares, sample_weight=counts), 0, 1)
+    fitted = library("sklearn.isotonic").isotonic_regression(shares, sample_weight=counts)
+    y = np.clip(fitted, 0, 1)
     if y[0] == y[-1]:
         raise InputError("higher scores do not go with more support here, so there is no map to fit")
     inner = np.zeros(x.size, dtype=bool)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from groundrail.errors import InputError, MissingExtraError
-from groundrail.evaluation.metrics import Floats, checked, scipy_stats
+from groundrail.errors import InputError
+from groundrail.evaluation.metrics import Floats, checked, library, percentiles, resampled
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,25 +41,15 @@ def paired_bootstrap(
 
     InFusE's footnote 4 describes another test: `paired_t_test`.
 
-    Raises: InputError for labels and scores of different lengths, or for less than one resample; MissingExtraError
-        without scikit-learn.
+    Raises: InputError for less than one resample.
     """
     y, s = checked(labels, scores)
     _, o = checked(labels, others)
     if resamples < 1:
         raise InputError(f"a bootstrap takes at least one resample, not {resamples}")
-    try:
-        from sklearn.utils import resample
-    except ImportError as error:
-        raise MissingExtraError("groundrail.evaluation", "eval") from error
-    random = np.random.RandomState(seed)
-    drawn = np.empty(resamples)
-    for number in range(resamples):
-        index = resample(np.arange(y.size), stratify=y >= 1, random_state=random)
-        drawn[number] = measure(y[index], s[index]) - measure(y[index], o[index])
+    drawn = np.array([measure(y[i], s[i]) - measure(y[i], o[i]) for i in resampled(y, resamples, seed)])
     value = measure(y, s) - measure(y, o)
-    tail = (1 - confidence) / 2
-    low, high = map(float, np.quantile(drawn, [tail, 1 - tail]))
+    low, high = percentiles(drawn, confidence)
     crossed = max(1, int(min((drawn <= 0).sum(), (drawn >= 0).sum())))
     return Difference(value, min(low, value), max(high, value), min(1.0, 2 * crossed / resamples))
 
@@ -80,7 +70,7 @@ def paired_t_test(
     The draws overlap, so that `p` falls with the number of draws; `paired_bootstrap` gives a more reliable `p`. A draw
     without both classes is repeated.
 
-    Raises: InputError for labels and scores of different lengths, for a share out of range, or for less than two draws.
+    Raises: InputError for a share out of range, or for less than two draws.
     """
     y, s = checked(labels, scores)
     _, o = checked(labels, others)
@@ -98,9 +88,9 @@ def paired_t_test(
                 break
         found[number] = measure(y[index], s[index]), measure(y[index], o[index])
     apart = found[:, 0] - found[:, 1]
-    low, high = map(float, np.quantile(apart, [(1 - confidence) / 2, (1 + confidence) / 2]))
+    low, high = percentiles(apart, confidence)
     if np.allclose(apart, apart[0]):
         p = 1.0 if np.isclose(apart[0], 0) else 0.0
     else:
-        p = float(scipy_stats().ttest_rel(found[:, 0], found[:, 1]).pvalue)
+        p = float(library("scipy.stats").ttest_rel(found[:, 0], found[:, 1]).pvalue)
     return Difference(float(apart.mean()), low, high, p)

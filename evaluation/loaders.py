@@ -1,120 +1,280 @@
-"""Read benchmark files into `Example`s and guess their format from the content.
+"""Read benchmark files of single claims into `Example`s: the rows of each format.
 
-`groundrail.evaluation.formats` describes the rows of each format. Rows with an empty claim are kept, and
+Benchmarks of summaries are in `groundrail.evaluation.summaries`. Rows with an empty claim are kept, and
 `groundrail.evaluation.run` counts them.
 """
 
-import csv
-import json
-import sys
-from collections.abc import Iterator, Sequence
-from io import StringIO
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from groundrail.errors import InputError, MissingExtraError
-from groundrail.evaluation.examples import Example
-from groundrail.evaluation.formats import FORMATS
-from groundrail.evaluation.places import Place, read_text
+from pydantic import BaseModel
 
-_CSV = ("true", "q2", "aggrefact")
-
-
-def _guess(path: Path, fields: Sequence[str]) -> str:
-    for name, (wanted, _) in FORMATS.items():
-        if wanted <= set(fields):
-            return name
-    known = "; ".join(f"{name}: {', '.join(sorted(wanted))}" for name, (wanted, _) in FORMATS.items())
-    raise InputError(f"{path}, line 1: fields {', '.join(fields)} fit no known format. Known: {known}")
+from groundrail.evaluation import summaries
+from groundrail.evaluation.examples import Example, parse_label
+from groundrail.evaluation.places import Label, Place, lines, one, read_text
+from groundrail.evaluation.rows import Format, read_file
+from groundrail.types import Document, Span
 
 
-def _json_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        whole = json.loads(text)
-    except json.JSONDecodeError:
-        whole = None
-    if isinstance(whole, dict):
-        yield from enumerate(_records(whole), start=1)
-        return
-    if isinstance(whole, list):
-        for number, row in enumerate(whole, start=1):
-            if not isinstance(row, dict):
-                raise InputError(f"{path}, item {number}: expected a JSON object, not {type(row).__name__}")
-            yield number, row
-        return
-    for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise InputError(f"{path}, line {number}: expected a JSON object: {error}") from error
-        if not isinstance(row, dict):
-            raise InputError(f"{path}, line {number}: expected a JSON object, not {type(row).__name__}")
-        yield number, row
+class _TrueRow(BaseModel):
+    grounding: str
+    generated_text: str
+    label: Label
 
 
-def _records(whole: dict[str, Any]) -> list[dict[str, Any]]:
-    """The records of West et al.'s file, one object that holds records by id; for any other file the object itself."""
-    records = list(whole.values())
-    nested = all(isinstance(record, dict) and "new_source" in record for record in records)
-    return records if records and nested else [whole]
+class _PairRow(BaseModel):
+    premise: str
+    hypothesis: str
+    label: Label = None
+    id: str | int | None = None
+    kind: str | None = None
+    system: str | None = None
 
 
-def _csv_rows(path: Path, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
-    limit = csv.field_size_limit(min(sys.maxsize, 2**31 - 1))
-    try:
-        reader = csv.DictReader(StringIO(text, newline=""))
-        rows = []
-        for row in reader:
-            if None in row:
-                raise InputError(f"{path}, line {reader.line_num}: more fields than the header names")
-            short = [field for field, value in row.items() if value is None]
-            if short:
-                raise InputError(f"{path}, line {reader.line_num}, field {short[0]!r}: expected a value")
-            rows.append((reader.line_num, row))
-    except csv.Error as error:
-        raise InputError(f"{path}, line {reader.line_num}: expected CSV: {error}") from error
-    finally:
-        csv.field_size_limit(limit)
-    yield from rows
+class _WiceMeta(BaseModel):
+    id: str
 
 
-def _parquet_rows(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    try:
-        import pyarrow
-        from pyarrow import parquet
-    except ImportError as error:
-        raise MissingExtraError("Reading Parquet", "corpus") from error
-    try:
-        yield from enumerate(parquet.read_table(path).to_pylist(), start=1)
-    except pyarrow.ArrowException as error:
-        raise InputError(f"{path}: cannot be read as Parquet: {error}") from error
+class _WiceRow(BaseModel):
+    claim: str
+    label: Label
+    evidence: list[str]
+    supporting_sentences: list[list[int]] = []
+    meta: _WiceMeta | None = None
 
 
-def read_rows(path: Path) -> tuple[Literal["CSV", "JSON", "Parquet"], list[tuple[int, dict[str, Any]]]]:
-    """The kind of a file, and its rows, each with its line or number in the file.
+class _LongClaim(BaseModel):
+    text: str
+    label: Label = None
+    prompt: str | int | None = None
+    evidence: list[tuple[int, int]] = []
+    kind: str | None = None
 
-    Raises: InputError for a file that cannot be read or has no row; MissingExtraError for Parquet without Arrow.
+
+class _LongRow(BaseModel):
+    id: str
+    text: str
+    claims: list[_LongClaim]
+
+
+class _ChallengeRow(BaseModel):
+    document: str
+    claim: str
+    label: Label
+    id: str | int | None = None
+    evidence: str | None = None
+    also: list[str] = []
+    pair: str | None = None
+    kind: str | None = None
+    split: str | None = None
+
+
+class _Turn(BaseModel):
+    speaker: str
+    content: str
+
+
+class _Query(BaseModel):
+    query: str
+    answer: str
+    relevant_text_span: list[tuple[int, int]] = []
+
+
+class _QmsumRow(BaseModel):
+    meeting_transcripts: list[_Turn]
+    specific_query_list: list[_Query] = []
+    general_query_list: list[_Query] = []
+
+
+class _AblationRow(BaseModel):
+    context: str
+    target: str
+    new_target: str
+    source: str
+    new_source: str
+
+
+class _AttributionRow(BaseModel):
+    claim: str
+    references: list[str]
+    attribution_label: Literal["attributable", "not attributable"]
+    src_dataset: str = ""
+    id: str | None = None
+
+
+class _AggreFactRow(BaseModel):
+    dataset: str
+    doc: str
+    claim: str
+    label: Label
+
+
+def _true(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    parsed = place.parse(_TrueRow, row)
+    number = row.get("") or str(place.line)
+    yield Example(str(number), name, one(parsed.grounding), parsed.generated_text, parsed.label)
+
+
+def _q2(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    """Read Q²'s two layouts: one response in a row with the label in the file's name, or one for each system.
+
+    In the second layout 1 marks a response that is not consistent with the knowledge; a comparison of the authors'
+    files shows this.
     """
-    kind: Literal["CSV", "JSON", "Parquet"]
-    if _is_parquet(path):
-        kind, rows = "Parquet", list(_parquet_rows(path))
-    else:
-        text = read_text(path)
-        kind = "JSON" if text.lstrip().startswith(("{", "[")) else "CSV"
-        rows = list(_json_rows(path, text) if kind == "JSON" else _csv_rows(path, text))
-    if not rows:
-        raise InputError(f"{path}: expected at least one row")
-    return kind, rows
+    source = one(str(row["knowledge"] or ""))
+    number = row.get("") or str(place.line)
+    if "response" in row:
+        label = 0.0 if "inconsistent" in name else 1.0 if "consistent" in name else None
+        yield Example(str(number), name, source, str(row["response"] or ""), label)
+        return
+    if not any(column.endswith("_response") for column in row):
+        raise place.error("response", "missing; format 'q2' has response, or columns that end in _response")
+    for column in row:
+        system, found, rest = column.rpartition("_response")
+        if found and not rest:
+            try:
+                wrong = parse_label(row.get(f"{system}_label"))
+            except ValueError as error:
+                raise place.error(f"{system}_label", str(error)) from error
+            label = None if wrong is None else 1 - wrong
+            yield Example(
+                f"{number}-{system}", name, source, str(row[column] or ""), label, group=str(number), system=system
+            )
 
 
-def _is_parquet(path: Path) -> bool:
-    try:
-        with path.open("rb") as file:
-            return file.read(4) == b"PAR1"
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read: {error.strerror}") from error
+def _pairs(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    parsed = place.parse(_PairRow, row)
+    number = place.line if parsed.id is None else parsed.id
+    yield Example(
+        str(number),
+        name,
+        one(parsed.premise),
+        parsed.hypothesis,
+        parsed.label,
+        kind=parsed.kind,
+        system=parsed.system,
+    )
+
+
+def _wice(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    parsed = place.parse(_WiceRow, row)
+    document, spans = lines(parsed.evidence)
+    sets = [place.numbered("supporting_sentences", spans, chosen) for chosen in parsed.supporting_sentences if chosen]
+    id = parsed.meta.id if parsed.meta else str(place.line)
+    yield Example(id, name, (document,), parsed.claim, parsed.label, tuple(sets) or None)
+
+
+def _long(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    parsed = place.parse(_LongRow, row)
+    source = one(parsed.text, parsed.id)
+    for number, claim in enumerate(parsed.claims):
+        for start, end in claim.evidence:
+            if not 0 <= start <= end <= len(parsed.text):
+                raise place.error(
+                    f"claims.{number}.evidence",
+                    f"expected [start, end] offsets into the text of {len(parsed.text)} characters, not {[start, end]}",
+                )
+        sets = tuple((Span(document_id=parsed.id, start=start, end=end),) for start, end in claim.evidence)
+        group = None if claim.prompt is None else f"{parsed.id}/{claim.prompt}"
+        prompt = claim.prompt if isinstance(claim.prompt, str) else ""
+        id, evidence = f"{parsed.id}/{number}", sets or None
+        yield Example(id, name, source, claim.text, claim.label, evidence, group, claim.kind, prompt=prompt)
+
+
+def _qmsum(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    """Read QMSum: each reference answer is a claim that the meeting supports, with the named turns as evidence."""
+    parsed = place.parse(_QmsumRow, row)
+    document, spans = lines([f"{turn.speaker}: {turn.content}" for turn in parsed.meeting_transcripts])
+    for number, query in enumerate(parsed.specific_query_list + parsed.general_query_list):
+        for first, last in query.relevant_text_span:
+            if not 0 <= first <= last < len(spans):
+                raise place.error("relevant_text_span", f"expected turns 0 to {len(spans) - 1}, not {first}-{last}")
+        turns = [span for first, last in query.relevant_text_span for span in spans[first : last + 1]]
+        evidence = (tuple(turns),) if turns else None
+        yield Example(f"{place.line}/{number}", name, (document,), query.answer, 1.0, evidence)
+
+
+def _challenge(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    """Read pairs of a true and a wrong claim about documents in a folder; each split is a data set."""
+    parsed = place.parse(_ChallengeRow, row)
+    path = place.documents / parsed.document
+    if not path.is_file():
+        raise place.error("document", f"expected a file in {place.documents}, not {parsed.document!r}")
+    text = read_text(path)
+    spans = []
+    for passage in [parsed.evidence, *parsed.also]:
+        if passage:
+            start = text.find(passage)
+            if start < 0:
+                raise place.error("evidence", f"expected words of {path}, not {passage[:80]!r}")
+            spans.append(Span(document_id=parsed.document, start=start, end=start + len(passage)))
+    yield Example(
+        str(place.line if parsed.id is None else parsed.id),
+        f"{name}-{parsed.split}" if parsed.split else name,
+        one(text, parsed.document),
+        parsed.claim,
+        parsed.label,
+        (tuple(spans),) if spans else None,
+        parsed.pair,
+        parsed.kind,
+    )
+
+
+def _ablation(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    """Read West et al.'s factual ablation: each target is a claim about two sources; one of them supports it.
+
+    The context stays separate, because a judge does not read it (section 4.2.2) and a language model does.
+    """
+    for number, (context, target, own, other) in enumerate(ablation_targets(place, row)):
+        group = f"{place.line}/{number}"
+        for role, source, label in (("own", own, 1.0), ("other", other, 0.0)):
+            yield Example(f"{group}/{role}", name, one(source), target, label, group=group, context=context)
+
+
+def ablation_targets(place: Place, row: Mapping[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+    """Context, target, the source that supports it, and the other source, for both targets of a record."""
+    parsed = place.parse(_AblationRow, row)
+    yield parsed.context, parsed.target, parsed.source, parsed.new_source
+    yield parsed.context, parsed.new_target, parsed.new_source, parsed.source
+
+
+def _attributionbench(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    """Read Li et al.'s claims with the passages cited for them; each original data set stays a data set."""
+    parsed = place.parse(_AttributionRow, row)
+    source = tuple(Document(text=text, id=f"reference {n}") for n, text in enumerate(parsed.references, start=1))
+    if not source:
+        raise place.error("references", "expected at least one passage")
+    label = float(parsed.attribution_label == "attributable")
+    dataset = f"{name}-{parsed.src_dataset}" if parsed.src_dataset else name
+    yield Example(parsed.id or str(place.line), dataset, source, parsed.claim, label)
+
+
+def _aggrefact(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+    """Read a row of LLM-AggreFact (Tang et al., MiniCheck); each joined data set stays a data set."""
+    parsed = place.parse(_AggreFactRow, row)
+    yield Example(str(place.line), f"{name}-{parsed.dataset}", one(parsed.doc), parsed.claim, parsed.label)
+
+
+FORMATS: dict[str, Format[Example]] = {
+    "true": Format(frozenset({"grounding", "generated_text", "label"}), _true, csv=True),
+    "q2": Format(frozenset({"knowledge", "gold"}), _q2, csv=True),
+    "wice": Format(frozenset({"claim", "evidence", "supporting_sentences"}), _wice),
+    "long": Format(frozenset({"text", "claims"}), _long),
+    "qmsum": Format(frozenset({"meeting_transcripts"}), _qmsum),
+    "frank": Format(frozenset({"hash", "model_name", "article", "summary"}), summaries.frank),
+    "summac": Format(frozenset({"document", "claim", "label", "dataset"}), summaries.summac),
+    "aggrefact": Format(frozenset({"doc", "summary", "label", "origin"}), summaries.aggrefact, csv=True),
+    "challenge": Format(frozenset({"document", "claim"}), _challenge),
+    "attributionbench": Format(frozenset({"claim", "references", "attribution_label"}), _attributionbench),
+    "llm-aggrefact": Format(frozenset({"dataset", "doc", "claim", "label"}), _aggrefact),
+    "screeneval": Format(frozenset({"convo", "inferred_summary", "agg_label"}), summaries.screeneval),
+    "screeneval-utterances": Format(
+        frozenset({"original_convo", "inferred_summary", "agg_label"}), summaries.utterances
+    ),
+    "ablation": Format(frozenset({"target", "new_target", "new_source"}), _ablation),
+    "pairs": Format(frozenset({"premise", "hypothesis"}), _pairs),
+}
 
 
 def load(path: str | Path, format: str | None = None, documents: str | Path | None = None) -> list[Example]:
@@ -128,19 +288,4 @@ def load(path: str | Path, format: str | None = None, documents: str | Path | No
 
     Raises: InputError for a file in no known format, and for a bad row, with line and field.
     """
-    path = Path(path)
-    if format is not None and format not in FORMATS:
-        raise InputError(f"no format is called {format!r}; there are {', '.join(FORMATS)}")
-    kind, rows = read_rows(path)
-    guessed = format or _guess(path, list(rows[0][1]))
-    if (guessed in _CSV) != (kind == "CSV"):
-        raise InputError(f"{path}: expected {'CSV' if guessed in _CSV else 'JSON'} for format {guessed!r}")
-    wanted, read = FORMATS[guessed]
-    examples: list[Example] = []
-    for line, row in rows:
-        place = Place(path, line, None if documents is None else Path(documents))
-        missing = sorted(wanted - row.keys())
-        if missing:
-            raise place.error(missing[0], f"missing; format {guessed!r} has {', '.join(sorted(wanted))}")
-        examples.extend(read(place, row, path.stem))
-    return examples
+    return read_file(Path(path), FORMATS, format, None if documents is None else Path(documents), "claims")

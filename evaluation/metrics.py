@@ -1,11 +1,13 @@
 """The papers' measures of scores against labels, with bootstrap intervals.
 
-scikit-learn and SciPy (extra `eval`) compute most measures and are imported at their first use. Measures of citations
-are in `groundrail.evaluation.evidence`.
+Every measure raises InputError for labels and scores of different lengths, and MissingExtraError without the extra
+`eval`: scikit-learn and SciPy are imported at their first use. Measures of citations are in
+`groundrail.evaluation.evidence`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from importlib import import_module
 from types import ModuleType
 from typing import TypeAlias
 
@@ -41,22 +43,12 @@ class Bin:
     supported: float
 
 
-def sklearn_metrics() -> ModuleType:
-    """Import scikit-learn's metrics. Raises: MissingExtraError."""
+def library(name: str) -> ModuleType:
+    """Import a module of scikit-learn, SciPy or matplotlib. Raises: MissingExtraError."""
     try:
-        import sklearn.metrics
+        return import_module(name)
     except ImportError as error:
         raise MissingExtraError("groundrail.evaluation", "eval") from error
-    return sklearn.metrics  # type: ignore[no-any-return]
-
-
-def scipy_stats() -> ModuleType:
-    """Import SciPy's statistics. Raises: MissingExtraError."""
-    try:
-        import scipy.stats
-    except ImportError as error:
-        raise MissingExtraError("groundrail.evaluation", "eval") from error
-    return scipy.stats  # type: ignore[no-any-return]
 
 
 def checked(labels: ArrayLike, scores: ArrayLike) -> tuple[Floats, Floats]:
@@ -92,7 +84,7 @@ def roc_auc(labels: ArrayLike, scores: ArrayLike) -> float:
     Raises: InputError if only one class occurs.
     """
     supported, s = two_classes(labels, scores, "ROC-AUC")
-    return float(sklearn_metrics().roc_auc_score(supported, s))
+    return float(library("sklearn.metrics").roc_auc_score(supported, s))
 
 
 def _varied(labels: ArrayLike, scores: ArrayLike, measure: str) -> tuple[Floats, Floats]:
@@ -106,19 +98,19 @@ def _varied(labels: ArrayLike, scores: ArrayLike, measure: str) -> tuple[Floats,
 def pearson(labels: ArrayLike, scores: ArrayLike) -> float:
     """Pearson's r with the graded labels. Raises: InputError if all labels or all scores are equal."""
     y, s = _varied(labels, scores, "Pearson's r")
-    return float(scipy_stats().pearsonr(y, s).statistic)
+    return float(library("scipy.stats").pearsonr(y, s).statistic)
 
 
 def kendall(labels: ArrayLike, scores: ArrayLike) -> float:
     """Kendall's tau-b with the graded labels. Raises: InputError if all labels or all scores are equal."""
     y, s = _varied(labels, scores, "Kendall's tau")
-    return float(scipy_stats().kendalltau(y, s).statistic)
+    return float(library("scipy.stats").kendalltau(y, s).statistic)
 
 
 def spearman(labels: ArrayLike, scores: ArrayLike) -> float:
     """Spearman's rho with the graded labels. Raises: InputError if all labels or all scores are equal."""
     y, s = _varied(labels, scores, "Spearman's rho")
-    return float(scipy_stats().spearmanr(y, s).statistic)
+    return float(library("scipy.stats").spearmanr(y, s).statistic)
 
 
 def without_group_means(values: ArrayLike, groups: Sequence[str | None]) -> Floats:
@@ -141,16 +133,14 @@ def average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
     Raises: InputError if only one class occurs.
     """
     supported, s = two_classes(labels, scores, "Average precision")
-    return float(sklearn_metrics().average_precision_score(supported, s))
+    return float(library("sklearn.metrics").average_precision_score(supported, s))
 
 
 def macro_f1(labels: ArrayLike, scores: ArrayLike, threshold: float) -> float:
-    """Mean of the F1 of released claims (score of at least `threshold`) and the F1 of blocked claims.
-
-    Raises: InputError for labels and scores of different lengths; MissingExtraError without scikit-learn.
-    """
+    """Mean of the F1 of released claims (score of at least `threshold`) and the F1 of blocked claims."""
     y, s = checked(labels, scores)
-    return float(sklearn_metrics().f1_score(y >= 1, s >= threshold, labels=[0, 1], average="macro", zero_division=0))
+    f1_score = library("sklearn.metrics").f1_score
+    return float(f1_score(y >= 1, s >= threshold, labels=[0, 1], average="macro", zero_division=0))
 
 
 def best_macro_f1(labels: ArrayLike, scores: ArrayLike) -> tuple[float, float]:
@@ -160,14 +150,25 @@ def best_macro_f1(labels: ArrayLike, scores: ArrayLike) -> tuple[float, float]:
 
     Raises: InputError if only one class occurs.
     """
-    supported, s = two_classes(labels, scores, "The best macro F1")
-    false_rate, true_rate, thresholds = sklearn_metrics().roc_curve(supported, s, drop_intermediate=False)
+
+    def macro(released: Floats, blocked: Floats, wrong: Floats) -> Floats:
+        both: Floats = (2 * released / (2 * released + wrong) + 2 * blocked / (2 * blocked + wrong)) / 2
+        return both
+
+    return _best(*two_classes(labels, scores, "The best macro F1"), macro)
+
+
+def _best(supported: Bools, s: Floats, measure: Callable[[Floats, Floats, Floats], Floats]) -> tuple[float, float]:
+    """The best value of a measure over all thresholds, and the lowest threshold that reaches it.
+
+    The measure gets, for each threshold, the number of claims rightly released, rightly blocked, and wrongly decided.
+    """
+    false_rate, true_rate, thresholds = library("sklearn.metrics").roc_curve(supported, s, drop_intermediate=False)
     positives, negatives = int(supported.sum()), int((~supported).sum())
-    released, blocked = true_rate * positives, (1 - false_rate) * negatives
     wrong = false_rate * negatives + (1 - true_rate) * positives
-    f1 = (2 * released / (2 * released + wrong) + 2 * blocked / (2 * blocked + wrong)) / 2
-    best = int(np.flatnonzero(np.isclose(f1, f1.max(), rtol=0, atol=1e-12))[-1])
-    return float(f1[best]), float(thresholds[best])
+    values = measure(true_rate * positives, (1 - false_rate) * negatives, wrong)
+    best = int(np.flatnonzero(np.isclose(values, values.max(), rtol=0, atol=1e-12))[-1])
+    return float(values[best]), float(thresholds[best])
 
 
 def balanced_accuracy(labels: ArrayLike, scores: ArrayLike, threshold: float) -> float:
@@ -176,7 +177,7 @@ def balanced_accuracy(labels: ArrayLike, scores: ArrayLike, threshold: float) ->
     Raises: InputError if only one class occurs.
     """
     supported, s = two_classes(labels, scores, "Balanced accuracy")
-    return float(sklearn_metrics().balanced_accuracy_score(supported, s >= threshold))
+    return float(library("sklearn.metrics").balanced_accuracy_score(supported, s >= threshold))
 
 
 def best_balanced_accuracy(labels: ArrayLike, scores: ArrayLike) -> tuple[float, float]:
@@ -188,10 +189,8 @@ def best_balanced_accuracy(labels: ArrayLike, scores: ArrayLike) -> tuple[float,
     Raises: InputError if only one class occurs.
     """
     supported, s = two_classes(labels, scores, "The best balanced accuracy")
-    false_rate, true_rate, thresholds = sklearn_metrics().roc_curve(supported, s, drop_intermediate=False)
-    accuracy = (true_rate + 1 - false_rate) / 2
-    best = int(np.flatnonzero(np.isclose(accuracy, accuracy.max(), rtol=0, atol=1e-12))[-1])
-    return float(accuracy[best]), float(thresholds[best])
+    positives, negatives = int(supported.sum()), int((~supported).sum())
+    return _best(supported, s, lambda released, blocked, _: (released / positives + blocked / negatives) / 2)
 
 
 def reliability(labels: ArrayLike, scores: ArrayLike, bins: int = 10) -> list[Bin]:
@@ -224,7 +223,7 @@ def ece(labels: ArrayLike, scores: ArrayLike, bins: int = 10) -> float:
     follows the paper's text ("a score of 0.2 ... a 20 % probability of being 1"), its figure 3 (share of positives) and
     the authors' program. Table 4 uses `min_max` scores and 15 bins.
 
-    Raises: InputError for labels and scores of different lengths, for scores outside [0, 1], or for less than one bin.
+    Raises: InputError for scores outside [0, 1], or for less than one bin.
     """
     table = [found for found in reliability(labels, scores, bins) if found.count]
     total = sum(found.count for found in table)
@@ -286,23 +285,25 @@ def bootstrap(
         biased: For a measure that resampling raises, such as the calibration error: mirror the interval at the value
             ("basic" bootstrap) and cut it off at 0.
 
-    Raises: InputError for labels and scores of different lengths; MissingExtraError without scikit-learn; the errors of
-        `measure`.
+    Raises: the errors of `measure`.
     """
     y, s = checked(labels, scores)
     value = measure(y, s)
-    try:
-        from sklearn.utils import resample
-    except ImportError as error:
-        raise MissingExtraError("groundrail.evaluation", "eval") from error
-    random = np.random.RandomState(seed)
-    chosen = np.arange(y.size)
-    drawn = []
-    for _ in range(resamples):
-        index = resample(chosen, stratify=y >= 1, random_state=random)
-        drawn.append(measure(y[index], s[index]))
-    tail = (1 - confidence) / 2
-    low, high = map(float, np.quantile(drawn, [tail, 1 - tail]))
+    low, high = percentiles([measure(y[drawn], s[drawn]) for drawn in resampled(y, resamples, seed)], confidence)
     if biased:
         low, high = max(0.0, 2 * value - high), max(0.0, 2 * value - low)
     return Interval(value, min(low, value), max(high, value))
+
+
+def resampled(labels: Floats, resamples: int, seed: int) -> Iterator[NDArray[np.int64]]:
+    """Indices of claims, drawn with repetition within each class, `resamples` times."""
+    resample, random = library("sklearn.utils").resample, np.random.RandomState(seed)
+    for _ in range(resamples):
+        yield resample(np.arange(labels.size), stratify=labels >= 1, random_state=random)
+
+
+def percentiles(values: Sequence[float] | Floats, confidence: float) -> tuple[float, float]:
+    """The percentiles between which this share of the values lies."""
+    tail = (1 - confidence) / 2
+    low, high = map(float, np.quantile(values, [tail, 1 - tail]))
+    return low, high

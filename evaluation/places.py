@@ -1,10 +1,9 @@
 """`Place`, the position of a row in a benchmark file, and helpers for the readers of all formats.
 
-A pydantic model describes each kind of row; error messages name file, line and field. The models are in
-`groundrail.evaluation.formats` and `.summaries`.
+A pydantic model describes each kind of row; error messages name file, line and field.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -16,15 +15,29 @@ from groundrail.types import Document, Span
 
 Label = Annotated[float | None, BeforeValidator(parse_label)]
 Row = TypeVar("Row", bound=BaseModel)
+T = TypeVar("T")
 
 
 class Place:
-    """The position of a row in a file, for error messages."""
+    """The position of a row in a file, for error messages, and the files that are read with it.
 
-    def __init__(self, path: Path, line: int, documents: Path | None = None) -> None:
-        self.path = path
-        self.line = line
+    documents: the folder of these files, by default the folder of the row's file.
+    files: the files that were read for the rows before.
+    """
+
+    def __init__(
+        self, path: Path, line: int, documents: Path | None = None, files: dict[Path, Any] | None = None
+    ) -> None:
+        self.path, self.line = path, line
         self.documents = path.parent if documents is None else documents
+        self._files = {} if files is None else files
+
+    def file(self, path: Path, read: Callable[[Path], T]) -> T:
+        """The content of another file, which is read once for all rows."""
+        if path not in self._files:
+            self._files[path] = read(path)
+        found: T = self._files[path]
+        return found
 
     def numbered(self, field: str, spans: Sequence[Span], numbers: Sequence[int]) -> tuple[Span, ...]:
         """The spans with these numbers, from 0. Raises: InputError for a number that no span has."""
@@ -32,6 +45,13 @@ class Place:
             if not 0 <= number < len(spans):
                 raise self.error(field, f"expected numbers from 0 to {len(spans) - 1}, not {number}")
         return tuple(spans[number] for number in numbers)
+
+    def require(self, row: Mapping[str, Any], fields: Set[str], of: str) -> None:
+        """Raises: InputError for a row without one of the fields of a format; the message lists the fields of the row."""
+        missing = sorted(fields - row.keys())
+        if missing:
+            has = f"{of} has {', '.join(sorted(fields))}, this row has {', '.join(row)}"
+            raise self.error(missing[0], f"missing; {has}")
 
     def error(self, field: str, message: str) -> InputError:
         """Make an error about a field of this row; the caller raises it."""

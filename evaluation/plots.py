@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from numpy.typing import ArrayLike
 
-from groundrail.errors import MissingExtraError
-from groundrail.evaluation.metrics import Bin, average_precision, roc_auc, sklearn_metrics, two_classes
+from groundrail.evaluation.metrics import Bin, average_precision, library, roc_auc, two_classes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,13 +17,8 @@ if TYPE_CHECKING:
 
 
 def _figure() -> "tuple[Figure, Axes]":
-    try:
-        from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise MissingExtraError("groundrail.evaluation.plots", "eval") from error
-    figure = Figure(figsize=(5, 5), layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = library("matplotlib.figure").Figure(figsize=(5, 5), layout="constrained")
+    library("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
     return figure, axes
@@ -68,7 +62,7 @@ def roc_curve(labels: ArrayLike, scores: ArrayLike, path: str | Path, title: str
     Raises: InputError if only one class occurs.
     """
     supported, s = two_classes(labels, scores, "A ROC curve")
-    released_wrongly, released_rightly, _ = sklearn_metrics().roc_curve(supported, s)
+    released_wrongly, released_rightly, _ = library("sklearn.metrics").roc_curve(supported, s)
     figure, axes = _figure()
     _diagonal(axes)
     axes.plot(released_wrongly, released_rightly, label=f"AUC {roc_auc(labels, scores):.3f}", clip_on=False)
@@ -89,7 +83,7 @@ def precision_recall_curve(
     Raises: InputError if only one class occurs.
     """
     supported, s = two_classes(labels, scores, "A precision-recall curve")
-    precision, recall, _ = sklearn_metrics().precision_recall_curve(supported, s)
+    precision, recall, _ = library("sklearn.metrics").precision_recall_curve(supported, s)
     figure, axes = _figure()
     axes.step(recall, precision, where="post", label=f"average precision {average_precision(labels, scores):.3f}")
     axes.axhline(supported.mean(), linestyle=":", color="0.5")

@@ -6,7 +6,6 @@ to `groundrail.papers.units`.
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +66,7 @@ class _ScreenColumns(BaseModel):
 def frank(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
     """Read FRANK's `benchmark_data.json`; the label is the grade `Factuality`, 0 to 1, from the file of judgements."""
     parsed = place.parse(_FrankRow, row)
-    judged = _judgements(place.path.parent / FRANK_LABELS)
+    judged = place.file(place.path.parent / FRANK_LABELS, _judgements)
     key = parsed.hash, parsed.model_name
     if key not in judged:
         raise place.error("hash", f"{FRANK_LABELS} has no judgement of {parsed.hash!r} by {parsed.model_name!r}")
@@ -76,7 +75,6 @@ def frank(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
     yield Example(id, dataset, one(parsed.article), parsed.summary, judged[key], system=parsed.model_name)
 
 
-@lru_cache(maxsize=1)
 def _judgements(path: Path) -> dict[tuple[str, str], float]:
     if not path.is_file():
         raise InputError(f"{path}: there is no such file; put FRANK's {FRANK_LABELS} beside benchmark_data.json")

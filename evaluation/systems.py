@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from groundrail.errors import InputError
-from groundrail.evaluation.metrics import Bools, Floats, Interval, checked, pearson, spearman, two_classes
+from groundrail.evaluation.metrics import Bools, Floats, Interval, checked, pearson, percentiles, spearman, two_classes
 
 SHARES = (0.05, 0.1, 0.15, 0.2, 0.25)
 """Shares of inconsistent responses in the paper's simulated systems (section 6.1)."""
@@ -127,6 +127,4 @@ def _mixed(right: Floats, wrong: Floats, share: float, random: np.random.Generat
 
 
 def _interval(values: Sequence[float], confidence: float) -> Interval:
-    tail = (1 - confidence) / 2
-    low, high = map(float, np.quantile(values, [tail, 1 - tail]))
-    return Interval(fmean(values), low, high)
+    return Interval(fmean(values), *percentiles(values, confidence))

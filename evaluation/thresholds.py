@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from groundrail.calibration import Calibration, Method
-from groundrail.errors import InputError, MissingExtraError
+from groundrail.errors import InputError
 from groundrail.evaluation.calibration import fit_calibration
-from groundrail.evaluation.metrics import Bools, Floats, scipy_stats, two_classes
+from groundrail.evaluation.metrics import Bools, Floats, library, two_classes
 
 _ROUNDING = 1e-9
 """Probabilities and shares that differ by less are equal."""
@@ -51,7 +51,7 @@ class Threshold:
 
 def rate(errors: int, total: int, confidence: float = 0.95) -> Rate:
     """The error rate with its Clopper-Pearson interval."""
-    interval = scipy_stats().binomtest(errors, total).proportion_ci(confidence, method="exact")
+    interval = library("scipy.stats").binomtest(errors, total).proportion_ci(confidence, method="exact")
     return Rate(errors, total, errors / total, float(interval.low), float(interval.high))
 
 
@@ -89,7 +89,7 @@ def allowed_errors(total: int, target: float, guarantee: float | None = None) ->
         raise InputError(
             f"a rate and the confidence in it are guaranteed between 0 and 1, both exclusive, not {target:g} at {guarantee:g}"
         )
-    passed = scipy_stats().binom.cdf(np.arange(total + 1), total, target) <= 1 - guarantee + _ROUNDING
+    passed = library("scipy.stats").binom.cdf(np.arange(total + 1), total, target) <= 1 - guarantee + _ROUNDING
     if not passed.any():
         raise InputError(
             f"{total} labelled sentences of this kind are too few to guarantee a rate of at most {target:.3g} at "
@@ -180,12 +180,9 @@ def _held_out(
 ) -> tuple[Rate, Rate] | tuple[None, None]:
     if min(supported.sum(), (~supported).sum()) < 5:
         return None, None
-    try:
-        from sklearn.model_selection import StratifiedKFold
-    except ImportError as error:
-        raise MissingExtraError("groundrail.evaluation.calibration", "eval") from error
     released = np.zeros(s.size, dtype=bool)
-    for rest, fold in StratifiedKFold(5, shuffle=True, random_state=seed).split(s[:, None], supported):
+    folds = library("sklearn.model_selection").StratifiedKFold(5, shuffle=True, random_state=seed)
+    for rest, fold in folds.split(s[:, None], supported):
         try:
             value, fitted = chosen(supported[rest], s[rest])
         except InputError:

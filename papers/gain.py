@@ -72,11 +72,8 @@ class GainScorer(Pretrained, Scorer):
             raise ModelError("GainScorer needs a decoder-only model, this one has an encoder")
         if chunk_tokens is not None and chunk_tokens < 1:
             raise InputError(f"chunk_tokens is {chunk_tokens}: it must be at least 1")
-        self.model = model
-        self.tokenizer = tokenizer
-        self.chunk_tokens = chunk_tokens
-        self.threshold = threshold
-        self.reduce = reduce
+        super().__init__(model, tokenizer)
+        self.chunk_tokens, self.threshold, self.reduce = chunk_tokens, threshold, reduce
         start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
         if start is None:
             raise ModelError("GainScorer needs a tokenizer with a beginning- or end-of-sequence token")

@@ -39,6 +39,9 @@ class Pretrained:
     auto_class: ClassVar[str]
     default_dtype: ClassVar[str | None] = None
 
+    def __init__(self, model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase") -> None:
+        self.model, self.tokenizer = model, tokenizer
+
     @classmethod
     def from_pretrained(
         cls,
@@ -64,8 +67,7 @@ class Writer(Pretrained):
     auto_class = "AutoModelForSeq2SeqLM"
 
     def __init__(self, model: "PreTrainedModel", tokenizer: "PreTrainedTokenizerBase") -> None:
-        self.model = model.eval()  # type: ignore[no-untyped-call]
-        self.tokenizer = tokenizer
+        super().__init__(model.eval(), tokenizer)  # type: ignore[no-untyped-call]
 
     def write(self, prompts: Sequence[str], max_new_tokens: int | None = None, beams: int = 1) -> list[list[str]]:
         """For each prompt the texts that the model writes, one a beam; "" for a text without an end.
@@ -98,7 +100,7 @@ class Writer(Pretrained):
         written = [self._text(row) for row in rows]
         return [written[start : start + beams] for start in range(0, len(written), beams)]
 
-    def _text(self, ids: Sequence[int]) -> str:
+    def _text(self, ids: list[int]) -> str:
         """The text of what was generated behind the first token, which starts every text."""
         ends = self.model.generation_config.eos_token_id
         ended = set(ends if isinstance(ends, list) else [ends]).intersection(ids[1:])

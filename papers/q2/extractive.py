@@ -60,8 +60,7 @@ class ExtractiveAnswerer(Pretrained):
             raise InputError(
                 f"max_answer_tokens is at least 1 and at most the overlap, not {max_answer_tokens} with {overlap}"
             )
-        self.model = model.eval()  # type: ignore[no-untyped-call]
-        self.tokenizer = require_fast(tokenizer)
+        super().__init__(model.eval(), require_fast(tokenizer))  # type: ignore[no-untyped-call]
         self.no_answer, self.overlap = no_answer, overlap
         self.max_answer_tokens, self.batch_size = max_answer_tokens, batch_size
         self.max_length = max_length or longest_input(model, tokenizer) or 512

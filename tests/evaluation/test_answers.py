@@ -143,7 +143,7 @@ def test_a_bad_response_is_named_by_line_and_field(ragtruth: Path, row: dict[str
 def test_files_that_are_something_else_name_the_fields_looked_for_and_found(ragtruth: Path, tmp_path: Path) -> None:
     other = lines(tmp_path / "other.jsonl", [{"premise": "a", "hypothesis": "b"}])
     with pytest.raises(
-        InputError, match=r"line 1 has premise, hypothesis\. Known: ragtruth: labels, response, source_id"
+        InputError, match=r"fields premise, hypothesis fit no known format of whole answers. Known: ragtruth: labels, response, source_id"
     ):
         load_answers(other)
     with pytest.raises(InputError, match=r"name response\.jsonl"):
@@ -308,7 +308,7 @@ def test_eval_prints_the_papers_measures(
 
 def test_whole_answers_and_single_claims_are_measured_in_two_runs(ragtruth: Path, tmp_path: Path) -> None:
     claims = lines(tmp_path / "pairs.jsonl", [{"premise": "a", "hypothesis": "a", "label": 1}])
-    with pytest.raises(InputError, match="no format of whole answers"):
+    with pytest.raises(InputError, match="no known format of whole answers"):
         evaluate("--data", ragtruth, claims)
     with pytest.raises(InputError, match="--plots is for files of single claims"):
         evaluate("--data", ragtruth, "--plots", tmp_path)
