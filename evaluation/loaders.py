@@ -4,32 +4,17 @@ Benchmarks of summaries are in `groundrail.evaluation.summaries`. Rows with an e
 `groundrail.evaluation.run` counts them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from groundrail.evaluation import summaries
-from groundrail.evaluation.examples import Example, parse_label
+from groundrail.evaluation.examples import Example
 from groundrail.evaluation.places import Label, Place, lines, one, read_text
 from groundrail.evaluation.rows import Format, read_file
 from groundrail.types import Document, Span
-
-
-class _TrueRow(BaseModel):
-    grounding: str
-    generated_text: str
-    label: Label
-
-
-class _PairRow(BaseModel):
-    premise: str
-    hypothesis: str
-    label: Label = None
-    id: str | int | None = None
-    kind: str | None = None
-    system: str | None = None
 
 
 class _WiceMeta(BaseModel):
@@ -103,17 +88,34 @@ class _AttributionRow(BaseModel):
     id: str | None = None
 
 
-class _AggreFactRow(BaseModel):
-    dataset: str
-    doc: str
-    claim: str
-    label: Label
+def _flat(
+    source: str,
+    claim: str,
+    *,
+    id: str | None = None,
+    sets: Sequence[str] = (),
+    kind: str = "kind",
+    system: str = "system",
+) -> Callable[[Place, Mapping[str, Any], str], Iterator[Example]]:
+    """Read rows of one source and one claim; the arguments are the columns.
 
+    sets: columns whose values name the data set; "" stands for the name of the file.
+    """
 
-def _true(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    parsed = place.parse(_TrueRow, row)
-    number = row.get("") or str(place.line)
-    yield Example(str(number), name, one(parsed.grounding), parsed.generated_text, parsed.label)
+    def read(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
+        number = None if id is None else row.get(id)
+        parts = [row.get(column) if column else name for column in sets or ("",)]
+        yield Example(
+            str(place.line if number in (None, "") else number),
+            "-".join(str(part) for part in parts if part),
+            one(place.text(row, source)),
+            place.text(row, claim),
+            place.label(row, "label"),
+            kind=row.get(kind),
+            system=row.get(system),
+        )
+
+    return read
 
 
 def _q2(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
@@ -133,28 +135,11 @@ def _q2(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
     for column in row:
         system, found, rest = column.rpartition("_response")
         if found and not rest:
-            try:
-                wrong = parse_label(row.get(f"{system}_label"))
-            except ValueError as error:
-                raise place.error(f"{system}_label", str(error)) from error
+            wrong = place.label(row, f"{system}_label")
             label = None if wrong is None else 1 - wrong
             yield Example(
                 f"{number}-{system}", name, source, str(row[column] or ""), label, group=str(number), system=system
             )
-
-
-def _pairs(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    parsed = place.parse(_PairRow, row)
-    number = place.line if parsed.id is None else parsed.id
-    yield Example(
-        str(number),
-        name,
-        one(parsed.premise),
-        parsed.hypothesis,
-        parsed.label,
-        kind=parsed.kind,
-        system=parsed.system,
-    )
 
 
 def _wice(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
@@ -250,30 +235,35 @@ def _attributionbench(place: Place, row: Mapping[str, Any], name: str) -> Iterat
     yield Example(parsed.id or str(place.line), dataset, source, parsed.claim, label)
 
 
-def _aggrefact(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """Read a row of LLM-AggreFact (Tang et al., MiniCheck); each joined data set stays a data set."""
-    parsed = place.parse(_AggreFactRow, row)
-    yield Example(str(place.line), f"{name}-{parsed.dataset}", one(parsed.doc), parsed.claim, parsed.label)
-
-
 FORMATS: dict[str, Format[Example]] = {
-    "true": Format(frozenset({"grounding", "generated_text", "label"}), _true, csv=True),
+    "true": Format(
+        frozenset({"grounding", "generated_text", "label"}), _flat("grounding", "generated_text", id=""), csv=True
+    ),
     "q2": Format(frozenset({"knowledge", "gold"}), _q2, csv=True),
     "wice": Format(frozenset({"claim", "evidence", "supporting_sentences"}), _wice),
     "long": Format(frozenset({"text", "claims"}), _long),
     "qmsum": Format(frozenset({"meeting_transcripts"}), _qmsum),
     "frank": Format(frozenset({"hash", "model_name", "article", "summary"}), summaries.frank),
-    "summac": Format(frozenset({"document", "claim", "label", "dataset"}), summaries.summac),
-    "aggrefact": Format(frozenset({"doc", "summary", "label", "origin"}), summaries.aggrefact, csv=True),
+    "summac": Format(
+        frozenset({"document", "claim", "label", "dataset"}),
+        _flat("document", "claim", sets=("dataset", "cut"), kind="error_type", system="model_name"),
+    ),
+    "aggrefact": Format(
+        frozenset({"doc", "summary", "label", "origin"}),
+        _flat("doc", "summary", sets=("origin", "dataset", "cut"), system="model_name"),
+        csv=True,
+    ),
     "challenge": Format(frozenset({"document", "claim"}), _challenge),
     "attributionbench": Format(frozenset({"claim", "references", "attribution_label"}), _attributionbench),
-    "llm-aggrefact": Format(frozenset({"dataset", "doc", "claim", "label"}), _aggrefact),
+    "llm-aggrefact": Format(
+        frozenset({"dataset", "doc", "claim", "label"}), _flat("doc", "claim", sets=("", "dataset"))
+    ),
     "screeneval": Format(frozenset({"convo", "inferred_summary", "agg_label"}), summaries.screeneval),
     "screeneval-utterances": Format(
         frozenset({"original_convo", "inferred_summary", "agg_label"}), summaries.utterances
     ),
     "ablation": Format(frozenset({"target", "new_target", "new_source"}), _ablation),
-    "pairs": Format(frozenset({"premise", "hypothesis"}), _pairs),
+    "pairs": Format(frozenset({"premise", "hypothesis"}), _flat("premise", "hypothesis", id="id")),
 }
 
 

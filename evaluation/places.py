@@ -39,6 +39,19 @@ class Place:
         found: T = self._files[path]
         return found
 
+    def text(self, row: Mapping[str, Any], field: str) -> str:
+        """The text of a field. Raises: InputError for any other value."""
+        if not isinstance(row[field], str):
+            raise self.error(field, f"expected a string, not {str(row[field])[:80]!r}")
+        return str(row[field])
+
+    def label(self, row: Mapping[str, Any], field: str) -> float | None:
+        """The label in a field, None if there is none. Raises: InputError for any other value."""
+        try:
+            return parse_label(row.get(field))
+        except ValueError as error:
+            raise self.error(field, f"{error}, not {str(row.get(field))[:80]!r}") from error
+
     def numbered(self, field: str, spans: Sequence[Span], numbers: Sequence[int]) -> tuple[Span, ...]:
         """The spans with these numbers, from 0. Raises: InputError for a number that no span has."""
         for number in numbers:

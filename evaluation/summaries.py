@@ -1,7 +1,6 @@
-"""Benchmarks of summaries as their authors publish them: FRANK, SummaC's six sets, AggreFact, DiverSumm, ScreenEval.
+"""FRANK and ScreenEval as their authors publish them: a summary with its article is a claim.
 
-Each row is a summary with its article; ScreenEval is one row for its whole file. Cutting summaries into sentences belongs
-to `groundrail.papers.units`.
+Cutting summaries into sentences belongs to `groundrail.papers.units`.
 """
 
 import json
@@ -25,27 +24,6 @@ class _FrankRow(BaseModel):
     article: str
     summary: str
     split: str = ""
-
-
-class _SummacRow(BaseModel):
-    document: str
-    claim: str
-    label: Label
-    dataset: str
-    cut: str = ""
-    model_name: str | None = None
-    error_type: str | None = None
-
-
-class _AggrefactRow(BaseModel):
-    doc: str
-    summary: str
-    label: Label
-    origin: str
-    dataset: str = ""
-    cut: str = ""
-    id: str | int | None = None
-    model_name: str | None = None
 
 
 class _ScreenColumns(BaseModel):
@@ -89,33 +67,6 @@ def _judgements(path: Path) -> dict[tuple[str, str], float]:
         )
         raise InputError(f"{path}: expected a list of objects with {', '.join(wanted)}; found {found}")
     return {(str(row["hash"]), str(row["model_name"])): float(row["Factuality"]) for row in rows}
-
-
-def summac(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """Read a row of SummaC's benchmark as its loader writes it: a binary label, and the data set's name."""
-    parsed = place.parse(_SummacRow, row)
-    yield Example(
-        str(place.line),
-        "-".join(filter(None, (parsed.dataset, parsed.cut))),
-        one(parsed.document),
-        parsed.claim,
-        parsed.label,
-        kind=parsed.error_type,
-        system=parsed.model_name,
-    )
-
-
-def aggrefact(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
-    """Read a row of AggreFact, or of DiverSumm, which names only the `origin` of its articles."""
-    parsed = place.parse(_AggrefactRow, row)
-    yield Example(
-        str(place.line),
-        "-".join(filter(None, (parsed.origin, parsed.dataset, parsed.cut))),
-        one(parsed.doc),
-        parsed.summary,
-        parsed.label,
-        system=parsed.model_name,
-    )
 
 
 def screeneval(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
