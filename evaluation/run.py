@@ -11,11 +11,10 @@ import json
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from groundrail.errors import InputError, ScoringError
 from groundrail.evaluation.counting import CountingEntailment
@@ -30,6 +29,9 @@ from groundrail.types import Span
 
 _PROBE_SOURCE = "The museum opens at nine on weekdays. Children under twelve enter free of charge."
 _PROBE_CLAIMS = ("Children under twelve pay nothing.", "The museum opens at seven on weekdays.")
+
+_Keyed: TypeAlias = tuple[str, Example]
+"""An example with the key of its result."""
 
 
 class Result(Keyed):
@@ -106,81 +108,6 @@ def _key(print_: str, example: Example) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
-@dataclass(slots=True)
-class _Meter:
-    counter: CountingEntailment | None
-
-    def score(self, scorer: UnitScorer, examples: Sequence[Example]) -> list[Result]:
-        """Score claims about one source; the results have no key, data set and id yet."""
-        calls, pairs = self._counts()
-        started = time.perf_counter()
-        scores = _scores(scorer, examples)
-        seconds = time.perf_counter() - started
-        calls, pairs = (after - before for after, before in zip(self._counts(), (calls, pairs), strict=True))
-        share = len(examples)
-        return [_result(score, seconds / share, calls / share, pairs / share) for score in scores]
-
-    def _counts(self) -> tuple[int, int]:
-        return (self.counter.calls, self.counter.pairs) if self.counter else (0, 0)
-
-
-def _scores(scorer: UnitScorer, examples: Sequence[Example]) -> list[Score]:
-    """Score each text: read the claims of its sentences as the guard does, and score them in the scorer's units.
-
-    A text with a refused sentence has the value 0, a text that claims nothing has NaN; the scorer is not asked about
-    either.
-    """
-    source, texts = examples[0].source, [example.claim for example in examples]
-    compared = SourceText(source)
-    read = [
-        read_claims(example.claim, compared, unread=scorer.facts.unread, prompt=example.prompt) for example in examples
-    ]
-    known = [_unasked(claims) for claims in read]
-    units = [
-        scorer.units_of(_claimed(text, claims))
-        for text, claims, score in zip(texts, read, known, strict=True)
-        if score is None
-    ]
-    asked = iter(scorer.score_units(units, scorer.scorer.read(source)) if units else ())
-    return [next(asked) if score is None else score for score in known]
-
-
-def _claimed(text: str, claims: Sequence[Claim | NoClaim | Refused]) -> list[str]:
-    """The claims of a text; the first keeps the blanks at the start of the text, which a language model reads."""
-    found = [claim.text for claim in claims if isinstance(claim, Claim)]
-    return [text[: len(text) - len(text.lstrip())] + found[0], *found[1:]]
-
-
-def _unasked(claims: Sequence[Claim | NoClaim | Refused]) -> Score | None:
-    """The score of a text that needs no scorer, None for other texts."""
-    refused = next((claim for claim in claims if isinstance(claim, Refused)), None)
-    if refused is not None:
-        return Score(0.0, note=refused.reason)
-    return None if any(isinstance(claim, Claim) for claim in claims) else Score(math.nan)
-
-
-def _result(score: Score, seconds: float, calls: float, pairs: float) -> Result:
-    spans = [Span(document_id=c.document_id, start=c.start, end=c.end) for c in score.citations]
-    value = None if math.isnan(score.value) else score.value
-    return Result(
-        key="",
-        dataset="",
-        id="",
-        value=value,
-        citations=tuple(spans),
-        seconds=seconds,
-        calls=calls,
-        pairs=pairs,
-    )
-
-
-def _batches(examples: Sequence[Example], size: int) -> Iterator[list[Example]]:
-    """Batches of at most `size` neighbouring examples with the same source."""
-    for _, neighbours in groupby(examples, key=lambda example: example.source):
-        same = list(neighbours)
-        yield from (same[start : start + size] for start in range(0, len(same), size))
-
-
 def evaluate(
     scorer: Scorer,
     examples: Sequence[Example],
@@ -208,29 +135,81 @@ def evaluate(
     claims = [example for example in examples if example.claim.strip()]
     whole = in_units(scorer, units or scorer.claim_units, aggregate, splitter)
     print_ = fingerprint(whole, settings)
-    done = read_kept(results, Result)
     keys = [_key(print_, example) for example in claims]
-    found = {key: done[key] for key in keys if key in done and done[key].error is None}
+    found = {key: result for key, result in read_kept(results, Result).items() if result.error is None}
     waiting = [(key, example) for key, example in zip(keys, claims, strict=True) if key not in found]
-    by_example = {id(example): key for key, example in waiting}
-    meter = _Meter(counter)
-    for group in _batches([example for _, example in waiting], batch):
-        new = [
-            result.model_copy(update={"key": by_example[id(example)], "dataset": example.dataset, "id": example.id})
-            for example, result in zip(group, _score_group(meter, whole, group), strict=True)
-        ]
+    done = len(claims) - len(waiting)
+    for some in _batches(waiting, batch):
+        new = _judged(whole, some, counter)
         found.update((result.key, result) for result in new)
         keep(results, new)
+        done += len(new)
         if progress is not None:
-            progress(len(found), len(claims))
+            progress(done, len(claims))
     return [found[key] for key in keys]
 
 
-def _score_group(meter: _Meter, scorer: UnitScorer, group: Sequence[Example]) -> list[Result]:
-    """Score a batch; if it fails, score each claim alone, so that only failing claims are lost."""
+def _batches(waiting: Sequence[_Keyed], size: int) -> Iterator[list[_Keyed]]:
+    """Batches of at most `size` neighbouring examples with the same source."""
+    for _, neighbours in groupby(waiting, key=lambda keyed: keyed[1].source):
+        same = list(neighbours)
+        yield from (same[start : start + size] for start in range(0, len(same), size))
+
+
+def _judged(scorer: UnitScorer, batch: Sequence[_Keyed], counter: CountingEntailment | None) -> list[Result]:
+    """Score claims about one source together; if that fails each alone, so that only failing claims are lost."""
+    calls, pairs, started = *_counted(counter), time.perf_counter()
     try:
-        return meter.score(scorer, group)
+        scores = _scores(scorer, [example for _, example in batch])
     except (InputError, ScoringError) as error:
-        if len(group) == 1:
-            return [Result(key="", dataset="", id="", value=None, error=str(error))]
-    return [result for example in group for result in _score_group(meter, scorer, [example])]
+        if len(batch) > 1:
+            return [result for one in batch for result in _judged(scorer, [one], counter)]
+        ((key, example),) = batch
+        return [Result(key=key, dataset=example.dataset, id=example.id, value=None, error=str(error))]
+    seconds, (calls_now, pairs_now) = time.perf_counter() - started, _counted(counter)
+    return [
+        Result(
+            key=key,
+            dataset=example.dataset,
+            id=example.id,
+            value=None if math.isnan(score.value) else score.value,
+            citations=tuple(Span(document_id=c.document_id, start=c.start, end=c.end) for c in score.citations),
+            seconds=seconds / len(batch),
+            calls=(calls_now - calls) / len(batch),
+            pairs=(pairs_now - pairs) / len(batch),
+        )
+        for (key, example), score in zip(batch, scores, strict=True)
+    ]
+
+
+def _counted(counter: CountingEntailment | None) -> tuple[int, int]:
+    return (counter.calls, counter.pairs) if counter else (0, 0)
+
+
+def _scores(scorer: UnitScorer, examples: Sequence[Example]) -> list[Score]:
+    """Score each text: read the claims of its sentences as the guard does, and score them in the scorer's units.
+
+    A text with a refused sentence has the value 0, a text that claims nothing has NaN; the scorer is not asked about
+    either.
+    """
+    source, unread = examples[0].source, scorer.facts.unread
+    compared = SourceText(source)
+    read = [(e.claim, read_claims(e.claim, compared, unread=unread, prompt=e.prompt)) for e in examples]
+    known = [_unasked(claims) for _, claims in read]
+    units = [scorer.units_of(_claimed(*text)) for text, score in zip(read, known, strict=True) if score is None]
+    asked = iter(scorer.score_units(units, scorer.scorer.read(source)) if units else ())
+    return [next(asked) if score is None else score for score in known]
+
+
+def _claimed(text: str, claims: Sequence[Claim | NoClaim | Refused]) -> list[str]:
+    """The claims of a text; the first keeps the blanks at the start of the text, which a language model reads."""
+    found = [claim.text for claim in claims if isinstance(claim, Claim)]
+    return [text[: len(text) - len(text.lstrip())] + found[0], *found[1:]]
+
+
+def _unasked(claims: Sequence[Claim | NoClaim | Refused]) -> Score | None:
+    """The score of a text that needs no scorer, None for other texts."""
+    refused = next((claim for claim in claims if isinstance(claim, Refused)), None)
+    if refused is not None:
+        return Score(0.0, note=refused.reason)
+    return None if any(isinstance(claim, Claim) for claim in claims) else Score(math.nan)
