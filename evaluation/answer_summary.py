@@ -12,8 +12,6 @@ A measure counts how well unsupported text is found, at three levels:
 `groundrail.evaluation.answers` reads the files.
 """
 
-import hashlib
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +23,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
 from groundrail.evaluation.answers import MarkedAnswer, Range
-from groundrail.evaluation.kept import Keyed, keep, read_kept
+from groundrail.evaluation.kept import Keyed, keep, key_of, read_kept
 from groundrail.evaluation.metrics import Floats, Interval, bootstrap
 from groundrail.evaluation.run import fingerprint
 from groundrail.guard import Guard
@@ -131,7 +129,7 @@ def judge_answers(
 
 def _key(scorer: str, answer: MarkedAnswer) -> str:
     source = [(document.id, document.text) for document in answer.source]
-    return hashlib.sha256(json.dumps([scorer, source, answer.question, answer.text]).encode()).hexdigest()
+    return key_of(scorer, source, answer.question, answer.text)
 
 
 def _judge(guard: Guard, answer: MarkedAnswer, key: str) -> JudgedAnswer:

@@ -11,25 +11,11 @@ from groundrail.types import Document, Span
 
 EvidenceSet: TypeAlias = tuple[Span, ...]
 
-_WORDS = {
-    **dict.fromkeys(("entailment", "entailed", "supported", "consistent", "faithful", "true", "yes"), 1.0),
-    "partially_supported": 0.5,
-    **dict.fromkeys(
-        (
-            "neutral",
-            "contradiction",
-            "not_entailment",
-            "not_supported",
-            "unsupported",
-            "refuted",
-            "inconsistent",
-            "unfaithful",
-            "false",
-            "no",
-        ),
-        0.0,
-    ),
-}
+_SUPPORTED = "entailment entailed supported consistent faithful true yes"
+_UNSUPPORTED = "neutral contradiction not_entailment not_supported unsupported refuted inconsistent unfaithful false no"
+_WORDS = (
+    dict.fromkeys(_SUPPORTED.split(), 1.0) | {"partially_supported": 0.5} | dict.fromkeys(_UNSUPPORTED.split(), 0.0)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +49,8 @@ class Example:
         """Copy the example with the context as the last paragraph of every document, as a language model reads it."""
         if not self.context:
             return self
-        longer = (
-            document.model_copy(update={"text": f"{document.text}\n\n{self.context}"}) for document in self.source
-        )
-        return replace(self, source=tuple(longer), context="")
+        longer = tuple(each.model_copy(update={"text": f"{each.text}\n\n{self.context}"}) for each in self.source)
+        return replace(self, source=longer, context="")
 
 
 def parse_label(value: object) -> float | None:
@@ -76,18 +60,11 @@ def parse_label(value: object) -> float | None:
     """
     if value is None or value == "":
         return None
-    if isinstance(value, bool | int | float):
-        number = float(value)
-    elif isinstance(value, str):
-        word = re.sub(r"[\s-]+", "_", value.strip().lower())
-        if word in _WORDS:
-            return _WORDS[word]
-        try:
-            number = float(word)
-        except ValueError:
-            raise ValueError(f"expected a number from 0 to 1 or one of {', '.join(_WORDS)}") from None
-    else:
-        raise ValueError("expected a number from 0 to 1 or a word")
+    word = re.sub(r"[\s-]+", "_", str(value).strip().lower())
+    try:
+        number = _WORDS[word] if word in _WORDS else float(word)
+    except ValueError:
+        raise ValueError(f"expected a number from 0 to 1 or one of {', '.join(_WORDS)}") from None
     if not 0 <= number <= 1:
         raise ValueError("expected a number from 0 to 1")
     return number

@@ -3,6 +3,8 @@
 `groundrail.corpus.folder` continues corpora that are too large for memory, by the ids of their rows.
 """
 
+import hashlib
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TypeVar
@@ -21,6 +23,11 @@ class Keyed(BaseModel):
 
 
 R = TypeVar("R", bound=Keyed)
+
+
+def key_of(*facts: object) -> str:
+    """A hash of facts that JSON can hold."""
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
 
 
 def read_kept(path: str | Path | None, kind: type[R]) -> dict[str, R]:

@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 from groundrail.errors import InputError, ScoringError
 from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
-from groundrail.evaluation.kept import Keyed, keep, read_kept
+from groundrail.evaluation.kept import Keyed, keep, key_of, read_kept
 from groundrail.papers.units.base import Aggregate, UnitScorer
 from groundrail.papers.units.named import in_units
 from groundrail.scoring.base import Score, Scorer
@@ -104,8 +104,7 @@ def fingerprint(scorer: Scorer, settings: Mapping[str, Any] | None = None) -> st
 
 def _key(print_: str, example: Example) -> str:
     source = [(document.id, document.text) for document in example.source]
-    facts = [print_, example.dataset, example.id, source, example.claim, example.prompt]
-    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()
+    return key_of(print_, example.dataset, example.id, source, example.claim, example.prompt)
 
 
 def evaluate(

@@ -10,6 +10,7 @@ import copy
 import hashlib
 import random
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -104,13 +105,11 @@ def tune(
 
     Raises: InputError for too few labels, for labels of one kind only, or for claims in another language than English.
     """
-    claims = _usable(examples)
     given = judge or Respelled(as_cross_encoder("cpu", torch.float32))
     if not isinstance(given.model, CrossEncoderEntailment):
         raise InputError("only a classifier's head can be trained")
-    if given.facts.english_only:
-        _refuse_other_languages(claims)
-    parts = _parts(claims, seed)
+    claims = _usable(examples, given.facts.english_only)
+    training, validation, held_out = _parts(claims, seed)
     read = _Read(given.model)
     scorer, premises = ScaleScorer(Respelled(read)), NearestScorer(Respelled(read))
     scores, asked = {}, {}
@@ -120,22 +119,19 @@ def tune(
         scores[id(example)], asked[id(example)] = _score(scorer, example), pairs
         if progress is not None:
             progress(number + 1, len(claims))
-    training, validation, held_out = parts
     fitting = [*training, *validation]
-    shipped = _threshold(fitting, scores)
-    before = [
-        _measured("as shipped", scorer.facts.threshold, held_out, scores),
-        _measured("as shipped, threshold fitted", shipped, held_out, scores),
-    ]
+    shipped = _measured("as shipped", scorer.facts.threshold, held_out, scores)
+    fitted = _measured("as shipped, threshold fitted", _threshold(fitting, scores), held_out, scores)
     read.head = _trained(read, training, validation, asked, seed)
     after = {id(example): _score(scorer, example) for example in claims}
     threshold = _threshold(fitting, after)
+    rows = shipped, fitted, _measured("trained", threshold, held_out, after)
     tuned = _judge(given.model, read.head, threshold, claims)
-    rows = (*before, _measured("trained", threshold, held_out, after))
-    return Tuned(tuned, rows, (len(training), len(validation), len(held_out)))  # type: ignore[arg-type]
+    return Tuned(tuned, rows, (len(training), len(validation), len(held_out)))
 
 
-def _usable(examples: Sequence[Example]) -> list[Example]:
+def _usable(examples: Sequence[Example], english_only: bool) -> list[Example]:
+    """The claims with a label of 0 or 1. Raises: InputError if they cannot train the judge."""
     claims = [
         example
         for example in examples
@@ -151,16 +147,13 @@ def _usable(examples: Sequence[Example]) -> list[Example]:
             f"there are {supported} supported and {wrong} unsupported claims with a label of 0 or 1; tuning needs "
             f"{FEWEST} in all and {FEWEST_OF_EACH} of each kind"
         )
-    return claims
-
-
-def _refuse_other_languages(claims: Sequence[Example]) -> None:
-    other = sum(not is_english(f"{example.claim} {example.source[0].text}") for example in claims)
+    other = sum(not is_english(f"{e.claim} {e.source[0].text}") for e in claims) if english_only else 0
     if other > len(claims) // 10:
         raise InputError(
             f"{other} of {len(claims)} claims seem to be in another language than English, which alone the built-in "
             "judge reads; calibrate a judge of their language instead: groundrail calibrate --judge ID"
         )
+    return claims
 
 
 def _parts(claims: Sequence[Example], seed: int) -> tuple[list[Example], list[Example], list[Example]]:
@@ -172,9 +165,7 @@ def _parts(claims: Sequence[Example], seed: int) -> tuple[list[Example], list[Ex
     if len(groups) < 6:  # too few to keep sources in separate parts
         groups = [[example] for example in claims]
     random.Random(seed).shuffle(groups)
-    held_out: list[Example] = []
-    validation: list[Example] = []
-    training: list[Example] = []
+    training, validation, held_out = parts = list[Example](), list[Example](), list[Example]()
     for group in groups:
         if len(held_out) < _HELD_OUT * len(claims):
             held_out += group
@@ -182,10 +173,9 @@ def _parts(claims: Sequence[Example], seed: int) -> tuple[list[Example], list[Ex
             validation += group
         else:
             training += group
-    for part in (training, validation, held_out):
-        if len({example.label for example in part}) < 2:
-            raise InputError("labels of both kinds must come from several sources; label claims of more sources")
-    return training, validation, held_out
+    if any(len({example.label for example in part}) < 2 for part in parts):
+        raise InputError("labels of both kinds must come from several sources; label claims of more sources")
+    return parts
 
 
 class _Read(EntailmentModel):
@@ -202,9 +192,12 @@ class _Read(EntailmentModel):
     def facts(self) -> JudgeFacts:
         return self.judge.facts
 
-    def recorded(self) -> "_Recorded":
-        """A context in which the pairs of the first call, which decide a claim, are recorded."""
-        return _Recorded(self)
+    @contextmanager
+    def recorded(self) -> Iterator[list[Pair]]:
+        """The pairs of the first call, which decide a claim."""
+        self._asked = asked = list[Pair]()
+        yield asked
+        self._asked = None
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         return self.judge.offsets(text)
@@ -235,18 +228,6 @@ class _Read(EntailmentModel):
             columns=int(judge.model.config.hidden_size),
         )
         self._states |= zip(new, torch.from_numpy(states).float(), strict=True)
-
-
-class _Recorded:
-    def __init__(self, read: _Read) -> None:
-        self._read = read
-
-    def __enter__(self) -> list[Pair]:
-        self._read._asked = []
-        return self._read._asked
-
-    def __exit__(self, *error: object) -> None:
-        self._read._asked = None
 
 
 def _score(scorer: Scorer, example: Example) -> float:
@@ -336,6 +317,3 @@ def lines(tuned: Tuned) -> Iterator[str]:
     yield f"{'on the held-out claims':30} threshold  ROC-AUC  caught  passed"
     for row in tuned.rows:
         yield f"{row.name:30} {row.threshold:9.3f} {100 * row.auc:8.1f} {row.caught:7.0%} {row.passed:7.0%}"
-
-
-__all__ = ["FEWEST", "FEWEST_OF_EACH", "Measured", "Tuned", "lines", "tune"]
