@@ -13,9 +13,8 @@ from groundrail.evaluation.loaders import load
 from groundrail.evaluation.sampling import sample
 from groundrail.evaluation.systems import simulated_correlation
 from groundrail.papers.overlap import OverlapScorer
-from groundrail.papers.q2.exchanges import Exchange, response_score
+from groundrail.papers.q2.exchanges import Exchange, response_score, tally
 from groundrail.papers.q2.q2 import Q2Scorer
-from groundrail.papers.q2.tally import tally
 
 
 def main() -> None:

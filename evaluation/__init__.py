@@ -5,13 +5,12 @@ matplotlib (extra `eval`) are imported at their first use.
 """
 
 from groundrail.calibration import Calibration
-from groundrail.evaluation.calibration import fit_calibration
 from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.run import Result, evaluate
 from groundrail.evaluation.summary import Summary, summarise
-from groundrail.evaluation.thresholds import Threshold, choose_threshold
+from groundrail.evaluation.thresholds import Threshold, choose_threshold, fit_calibration
 
 __all__ = [
     "Calibration",

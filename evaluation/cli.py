@@ -16,7 +16,6 @@ from groundrail.errors import InputError
 from groundrail.evaluation.answer_summary import AnswerSummary, judge_answers, summarise_answers
 from groundrail.evaluation.answers import ANSWER_FORMATS, answer_format
 from groundrail.evaluation.arguments import Arguments, Named
-from groundrail.evaluation.calibration import fit_calibration
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.kept import read_kept
 from groundrail.evaluation.loaders import load
@@ -24,7 +23,7 @@ from groundrail.evaluation.metrics import best_balanced_accuracy
 from groundrail.evaluation.run import Result, evaluate
 from groundrail.evaluation.summary import Summary, scored, scored_sets, summarise
 from groundrail.evaluation.tables import print_answer_summaries, print_summaries, print_threshold
-from groundrail.evaluation.thresholds import choose_threshold
+from groundrail.evaluation.thresholds import choose_threshold, fit_calibration
 
 
 def _score(args: Arguments, named: Named, examples: list[Example], name: str = "results.jsonl") -> list[Result]:

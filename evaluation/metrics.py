@@ -1,8 +1,8 @@
 """The papers' measures of scores against labels, with bootstrap intervals.
 
-Every measure raises InputError for labels and scores of different lengths, and MissingExtraError without the extra
-`eval`: scikit-learn and SciPy are imported at their first use. Measures of citations are in
-`groundrail.evaluation.evidence`.
+Every measure raises InputError for labels and scores of different lengths, and if there is only one class or value
+where it needs two. scikit-learn and SciPy are imported at their first use; MissingExtraError names the extra `eval`.
+Measures of citations are in `groundrail.evaluation.evidence`.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -79,9 +79,7 @@ def two_classes(labels: ArrayLike, scores: ArrayLike, measure: str) -> tuple[Boo
 def roc_auc(labels: ArrayLike, scores: ArrayLike) -> float:
     """Area under the ROC curve; a claim counts as supported if its label is 1.
 
-        roc_auc([1, 0, 1], [0.9, 0.2, 0.8])  # 1.0
-
-    Raises: InputError if only one class occurs.
+    roc_auc([1, 0, 1], [0.9, 0.2, 0.8])  # 1.0
     """
     supported, s = two_classes(labels, scores, "ROC-AUC")
     return float(library("sklearn.metrics").roc_auc_score(supported, s))
@@ -96,19 +94,19 @@ def _varied(labels: ArrayLike, scores: ArrayLike, measure: str) -> tuple[Floats,
 
 
 def pearson(labels: ArrayLike, scores: ArrayLike) -> float:
-    """Pearson's r with the graded labels. Raises: InputError if all labels or all scores are equal."""
+    """Pearson's r with the graded labels."""
     y, s = _varied(labels, scores, "Pearson's r")
     return float(library("scipy.stats").pearsonr(y, s).statistic)
 
 
 def kendall(labels: ArrayLike, scores: ArrayLike) -> float:
-    """Kendall's tau-b with the graded labels. Raises: InputError if all labels or all scores are equal."""
+    """Kendall's tau-b with the graded labels."""
     y, s = _varied(labels, scores, "Kendall's tau")
     return float(library("scipy.stats").kendalltau(y, s).statistic)
 
 
 def spearman(labels: ArrayLike, scores: ArrayLike) -> float:
-    """Spearman's rho with the graded labels. Raises: InputError if all labels or all scores are equal."""
+    """Spearman's rho with the graded labels."""
     y, s = _varied(labels, scores, "Spearman's rho")
     return float(library("scipy.stats").spearmanr(y, s).statistic)
 
@@ -128,10 +126,7 @@ def without_group_means(values: ArrayLike, groups: Sequence[str | None]) -> Floa
 
 
 def average_precision(labels: ArrayLike, scores: ArrayLike) -> float:
-    """Area under the stepwise precision-recall curve; a claim counts as supported if its label is 1.
-
-    Raises: InputError if only one class occurs.
-    """
+    """Area under the stepwise precision-recall curve; a claim counts as supported if its label is 1."""
     supported, s = two_classes(labels, scores, "Average precision")
     return float(library("sklearn.metrics").average_precision_score(supported, s))
 
@@ -147,8 +142,6 @@ def best_macro_f1(labels: ArrayLike, scores: ArrayLike) -> tuple[float, float]:
     """The best macro F1 over all thresholds, and the lowest threshold that reaches it.
 
     The threshold is chosen on the claims that it is measured on, as in the papers: the value is an upper bound.
-
-    Raises: InputError if only one class occurs.
     """
 
     def macro(released: Floats, blocked: Floats, wrong: Floats) -> Floats:
@@ -172,10 +165,7 @@ def _best(supported: Bools, s: Floats, measure: Callable[[Floats, Floats, Floats
 
 
 def balanced_accuracy(labels: ArrayLike, scores: ArrayLike, threshold: float) -> float:
-    """Mean of two shares: supported claims released, and unsupported claims blocked.
-
-    Raises: InputError if only one class occurs.
-    """
+    """Mean of two shares: supported claims released, and unsupported claims blocked."""
     supported, s = two_classes(labels, scores, "Balanced accuracy")
     return float(library("sklearn.metrics").balanced_accuracy_score(supported, s >= threshold))
 
@@ -185,8 +175,6 @@ def best_balanced_accuracy(labels: ArrayLike, scores: ArrayLike) -> tuple[float,
 
     In SummaC's protocol the threshold is chosen on validation claims, and `balanced_accuracy` of the test claims is
     reported at this threshold.
-
-    Raises: InputError if only one class occurs.
     """
     supported, s = two_classes(labels, scores, "The best balanced accuracy")
     positives, negatives = int(supported.sum()), int((~supported).sum())

@@ -57,10 +57,7 @@ def reliability_diagram(bins: Sequence[Bin], path: str | Path, title: str = "Rel
 
 
 def roc_curve(labels: ArrayLike, scores: ArrayLike, path: str | Path, title: str = "ROC") -> Path:
-    """Draw the share of supported claims released over the share of unsupported claims released, for all thresholds.
-
-    Raises: InputError if only one class occurs.
-    """
+    """Draw the share of supported claims released over the share of unsupported claims released, for all thresholds."""
     supported, s = two_classes(labels, scores, "A ROC curve")
     released_wrongly, released_rightly, _ = library("sklearn.metrics").roc_curve(supported, s)
     figure, axes = _figure()
@@ -78,10 +75,7 @@ def roc_curve(labels: ArrayLike, scores: ArrayLike, path: str | Path, title: str
 def precision_recall_curve(
     labels: ArrayLike, scores: ArrayLike, path: str | Path, title: str = "Precision and recall"
 ) -> Path:
-    """Draw the share of released claims that are supported over the share of supported claims released (Q², figure 3).
-
-    Raises: InputError if only one class occurs.
-    """
+    """Draw the share of released claims that are supported over the share of supported claims released (Q², figure 3)."""
     supported, s = two_classes(labels, scores, "A precision-recall curve")
     precision, recall, _ = library("sklearn.metrics").precision_recall_curve(supported, s)
     figure, axes = _figure()

@@ -1,6 +1,6 @@
 """Print summaries and thresholds as tables (drawn by rich, extra `cli`).
 
-`groundrail.evaluation.summary` and `.calibration` compute the numbers and explain them.
+`groundrail.evaluation.summary` and `.thresholds` compute the numbers and explain them.
 """
 
 from collections.abc import Sequence

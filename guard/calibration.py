@@ -1,6 +1,6 @@
 """`Calibration`: a map that makes scores probabilities, in plain JSON (never a pickle).
 
-A policy applies it (`Policy(calibration=...)`) without scikit-learn. `groundrail.evaluation.calibration` fits it.
+A policy applies it (`Policy(calibration=...)`) without scikit-learn. `groundrail.evaluation.thresholds` fits it.
 """
 
 import itertools

@@ -87,8 +87,9 @@ class Writer(Pretrained):
                 f"a claim of {tokens} tokens with its prompt does not fit a model that reads {limit}; "
                 f"split it into sentences: {prompts[0][:80]!r}"
             )
+        generate: Any = self.model.generate  # declared on no class of models
         with torch.inference_mode():
-            rows = self.model.generate(
+            rows = generate(
                 **inputs.to(self.model.device),
                 do_sample=False,
                 num_beams=beams,

@@ -1,12 +1,12 @@
 """Q² (Honovich et al., EMNLP 2021): ask about a claim, answer from the claim and from the source, compare.
 
 This module connects exchangeable parts that find candidates, ask and answer. `groundrail.papers.q2.exchanges` scores
-answers, `.tally` summarises many responses, and `.pronouns` resolves coreference (appendix A).
+answers, and `.pronouns` resolves coreference (appendix A).
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Literal, TypeAlias, get_args
 
 import numpy as np
@@ -30,12 +30,6 @@ Variant: TypeAlias = Literal["base", "filter", "top-k"]
 _LABELS: tuple[Label, Label, Label] = ("entailment", "neutral", "contradiction")
 _TOP = 5
 """Number of questions for each span in the variant "top-k" (k in appendix B)."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Question:
-    text: str
-    answer: str
 
 
 class Q2Scorer(Scorer):
@@ -89,15 +83,17 @@ class Q2Scorer(Scorer):
         if variant not in get_args(Variant):
             raise InputError(f"a variant of Q² is one of {', '.join(get_args(Variant))}, not {variant!r}")
         self.entailment = load(entailment)
-        self.questions = _generator(questions, _TOP if variant == "top-k" else 1)
-        self.answerer = _answerer(answerer)
-        self.spans = spans
-        self.personal = personal
+        if isinstance(questions, str):
+            questions = Seq2SeqQuestions.from_pretrained(questions, beams=_TOP if variant == "top-k" else 1)
+        if isinstance(answerer, str):
+            from groundrail.papers.q2.extractive import ExtractiveAnswerer
+
+            answerer = ExtractiveAnswerer.from_pretrained(answerer)
+        self.questions: QuestionGenerator = questions or TemplateQuestions()
+        self.answerer: Answerer = answerer or LexicalAnswerer()
+        self.spans, self.personal = spans, personal
         self.fallback: Scorer = SentencePairScorer(self.entailment) if fallback is None else fallback
-        self.variant = variant
-        self.one_each = one_each
-        self.nli = nli
-        self.discard = discard
+        self.variant, self.one_each, self.nli, self.discard = variant, one_each, nli, discard
 
     @property
     def facts(self) -> ScorerFacts:
@@ -133,15 +129,15 @@ class Q2Scorer(Scorer):
         asked = self._exchanges([self._valid(claim) for claim in claims], documents)
         return [max(of_claim, key=lambda found: self._mean(found).value, default=[]) for of_claim in asked]
 
-    def _valid(self, claim: str) -> list[_Question]:
-        """The questions that the claim answers with the span for which they were asked."""
+    def _valid(self, claim: str) -> dict[str, str]:
+        """The questions that the claim answers with the span for which they were asked, each with this span."""
         spans = self.spans(claim)
         top = _TOP if self.variant == "top-k" else 1
         asked = [questions[:top] for questions in self.questions.questions(claim, spans)] if spans else []
         if self.variant != "base":
             asked = [[question for question in questions if not self.personal(question)] for questions in asked]
         found = iter(self.answerer.answer([(q, claim) for questions in asked for q in questions]))
-        valid: dict[str, _Question] = {}
+        valid: dict[str, str] = {}
         for span, questions in zip(spans, asked, strict=True):
             answers = [next(found) for _ in questions]
             returned = [
@@ -150,17 +146,18 @@ class Q2Scorer(Scorer):
                 if answer is not None and normalised(span.text) and normalised(answer.text) == normalised(span.text)
             ]
             for question in returned[: 1 if self.one_each else None]:
-                valid.setdefault(question, _Question(question, span.text))
-        return list(valid.values())
+                valid.setdefault(question, span.text)
+        return valid
 
     def _exchanges(
-        self, asked: Sequence[Sequence[_Question]], documents: Sequence[Document]
+        self, asked: Sequence[Mapping[str, str]], documents: Sequence[Document]
     ) -> list[list[list[Exchange]]]:
         """For each claim and document an exchange for each question: one call of the answerer, one of the judge."""
-        pairs = [(q.text, document.text) for of_claim in asked for document in documents for q in of_claim]
+        pairs = [(question, document.text) for of_claim in asked for document in documents for question in of_claim]
         answers = iter(self.answerer.answer(pairs) if pairs else [])
         drafts = [
-            [[_compared(q, next(answers), document) for q in of_claim] for document in documents] for of_claim in asked
+            [[_compared(*asked, next(answers), document) for asked in of_claim.items()] for document in documents]
+            for of_claim in asked
         ]
         flat = [exchange for of_claim in drafts for of_document in of_claim for exchange in of_document]
         judged = self._judged(flat)
@@ -194,30 +191,15 @@ class Q2Scorer(Scorer):
         return Score(value, best_first(exchange.citation for exchange in exchanges if exchange.citation is not None))
 
 
-def _generator(questions: QuestionGenerator | str | None, beams: int) -> QuestionGenerator:
-    if isinstance(questions, str):
-        return Seq2SeqQuestions.from_pretrained(questions, beams=beams)
-    return TemplateQuestions() if questions is None else questions
-
-
-def _answerer(answerer: Answerer | str | None) -> Answerer:
-    if isinstance(answerer, str):
-        from groundrail.papers.q2.extractive import ExtractiveAnswerer
-
-        return ExtractiveAnswerer.from_pretrained(answerer)
-    return LexicalAnswerer() if answerer is None else answerer
-
-
 def _differs(exchange: Exchange) -> bool:
     return exchange.source_answer is not None and exchange.f1 < 1
 
 
-def _compared(question: _Question, answer: AnswerSpan | None, document: Document) -> Exchange:
+def _compared(question: str, claim_answer: str, answer: AnswerSpan | None, document: Document) -> Exchange:
     if answer is None:
-        return Exchange(question.text, question.answer, None, 0.0, None, 0.0, None)
-    f1 = token_f1(question.answer, answer.text)
-    citation = _sentence_of(answer, document, f1)
-    return Exchange(question.text, question.answer, answer.text, f1, None, f1, citation)
+        return Exchange(question, claim_answer, None, 0.0, None, 0.0, None)
+    f1 = token_f1(claim_answer, answer.text)
+    return Exchange(question, claim_answer, answer.text, f1, None, f1, _sentence_of(answer, document, f1))
 
 
 def _sentence_of(answer: AnswerSpan, document: Document, score: float) -> Citation:

@@ -11,9 +11,8 @@ from scipy.stats import beta
 
 from groundrail.calibration import Calibration
 from groundrail.errors import InputError
-from groundrail.evaluation.calibration import fit_calibration
 from groundrail.evaluation.metrics import ece
-from groundrail.evaluation.thresholds import allowed_errors, choose_threshold, labels_needed, rate
+from groundrail.evaluation.thresholds import allowed_errors, choose_threshold, fit_calibration, labels_needed, rate
 from groundrail.policy import Policy
 
 ROWS = st.lists(st.tuples(st.integers(0, 1), st.integers(0, 30).map(lambda n: n / 30)), min_size=4, max_size=60).filter(

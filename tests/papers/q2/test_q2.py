@@ -17,11 +17,10 @@ from groundrail.papers.decomposed import SentencePairScorer
 from groundrail.papers.q2.answering import Answerer, AnswerSpan, LexicalAnswerer
 from groundrail.papers.q2.asking import QuestionGenerator, TemplateQuestions
 from groundrail.papers.q2.candidates import Candidate, Kind, candidates
-from groundrail.papers.q2.exchanges import Exchange, normalised, token_f1
+from groundrail.papers.q2.exchanges import Exchange, normalised, tally, token_f1
 from groundrail.papers.q2.personal import is_personal
 from groundrail.papers.q2.pronouns import resolved
 from groundrail.papers.q2.q2 import Q2Scorer
-from groundrail.papers.q2.tally import tally
 from groundrail.types import Document
 
 SOURCE = (
