@@ -143,7 +143,8 @@ def test_a_bad_response_is_named_by_line_and_field(ragtruth: Path, row: dict[str
 def test_files_that_are_something_else_name_the_fields_looked_for_and_found(ragtruth: Path, tmp_path: Path) -> None:
     other = lines(tmp_path / "other.jsonl", [{"premise": "a", "hypothesis": "b"}])
     with pytest.raises(
-        InputError, match=r"fields premise, hypothesis fit no known format of whole answers. Known: ragtruth: labels, response, source_id"
+        InputError,
+        match=r"fields premise, hypothesis fit no known format of whole answers. Known: ragtruth: labels, response, source_id",
     ):
         load_answers(other)
     with pytest.raises(InputError, match=r"name response\.jsonl"):
