@@ -8,78 +8,43 @@ import sys
 import textwrap
 import threading
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pydantic import ValidationError
 from tenacity.stop import stop_base
+from tests.guard.parts import FALSE, SOURCE, TRUE, Scoring, Starting, Told, both_ways, generated, nothing, raising
 
-from groundrail import Guard, Policy, UnsupportedError, Verdict
+from groundrail import Guard, GuardResult, Policy, Verdict
 from groundrail.errors import GenerationError
-from groundrail.generators import Generator, Session
+from groundrail.generators import Session
 from groundrail.runtime.deadlines import Calls, OverdueError
 from groundrail.runtime.locks import LOADING
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.base import Prepared, Reader, Score
 from groundrail.scoring.scale import ScaleScorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
-from groundrail.types import Document, Source, as_documents
+from groundrail.types import Source
 
-SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
-TRUE, FALSE = "The rent is 950 euros. ", "The rent is 990 euros. "
+NONE: Any = None
 
 
-class Scoring(Scorer):
-    """Scores by whether all words are in the source, after `before` was called with the claims."""
+class Awaited(Scoring):
+    """A scorer whose readers score on the event loop, by a function."""
 
-    def __init__(self, before: Callable[[Sequence[str]], object] = lambda claims: None) -> None:
-        self._before, self._entailment = before, FakeEntailment()
+    def __init__(self, ascore: Callable[[Sequence[str]], Any]) -> None:
+        super().__init__()
+        self._ascore = ascore
 
     def read(self, source: Source) -> Reader:
-        return Prepared(self._judge, as_documents(source))
+        ascored = self._ascore
 
-    def _judge(self, claims: Sequence[str], documents: Sequence[Document]) -> list[Score]:
-        self._before(claims)
-        return [Score(float(v)) for v in self._entailment.entailment([(documents[0].text, c) for c in claims])]
+        class Own(Prepared[Any]):
+            async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
+                return await ascored(claims)
 
-
-class Told(Session):
-    """A session that writes `text` and does something when told."""
-
-    def __init__(self, text: str, told: Callable[[], object]) -> None:
-        self._text, self._told = text, told
-
-    def propose(self) -> Iterator[str]:
-        yield self._text
-
-    def accept(self, n_chars: int) -> None:
-        self._told()
-
-    def reject(self, n_chars: int) -> None:
-        self._told()
-
-
-class Starting(Generator):
-    """A generator whose sessions come from a function."""
-
-    def __init__(self, start: Callable[[], Session]) -> None:
-        self._start = start
-
-    def start(self, prompt: str, documents: Sequence[Document]) -> Session:
-        return self._start()
-
-
-def raising(error: BaseException) -> Callable[..., Any]:
-    def fail(*arguments: object) -> Any:
-        raise error
-
-    return fail
-
-
-def both_ways(subject: Guard, prompt: str = "?") -> list[Any]:
-    """The result of `generate` and of `agenerate`."""
-    return [subject.generate(prompt, SOURCE), asyncio.run(subject.agenerate(prompt, SOURCE))]
+        return Own(lambda claims, source: [], None)
 
 
 def test_no_time_left_is_no_call() -> None:
@@ -154,61 +119,61 @@ def test_a_call_left_behind_by_a_guard_that_is_gone_ends_its_thread() -> None:
     assert ended({left})
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
 @pytest.mark.parametrize("deadline", [None, 5.0])
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
 def test_interrupts_pass_through(error: BaseException, deadline: float | None) -> None:
     subject = Guard(lambda prompt: TRUE, scorer=Scoring(raising(error)), policy=Policy(deadline=deadline))
-    with pytest.raises(type(error)):
-        subject.generate("?", SOURCE)
-    with pytest.raises(type(error)):
-        asyncio.run(subject.agenerate("?", SOURCE))
+    for is_async in (False, True):
+        with pytest.raises(type(error)):
+            generated(subject, is_async)
 
 
 @pytest.mark.parametrize("deadline", [None, 5.0])
-@pytest.mark.parametrize("error", [StopIteration(), StopAsyncIteration(), RuntimeError("no"), ValueError("no")])
+@pytest.mark.parametrize(
+    "error", [StopIteration("no"), StopAsyncIteration("no"), RuntimeError("no"), ValueError("no"), TimeoutError("no")]
+)
 def test_whatever_a_scorer_raises_is_an_error_verdict(error: Exception, deadline: float | None) -> None:
     subject = Guard(lambda prompt: TRUE, scorer=Scoring(raising(error)), policy=Policy(deadline=deadline))
-    for result in both_ways(subject):
-        assert [s.verdict for s in result.sentences] == [Verdict.ERROR]
+    for result in (subject.check(TRUE, SOURCE), *both_ways(subject)):
+        (sentence,) = result.sentences
+        assert sentence.verdict is Verdict.ERROR
+        assert "no" in str(sentence.reason)
         assert result.text == ""
 
 
 def test_a_scorer_that_cancels_itself_cancels_nothing_else() -> None:
-    class Cancelling(Scoring):
-        def read(self, source: Source) -> Reader:
-            class Own(Prepared[Any]):
-                async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-                    raise asyncio.CancelledError
-
-            return Own(lambda claims, source: [], None)
-
-    result = asyncio.run(Guard(scorer=Cancelling()).acheck(TRUE, SOURCE))
+    result = asyncio.run(Guard(scorer=Awaited(raising(asyncio.CancelledError()))).acheck(TRUE, SOURCE))
     assert [s.verdict for s in result.sentences] == [Verdict.ERROR]
+
+
+def _scored(*scores: Any) -> dict[str, Any]:
+    return {"scorer": Scoring(lambda claims: list(scores))}
+
+
+def _cited(citations: Any) -> dict[str, Any]:
+    return _scored(Score(1.0, citations))
+
+
+def _calibrated(to: Any) -> dict[str, Any]:
+    return {"policy": Policy(calibration=lambda value: to)}
 
 
 @pytest.mark.parametrize(
-    "broken",
-    [raising(ZeroDivisionError("no")), lambda value: "high", lambda value: None, lambda value: float("nan")],
+    ("broken", "told"),
+    [
+        *((_calibrated(to), "") for to in ("high", None, float("nan"))),
+        ({"policy": Policy(calibration=raising(ZeroDivisionError("no")))}, "no"),
+        *((_cited(citations), "") for citations in (("here",), 3, ({"start": 0},))),
+        *((_scored(Score(value)), "no score") for value in (float("inf"), float("-inf"), float("nan"))),
+        *((_scored(*scores), "one Score") for scores in ([], [Score(0.9)] * 3, [None], [Score(NONE)])),
+        ({"claim_of": raising(KeyError("no"))}, "no"),
+    ],
 )
-def test_a_calibration_that_fails_supports_nothing(broken: Any) -> None:
-    result = Guard(scorer=Scoring(), policy=Policy(calibration=broken)).check(TRUE, SOURCE)
+def test_a_part_that_gives_no_verdict_supports_nothing(broken: dict[str, Any], told: str) -> None:
+    result = Guard(**{"scorer": Scoring()} | broken).check(TRUE, SOURCE)
     assert [s.verdict for s in result.sentences] == [Verdict.ERROR]
+    assert told in str(result.sentences[0].reason)
     assert result.text == ""
-
-
-@pytest.mark.parametrize("citations", [("here",), 3, ({"start": 0},)])
-def test_citations_that_are_none_support_nothing(citations: Any) -> None:
-    class Citing(Scoring):
-        def read(self, source: Source) -> Reader:
-            return Prepared(lambda claims, source: [Score(1.0, citations) for _ in claims], None)
-
-    result = Guard(scorer=Citing()).check(TRUE + TRUE, SOURCE)
-    assert [s.verdict for s in result.sentences] == [Verdict.ERROR] * 2
-
-
-def test_a_claim_function_that_fails_supports_nothing() -> None:
-    result = Guard(scorer=Scoring(), claim_of=raising(KeyError("no"))).check(TRUE, SOURCE)
-    assert [s.verdict for s in result.sentences] == [Verdict.ERROR]
 
 
 def test_a_deadline_is_a_finite_time() -> None:
@@ -218,13 +183,22 @@ def test_a_deadline_is_a_finite_time() -> None:
                 Policy.model_validate({name: value})
 
 
+def test_a_sentence_whose_scorer_is_late_is_held_back_and_the_next_is_judged() -> None:
+    go = threading.Event()
+    scorer = Scoring(lambda claims: "990" in claims[0] and go.wait(30))
+    result = Guard(ScriptedGenerator([FALSE, TRUE]), scorer=scorer, policy=Policy(deadline=1.0)).generate("?", SOURCE)
+    go.set()
+    assert [s.verdict for s in result.sentences] == [Verdict.TIMEOUT, Verdict.SUPPORTED]
+    assert result.text == TRUE
+
+
 @pytest.mark.parametrize("is_async", [False, True])
 def test_after_the_answers_deadline_no_thread_is_started(is_async: bool) -> None:
     go = threading.Event()
     scorer = Scoring(lambda claims: go.wait(10))
     subject = Guard(lambda prompt: TRUE * 300, scorer=scorer, policy=Policy(answer_deadline=0.3))
     before, started = threading.active_count(), time.monotonic()
-    result = asyncio.run(subject.agenerate("?", SOURCE)) if is_async else subject.generate("?", SOURCE)
+    result = generated(subject, is_async)
     assert time.monotonic() - started < 3
     assert threading.active_count() <= before + 4
     assert result.text == ""
@@ -264,56 +238,50 @@ def test_only_so_many_calls_of_a_guard_are_left_behind_and_other_guards_have_the
     go.set()
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-def test_an_endless_generator_is_stopped_and_closed(is_async: bool) -> None:
+@pytest.mark.parametrize(("is_async", "awaits"), [(False, False), (True, False), (True, True)])
+def test_an_endless_generator_is_stopped_and_closed(is_async: bool, awaits: bool) -> None:
     ended = threading.Event()
 
-    def endless(prompt: str) -> Iterator[str]:
+    def endless(prompt: str) -> Generator[str]:
         try:
             while True:
                 yield "and so on "
         finally:
             ended.set()
 
-    subject = Guard(endless, scorer=Scoring(), policy=Policy(answer_deadline=0.3, longest_sentence=10**6))
+    async def awaited(prompt: str) -> AsyncIterator[str]:
+        with contextlib.closing(endless(prompt)) as pieces:
+            for piece in pieces:
+                await asyncio.sleep(0)
+                yield piece
+
+    policy = Policy(answer_deadline=0.3, longest_sentence=10**6)
     started = time.monotonic()
-    result = asyncio.run(subject.agenerate("?", SOURCE)) if is_async else subject.generate("?", SOURCE)
+    result = generated(Guard(awaited if awaits else endless, scorer=Scoring(), policy=policy), is_async)
     assert time.monotonic() - started < 5
     assert [s.verdict for s in result.sentences] == [Verdict.TIMEOUT]
     assert ended.wait(5)
 
 
-def test_an_endless_async_generator_is_stopped_and_closed() -> None:
-    ended = threading.Event()
-
-    async def endless(prompt: str) -> AsyncIterator[str]:
-        try:
-            while True:
-                await asyncio.sleep(0)
-                yield "and so on "
-        finally:
-            ended.set()
-
-    subject = Guard(endless, scorer=Scoring(), policy=Policy(answer_deadline=0.3, longest_sentence=10**6))
-    assert asyncio.run(subject.agenerate("?", SOURCE)).sentences[-1].verdict is Verdict.TIMEOUT
-    assert ended.is_set()
-
-
 @pytest.mark.parametrize("is_async", [False, True])
-@pytest.mark.parametrize("where", ["start", "accept"])
-def test_starting_and_accepting_are_in_time(where: str, is_async: bool) -> None:
+@pytest.mark.parametrize("where", ["start", "propose", "write", "accept"])
+def test_starting_writing_and_accepting_are_in_time(where: str, is_async: bool) -> None:
     go, closed = threading.Event(), threading.Event()
 
-    class Slow(Told):
-        def close(self) -> None:
-            closed.set()
+    def wait(here: str) -> object:
+        return where == here and go.wait(10)
+
+    def write() -> Iterator[str]:
+        wait("propose")
+        yield TRUE + "The lease "
+        wait("write")
+        yield "ends on 28 February 2026."
 
     def start() -> Session:
-        if where == "start":
-            go.wait(10)
-        return Slow(TRUE + TRUE, lambda: where == "accept" and go.wait(10))
+        wait("start")
+        return Told(write, lambda: wait("accept"), closed.set)
 
-    async def with_ticks() -> Any:
+    async def with_ticks() -> GuardResult:
         ticks = 0
 
         async def tick() -> None:
@@ -333,63 +301,39 @@ def test_starting_and_accepting_are_in_time(where: str, is_async: bool) -> None:
     result = asyncio.run(with_ticks()) if is_async else subject.generate("?", SOURCE)
     assert time.monotonic() - started < 5
     assert result.sentences[-1].verdict is Verdict.TIMEOUT
-    assert result.text == ("" if where == "start" else TRUE)
+    assert result.text == (TRUE if where in ("write", "accept") else "")
     assert not closed.is_set()  # it is still running, and closes its session when it ends
     go.set()
     assert closed.wait(5)
 
 
-@pytest.mark.parametrize("told", ["start", "propose", "accept"])
+@pytest.mark.parametrize("told", ["start", "propose", "write", "accept"])
 @pytest.mark.parametrize("error", [ConnectionError("gone"), StopIteration("gone"), TimeoutError("gone")])
 def test_a_generator_that_fails_raises_what_is_documented(told: str, error: Exception) -> None:
-    class Failing(Told):
-        def propose(self) -> Iterator[str]:
-            if told == "propose":
-                raise error
-            return super().propose()
+    def write() -> Iterator[str]:
+        if told == "propose":
+            raise error
+        return iter([TRUE + TRUE]) if told == "accept" else failing()
+
+    def failing() -> Iterator[str]:
+        yield TRUE + "The lease "
+        raise error if not isinstance(error, StopIteration) else RuntimeError("gone")
 
     def start() -> Session:
         if told == "start":
             raise error
-        return Failing(TRUE + TRUE, raising(error) if told == "accept" else lambda: None)
+        return Told(write, raising(error) if told == "accept" else nothing)
 
     for result in both_ways(Guard(Starting(start), scorer=Scoring())):
         assert result.sentences[-1].verdict is Verdict.ERROR
         assert "gone" in str(result.sentences[-1].reason)
-        assert result.text == (TRUE if told == "accept" else "")
+        assert result.text == (TRUE if told in ("write", "accept") else "")
+        assert told != "write" or result.sentences[-1].text == "The lease "
     strict = Guard(Starting(start), scorer=Scoring(), policy=Policy(fallback="raise"))
-    with pytest.raises(GenerationError, match="gone") as caught:
-        strict.generate("?", SOURCE)
-    assert caught.value.__cause__ is not None
-    with pytest.raises(GenerationError, match="gone"):
-        asyncio.run(strict.agenerate("?", SOURCE))
-
-
-@pytest.mark.parametrize("blank", ["\u200b\u200b", "\ufeff \n\u2060", "\u3164\u2800", "\x00\x01", "\u00ad"])
-def test_a_source_that_nobody_can_see_is_none(blank: str) -> None:
-    result = Guard(scorer=Scoring()).check(TRUE, blank)
-    assert [s.verdict for s in result.sentences] == [Verdict.NO_SOURCE]
-
-
-def test_refused_text_can_be_left_out_everywhere() -> None:
-    script = [TRUE, [FALSE, "The rent is 991 euros. "], "Dragons at http://evil.example fly. ", TRUE]
-    for fallback in ("drop", "flag", "abstain"):
-        subject = Guard(
-            ScriptedGenerator(script), scorer=Scoring(), policy=Policy(keep_refused=False, fallback=fallback)
-        )
-        for result in both_ways(subject):
-            told = result.model_dump_json() + result.to_html() + result.to_markdown()
-            shown = result.text
-            for word in ("990 euros", "991 euros", "Dragons", "evil"):
-                assert word in shown or word not in told
-            assert "990 euros" not in told
-            for sentence in result.sentences:
-                assert result.answer[sentence.start : sentence.end] == sentence.text
-    strict = Policy(keep_refused=False, fallback="raise")
-    with pytest.raises(UnsupportedError) as caught:
-        Guard(ScriptedGenerator([TRUE, FALSE]), scorer=Scoring(), policy=strict).generate("?", SOURCE)
-    assert "990 euros" not in str(caught.value)
-    assert "990 euros" not in str(caught.value.result)
+    for is_async in (False, True):
+        with pytest.raises(GenerationError, match="gone") as caught:
+            generated(strict, is_async)
+        assert caught.value.__cause__ is not None
 
 
 def test_a_text_without_boundary_is_judged_in_pieces() -> None:
@@ -518,28 +462,19 @@ def test_a_deadline_is_a_sentences_also_where_all_are_judged_in_one_call() -> No
 def test_a_session_is_closed_whatever_comes_of_its_last_call(error: BaseException, seconds: float) -> None:
     closed = threading.Event()
 
-    class Failing(Told):
-        def propose(self) -> Iterator[str]:
-            time.sleep(seconds)
-            raise error
+    def fail() -> Iterator[str]:
+        time.sleep(seconds)
+        raise error
 
-        def close(self) -> None:
-            closed.set()
-
-    generator = Starting(lambda: Failing("", lambda: None))
-    guard = Guard(generator, scorer=Scoring(), policy=Policy(deadline=0.2))
+    subject = Guard(Starting(lambda: Told(fail, closed=closed.set)), scorer=Scoring(), policy=Policy(deadline=0.2))
     with contextlib.suppress(KeyboardInterrupt):
-        list(guard.stream("When?", SOURCE))
+        list(subject.stream("When?", SOURCE))
     assert closed.wait(10)
 
 
 def test_an_error_on_closing_takes_nothing_from_an_answer(caplog: pytest.LogCaptureFixture) -> None:
-    class Clinging(Told):
-        def close(self) -> None:
-            raise OSError("the slot is gone")
-
-    result = Guard(Starting(lambda: Clinging(TRUE, lambda: None)), scorer=Scoring()).generate("When?", SOURCE)
-    assert result.text == TRUE
+    clinging = Starting(lambda: Told(TRUE, closed=raising(OSError("the slot is gone"))))
+    assert Guard(clinging, scorer=Scoring()).generate("When?", SOURCE).text == TRUE
     assert "the slot is gone" in caplog.text
 
 
@@ -561,7 +496,7 @@ def test_a_sentence_is_judged_after_what_a_reader_sees_before_it() -> None:
         return sentence
 
     policy = Policy(fallback=lambda refused: "It was replaced. ")
-    generator = Starting(lambda: Told(FALSE + TRUE, lambda: None))
+    generator = Starting(lambda: Told(FALSE + TRUE))
     Guard(generator, scorer=Scoring(), policy=policy, claim_of=claim_of).generate("When?", SOURCE)
     assert seen[-1] == "It was replaced. "
 
@@ -575,12 +510,7 @@ def test_a_stream_that_another_thread_closes_releases_nothing_more() -> None:
             go.wait(60)
 
     closed = threading.Event()
-
-    class Closing(Told):
-        def close(self) -> None:
-            closed.set()
-
-    subject = Guard(Starting(lambda: Closing(TRUE * 5, lambda: None)), scorer=Scoring(judge))
+    subject = Guard(Starting(lambda: Told(TRUE * 5, closed=closed.set)), scorer=Scoring(judge))
     stream = subject.stream("?", SOURCE)
 
     def follow() -> None:
@@ -603,18 +533,13 @@ def test_a_stream_that_another_task_closes_releases_nothing_more() -> None:
     async def closed_meanwhile() -> list[str]:
         judging, go, shown = asyncio.Event(), asyncio.Event(), list[str]()
 
-        class Waiting(Scoring):
-            def read(self, source: Source) -> Reader:
-                class Own(Prepared[Any]):
-                    async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-                        if shown:
-                            judging.set()
-                            await go.wait()
-                        return [Score(1.0) for _ in claims]
+        async def judge(claims: Sequence[str]) -> list[Score]:
+            if shown:
+                judging.set()
+                await go.wait()
+            return [Score(1.0) for _ in claims]
 
-                return Own(lambda claims, source: [], None)
-
-        stream = await Guard(lambda prompt: TRUE * 5, scorer=Waiting()).astream("?", SOURCE)
+        stream = await Guard(lambda prompt: TRUE * 5, scorer=Awaited(judge)).astream("?", SOURCE)
 
         async def follow() -> None:
             async for text in stream:

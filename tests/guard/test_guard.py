@@ -1,10 +1,8 @@
-"""The guard's loop: nothing out before its verdict, retries, fallbacks, deadlines, failures, async twins."""
+"""The guard's loop: nothing out before its verdict, retries, fallbacks, thresholds, lists, async twins."""
 
 import asyncio
 import copy
-import threading
-import time
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,62 +10,40 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tenacity import stop_after_attempt, stop_after_delay
+from tests.guard.parts import FALSE, SOURCE, TRUE, Scoring, Starting, Told, both_ways
 
-from groundrail import CheckedSentence, Document, Guard, InputError, Policy, UnsupportedError, Verdict
+from groundrail import CheckedSentence, Document, Guard, GuardResult, InputError, Policy, UnsupportedError
 from groundrail.calibration import Calibration
 from groundrail.entailment.base import FloatArray, Pair
 from groundrail.errors import GenerationError
-from groundrail.generators import Generator, Session
 from groundrail.scoring import NearestScorer
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
-from groundrail.types import Citation, Source, as_documents
-
-SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
-TRUE = "The rent is 950 euros. "
-FALSE = "The rent is 990 euros. "
-
-
-class WordScorer(Scorer):
-    """Scores a claim by whether all its words are in the source; counts claims and calls."""
-
-    def __init__(self) -> None:
-        self.entailment = FakeEntailment()
-        self.claims: list[str] = []
-        self.calls = 0
-
-    def read(self, source: Source) -> Reader:
-        return Prepared(self.judge, as_documents(source))
-
-    def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
-        self.calls += 1
-        self.claims.extend(claims)
-        values = self.entailment.entailment([(source[0].text, claim) for claim in claims])
-        cited = (Citation(document_id=source[0].id, start=0, end=3, text=source[0].text[:3], score=1.0),)
-        return [Score(float(value), cited) for value in values]
 
 
 def guard(script: Sequence[str | Sequence[str]] = (), **policy: Any) -> Guard:
-    return Guard(ScriptedGenerator(script), scorer=WordScorer(), policy=Policy(**policy))
+    return Guard(ScriptedGenerator(script), scorer=Scoring(), policy=Policy(**policy))
+
+
+def scale(judge: Callable[[str, str], float], script: Sequence[str] = ()) -> Guard:
+    return Guard(ScriptedGenerator(script), scorer="scale", judge=FakeEntailment(judge))
+
+
+def verdicts(result: GuardResult) -> list[str]:
+    return [sentence.verdict.value for sentence in result.sentences]
 
 
 def test_check_flags_the_wrong_sentence_and_keeps_the_right_one() -> None:
     result = guard().check("Hello! " + TRUE + FALSE + "Pets are allowed.", SOURCE)
-    assert [s.verdict for s in result.sentences] == [
-        Verdict.NO_CLAIM,
-        Verdict.SUPPORTED,
-        Verdict.UNSUPPORTED,
-        Verdict.SUPPORTED,
-    ]
+    assert verdicts(result) == ["no_claim", "supported", "unsupported", "supported"]
     assert result.text == "Hello! " + TRUE + "Pets are allowed."
     assert not result.supported
     assert len(result.citations) == 1
 
 
 def test_check_scores_all_claims_in_one_call() -> None:
-    scorer = WordScorer()
+    scorer = Scoring()
     Guard(scorer=scorer).check((TRUE + FALSE) * 5, SOURCE)
-    assert scorer.calls == 1
+    assert [len(claims) for claims in scorer.calls] == [10]
 
 
 @given(
@@ -75,7 +51,7 @@ def test_check_scores_all_claims_in_one_call() -> None:
     st.integers(1, 9),
 )
 def test_stream_pieces_are_the_result_and_sentences_are_slices(script: list[str], piece: int) -> None:
-    subject = Guard(ScriptedGenerator(script, piece), scorer=WordScorer(), policy=Policy(stop=stop_after_attempt(1)))
+    subject = Guard(ScriptedGenerator(script, piece), scorer=Scoring(), policy=Policy(stop=stop_after_attempt(1)))
     stream = subject.stream("?", SOURCE)
     assert "".join(stream) == stream.result.text
     assert stream.result.answer == "".join(script)
@@ -86,31 +62,25 @@ def test_stream_pieces_are_the_result_and_sentences_are_slices(script: list[str]
 
 
 def test_nothing_is_shown_before_its_verdict() -> None:
-    seen: list[str] = []
     shown: list[str] = []
 
-    class Watching(WordScorer):
-        def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
-            assert not any(claim in "".join(shown) for claim in claims)
-            seen.extend(claims)
-            return super().judge(claims, source)
+    def watch(claims: Sequence[str]) -> None:
+        assert not any(claim in "".join(shown) for claim in claims)
 
-    script = [TRUE, FALSE, "Pets are not allowed."]
-    for text in Guard(ScriptedGenerator(script), scorer=Watching(), policy=Policy()).stream("?", SOURCE):
+    scorer = Scoring(watch)
+    for text in Guard(ScriptedGenerator([TRUE, FALSE, "Pets are not allowed."]), scorer=scorer).stream("?", SOURCE):
         shown += [text]
-    assert seen == [TRUE.strip(), FALSE.strip(), "Pets are not allowed."]
+    assert scorer.calls == [[TRUE.strip()], [FALSE.strip()], ["Pets are not allowed."]]
     assert shown == [TRUE, "Pets are not allowed."]
 
 
 def test_a_rejected_sentence_is_rewritten_and_every_attempt_is_kept() -> None:
-    result = guard([TRUE, [FALSE, "The rent is 970 euros. ", "The rent is 950. "], "Pets are not allowed."]).generate(
-        "?", SOURCE
-    )
-    assert result.text == TRUE + "The rent is 950. " + "Pets are not allowed."
-    assert result.answer == result.text
+    tries = [FALSE, "The rent is 970 euros. ", "The rent is 950. "]
+    result = guard([TRUE, tries, "Pets are not allowed."]).generate("?", SOURCE)
+    assert result.text == result.answer == TRUE + "The rent is 950. " + "Pets are not allowed."
     attempts = result.sentences[1].attempts
-    assert [a.text for a in attempts] == [FALSE, "The rent is 970 euros. ", "The rent is 950. "]
-    assert [a.verdict for a in attempts] == [Verdict.UNSUPPORTED, Verdict.UNSUPPORTED, Verdict.SUPPORTED]
+    assert [a.text for a in attempts] == tries
+    assert [a.verdict.value for a in attempts] == ["unsupported", "unsupported", "supported"]
     assert result.supported
 
 
@@ -122,18 +92,25 @@ def test_tenacity_stops_the_retries(attempts: int, kept: int) -> None:
     assert result.text == TRUE
 
 
-def test_fallback_flag_releases_with_its_verdict() -> None:
-    result = guard([FALSE, TRUE], fallback="flag").generate("?", SOURCE)
-    assert result.text == FALSE + TRUE
-    assert result.sentences[0].verdict is Verdict.UNSUPPORTED
-    assert result.sentences[0].released
+@pytest.mark.parametrize(
+    ("fallback", "text", "replacement", "released"),
+    [
+        ("drop", TRUE + TRUE, None, [True, False, True]),
+        ("flag", TRUE + FALSE + TRUE, None, [True, True, True]),
+        ("abstain", TRUE + "Ask the office.", "Ask the office.", [True, False]),
+        (lambda sentence: None, TRUE + TRUE, None, [True, False, True]),
+        (lambda sentence: "[removed] ", TRUE + "[removed] " + TRUE, "[removed] ", [True, False, True]),
+    ],
+)
+def test_a_fallback_decides_on_a_refused_sentence(
+    fallback: Any, text: str, replacement: str | None, released: list[bool]
+) -> None:
+    result = guard([TRUE, FALSE, TRUE], fallback=fallback, abstention="Ask the office.").generate("?", SOURCE)
+    assert result.text == text
+    assert verdicts(result)[1] == "unsupported"
+    assert result.sentences[1].replacement == replacement
+    assert [sentence.released for sentence in result.sentences] == released
     assert not result.supported
-
-
-def test_fallback_abstain_ends_the_answer() -> None:
-    result = guard([TRUE, FALSE, TRUE], fallback="abstain", abstention="Ask the office.").generate("?", SOURCE)
-    assert result.text == TRUE + "Ask the office."
-    assert len(result.sentences) == 2
 
 
 def test_fallback_raise_carries_the_result() -> None:
@@ -143,20 +120,34 @@ def test_fallback_raise_carries_the_result() -> None:
     assert caught.value.result.text == TRUE
 
 
-def test_fallback_callable_replaces_or_drops() -> None:
-    def replace(sentence: CheckedSentence) -> str | None:
-        return "[removed] " if "990" in sentence.text else None
+class _Literal(FakeEntailment):
+    """Says what is in the premise word for word, and holds everything else for contradicted."""
 
-    result = guard([FALSE, "Dragons fly. ", TRUE], fallback=replace).generate("?", SOURCE)
-    assert result.text == "[removed] " + TRUE
-    assert result.sentences[0].replacement == "[removed] "
-    assert not result.sentences[0].released
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+        found = [[0.9, 0.1, 0.0] if claim.strip() in premise else [0.1, 0.1, 0.8] for premise, claim in pairs]
+        return np.array(found, dtype=np.float64).reshape(-1, 3)
 
 
-@pytest.mark.parametrize("blank", ["", " \n\t", []])
-def test_no_source_is_never_supported(blank: str | list[str]) -> None:
+def test_fallback_quote_puts_the_sources_sentence_in_place_of_what_it_contradicts() -> None:
+    source, answer = "The shop opens at nine. It closes at six.", "It closes at eight. The shop opens at nine."
+    quoting = Policy(fallback="quote")
+    result = Guard(scorer=NearestScorer(_Literal()), policy=quoting).check(answer, source)
+    assert result.text == "“It closes at six.” The shop opens at nine."
+    wrong = result.sentences[0]
+    assert (wrong.quoted, wrong.released, wrong.verdict.value) == (True, False, "unsupported")
+    (cited,) = wrong.supporting
+    assert source[cited.start : cited.end] == "It closes at six."
+    assert [c.text for c in result.citations] == ["It closes at six.", "The shop opens at nine."]
+    silent = Guard(scorer=NearestScorer(FakeEntailment(lambda premise, claim: 0.1)), policy=quoting)
+    assert silent.check(answer, source).text == ""
+
+
+@pytest.mark.parametrize(
+    "blank", ["", " \n\t", [], "\u200b\u200b", "\ufeff \n\u2060", "\u3164\u2800", "\x00\x01", "\u00ad"]
+)
+def test_no_source_that_a_reader_sees_supports_nothing(blank: str | list[str]) -> None:
     closed = guard().check(TRUE + "Hello!", blank)
-    assert [s.verdict for s in closed.sentences] == [Verdict.NO_SOURCE, Verdict.NO_CLAIM]
+    assert verdicts(closed) == ["no_source", "no_claim"]
     assert closed.text == "Hello!"
     assert guard(on_no_source="open").check(TRUE, blank).text == TRUE
 
@@ -166,140 +157,89 @@ def test_empty_answer_gives_an_empty_result() -> None:
     assert (result.text, result.sentences, result.supported) == ("", (), True)
 
 
-def test_not_text_is_refused() -> None:
-    encoded: Any = b"text"
-    with pytest.raises(InputError, match="bytes"):
-        guard().check(encoded, SOURCE)
-    number: Any = 3
-    with pytest.raises(InputError, match="int"):
-        guard().check(TRUE, number)
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: guard().check(b"text", SOURCE), "bytes"),  # type: ignore[arg-type]
+        (lambda: guard().check(TRUE, 3), "int"),  # type: ignore[arg-type]
+        (lambda: guard().check("The rent \ud83d is due.", SOURCE), "surrogate"),
+        (lambda: guard().check("No.", SOURCE, "Is the \ud83d rent due?"), "prompt holds half a surrogate"),
+        (lambda: guard(fallback=lambda sentence: 3).check(FALSE, SOURCE), "int"),
+        (lambda: Guard(scorer=Scoring()).generate("?", SOURCE), "no generator"),
+        (lambda: Guard(3), "callable"),  # type: ignore[arg-type]
+        (lambda: guard([TRUE]).stream("?", SOURCE).result, "not ended"),
+    ],
+)
+def test_a_wrong_call_is_an_error_that_says_so(call: Callable[[], object], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        call()
 
 
-class FailingScorer(WordScorer):
-    def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
-        if any("boom" in claim for claim in claims):
-            raise RuntimeError("the model fell over")
-        return [
-            Score(float("nan")) if "Pets" in c else s
-            for c, s in zip(claims, super().judge(claims, source), strict=True)
-        ]
+def test_half_a_surrogate_pair_of_a_generator_is_an_error_verdict() -> None:
+    result = guard([TRUE + "It is \ud83d due."]).generate("?", SOURCE)
+    assert verdicts(result)[-1] == "error"
+    assert result.text in ("", TRUE)
 
 
 def test_a_failing_scorer_costs_only_its_own_sentence() -> None:
-    answer = TRUE + "A boom happens. " + "Pets are allowed. " + "The rent is 950."
-    closed = Guard(scorer=FailingScorer()).check(answer, SOURCE)
-    assert [s.verdict for s in closed.sentences] == [
-        Verdict.SUPPORTED,
-        Verdict.ERROR,
-        Verdict.ERROR,
-        Verdict.SUPPORTED,
-    ]
+    def fail(claims: Sequence[str]) -> None:
+        if any("boom" in claim for claim in claims):
+            raise RuntimeError("the model fell over")
+
+    answer = TRUE + "A boom happens. " + "The rent is 950."
+    closed = Guard(scorer=Scoring(fail)).check(answer, SOURCE)
+    assert verdicts(closed) == ["supported", "error", "supported"]
     assert closed.text == TRUE + "The rent is 950."
     assert "fell over" in (closed.sentences[1].reason or "")
-    assert Guard(scorer=FailingScorer(), policy=Policy(on_error="open")).check(answer, SOURCE).text == answer
+    assert Guard(scorer=Scoring(fail), policy=Policy(on_error="open")).check(answer, SOURCE).text == answer
 
 
 def test_a_threshold_by_name_is_the_one_fitted_for_judge_and_scorer() -> None:
     named = {"nearest": {"strict": 0.9, "balanced": 0.6, "lenient": 0.3}}
-    judge = FakeEntailment(lambda premise, claim: 0.7, thresholds=named)
-    source, claim = "The rent is due in May.", "Rent is due in May."
+    scorer = NearestScorer(FakeEntailment(lambda premise, claim: 0.7, thresholds=named))
     for name, supported in {"strict": False, "balanced": True, "lenient": True}.items():
-        guard = Guard(scorer=NearestScorer(judge), policy=Policy.model_validate({"threshold": name}))
-        assert guard.check(claim, source).supported == supported
-    assert Guard(scorer=NearestScorer(judge)).threshold == 0.6
-    assert Guard(scorer=NearestScorer(judge), policy=Policy(threshold=0.4)).threshold == 0.4
+        guard = Guard(scorer=scorer, policy=Policy.model_validate({"threshold": name}))
+        assert guard.check("Rent is due in May.", "The rent is due in May.").supported == supported
+    assert Guard(scorer=scorer).threshold == 0.6
+    assert Guard(scorer=scorer, policy=Policy(threshold=0.4)).threshold == 0.4
 
 
-def test_a_threshold_name_that_was_not_fitted_is_an_error_that_says_what_to_do() -> None:
+def test_a_threshold_that_cannot_hold_is_an_error_that_says_what_to_do() -> None:
     guard = Guard(scorer=NearestScorer(FakeEntailment()), policy=Policy(threshold="strict"))
     with pytest.raises(InputError, match=r"'strict' was not fitted.*pass a number.*groundrail calibrate"):
         guard.check("Rent is due.", "The rent is due.")
-    with pytest.raises(ValueError, match="for scores without calibration"):
-        Policy(threshold="lenient", calibration=Calibration("none", (), ()))
-    with pytest.raises(ValueError, match="threshold"):
-        Policy(threshold="loose")  # type: ignore[arg-type]
+    uncalibrated = Calibration("none", (), ())
+    for choices, told in (
+        ({"threshold": "lenient", "calibration": uncalibrated}, "for scores without calibration"),
+        ({"threshold": "loose"}, "threshold"),
+        ({"threshold": float("nan")}, "NaN"),
+    ):
+        with pytest.raises(ValueError, match=told):
+            Policy.model_validate(choices)
 
 
-def test_threshold_nan_is_refused() -> None:
-    with pytest.raises(ValueError, match="NaN"):
-        Policy(threshold=float("nan"))
-
-
-def test_a_generator_that_dies_keeps_what_was_released() -> None:
-    def dying(prompt: str) -> Iterator[str]:
-        yield TRUE + "The lease "
-        raise ConnectionError("gone")
-
-    result = Guard(dying, scorer=WordScorer()).generate("?", SOURCE)
-    assert result.text == TRUE
-    assert result.sentences[-1].verdict is Verdict.ERROR
-    assert result.sentences[-1].text == "The lease "
-    assert "gone" in (result.sentences[-1].reason or "")
-    with pytest.raises(GenerationError, match="gone"):
-        Guard(dying, scorer=WordScorer(), policy=Policy(fallback="raise")).generate("?", SOURCE)
+def test_a_calibration_of_another_scorer_is_refused() -> None:
+    scorer = NearestScorer(FakeEntailment())
+    policy = Policy(calibration=Calibration("none", (), (), threshold=0.7, scorer=scorer.facts.identity))
+    assert Guard(scorer=scorer, policy=policy).check("A is B.", "A is B.").threshold == 0.7
+    with pytest.raises(InputError, match="fitted on another scorer: the 5 nearest"):
+        Guard(scorer="scale", judge=FakeEntailment(), policy=policy).check("A is B.", "A is B.")
 
 
 @pytest.mark.parametrize(("written", "released"), [("The lease ends in", ""), (TRUE, TRUE), (TRUE + "Th", TRUE)])
 def test_half_a_sentence_is_not_released(written: str, released: str) -> None:
-    class Cut(Session):
+    class Cut(Told):
         cut_off = "no room for more"
 
-        def propose(self) -> Iterator[str]:
-            yield written
-
-        def accept(self, n_chars: int) -> None: ...
-
-        def reject(self, n_chars: int) -> None: ...
-
-    class Short(Generator):
-        def start(self, prompt: str, documents: Sequence[Document]) -> Cut:
-            return Cut()
-
-    result = Guard(Short(), scorer=WordScorer(), policy=Policy()).generate("?", SOURCE)
-    assert result.text == released
-    assert result.answer == written
+    result = Guard(Starting(lambda: Cut(written)), scorer=Scoring()).generate("?", SOURCE)
+    assert (result.text, result.answer) == (released, written)
     if written != released:
-        assert result.sentences[-1].verdict is Verdict.ERROR
+        assert verdicts(result)[-1] == "error"
         assert "no room for more" in str(result.sentences[-1].reason)
 
 
-def test_slow_scorer_times_out_closed() -> None:
-    class Slow(WordScorer):
-        def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
-            if "990" in claims[0]:
-                time.sleep(3)
-            return super().judge(claims, source)
-
-    result = Guard(ScriptedGenerator([FALSE, TRUE]), scorer=Slow(), policy=Policy(deadline=1.0)).generate("?", SOURCE)
-    assert [s.verdict for s in result.sentences] == [Verdict.TIMEOUT, Verdict.SUPPORTED]
-    assert result.text == TRUE
-
-
-@pytest.mark.parametrize("deadline", [None, 5.0])
-def test_a_timeout_of_the_scorers_own_is_an_error(deadline: float | None) -> None:
-    class TimingOut(WordScorer):
-        def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
-            raise TimeoutError("the server is slow")
-
-    subject = Guard(lambda prompt: TRUE, scorer=TimingOut(), policy=Policy(deadline=deadline))
-    streamed = subject.generate("?", SOURCE)
-    awaited = asyncio.run(subject.agenerate("?", SOURCE))
-    for result in (subject.check(TRUE, SOURCE), streamed, awaited):
-        (sentence,) = result.sentences
-        assert sentence.verdict is Verdict.ERROR
-        assert "the server is slow" in str(sentence.reason)
-        assert result.text == ""
-
-
 def test_a_source_is_read_once_an_answer() -> None:
-    class Reading(WordScorer):
-        reads = 0
-
-        def read(self, source: Source) -> Reader:
-            self.reads += 1
-            return super().read(source)
-
-    scorer = Reading()
+    scorer = Scoring()
     subject = Guard(ScriptedGenerator([TRUE, [FALSE, TRUE], "Pets are not allowed."]), scorer=scorer)
     subject.generate("?", SOURCE)
     assert scorer.reads == 1
@@ -307,99 +247,71 @@ def test_a_source_is_read_once_an_answer() -> None:
     assert scorer.reads == 2
 
 
-def test_a_stream_left_early_frees_its_generator() -> None:
+def test_a_stream_frees_its_generator_where_it_is_left_and_at_its_end() -> None:
     closed: list[bool] = []
-
-    class Holding(Session):
-        def propose(self) -> Iterator[str]:
-            yield TRUE + TRUE + TRUE
-
-        def accept(self, n_chars: int) -> None: ...
-
-        def reject(self, n_chars: int) -> None: ...
-
-        def close(self) -> None:
-            closed.append(True)
-
-    class Holder(Generator):
-        def start(self, prompt: str, documents: Sequence[Document]) -> Session:
-            return Holding()
-
-    subject = Guard(Holder(), scorer=WordScorer())
+    subject = Guard(Starting(lambda: Told(TRUE * 3, closed=lambda: closed.append(True))), scorer=Scoring())
     with subject.stream("?", SOURCE) as stream:
         assert next(iter(stream)) == TRUE
         assert not closed
-    assert closed
+    assert len(closed) == 1
 
     async def leave() -> None:
-        closed.clear()
         async with await subject.astream("?", SOURCE) as stream:
-            async for _ in stream:
-                break
-        assert closed
+            assert await anext(aiter(stream)) == TRUE
 
     asyncio.run(leave())
-    closed.clear()
+    assert len(closed) == 2
     subject.generate("?", SOURCE)
-    assert closed
+    assert len(closed) == 3
 
 
-def test_slow_generator_times_out() -> None:
-    release = threading.Event()
-
-    def hanging(prompt: str) -> Iterator[str]:
-        yield TRUE + "The lease "
-        release.wait(5)
-        yield "ends. "
-
-    result = Guard(hanging, scorer=WordScorer(), policy=Policy(answer_deadline=0.4)).generate("?", SOURCE)
-    release.set()
-    assert result.text == TRUE
-    assert result.sentences[-1].verdict is Verdict.TIMEOUT
+def _named(prompt: str, temperature: float = 0.5, documents: Sequence[Document] = ()) -> str:
+    return documents[0].text if temperature == 0.5 else ""
 
 
-def test_callables_take_what_they_declare() -> None:
-    def only_prompt(prompt: str) -> str:
-        return TRUE
+def _by_name_only(prompt: str, *, documents: Sequence[Document]) -> str:
+    return documents[0].text
 
-    def with_documents(prompt: str, documents: Sequence[Document]) -> str:
-        return documents[0].text
+
+def _last(prompt: str, prefix: str, context: Sequence[Document]) -> str:
+    return context[0].text[len(prefix) :]
+
+
+def _unnamed(prompt: str, documents: Sequence[Document], /) -> str:
+    return documents[0].text
+
+
+def _any_number(*given: Any) -> str:
+    return str(given[1][0].text)
+
+
+def _none(prompt: str, temperature: float = 0.5, **options: Any) -> str:
+    return SOURCE if temperature == 0.5 and not options else ""
+
+
+@pytest.mark.parametrize(
+    "function", [_named, _by_name_only, _last, _unnamed, _any_number, _none, lambda prompt: SOURCE]
+)
+def test_documents_go_to_the_parameter_that_is_meant_for_them(function: Any) -> None:
+    assert Guard(function, scorer=Scoring()).generate("?", SOURCE).text == SOURCE
+
+
+def test_a_callable_with_prefix_goes_on_from_what_stands() -> None:
+    calls: list[str] = []
 
     def continuing(prompt: str, documents: Sequence[Document], prefix: str) -> Iterator[str]:
         calls.append(prefix)
-        yield from {0: [TRUE, FALSE], 1: ["The rent is 950."]}[len(calls) - 1]
+        yield from [TRUE, FALSE] if len(calls) == 1 else ["The rent is 950."]
 
-    calls: list[str] = []
-    assert Guard(only_prompt, scorer=WordScorer()).generate("?", SOURCE).text == TRUE
-    assert Guard(with_documents, scorer=WordScorer()).generate("?", SOURCE).text == SOURCE
-    assert Guard(continuing, scorer=WordScorer()).generate("?", SOURCE).text == TRUE + "The rent is 950."
+    assert Guard(continuing, scorer=Scoring()).generate("?", SOURCE).text == TRUE + "The rent is 950."
     assert calls == ["", TRUE]
 
 
-def test_documents_go_to_the_parameter_that_is_meant_for_them() -> None:
-    def named(prompt: str, temperature: float = 0.5, documents: Sequence[Document] = ()) -> str:
-        assert temperature == 0.5
-        return documents[0].text
-
-    def by_name_only(prompt: str, *, documents: Sequence[Document]) -> str:
-        return documents[0].text
-
-    def last(prompt: str, prefix: str, context: Sequence[Document]) -> str:
-        return context[0].text[len(prefix) :]
-
-    def unnamed(prompt: str, documents: Sequence[Document], /) -> str:
-        return documents[0].text
-
-    def any_number(*given: Any) -> str:
-        return str(given[1][0].text)
-
-    def others(prompt: str, temperature: float = 0.5, **options: Any) -> str:
-        assert temperature == 0.5
-        assert not options
-        return SOURCE
-
-    for function in (named, by_name_only, last, unnamed, any_number, others):
-        assert Guard(function, scorer=WordScorer()).generate("?", SOURCE).text == SOURCE
+def test_a_callable_without_prefix_is_retried_only_while_nothing_stands() -> None:
+    answers = iter([FALSE + TRUE, TRUE + FALSE])
+    result = Guard(lambda prompt: next(answers), scorer=Scoring()).generate("?", SOURCE)
+    assert result.text == TRUE
+    assert [len(s.attempts) for s in result.sentences] == [2, 1]
 
 
 def test_what_a_fallback_raises_is_raised_again_where_an_answer_is_pushed_on() -> None:
@@ -415,38 +327,18 @@ def test_what_a_fallback_raises_is_raised_again_where_an_answer_is_pushed_on() -
         pushed.finish()
 
 
-def test_a_callable_without_prefix_is_retried_only_while_nothing_stands() -> None:
-    answers = iter([FALSE + TRUE, TRUE + FALSE])
-    result = Guard(lambda prompt: next(answers), scorer=WordScorer()).generate("?", SOURCE)
-    assert result.text == TRUE
-    assert [len(s.attempts) for s in result.sentences] == [2, 1]
-
-
-def test_a_guard_without_generator_says_so() -> None:
-    with pytest.raises(InputError, match="no generator"):
-        Guard(scorer=WordScorer()).generate("?", SOURCE)
-    number: Any = 3
-    with pytest.raises(InputError, match="callable"):
-        Guard(number)
-
-
-def test_result_before_the_end_is_an_error() -> None:
-    with pytest.raises(InputError, match="not ended"):
-        _ = guard([TRUE]).stream("?", SOURCE).result
-
-
 def test_async_twins_equal_the_plain_ones() -> None:
     script = [TRUE, [FALSE, "The rent is 950. "], "Dragons fly. ", "Pets are not allowed."]
+    subject = guard(script)
 
-    async def all_three() -> tuple[object, ...]:
-        subject = guard(script)
+    async def streamed() -> tuple[str, str]:
         stream = await subject.astream("?", SOURCE)
-        pieces = [text async for text in stream]
-        checked = await subject.acheck(TRUE + FALSE, SOURCE)
-        return (await subject.agenerate("?", SOURCE)).text, "".join(pieces), stream.result.text, checked.text
+        return "".join([text async for text in stream]), stream.result.text
 
-    plain = guard(script).generate("?", SOURCE).text
-    assert asyncio.run(all_three()) == (plain, plain, plain, TRUE)
+    plain, twin = both_ways(subject)
+    assert (plain.text, plain.text) == asyncio.run(streamed())
+    assert twin.text == plain.text
+    assert asyncio.run(subject.acheck(TRUE + FALSE, SOURCE)).text == TRUE
 
 
 def test_async_callables_and_concurrent_answers_do_not_mix() -> None:
@@ -457,7 +349,7 @@ def test_async_callables_and_concurrent_answers_do_not_mix() -> None:
         yield FALSE
 
     async def many() -> list[str]:
-        subject = Guard(write, scorer=WordScorer())
+        subject = Guard(write, scorer=Scoring())
         sources = [f"Flat {i} costs {i} euros." for i in range(20)]
         results = await asyncio.gather(*(subject.agenerate("?", source) for source in sources))
         return [result.text.strip() for result in results]
@@ -465,22 +357,18 @@ def test_async_callables_and_concurrent_answers_do_not_mix() -> None:
     assert asyncio.run(many()) == [f"Flat {i} costs {i} euros." for i in range(20)]
 
 
-def test_an_async_callable_in_plain_code_is_a_clear_error() -> None:
-    async def write(prompt: str) -> AsyncIterator[str]:
-        yield TRUE
-
-    with pytest.raises(InputError, match="agenerate"):
-        Guard(write, scorer=WordScorer()).generate("?", SOURCE)
-
-
-def test_cancelling_an_async_answer_stops_it() -> None:
+def test_an_async_callable_is_an_error_in_plain_code_and_ends_where_its_answer_is_cancelled() -> None:
     async def write(prompt: str) -> AsyncIterator[str]:
         while True:
             yield TRUE
             await asyncio.sleep(0.01)
 
+    subject = Guard(write, scorer=Scoring())
+    with pytest.raises(InputError, match="agenerate"):
+        subject.generate("?", SOURCE)
+
     async def cancelled() -> bool:
-        task = asyncio.create_task(Guard(write, scorer=WordScorer()).agenerate("?", SOURCE))
+        task = asyncio.create_task(subject.agenerate("?", SOURCE))
         await asyncio.sleep(0.1)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -490,123 +378,16 @@ def test_cancelling_an_async_answer_stops_it() -> None:
     assert asyncio.run(cancelled())
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-def test_the_time_until_the_first_text_counts(is_async: bool) -> None:
-    release = threading.Event()
-
-    def slow(prompt: str) -> str:
-        release.wait(20)
-        return TRUE
-
-    subject = Guard(slow, scorer=WordScorer(), policy=Policy(deadline=0.2))
-    result = asyncio.run(subject.agenerate("?", SOURCE)) if is_async else subject.generate("?", SOURCE)
-    assert not release.is_set()  # nothing waited for the thread that was left behind
-    release.set()
-    assert [s.verdict for s in result.sentences] == [Verdict.TIMEOUT]
-    assert result.text == ""
-
-
-@pytest.mark.parametrize("value", [float("inf"), float("-inf"), float("nan")])
-def test_a_score_that_is_no_number_supports_nothing(value: float) -> None:
-    class Broken(WordScorer):
-        def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
-            return [Score(value) for _ in claims]
-
-    (sentence,) = Guard(scorer=Broken()).check(TRUE, SOURCE).sentences
-    assert sentence.verdict is Verdict.ERROR
-
-
-NOTHING: Any = None
-
-
-@pytest.mark.parametrize("scores", [[], [Score(0.9)] * 3, [NOTHING], [Score(NOTHING)]])
-def test_a_scorer_must_give_one_score_a_claim(scores: list[Score]) -> None:
-    class Broken(WordScorer):
-        def judge(self, claims: Sequence[str], source: Sequence[Document]) -> list[Score]:
-            return scores
-
-    (sentence,) = Guard(scorer=Broken()).check(TRUE, SOURCE).sentences
-    assert sentence.verdict is Verdict.ERROR
-    assert "one Score" in (sentence.reason or "")
-
-
-def test_a_fallback_must_return_text() -> None:
-    with pytest.raises(InputError, match="int"):
-        guard(fallback=lambda sentence: 3).check(FALSE, SOURCE)
-
-
-def test_half_a_surrogate_pair_is_no_text() -> None:
-    with pytest.raises(InputError, match="surrogate"):
-        guard().check("The rent \ud83d is due.", SOURCE)
-    with pytest.raises(InputError, match="prompt holds half a surrogate"):
-        guard().check("No.", SOURCE, "Is the \ud83d rent due?")
-    result = guard([TRUE + "It is \ud83d due."]).generate("?", SOURCE)
-    assert result.sentences[-1].verdict is Verdict.ERROR
-    assert result.text in ("", TRUE)
-
-
 def test_copies_of_a_guard_load_one_scorer() -> None:
     subject = Guard(scorer="scale", judge=FakeEntailment())
     assert copy.copy(subject).scorer is subject.scorer
 
 
-def test_a_parameter_with_a_default_is_no_place_for_documents() -> None:
-    def write(prompt: str, max_tokens: int = 100) -> str:
-        return TRUE if max_tokens == 100 else FALSE
-
-    assert Guard(write, scorer=WordScorer()).generate("?", SOURCE).text == TRUE
-
-
-def _contradicted(premise: str, claim: str) -> list[float]:
-    return [0.9, 0.1, 0.0] if claim.strip() in premise else [0.1, 0.1, 0.8]
-
-
-class _Literal(FakeEntailment):
-    """Says what is in the premise word for word, and holds everything else for contradicted."""
-
-    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
-        return np.array([_contradicted(*pair) for pair in pairs], dtype=np.float64).reshape(-1, 3)
-
-
-def test_fallback_quote_puts_the_sources_sentence_in_place_of_what_it_contradicts() -> None:
-    source = "The shop opens at nine. It closes at six."
-    guard = Guard(scorer=NearestScorer(_Literal()), policy=Policy(fallback="quote"))
-    result = guard.check("It closes at eight. The shop opens at nine.", source)
-    wrong, _right = result.sentences
-    assert result.text == "“It closes at six.” The shop opens at nine."
-    assert wrong.quoted
-    assert not wrong.released
-    assert wrong.verdict is Verdict.UNSUPPORTED
-    (cited,) = wrong.supporting
-    assert source[cited.start : cited.end] == "It closes at six."
-    assert [c.text for c in result.citations] == ["It closes at six.", "The shop opens at nine."]
-
-
-def test_fallback_quote_has_nothing_to_quote_where_the_source_is_silent() -> None:
-    class Silent(FakeEntailment):
-        def classify(self, pairs: Sequence[Pair]) -> FloatArray:
-            return np.tile([0.1, 0.9, 0.0], (len(pairs), 1))
-
-    guard = Guard(scorer=NearestScorer(Silent(lambda premise, claim: 0.1)), policy=Policy(fallback="quote"))
-    assert guard.check("It closes at eight.", "It closes at six.").text == ""
-
-
-def test_a_calibration_of_another_scorer_is_refused() -> None:
-    fitted = Calibration("none", (), (), threshold=0.7, scorer=NearestScorer(FakeEntailment()).facts.identity)
-    result = Guard(scorer=NearestScorer(FakeEntailment()), policy=Policy(calibration=fitted)).check(
-        "A is B.", "A is B."
-    )
-    assert result.threshold == 0.7
-    with pytest.raises(InputError, match="fitted on another scorer: the 5 nearest"):
-        Guard(scorer="scale", judge=FakeEntailment(), policy=Policy(calibration=fitted)).check("A is B.", "A is B.")
-
-
 def test_a_script_has_nothing_to_write_or_to_retry_behind_its_end() -> None:
-    two_in_one = ScriptedGenerator(["The rent is due. Pets are allowed. ", "Dogs sing."])
-    result = Guard(
-        two_in_one, scorer="scale", judge=FakeEntailment(lambda premise, claim: float("Dogs" not in claim))
-    ).generate("?", "x")
-    assert [s.verdict for s in result.sentences] == ["supported", "supported", "unsupported"]
+    two_in_one = scale(
+        lambda premise, claim: float("Dogs" not in claim), ["Rent is due. Pets may stay. ", "Dogs sing."]
+    )
+    assert verdicts(two_in_one.generate("?", "x")) == ["supported", "supported", "unsupported"]
     with pytest.raises(InputError, match="sentence 2 of the script has no text"):
         ScriptedGenerator(["The rent is due.", []])
     session = ScriptedGenerator(["The rent is due."]).start("?", ())
@@ -623,9 +404,7 @@ def test_answers_that_are_checked_together_have_the_results_of_each_alone_from_o
     together = guard.check_all(answers, "The rent is due.")
     assert len(judge.calls) == 1
     alone = [guard.check(answer, "The rent is due.") for answer in answers]
-    assert [(r.text, [s.verdict for s in r.sentences]) for r in together] == [
-        (r.text, [s.verdict for s in r.sentences]) for r in alone
-    ]
+    assert [(r.text, verdicts(r)) for r in together] == [(r.text, verdicts(r)) for r in alone]
     assert guard.check_all([], "The rent is due.") == []
 
 
@@ -635,56 +414,39 @@ def test_an_answer_that_breaks_the_scorer_costs_the_answers_beside_it_nothing() 
             raise ValueError("no pets")
         return 1.0
 
-    guard = Guard(scorer="scale", judge=FakeEntailment(judge))
-    results = guard.check_all(["The rent is due.", "Pets pay. The rent is due.", "Cats pay."], "The rent is due.")
-    assert [[s.verdict for s in r.sentences] for r in results] == [["supported"], ["error", "supported"], ["supported"]]
+    answers = ["The rent is due.", "Pets pay. The rent is due.", "Cats pay."]
+    results = scale(judge).check_all(answers, "The rent is due.")
+    assert [verdicts(result) for result in results] == [["supported"], ["error", "supported"], ["supported"]]
 
 
 LEAFLET = "People with asthma must not take it. People over 70 may take it."
 LIST = ("Who must not take it:\n- people with asthma\n", "- people over 70\n", "- people with asthma")
-
-
-def _judge_of_lists(premise: str, claim: str) -> float:
-    return float(claim in ("Who must not take it: people with asthma", "people over 70", "people with asthma"))
-
-
-@pytest.mark.parametrize("written", [False, True])
-def test_an_item_is_judged_as_the_sentence_that_it_makes_with_its_lead(written: bool) -> None:
-    subject = Guard(ScriptedGenerator(LIST), scorer="scale", judge=FakeEntailment(_judge_of_lists))
-    result = subject.check("".join(LIST), LEAFLET) if written else subject.generate("Who?", LEAFLET)
-    assert [s.text for s in result.sentences] == list(LIST)
-    assert [s.released for s in result.sentences] == [True, False, True]
-    assert result.text == LIST[0] + LIST[2]
+SOLD = ("Banned:\n- nobody\n", "- The pill is sold.\n", "- people with asthma\n", "- people over 70\n")
+PILLS = ("Aspirin is sold. ", "Rings are worn. ", "But they may be taken. ", "These pills are free. ", "They're red.")
+ITEMS = ("Who must not take it: people with asthma", "people over 70", "people with asthma")
 
 
 @pytest.mark.parametrize("written", [False, True])
-def test_a_lead_goes_out_with_the_first_item_that_is_released(written: bool) -> None:
-    script = ["Banned:\n- nobody\n", "- The pill is sold.\n", "- people with asthma\n", "- people over 70\n"]
-    judge = FakeEntailment(lambda premise, claim: float("nobody" not in claim))
-    subject = Guard(ScriptedGenerator(script), scorer="scale", judge=judge)
+@pytest.mark.parametrize(
+    ("script", "judge", "released"),
+    [
+        # an item is judged as the sentence that it makes with its lead
+        (LIST, lambda premise, claim: float(claim in ITEMS), LIST[0] + LIST[2]),
+        # a lead goes out with the first item that is released
+        (SOLD, lambda premise, claim: float("nobody" not in claim), SOLD[1] + "Banned:\n" + SOLD[2] + SOLD[3]),
+        # a lead whose items are all refused goes with them
+        (LIST, lambda premise, claim: float(":" not in claim), ""),
+        # a pronoun is refused where the sentence with its noun is
+        (PILLS, lambda premise, claim: float("Rings" not in claim), PILLS[0] + PILLS[3] + PILLS[4]),
+    ],
+)
+def test_a_sentence_is_judged_and_released_where_it_stands(
+    script: Sequence[str], judge: Callable[[str, str], float], released: str, written: bool
+) -> None:
+    subject = scale(judge, script)
     result = subject.check("".join(script), LEAFLET) if written else subject.generate("Who?", LEAFLET)
-    assert result.text == script[1] + "Banned:\n" + script[2] + script[3]
-    assert "".join(sentence.text for sentence in result.sentences) == result.answer == "".join(script)
-
-
-def test_a_lead_whose_items_are_all_refused_goes_with_them() -> None:
-    result = Guard(scorer="scale", judge=FakeEntailment(lambda premise, claim: float(":" not in claim))).check(
-        "".join(LIST), LEAFLET
-    )
-    assert result.text == ""
-
-
-@pytest.mark.parametrize("written", [False, True])
-def test_a_pronoun_is_refused_where_the_sentence_with_its_noun_is(written: bool) -> None:
-    script = [
-        "Aspirin is sold. ",
-        "Rings are worn. ",
-        "But they may be taken. ",
-        "These pills are free. ",
-        "They're red.",
-    ]
-    judge = FakeEntailment(lambda premise, claim: float("Rings" not in claim))
-    subject = Guard(ScriptedGenerator(script), scorer="scale", judge=judge)
-    result = subject.check("".join(script), LEAFLET) if written else subject.generate("Who?", LEAFLET)
-    assert result.text == script[0] + script[3] + script[4]
-    assert result.sentences[2].reason == "it opens with a pronoun, and the sentence before it was not released"
+    assert result.text == released
+    assert [sentence.text for sentence in result.sentences] == list(script)
+    assert result.answer == "".join(script)
+    if script is PILLS:
+        assert result.sentences[2].reason == "it opens with a pronoun, and the sentence before it was not released"

@@ -17,6 +17,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pydantic import Field
+from tests.guard.parts import Starting, Told, raising
 from tests.guard.serve.conftest import Handler, Serve, Upstream, asking, client, http, judge, serve, upstream, writing
 
 from groundrail import Guard, Policy
@@ -27,7 +28,7 @@ from groundrail.integrations.langchain import GroundrailCallbackHandler, Guarded
 from groundrail.scoring.nearest import NearestScorer
 from groundrail.serve.observe import Observer
 from groundrail.serve.tracing import Tracing
-from groundrail.testing import FakeEntailment
+from groundrail.testing import FakeEntailment, ScriptedGenerator
 
 __all__ = ["client", "http", "judge", "serve", "upstream"]
 
@@ -89,28 +90,22 @@ def test_results_and_errors(writer: Any, fallback: Any) -> None:
         assert MARK not in found
 
 
-@pytest.mark.parametrize("told_what", ["accept", "reject"])
-def test_a_session_that_fails_when_told(told_what: str) -> None:
-    from groundrail.generators import Generator, Session
+@pytest.mark.parametrize("fallback", ["drop", "flag", "abstain"])
+def test_sentences_are_slices_of_what_is_kept_and_a_flag_shows_no_try_before_it(fallback: Any) -> None:
+    script = [TRUE, [FALSE, "The cat is allowed. "], "Dragons at http://evil.example fly. "]
+    result = guard(ScriptedGenerator(script), fallback).generate("?", SOURCE)
+    assert result.text.startswith(TRUE)
+    assert ("cat" in result.text and "Dragons" in result.text) == (fallback == "flag")
+    assert MARK not in result.model_dump_json() + result.to_html() + result.to_markdown(held_back=True)
+    for sentence in result.sentences:
+        assert result.answer[sentence.start : sentence.end] == sentence.text
 
-    class Failing(Session, Generator):
-        can_retry = True
 
-        def start(self, prompt: str, documents: Any) -> "Failing":
-            return self
-
-        def propose(self) -> Iterator[str]:
-            yield FALSE if told_what == "reject" else TRUE
-            yield FALSE
-
-        def accept(self, n_chars: int) -> None:
-            raise RuntimeError(f"the {MARK} is next")
-
-        def reject(self, n_chars: int) -> None:
-            raise RuntimeError(f"the {MARK} was refused")
-
-    for fallback in FALLBACKS:
-        assert MARK not in outcome(lambda f=fallback: guard(Failing(), f).generate("?", SOURCE))  # type: ignore[misc]
+@pytest.mark.parametrize("fallback", FALLBACKS)
+@pytest.mark.parametrize("first", [TRUE, FALSE], ids=["accept", "reject"])
+def test_a_session_that_fails_when_told(first: str, fallback: Any) -> None:
+    failing = Starting(lambda: Told(first + FALSE, raising(RuntimeError(f"the {MARK} is next"))))
+    assert MARK not in outcome(lambda: guard(failing, fallback).generate("?", SOURCE))
 
 
 def closing_badly(prompt: str) -> Iterator[str]:

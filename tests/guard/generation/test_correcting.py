@@ -48,18 +48,24 @@ def test_the_released_sentence_has_the_sources_figure_and_its_citation() -> None
     assert not result.supported
 
 
-def test_without_a_correction_the_sentence_is_dropped() -> None:
-    result = guard().check(f"{RENT}The king of 990 euros owns it.", SOURCE)
-    assert result.text == RENT
-    assert result.sentences[1].corrected is None
+@pytest.mark.parametrize(
+    ("answer", "source", "text"),
+    [
+        (f"{RENT}The king of 990 euros owns it.", SOURCE, RENT),  # no exchange is supported
+        ("The rent is 990 euros a month until 2 May 2027.", SOURCE, ""),  # wrong in two places
+        ("It costs 25 euros.", "It costs 20 euros or 30 euros.", ""),  # two exchanges are equally likely
+        ("The rent is 990 euros a month:\n- The deposit is 2,000 euros.\n", SOURCE, ""),  # a list's lead
+    ],
+)
+def test_without_the_one_supported_correction_a_sentence_is_dropped(answer: str, source: str, text: str) -> None:
+    result = guard().check(answer, source)
+    assert result.text == text
+    assert not any(sentence.corrected for sentence in result.sentences)
 
 
-def test_a_sentence_that_is_wrong_in_two_places_is_not_corrected() -> None:
-    assert guard().check("The rent is 990 euros a month until 2 May 2027.", SOURCE).text == ""
-
-
-def test_two_corrections_that_are_equally_likely_are_none() -> None:
-    assert guard().check("It costs 25 euros.", "It costs 20 euros or 30 euros.").text == ""
+def test_a_refusal_by_form_is_not_corrected_whatever_a_judge_says() -> None:
+    sure = guard(judge=lambda premise, claim: 1.0)
+    assert sure.check("The rent is 990 euros, see https://example.com/990.", SOURCE).text == ""
 
 
 def test_the_likelier_of_two_corrections_is_released() -> None:
@@ -71,24 +77,10 @@ def test_the_likelier_of_two_corrections_is_released() -> None:
 
 def test_a_correction_that_its_citation_hardly_prefers_is_not_released() -> None:
     def released(likely: float) -> str:
-        judge = FakeEntailment(lambda premise, claim: 0.6 if "20" in claim else likely)
-        correcting = Guard(scorer=NearestScorer(judge), policy=Policy(fallback="correct"))
-        return correcting.check("It costs 25 euros.", "It costs 20 euros.").text
+        judged = guard(judge=lambda premise, claim: 0.6 if "20" in claim else likely)
+        return judged.check("It costs 25 euros.", "It costs 20 euros.").text
 
     assert (released(0.49), released(0.1)) == ("", "It costs 20 euros.")
-
-
-def test_a_refusal_by_form_is_not_corrected() -> None:
-    judged = FakeEntailment(lambda premise, claim: 1.0)
-    strict = Guard(scorer=NearestScorer(judged), policy=Policy(fallback="correct"))
-    result = strict.check("The rent is 990 euros, see https://example.com/990.", SOURCE)
-    assert result.text == ""
-    assert judged.calls == []
-
-
-def test_the_lead_of_a_list_is_not_corrected() -> None:
-    result = guard().check("The rent is 990 euros a month:\n- The deposit is 2,000 euros.\n", SOURCE)
-    assert "990" not in result.text
 
 
 def test_a_sentence_leans_on_a_corrected_one_as_on_a_released_one() -> None:

@@ -10,33 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tenacity import stop_after_attempt
+from tests.guard.parts import FALSE, SOURCE, TRUE, Scoring, generated
 
 from groundrail import Guard, Policy, Verdict
 from groundrail.errors import UnsupportedError
 from groundrail.generation.effects import READ_AHEAD, ReadAhead
 from groundrail.generators import CallableGenerator
 from groundrail.runtime.deadlines import Calls
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
-from groundrail.testing import shares_all_words
-from groundrail.types import Document, GuardResult, Source, as_documents
+from groundrail.types import GuardResult
 
-SOURCE = "The rent is 950 euros a month. Pets are not allowed. The lease ends on 28 February 2026."
-TRUE, FALSE = "The rent is 950 euros. ", "The rent is 990 euros. "
 SENTENCES = [TRUE, FALSE, "Hello! ", "Pets are allowed.\n\n", "Dragons fly. ", "The lease ends on 28 February 2026. "]
-
-
-class Judging(Scorer):
-    """Scores by words, after `before` was called."""
-
-    def __init__(self, before: Callable[[], object] = lambda: None) -> None:
-        self._before = before
-
-    def read(self, source: Source) -> Reader:
-        return Prepared(self._judge, as_documents(source))
-
-    def _judge(self, claims: Sequence[str], documents: Sequence[Document]) -> list[Score]:
-        self._before()
-        return [Score(shares_all_words(documents[0].text, claim)) for claim in claims]
 
 
 class Writer:
@@ -97,7 +80,7 @@ def test_the_answer_is_the_same_as_without(
 
     def guard(writes_ahead: bool) -> Guard:
         writer = CallableGenerator(Writer(script, piece, fails_after), writes_ahead=writes_ahead)
-        return Guard(writer, scorer=Judging(lambda: time.sleep(seconds)), policy=policy)
+        return Guard(writer, scorer=Scoring(lambda claims: time.sleep(seconds)), policy=policy)
 
     expected = outcome(lambda: guard(False).generate("?", SOURCE))
     assert outcome(lambda: guard(True).generate("?", SOURCE)) == expected
@@ -120,7 +103,7 @@ class Gate:
                 self.changed.notify_all()
             yield text
 
-    def judge(self) -> None:
+    def judge(self, claims: Sequence[str]) -> None:
         with self.changed:
             self.changed.wait_for(lambda: self.written >= min(self.wait_for, len(self.texts)), timeout=20)
             self.seen.append(self.written)
@@ -129,33 +112,33 @@ class Gate:
 @pytest.mark.parametrize("is_async", [False, True])
 def test_the_next_sentence_is_written_while_one_is_judged(is_async: bool) -> None:
     gate = Gate([TRUE, "Pets ", "are ", "not ", "allowed. ", "The rent is 950."], wait_for=5)
-    subject = Guard(gate, scorer=Judging(gate.judge))
-    result = asyncio.run(subject.agenerate("?", SOURCE)) if is_async else subject.generate("?", SOURCE)
+    subject = Guard(gate, scorer=Scoring(gate.judge))
+    result = generated(subject, is_async)
     assert gate.seen[0] >= 5  # without, the judge of the first sentence would have waited in vain
     assert result.text == "".join(gate.texts)
 
 
 def test_nothing_is_read_ahead_where_nobody_wants_it() -> None:
     gate = Gate([TRUE, "Pets ", "are not allowed. ", "The rent is 950."], wait_for=0)
-    Guard(CallableGenerator(gate, writes_ahead=False), scorer=Judging(gate.judge)).generate("?", SOURCE)
+    Guard(CallableGenerator(gate, writes_ahead=False), scorer=Scoring(gate.judge)).generate("?", SOURCE)
     assert gate.seen == [2, 4, 4]
 
 
 def test_only_so_much_is_read_ahead() -> None:
     gate = Gate([TRUE, *["Pets are allowed. "] * 500], wait_for=2 + READ_AHEAD // 18 + 1)
 
-    def judge() -> None:
-        gate.judge()
+    def judge(claims: Sequence[str]) -> None:
+        gate.judge(claims)
         time.sleep(0.05)
 
-    with Guard(gate, scorer=Judging(judge)).stream("?", SOURCE) as stream:
+    with Guard(gate, scorer=Scoring(judge)).stream("?", SOURCE) as stream:
         next(iter(stream))
         assert gate.seen[0] == 2 + READ_AHEAD // 18 + 1  # the piece that reaches the limit is the last
 
 
 def test_what_is_refused_costs_what_was_read_ahead_and_no_more() -> None:
     wrong = Gate([FALSE, "Pets ", "are ", "not ", "allowed. "], wait_for=4)
-    subject = Guard(wrong, scorer=Judging(wrong.judge), policy=Policy(fallback="abstain", stop=stop_after_attempt(1)))
+    subject = Guard(wrong, scorer=Scoring(wrong.judge), policy=Policy(fallback="abstain", stop=stop_after_attempt(1)))
     result = subject.generate("?", SOURCE)
     assert [s.verdict for s in result.sentences] == [Verdict.UNSUPPORTED]
     assert 4 <= wrong.written <= 5
@@ -171,11 +154,11 @@ def test_an_error_ahead_comes_in_its_turn() -> None:
         judged.wait(20)
         raise ConnectionError("gone")
 
-    def judge() -> None:
+    def judge(claims: Sequence[str]) -> None:
         judged.set()
         time.sleep(0.05)
 
-    subject = Guard(failing, scorer=Judging(judge))
+    subject = Guard(failing, scorer=Scoring(judge))
     result = subject.generate("?", SOURCE)
     assert [s.verdict for s in result.sentences] == [Verdict.SUPPORTED, Verdict.ERROR]
     assert result.text == TRUE
@@ -192,7 +175,7 @@ def test_an_error_ahead_of_a_refused_sentence_never_comes() -> None:
             failed.set()
             raise ConnectionError("gone")
 
-    subject = Guard(failing, scorer=Judging(lambda: failed.wait(20)))
+    subject = Guard(failing, scorer=Scoring(lambda claims: failed.wait(20)))
     result = subject.generate("?", SOURCE)
     assert [a.verdict for a in result.sentences[0].attempts] == [Verdict.UNSUPPORTED, Verdict.SUPPORTED]
     assert "gone" not in result.model_dump_json()
@@ -212,7 +195,7 @@ def test_a_verdict_does_not_wait_for_the_piece_being_written(is_async: bool) -> 
         finally:
             ended.set()
 
-    subject = Guard(slow, scorer=Judging(lambda: writing.wait(20)))
+    subject = Guard(slow, scorer=Scoring(lambda claims: writing.wait(20)))
 
     def first() -> str:
         with subject.stream("?", SOURCE) as stream:
@@ -241,8 +224,8 @@ def test_a_writer_that_hangs_ahead_meets_its_deadline_and_is_closed_in_the_end(i
         finally:
             ended.set()
 
-    subject = Guard(hanging, scorer=Judging(lambda: time.sleep(0.05)), policy=Policy(deadline=1.5))
-    result = asyncio.run(subject.agenerate("?", SOURCE)) if is_async else subject.generate("?", SOURCE)
+    subject = Guard(hanging, scorer=Scoring(lambda claims: time.sleep(0.05)), policy=Policy(deadline=1.5))
+    result = generated(subject, is_async)
     assert [s.verdict for s in result.sentences] == [Verdict.SUPPORTED, Verdict.TIMEOUT]
     assert not ended.is_set()
     go.set()
@@ -261,7 +244,7 @@ def test_leaving_early_closes_the_generator() -> None:
             open_now[0] -= 1
 
     for _ in range(20):
-        with Guard(writer, scorer=Judging()).stream("?", SOURCE) as stream:
+        with Guard(writer, scorer=Scoring()).stream("?", SOURCE) as stream:
             next(iter(stream))
         assert open_now == [0]
 
