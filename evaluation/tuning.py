@@ -223,9 +223,8 @@ class _Read(EntailmentModel):
         new = [pair for pair in dict.fromkeys(pairs) if pair not in self._states]
         states = judge._batched(
             new,
-            judge._encode,
+            int(judge.model.config.hidden_size),
             lambda inputs: judge.model.base_model(**inputs).last_hidden_state[:, 0].float(),
-            columns=int(judge.model.config.hidden_size),
         )
         self._states |= zip(new, torch.from_numpy(states).float(), strict=True)
 

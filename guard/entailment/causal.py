@@ -15,11 +15,10 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM, DynamicCache, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.cache_utils import DynamicLayer
 
-from groundrail.entailment import pretrained
 from groundrail.entailment.base import BinaryEntailment, FloatArray, Pair
 from groundrail.entailment.batching import by_length, refuse_long, refuse_long_claims
+from groundrail.entailment.pretrained import SEAMS, PretrainedJudge, Template
 from groundrail.entailment.seq2seq import TEMPLATE
-from groundrail.entailment.templates import Template
 from groundrail.errors import InputError, ModelError
 from groundrail.runtime.progress import step
 
@@ -28,7 +27,7 @@ Layers: TypeAlias = list[tuple[Tensor, Tensor]]
 """Keys and values of every layer, each of shape (1, heads, tokens, head size)."""
 
 
-class CausalEntailment(pretrained.PretrainedJudge, BinaryEntailment):
+class CausalEntailment(PretrainedJudge, BinaryEntailment):
     """P(premise entails claim) = softmax(logit[Yes], logit[No])[0] at the first token after the prompt.
 
     `template` holds `{premise}` and then `{claim}`, once each. The prompt's tokens are those of the part up to the
@@ -58,15 +57,15 @@ class CausalEntailment(pretrained.PretrainedJudge, BinaryEntailment):
         batch_tokens: int = 16_384,
         cache_bytes: int = 1 << 30,
     ) -> None:
-        super().__init__(model, tokenizer, threshold=threshold, max_length=max_length, batch_tokens=batch_tokens)
         parts = Template(template)
         if parts.names != ["premise", "claim"]:
             raise InputError(f"this model's template has {{premise}} before {{claim}}, unlike {template!r}")
+        super().__init__(model, tokenizer, parts, threshold, max_length, batch_tokens)
         self._before, self._between, self._after = parts.around
         self.template = template
         self._answers = _answers(tokenizer) if answers is None else [_spellings(tokenizer, word) for word in answers]
         self._prefixes = Prefixes(model, cache_bytes)
-        self.max_tokens = self.max_length - len(self._prefix("")) - len(self._suffix("")) - pretrained.SEAMS
+        self.max_tokens = self.max_length - len(self._prefix("")) - len(self._suffix("")) - SEAMS
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim) for each `(premise, claim)`, shape (n,).

@@ -11,10 +11,8 @@ from typing import Any
 import torch
 from transformers import AutoModelForSequenceClassification, PreTrainedModel, PreTrainedTokenizerBase
 
-from groundrail.entailment import pretrained
 from groundrail.entailment.base import FloatArray, Pair, rest_neutral
-from groundrail.entailment.batching import Encoding
-from groundrail.entailment.templates import Template
+from groundrail.entailment.pretrained import PretrainedJudge, Template
 from groundrail.errors import InputError, ModelError
 
 _ENTAILMENT = frozenset({"entailment", "entails", "entailed", "yes", "true", "supported", "supports", "consistent"})
@@ -22,7 +20,7 @@ _NEUTRAL = frozenset({"neutral", "unknown", "undetermined", "notenoughinfo"})
 _CONTRADICTION = frozenset({"contradiction", "contradicts", "contradictory", "refuted", "refutes"})
 
 
-class CrossEncoderEntailment(pretrained.PretrainedJudge):
+class CrossEncoderEntailment(PretrainedJudge):
     """P(premise entails claim) from a classifier of `(premise, claim)`.
 
     Three classes (entailment, neutral, contradiction, in any order) and two (entailment and its opposite)
@@ -54,34 +52,19 @@ class CrossEncoderEntailment(pretrained.PretrainedJudge):
         english_only: bool = False,
     ) -> None:
         config = model.config
-        super().__init__(
-            model,
-            tokenizer,
-            threshold=float(getattr(config, "entailment_threshold", 0.5) if threshold is None else threshold),
-            max_length=max_length,
-            batch_tokens=batch_tokens,
-            english_only=english_only,
-        )
+        prompt = None if template is None else Template(template)
+        threshold = float(getattr(config, "entailment_threshold", 0.5) if threshold is None else threshold)
+        super().__init__(model, tokenizer, prompt, threshold, max_length, batch_tokens, english_only)
         self.labels = _label_names(config, labels)
         self._order = _label_order(self.labels)
         self.temperature = float(getattr(config, "entailment_temperature", 1.0) if temperature is None else temperature)
         if not self.temperature > 0:
             raise InputError(f"temperature is {self.temperature}; it divides the logits and must be positive")
-        self._template = None if template is None else Template(template)
-        if self._template is None:
-            self.max_tokens = self.max_length - tokenizer.num_special_tokens_to_add(pair=True)
-        else:
-            self.max_tokens = self.max_length - len(self._encode([("", "")])[0]["input_ids"]) - pretrained.SEAMS
 
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         """Probabilities of entailment, neutral, contradiction, shape (n, 3); of two classes all else is neutral."""
-        found = self._batched(pairs, self._encode, self._forward, len(self.labels))
+        found = self._batched(pairs, len(self.labels))
         return found[:, self._order] if len(self._order) == 3 else rest_neutral(found[:, self._order[0]])
-
-    def _encode(self, pairs: Sequence[Pair]) -> list[Encoding]:
-        if self._template is None:
-            return pretrained.encode(self.tokenizer, pairs, self.max_length)
-        return pretrained.encode(self.tokenizer, [self._template.fill(*pair) for pair in pairs], self.max_length)
 
     def _forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
         logits = self.model(**inputs).logits.float() / self.temperature

@@ -14,6 +14,8 @@ from torch import Tensor
 from torch.nn import functional
 from transformers import PreTrainedModel, T5ForConditionalGeneration
 
+from groundrail.entailment.batching import Encoding
+
 _DTYPES = (torch.float32, torch.bfloat16)
 _ONEDNN: bool = hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
@@ -21,9 +23,7 @@ _ONEDNN: bool = hasattr(torch.ops.mkldnn, "_linear_pointwise")
 class PackedT5:
     """Logits of `answers` at the first decoder position, from a T5 on the CPU; the weights stay the model's own.
 
-    A single answer is weighed against all tokens.
-
-    It keeps the position biases, so it is made anew for weights that may have changed.
+    A single answer is weighed against all tokens. The position biases are kept, so make it anew for other weights.
     """
 
     def __init__(self, model: PreTrainedModel, answers: Sequence[int], decoder_start: int) -> None:
@@ -41,10 +41,10 @@ class PackedT5:
             and all(type(module) is torch.nn.Linear for module in _linears(model))
         )
 
-    def probability(self, texts: Sequence[Sequence[int]]) -> Tensor:
-        """P(the first answer) against the others, shape (texts,)."""
+    def __call__(self, encodings: Sequence[Encoding]) -> Tensor:
+        """P(the first answer) against the others, shape (texts, 1)."""
         place = self.answers[0] if len(self.answers) == 1 else 0
-        return torch.softmax(self.logits(texts), dim=-1)[:, place]
+        return torch.softmax(self.logits([each["input_ids"] for each in encodings]), dim=-1)[:, place, None]
 
     def logits(self, texts: Sequence[Sequence[int]]) -> Tensor:
         """Token ids of some texts -> shape (texts, answers), of a single answer (texts, tokens); float32."""

@@ -1,19 +1,19 @@
-"""Judges over Hugging Face models: loading, tokens, offsets, limits.
+"""Judges over Hugging Face models: loading, prompts, tokens, limits.
 
 Subclasses of `PretrainedJudge` know which head a model needs and what its outputs mean.
 """
 
 import inspect
+import re
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import Any, ClassVar, Self
 
 import torch
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
+from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
 from groundrail.entailment.batching import Encoding, in_batches, padded, refuse_long, refuse_long_claims
-from groundrail.errors import ModelError
+from groundrail.errors import InputError, ModelError
 from groundrail.runtime.hub import load_pretrained
 
 SEAMS = 8
@@ -23,14 +23,37 @@ _UNLIMITED = 1_000_000
 """Tokenizers that know no limit say a number far above this."""
 
 
+class Template:
+    """A text with the names of `places` in it, in braces and once each; the texts are put in as they are, braces included.
+
+    Raises: InputError where it holds others.
+
+        >>> Template("{premise} So: {claim}").fill("It rains.", "The road is wet.")
+        'It rains. So: The road is wet.'
+    """
+
+    def __init__(self, text: str, places: Sequence[str] = ("premise", "claim")) -> None:
+        self.around = re.split(r"\{(?:premise|claim)\}", text)
+        """The fixed text before, between and after the places."""
+        self.names = re.findall(r"\{(premise|claim)\}", text)
+        if sorted(self.names) != sorted(places):
+            wanted = " and ".join(f"{{{place}}}" for place in places)
+            raise InputError(f"a template holds {wanted} once each, unlike {text!r}")
+
+    def fill(self, premise: str, claim: str = "") -> str:
+        """The text with premise and claim in their places."""
+        filling = {"premise": premise, "claim": claim}
+        return "".join(text + filling.get(name, "") for text, name in zip(self.around, [*self.names, ""], strict=True))
+
+
 class PretrainedJudge(EntailmentModel):
     """A judge over a Hugging Face model and its fast tokenizer.
 
-    A subclass names the `auto_class` that loads its model, and sets `max_tokens`. The model's config may give
-    `entailment_identity` (else the identity is the name or folder that the model was loaded by, or its class),
-    `entailment_chunk_tokens` and `entailment_english_only`.
+    A subclass names the `auto_class` that loads its model. The model's config may give `entailment_identity` (else the
+    identity is the name or folder that the model was loaded by, or its class), `entailment_chunk_tokens` and
+    `entailment_english_only`.
 
-    Raises: ModelError for a slow tokenizer, or an unknown longest input.
+    Raises: ModelError for a slow tokenizer, or an unknown longest input; InputError for a template that cannot be filled.
     """
 
     auto_class: ClassVar[type]
@@ -41,7 +64,7 @@ class PretrainedJudge(EntailmentModel):
         self,
         model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerBase,
-        *,
+        template: Template | None,
         threshold: float,
         max_length: int | None,
         batch_tokens: int,
@@ -53,7 +76,9 @@ class PretrainedJudge(EntailmentModel):
         longest = max_length or longest_input(model, tokenizer) or self.default_length
         if longest is None:
             raise ModelError("neither model nor tokenizer says how much it reads; pass max_length")
-        self.max_length = longest
+        self.max_length, self._template = longest, template
+        prompt = len(self._encode([("", "")])[0]["input_ids"])
+        self.max_tokens = longest - prompt - (0 if template is None else SEAMS)
 
     @classmethod
     def from_pretrained(
@@ -77,15 +102,14 @@ class PretrainedJudge(EntailmentModel):
     @classmethod
     def own_options(cls, options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         """The options that are arguments of the class, and the others."""
-        own = inspect.signature(cls).parameters
-        return (
-            {name: value for name, value in options.items() if name in own},
-            {name: value for name, value in options.items() if name not in own},
-        )
+        own = options.keys() & inspect.signature(cls).parameters
+        others = options.keys() - own
+        return {name: options[name] for name in own}, {name: options[name] for name in others}
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        """Character span of every token of `text`, in order."""
-        return offsets(self.tokenizer, text)
+        """Character span of every token of `text`, however long, in order."""
+        spans: Sequence[tuple[int, int]] = self._tokens(text)["offset_mapping"]
+        return spans
 
     @property
     def facts(self) -> JudgeFacts:
@@ -98,7 +122,7 @@ class PretrainedJudge(EntailmentModel):
             self.threshold,
             getattr(config, "entailment_chunk_tokens", None),
             self._english_only or bool(getattr(config, "entailment_english_only", False)),
-            partial(_unread, self.tokenizer),
+            self._unread,
             self.model,
             getattr(config, "entailment_thresholds", {}) if fitted else {},
         )
@@ -106,21 +130,48 @@ class PretrainedJudge(EntailmentModel):
     def _batched(
         self,
         pairs: Sequence[Pair],
-        encode: Callable[[Sequence[Pair]], list[Encoding]],
-        forward: Callable[[dict[str, torch.Tensor]], torch.Tensor],
         columns: int = 1,
+        forward: Callable[[dict[str, torch.Tensor]], torch.Tensor] | None = None,
     ) -> FloatArray:
-        """The columns that `forward` gives for each pair, shape (n, columns). Raises: as `entailment`."""
+        """The columns that `forward`, by default `_forward`, gives for each pair, shape (n, columns)."""
         refuse_long_claims(self, pairs)
         padding, device = {"input_ids": self.tokenizer.pad_token_id or 0}, self.model.device
+        read = forward or self._forward
         return in_batches(
             pairs,
-            encode,
-            lambda encodings: forward(padded(encodings, padding, device)),
+            self._encode,
+            lambda encodings: read(padded(encodings, padding, device)),
             columns=columns,
             batch_tokens=self.batch_tokens,
             alike=device.type == "cpu",
         )
+
+    def _forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
+        """Probabilities of padded inputs, shape (batch, columns)."""
+        raise NotImplementedError
+
+    def _encode(self, pairs: Sequence[Pair]) -> list[Encoding]:
+        """Token ids and masks with special tokens, never cut. Raises: InputError for a pair that does not fit."""
+        found = self.tokenizer(list(map(self._text, pairs)), truncation=False, padding=False, verbose=False)
+        refuse_long(map(len, found["input_ids"]), self.max_length)
+        return [self._encoding(found, index) for index in range(len(pairs))]
+
+    def _text(self, pair: Pair) -> str | Pair:
+        return pair if self._template is None else self._template.fill(*pair)
+
+    def _encoding(self, found: BatchEncoding, index: int) -> Encoding:
+        return {name: values[index] for name, values in found.items()}
+
+    def _tokens(self, text: str) -> BatchEncoding:
+        options = {"add_special_tokens": False, "truncation": False, "padding": False, "verbose": False}
+        found: BatchEncoding = self.tokenizer(text, return_offsets_mapping=True, **options)
+        return found
+
+    def _unread(self, text: str) -> list[str]:
+        """The words that the tokenizer gives its unknown token for."""
+        found, unknown = self._tokens(text), self.tokenizer.unk_token_id
+        spans = zip(found["input_ids"], found["offset_mapping"], strict=True)
+        return [text[start:end] for token, (start, end) in spans if token == unknown]
 
 
 def require_fast(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
@@ -131,53 +182,6 @@ def require_fast(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
             f"AutoTokenizer, or convert it to a fast one"
         )
     return tokenizer
-
-
-def encode(
-    tokenizer: PreTrainedTokenizerBase,
-    texts: Sequence[str] | Sequence[Pair],
-    limit: int,
-    *,
-    claim_mask: str | None = None,
-) -> list[Encoding]:
-    """Token ids and masks of texts or text pairs with special tokens, never cut.
-
-    `claim_mask` names one more mask: 1 at the tokens of a pair's second text.
-
-    Raises: InputError for one that has more than `limit` tokens.
-    """
-    found = tokenizer(list(texts), truncation=False, padding=False, verbose=False)
-    encodings: list[Encoding] = [{name: values[index] for name, values in found.items()} for index in range(len(texts))]
-    if claim_mask is not None:
-        masks = [[int(text == 1) for text in found.sequence_ids(index)] for index in range(len(texts))]
-        encodings = [{**encoding, claim_mask: mask} for encoding, mask in zip(encodings, masks, strict=True)]
-    refuse_long((len(encoding["input_ids"]) for encoding in encodings), limit)
-    return encodings
-
-
-def offsets(tokenizer: PreTrainedTokenizerBase, text: str) -> list[tuple[int, int]]:
-    """Character span of every token of `text`, however long, without special tokens."""
-    found = tokenizer(
-        text,
-        add_special_tokens=False,
-        return_offsets_mapping=True,
-        return_attention_mask=False,
-        return_token_type_ids=False,
-        truncation=False,
-        padding=False,
-        verbose=False,
-    )
-    spans: list[tuple[int, int]] = found["offset_mapping"]
-    return spans
-
-
-def _unread(tokenizer: PreTrainedTokenizerBase, text: str) -> list[str]:
-    """The words that the tokenizer gives its unknown token for."""
-    if tokenizer.unk_token_id is None:
-        return []
-    found = tokenizer(text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, verbose=False)
-    spans = zip(found["input_ids"], found["offset_mapping"], strict=True)
-    return [text[start:end] for token, (start, end) in spans if token == tokenizer.unk_token_id]
 
 
 def longest_input(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:

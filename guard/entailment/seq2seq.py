@@ -8,11 +8,10 @@ from collections.abc import Sequence
 import torch
 from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedTokenizerBase
 
-from groundrail.entailment import pretrained
 from groundrail.entailment.base import BinaryEntailment, FloatArray, Pair
-from groundrail.entailment.batching import Encoding, in_batches, refuse_long_claims
+from groundrail.entailment.batching import in_batches, refuse_long_claims
 from groundrail.entailment.packed_t5 import PackedT5
-from groundrail.entailment.templates import Template
+from groundrail.entailment.pretrained import PretrainedJudge, Template
 from groundrail.errors import InputError, ModelError
 
 TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
@@ -22,7 +21,7 @@ _T5_LENGTH = 512
 """T5's length in training; its relative positions set no limit."""
 
 
-class Seq2SeqEntailment(pretrained.PretrainedJudge, BinaryEntailment):
+class Seq2SeqEntailment(PretrainedJudge, BinaryEntailment):
     """P(premise entails claim) = softmax(logit[Yes], logit[No])[0] at the first decoder position.
 
     `template` holds `{premise}` and `{claim}` once each; the texts are put in as they are, braces included.
@@ -48,9 +47,8 @@ class Seq2SeqEntailment(pretrained.PretrainedJudge, BinaryEntailment):
         max_length: int | None = None,
         batch_tokens: int = 4096,
     ) -> None:
-        super().__init__(model, tokenizer, threshold=threshold, max_length=max_length, batch_tokens=batch_tokens)
+        super().__init__(model, tokenizer, Template(template), threshold, max_length, batch_tokens)
         self.template = template
-        self._prompt = Template(template).fill
         if len(answers) not in (1, 2):
             raise InputError(f"answers names {len(answers)} tokens; name that of supported, and that of not supported")
         self._answers = [_token(tokenizer, answer) for answer in answers]
@@ -58,31 +56,19 @@ class Seq2SeqEntailment(pretrained.PretrainedJudge, BinaryEntailment):
         if start is None:
             raise ModelError("the model's config has no decoder_start_token_id, so its decoder cannot start")
         self._decoder_start = int(start)
-        prompt = pretrained.encode(tokenizer, [self._prompt("", "")], self.max_length)[0]["input_ids"]
-        self.max_tokens = self.max_length - len(prompt) - pretrained.SEAMS
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim) for each `(premise, claim)`, shape (n,)."""
         if PackedT5.reads(self.model):
             refuse_long_claims(self, pairs)
             packed = PackedT5(self.model, self._answers, self._decoder_start)
-            return in_batches(
-                pairs,
-                self._encode,
-                lambda encodings: packed.probability([encoding["input_ids"] for encoding in encodings])[:, None],
-                columns=1,
-                batch_tokens=self.batch_tokens,
-            )[:, 0]
-        return self._batched(pairs, self._encode, self._forward)[:, 0]
-
-    def _encode(self, pairs: Sequence[Pair]) -> list[Encoding]:
-        return pretrained.encode(self.tokenizer, [self._prompt(*pair) for pair in pairs], self.max_length)
+            return in_batches(pairs, self._encode, packed, columns=1, batch_tokens=self.batch_tokens)[:, 0]
+        return self._batched(pairs)[:, 0]
 
     def _forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
-        start = torch.full_like(inputs["input_ids"][:, :1], self._decoder_start)
-        logits = self.model(
-            input_ids=inputs["input_ids"], attention_mask=inputs["attention_mask"], decoder_input_ids=start
-        ).logits[:, 0]
+        ids, mask = inputs["input_ids"], inputs["attention_mask"]
+        start = torch.full_like(ids[:, :1], self._decoder_start)
+        logits = self.model(input_ids=ids, attention_mask=mask, decoder_input_ids=start).logits[:, 0]
         if len(self._answers) == 1:
             return torch.softmax(logits.float(), dim=-1)[:, self._answers]
         return torch.softmax(logits[:, self._answers].float(), dim=-1)[:, :1]

@@ -6,18 +6,17 @@ LettuceDetect is such a model. Chunking, maxima and citations belong to `groundr
 from collections.abc import Sequence
 
 import torch
-from transformers import AutoModelForTokenClassification, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import AutoModelForTokenClassification, BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
-from groundrail.entailment import pretrained
 from groundrail.entailment.base import BinaryEntailment, FloatArray, Pair
 from groundrail.entailment.batching import Encoding
-from groundrail.entailment.templates import Template
+from groundrail.entailment.pretrained import PretrainedJudge, Template
 from groundrail.errors import InputError
 
 _CLAIM = "claim_mask"
 
 
-class TokenEntailment(pretrained.PretrainedJudge, BinaryEntailment):
+class TokenEntailment(PretrainedJudge, BinaryEntailment):
     """1 - the highest P(unsupported) among the claim's tokens: a claim is supported as far as its weakest word is.
 
     The model reads `template` with the premise in it as first text and the claim as second. `unsupported` is the
@@ -40,21 +39,22 @@ class TokenEntailment(pretrained.PretrainedJudge, BinaryEntailment):
         max_length: int | None = None,
         batch_tokens: int = 4096,
     ) -> None:
-        super().__init__(model, tokenizer, threshold=threshold, max_length=max_length, batch_tokens=batch_tokens)
-        self._template = Template(template, places=["premise"])
+        self._prompt = Template(template, places=["premise"])
+        super().__init__(model, tokenizer, self._prompt, threshold, max_length, batch_tokens)
         classes = model.config.num_labels or 0
         if not 0 <= unsupported < classes:
             raise InputError(f"unsupported is {unsupported}, and the model has {classes} classes, counted from 0")
         self.unsupported = unsupported
-        self.max_tokens = self.max_length - len(self._encode([("", "")])[0]["input_ids"]) - pretrained.SEAMS
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """1 - max P(unsupported) over the claim's tokens, shape (n,); 1 for a claim without tokens."""
-        return self._batched(pairs, self._encode, self._forward)[:, 0]
+        return self._batched(pairs)[:, 0]
 
-    def _encode(self, pairs: Sequence[Pair]) -> list[Encoding]:
-        texts = [(self._template.fill(premise), claim) for premise, claim in pairs]
-        return pretrained.encode(self.tokenizer, texts, self.max_length, claim_mask=_CLAIM)
+    def _text(self, pair: Pair) -> Pair:
+        return self._prompt.fill(pair[0]), pair[1]
+
+    def _encoding(self, found: BatchEncoding, index: int) -> Encoding:
+        return {**super()._encoding(found, index), _CLAIM: [int(text == 1) for text in found.sequence_ids(index)]}
 
     def _forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:
         of_claim = inputs.pop(_CLAIM).bool()

@@ -47,10 +47,10 @@ def test_logits_are_those_of_the_model_for_each_text_alone(kind) -> None:
 
 
 def test_bfloat16_stays_close_to_float32() -> None:
-    model, texts = tiny(tie_word_embeddings=True), some_texts()
+    model, texts = tiny(tie_word_embeddings=True), [{"input_ids": text} for text in some_texts()]
     with torch.inference_mode():
-        exact = PackedT5(model, ANSWERS, 0).probability(texts)
-        rounded = PackedT5(model.bfloat16(), ANSWERS, 0).probability(texts)
+        exact = PackedT5(model, ANSWERS, 0)(texts)
+        rounded = PackedT5(model.bfloat16(), ANSWERS, 0)(texts)
     torch.testing.assert_close(rounded, exact, atol=1e-2, rtol=0)
 
 
