@@ -18,11 +18,6 @@ FloatArray: TypeAlias = NDArray[np.float64]
 Pair: TypeAlias = tuple[str, str]
 
 
-def reads_every_word(text: str) -> Sequence[str]:
-    """No word of any text is unknown: the judge has a token for each, or does not say which it lacks."""
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class JudgeFacts:
     """The facts about a judge that are known before it is asked; a model around another hands them on whole.
@@ -32,7 +27,7 @@ class JudgeFacts:
     threshold: the score from which a claim counts as supported.
     chunk_tokens: the length of the premise that the judge reads best, in tokens; None where it does not know.
     english_only: whether the judge was made for English.
-    unread: the words of a text that the judge has no token for; it reads them as if something else stood there.
+    unread: the words of a text that the judge has no token for; by default none is known.
     weights: the model in this process that answers. A generator that writes with the same object must wait for it.
     thresholds: fitted thresholds of a scorer by name, for example `thresholds["scale"]["strict"]`.
 
@@ -45,7 +40,7 @@ class JudgeFacts:
     threshold: float = 0.5
     chunk_tokens: int | None = None
     english_only: bool = False
-    unread: Callable[[str], Sequence[str]] = reads_every_word
+    unread: Callable[[str], Sequence[str]] = lambda text: ()
     weights: object = None
     thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
@@ -54,8 +49,7 @@ class JudgeFacts:
 class EntailmentModel(Protocol):
     """A judge: says how likely a premise entails a claim. Subclass it with `max_tokens`, `offsets` and `classify`.
 
-    A judge that does not tell neutral from contradiction is a `BinaryEntailment`. A judge that knows more about itself
-    than `max_tokens` also has `facts`.
+    A judge that does not tell neutral from contradiction is a `BinaryEntailment`; one that knows more has `facts`, too.
     """
 
     max_tokens: int

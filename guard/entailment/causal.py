@@ -30,14 +30,10 @@ Layers: TypeAlias = list[tuple[Tensor, Tensor]]
 class CausalEntailment(PretrainedJudge, BinaryEntailment):
     """P(premise entails claim) = softmax(logit[Yes], logit[No])[0] at the first token after the prompt.
 
-    `template` holds `{premise}` and then `{claim}`, once each. The prompt's tokens are those of the part up to the
-    premise's end and those of the rest, so that the first part can be kept: at most `cache_bytes` of keys and values,
-    those not used for the longest time dropped first. `max_length` is the longest prompt the model reads.
-
-    `answers` are the words for supported and for not supported. All tokens that spell such a word, whatever their
-    blanks and capitals, count together. None takes one token each for Yes and No.
-
-    Where the model also writes the answers, it judges its own words: cheap, and no second opinion.
+    `template` holds `{premise}` and then `{claim}`, once each. The part up to the premise's end is tokenized by itself
+    and kept: at most `cache_bytes` of keys and values, those not used for the longest time dropped first. `max_length`
+    is the longest prompt the model reads. `answers` are the words for supported and for not supported; all tokens that
+    spell such a word, whatever their blanks and capitals, count together. None takes one token each for Yes and No.
 
     Raises: ModelError for a slow tokenizer, one in which Yes or No is not a single token, or a model whose cache
     cannot be cropped; InputError for a template that cannot be filled, or that has the claim first.
@@ -68,10 +64,7 @@ class CausalEntailment(PretrainedJudge, BinaryEntailment):
         self.max_tokens = self.max_length - len(self._prefix("")) - len(self._suffix("")) - SEAMS
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
-        """P(premise entails claim) for each `(premise, claim)`, shape (n,).
-
-        A premise is read once for all its claims, which are read together.
-        """
+        """P(premise entails claim) for each pair, shape (n,). A premise is read once for its claims, these together."""
         refuse_long_claims(self, pairs)
         results = np.empty(len(pairs))
         of_premise: dict[str, list[int]] = {}
@@ -122,9 +115,7 @@ def _spellings(tokenizer: PreTrainedTokenizerBase, word: str) -> list[int]:
 
 
 class Prefixes:
-    """A causal model with the keys and values of what it has read, kept for texts that begin like it.
-
-    At most `budget` bytes are kept; what was not used for the longest time goes first.
+    """A causal model with the keys and values of what it has read: at most `budget` bytes, the least used go first.
 
     Raises: ModelError for a model whose cache cannot be cropped: one with a state (Mamba) or a sliding window.
     """
@@ -144,18 +135,11 @@ class Prefixes:
         self._kept: OrderedDict[Tokens, Layers] = OrderedDict()
         self._lock = threading.Lock()
 
-    @property
-    def bytes(self) -> int:
-        """Bytes that are kept now."""
-        return sum(map(_size, self._kept.values()))
-
     def last_logits(self, prefix: Tokens, suffixes: Sequence[Tokens]) -> Tensor:
         """Logits after prefix and suffix, shape (suffixes, words); only what is not kept of the prefix is read."""
         layers = self._read(prefix)
         longest = max(map(len, suffixes))
-        rows = [
-            [*suffix, *[0] * (longest - len(suffix))] for suffix in suffixes
-        ]  # what follows a token cannot reach it
+        rows = [[*suffix, *[0] * (longest - len(suffix))] for suffix in suffixes]  # no token sees what follows it
         hidden = self._feed(torch.tensor(rows), layers).logits
         ends = torch.tensor([len(suffix) - 1 for suffix in suffixes], device=hidden.device)
         logits: Tensor = hidden[torch.arange(len(suffixes), device=hidden.device), ends]
@@ -174,9 +158,8 @@ class Prefixes:
         layers = [(layer.keys, layer.values) for layer in cache.layers]
         with self._lock:
             self._kept[prefix] = layers
-            kept = self.bytes
-            while kept > self.budget:
-                kept -= _size(self._kept.popitem(last=False)[1])
+            while sum(map(_size, self._kept.values())) > self.budget:
+                self._kept.popitem(last=False)
         return layers
 
     def _feed(self, tokens: Tensor, layers: Layers, head: bool = True) -> Any:

@@ -14,9 +14,9 @@ from pydantic.dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Renamed:
-    """Weights whose own code is not run: the transformers class they fit, and how the saved names become its names.
+    """Weights whose own code is not run: the transformers class they fit, and its names for the saved names.
 
-    `base` is the hub id of the model they were trained from, whose configuration and tokenizer they have.
+    `base` is the hub id of the model that gives configuration and tokenizer.
     """
 
     architecture: str

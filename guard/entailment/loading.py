@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 
 
 def load(entailment: EntailmentModel | str | None = None, **options: Any) -> EntailmentModel:
-    """The built-in judge for None, a known judge for its name, a pretrained model for a hub id or folder, an object
-    as it is.
+    """The built-in judge for None, a known judge for its name, a pretrained model for a hub id or folder, else the object.
 
     A known judge (`groundrail judges` lists them) is read in its authors' form, also by its hub id; `NAME:FOLDER` takes
     its weights from a folder. A sequence-classification model becomes a `CrossEncoderEntailment`, an encoder-decoder a
@@ -36,9 +35,8 @@ def load(entailment: EntailmentModel | str | None = None, **options: Any) -> Ent
     if isinstance(entailment, str):
         return _load_named(entailment, options)
     if not isinstance(entailment, EntailmentModel):
-        raise InputError(
-            f"{type(entailment).__name__} is no entailment model: it needs classify(), offsets() and max_tokens"
-        )
+        kind = type(entailment).__name__
+        raise InputError(f"{kind} is no entailment model: it needs classify(), offsets() and max_tokens")
     if options:
         raise InputError(f"{', '.join(options)} cannot be set on a model that exists already")
     return entailment
@@ -47,12 +45,11 @@ def load(entailment: EntailmentModel | str | None = None, **options: Any) -> Ent
 @one_at_a_time
 def _load_named(name_or_path: str, options: dict[str, Any]) -> EntailmentModel:
     from groundrail.entailment.known import JUDGES, find
+    from groundrail.runtime.hub import load_config
 
     known = find(name_or_path)
     if known is not None:
         return _load_known(*known, options)
-    from groundrail.runtime.hub import load_config
-
     try:
         config = load_config(name_or_path, options)
     except ModelError as error:
@@ -61,20 +58,22 @@ def _load_named(name_or_path: str, options: dict[str, Any]) -> EntailmentModel:
         raise ModelError(f"{error}. Known judges: {', '.join(judge.name for judge in JUDGES)}") from error
     architectures = config.architectures or []
     if any(name.endswith("ForSequenceClassification") for name in architectures):
-        judge = _class_of("pair classifier").from_pretrained(name_or_path, **options)
-        if getattr(config, "entailment_respelled", False):  # what `groundrail tune` saves
-            from groundrail.entailment.respelled import Respelled
-
-            return Respelled(judge)
+        kind = "pair classifier"
+    elif config.is_encoder_decoder:
+        kind = "encoder-decoder"
+    elif any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in architectures):
+        kind = "decoder"
+    else:
+        raise ModelError(
+            f"{name_or_path!r} is {', '.join(architectures) or 'of unknown architecture'}; pass a "
+            f"sequence-classification model (NLI), an encoder-decoder (Flan-T5), a causal model, or an object with classify()"
+        )
+    judge = _class_of(kind).from_pretrained(name_or_path, **options)
+    if not getattr(config, "entailment_respelled", False):  # which `groundrail tune` saves
         return judge
-    if config.is_encoder_decoder:
-        return _class_of("encoder-decoder").from_pretrained(name_or_path, **options)
-    if any(name.endswith(("ForCausalLM", "LMHeadModel")) for name in architectures):
-        return _class_of("decoder").from_pretrained(name_or_path, **options)
-    raise ModelError(
-        f"{name_or_path!r} is {', '.join(architectures) or 'of unknown architecture'}; pass a "
-        f"sequence-classification model (NLI), an encoder-decoder (Flan-T5), a causal model, or an object with classify()"
-    )
+    from groundrail.entailment.respelled import Respelled
+
+    return Respelled(judge)
 
 
 def _class_of(kind: str) -> "type[PretrainedJudge]":
@@ -93,7 +92,7 @@ def _class_of(kind: str) -> "type[PretrainedJudge]":
 
 
 def _load_known(judge: "KnownJudge", weights: str, options: dict[str, Any]) -> EntailmentModel:
-    """Build the judge from `weights`, a hub id or a folder; `options` replace what its form says.
+    """The judge from `weights`, a hub id or a folder; `options` replace what its form says.
 
     Raises: ModelError that says what to use instead where the weights cannot be had.
     """
@@ -102,8 +101,12 @@ def _load_known(judge: "KnownJudge", weights: str, options: dict[str, Any]) -> E
     try:
         if weights.partition("@")[0] != judge.hub_id and not Path(weights).is_dir():
             raise ModelError(f"there is no folder {weights!r}")
-        model, tokenizer = _read(judge, model_class.auto_class, weights, hub)
-        chat = _chat_template(judge, tokenizer)
+        model, tokenizer = _read(judge, model_class.auto_class, weights, **hub)
+        if judge.chat is not None:  # the tokenizer's own chat template makes the prompt
+            if not tokenizer.chat_template:
+                raise ModelError(f"the tokenizer has no chat template; take all files of {judge.hub_id!r}")
+            prompt = tokenizer.apply_chat_template(**judge.chat, tokenize=False, add_generation_prompt=True)
+            settings = {"template": str(prompt), **settings}
     except ModelError as error:
         hint = f" ({judge.hint})" if judge.hint else ""
         raise ModelError(
@@ -113,28 +116,19 @@ def _load_known(judge: "KnownJudge", weights: str, options: dict[str, Any]) -> E
     model.config.entailment_identity = judge.hub_id
     model.config.entailment_chunk_tokens = judge.chunk_tokens
     model.config.entailment_english_only = judge.languages == "English"
-    return model_class(model, tokenizer, **{**judge.form, "threshold": judge.threshold, **chat, **settings})
+    return model_class(model, tokenizer, **{**judge.form, "threshold": judge.threshold, **settings})
 
 
 def _read(
-    judge: "KnownJudge", auto_class: type, weights: str, hub: dict[str, Any]
+    judge: "KnownJudge", auto_class: type, weights: str, device: Any = None, dtype: Any = None, **hub: Any
 ) -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
     import transformers
 
     from groundrail.runtime.hub import load_pretrained, load_renamed
 
-    where = {"device": hub.pop("device", None), "dtype": hub.pop("dtype", None)}
     kept = judge.renamed
     if kept is None:
-        return load_pretrained(auto_class, weights, **where, hub=hub)
+        return load_pretrained(auto_class, weights, device=device, dtype=dtype, hub=hub)
     architecture = getattr(transformers, kept.architecture)
-    return load_renamed(architecture, weights, base=kept.base, names=kept.names, labels=kept.labels, **where, hub=hub)
-
-
-def _chat_template(judge: "KnownJudge", tokenizer: "PreTrainedTokenizerBase") -> dict[str, str]:
-    """The prompt that the tokenizer's own chat template makes, with places for premise and claim."""
-    if judge.chat is None:
-        return {}
-    if not tokenizer.chat_template:
-        raise ModelError(f"the tokenizer of {judge.name!r} has no chat template; take all files of {judge.hub_id!r}")
-    return {"template": str(tokenizer.apply_chat_template(**judge.chat, tokenize=False, add_generation_prompt=True))}
+    named = {"device": device, "dtype": dtype, "hub": hub}
+    return load_renamed(architecture, weights, base=kept.base, names=kept.names, labels=kept.labels, **named)

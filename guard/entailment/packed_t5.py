@@ -1,11 +1,11 @@
 """T5 on a processor, as SCALE asks it: no padding, one decoder step, two answers.
 
 The tokens of a batch stand in one long row, so that linear layers multiply nothing but text, and each text attends to
-itself alone, with one table of position biases for all. The decoder's only query is carried to the encoder's states
-instead of every state to keys and values, which gives the same numbers (a product of matrices taken in another order)
-for a hundredth of the work. `groundrail.entailment.seq2seq` reads the answers.
+itself alone. The decoder's only query is carried to the encoder's states instead of every state to keys and values: the
+same product of matrices, taken in another order for a hundredth of the work.
 """
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -17,6 +17,9 @@ from transformers import PreTrainedModel, T5ForConditionalGeneration
 from groundrail.entailment.batching import Encoding
 
 _DTYPES = (torch.float32, torch.bfloat16)
+_LINEARS = re.compile(r"\b([qkvo]|wi|wi_[01]|wo|lm_head)$")
+"""Names of layers whose weights are read directly; a quantised model has others in their place."""
+
 _ONEDNN: bool = hasattr(torch.ops.mkldnn, "_linear_pointwise")
 
 
@@ -38,7 +41,7 @@ class PackedT5:
             type(model) is T5ForConditionalGeneration
             and model.device.type == "cpu"
             and model.dtype in _DTYPES
-            and all(type(module) is torch.nn.Linear for module in _linears(model))
+            and all(type(layer) is torch.nn.Linear for name, layer in model.named_modules() if _LINEARS.search(name))
         )
 
     def __call__(self, encodings: Sequence[Encoding]) -> Tensor:
@@ -66,17 +69,13 @@ class PackedT5:
             attention = block.layer[0].SelfAttention
             normed = block.layer[0].layer_norm(hidden)
             query, key, value = (_linear(normed, part) for part in (attention.q, attention.k, attention.v))
-            mixed = torch.empty_like(query)
-            start = 0
-            for length in lengths:
-                here = slice(start, start + length)
-                q, k, v = (_heads(each[here], attention.n_heads) for each in (query, key, value))
-                told = functional.scaled_dot_product_attention(
-                    q, k, v, attn_mask=bias[:, :, :length, :length], scale=1.0
-                )
-                mixed[here] = told[0].transpose(0, 1).reshape(length, -1)
-                start += length
-            hidden = hidden + _linear(mixed, attention.o)
+            mixed = []
+            for texts in zip(*(torch.split(part, list(lengths)) for part in (query, key, value)), strict=True):
+                q, k, v = (text.view(len(text), attention.n_heads, -1).transpose(0, 1)[None] for text in texts)
+                mask = bias[:, :, : len(texts[0]), : len(texts[0])]
+                told = functional.scaled_dot_product_attention(q, k, v, attn_mask=mask, scale=1.0)
+                mixed.append(told[0].transpose(0, 1).flatten(1))
+            hidden = hidden + _linear(torch.cat(mixed), attention.o)
             hidden = hidden + _feed_forward(block.layer[1], hidden)
         states: Tensor = encoder.final_layer_norm(hidden)
         return states
@@ -92,10 +91,8 @@ class PackedT5:
             query = across.q(block.layer[1].layer_norm(hidden)).unflatten(-1, (across.n_heads, -1))
             keys, values = (part.weight.unflatten(0, (across.n_heads, -1)) for part in (across.k, across.v))
             asked = torch.einsum("nhd,hdm->nhm", query, keys)
-            told = torch.stack(
-                [torch.softmax(one @ text.T, dim=-1) @ text for one, text in zip(asked, states, strict=True)]
-            )
-            hidden = hidden + across.o(torch.einsum("nhm,hdm->nhd", told, values).flatten(1))
+            told = [torch.softmax(one @ text.T, dim=-1) @ text for one, text in zip(asked, states, strict=True)]
+            hidden = hidden + across.o(torch.einsum("nhm,hdm->nhd", torch.stack(told), values).flatten(1))
             hidden = hidden + _feed_forward(block.layer[2], hidden)
         decoded: Tensor = decoder.final_layer_norm(hidden)
         return decoded
@@ -125,17 +122,3 @@ def _linear(inputs: Tensor, layer: torch.nn.Linear) -> Tensor:
         product: Tensor = torch.ops.mkldnn._linear_pointwise(inputs, layer.weight, None, "none", [], "")
         return product
     return functional.linear(inputs, layer.weight)
-
-
-def _heads(rows: Tensor, heads: int) -> Tensor:
-    """Shape (tokens, heads * d) -> (1, heads, tokens, d)."""
-    return rows.view(len(rows), heads, -1).transpose(0, 1)[None]
-
-
-def _linears(model: PreTrainedModel) -> list[torch.nn.Module]:
-    """The layers whose weights are read directly; a quantised model has others in their place."""
-    return [
-        module
-        for name, module in model.named_modules()
-        if name.rsplit(".", 1)[-1] in {"q", "k", "v", "o", "wi", "wi_0", "wi_1", "wo", "lm_head"}
-    ]

@@ -12,21 +12,22 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+from safetensors import safe_open
+from tokenizers import Encoding as Tokens
+from tokenizers import Tokenizer
+from torch import Tensor
+
 from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
+from groundrail.entailment.batching import Encoding, in_batches, refuse_long, refuse_long_claims
+from groundrail.entailment.builtin.mpnet import FIRST, WORDS, MPNet, quantise
+from groundrail.entailment.respelled import Respelled
 from groundrail.errors import InputError, ModelError
 from groundrail.runtime.checksums import require_sha256
 from groundrail.runtime.locks import one_at_a_time
 
 if TYPE_CHECKING:
-    import torch
-    from tokenizers import Encoding as Tokens
-    from tokenizers import Tokenizer
-    from torch import Tensor
-
-    from groundrail.entailment.batching import Encoding
-    from groundrail.entailment.builtin.mpnet import MPNet
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
-    from groundrail.entailment.respelled import Respelled
 
 SCALE = ".scale"
 WEIGHTS, DIGEST = "model.safetensors", "model.sha256"
@@ -51,9 +52,7 @@ _TYPICAL = (
 class BuiltinEntailment(EntailmentModel):
     """The built-in judge: MPNet with three classes, for claims in English. `load_builtin` makes it."""
 
-    def __init__(self, model: "MPNet", tokenizer: "Tokenizer", config: Mapping[str, Any]) -> None:
-        from groundrail.entailment.builtin.mpnet import FIRST
-
+    def __init__(self, model: MPNet, tokenizer: Tokenizer, config: Mapping[str, Any]) -> None:
         self.model, self._tokenizer, self._config = model, tokenizer, config
         self._tokenizer.no_truncation()
         self._order = [config["label2id"][name] for name in _CLASSES]
@@ -80,16 +79,11 @@ class BuiltinEntailment(EntailmentModel):
         return self._tokens(text).offsets
 
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
-        """Probabilities of entailment, neutral, contradiction, in this order, shape (n, 3).
-
-        Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
-        """
-        from groundrail.entailment.batching import in_batches, refuse_long_claims
-
+        """Probabilities of entailment, neutral, contradiction, in this order, shape (n, 3). Raises: as the protocol."""
         refuse_long_claims(self, pairs)
         return in_batches(pairs, self._encode, self._probabilities, columns=3, batch_tokens=_BATCH_TOKENS)
 
-    def _tokens(self, text: str) -> "Tokens":
+    def _tokens(self, text: str) -> Tokens:
         return self._tokenizer.encode(text, add_special_tokens=False)
 
     def _unread(self, text: str) -> list[str]:
@@ -97,37 +91,30 @@ class BuiltinEntailment(EntailmentModel):
         found, unknown = self._tokens(text), self._tokenizer.token_to_id("[UNK]")
         return [text[slice(*span)] for token, span in zip(found.ids, found.offsets, strict=True) if token == unknown]
 
-    def _encode(self, pairs: Sequence[Pair]) -> "list[Encoding]":
-        from groundrail.entailment.batching import refuse_long
-
+    def _encode(self, pairs: Sequence[Pair]) -> list[Encoding]:
         found = [tokens.ids for tokens in self._tokenizer.encode_batch(list(pairs))]
         refuse_long(map(len, found), self._longest)
         return [{"input_ids": ids} for ids in found]
 
-    def _probabilities(self, encodings: "list[Encoding]") -> "Tensor":
+    def _probabilities(self, encodings: list[Encoding]) -> Tensor:
         logits: Tensor = self.model([encoding["input_ids"] for encoding in encodings])
         found: Tensor = (logits[:, self._order] / self._config["entailment_temperature"]).softmax(dim=-1)
         return found
 
 
 @one_at_a_time
-def load_builtin(device: "str | torch.device | None" = None, dtype: "str | torch.dtype | None" = None) -> "Respelled":
-    """The built-in judge, which reads claims in the premise's spelling. `dtype` None takes what the processor multiplies
-    natively: bfloat16, else "int8" (`groundrail.entailment.builtin.mpnet`), else float32.
+def load_builtin(device: str | torch.device | None = None, dtype: str | torch.dtype | None = None) -> Respelled:
+    """The built-in judge, which reads claims in the premise's spelling.
 
-    Raises: ModelError if its files are missing from the installation or have changed; InputError for "int8" on anything but a processor.
+    `dtype` None takes what the processor multiplies natively: bfloat16, else "int8", else float32.
+
+    Raises: ModelError if its files are missing or have changed; InputError for "int8" on anything but a processor.
     """
     return _load(*_place(device, dtype))
 
 
 @lru_cache(maxsize=2)
-def _load(device: str, dtype: "torch.dtype") -> "Respelled":
-    import torch
-    from tokenizers import Tokenizer
-
-    from groundrail.entailment.builtin.mpnet import WORDS, MPNet, quantise
-    from groundrail.entailment.respelled import Respelled
-
+def _load(device: str, dtype: torch.dtype) -> Respelled:
     with as_file(files(__name__)) as folder:
         _require_weights(folder)
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
@@ -142,28 +129,25 @@ def _load(device: str, dtype: "torch.dtype") -> "Respelled":
 
 @one_at_a_time
 def as_cross_encoder(
-    device: "str | torch.device | None" = None, dtype: "torch.dtype | None" = None
+    device: str | torch.device | None = None, dtype: torch.dtype | None = None
 ) -> "CrossEncoderEntailment":
-    """The built-in judge as a model of transformers, for what trains it or reads its layers; `dtype` None takes bfloat16
-    where that is native, else float32.
+    """The built-in judge as a model of transformers, for training it or reading its layers. Raises: as `load_builtin`.
 
-    Raises: ModelError as `load_builtin`.
+    `dtype` None takes bfloat16 where that is native, else float32.
     """
-    import torch
     from transformers import AutoTokenizer, MPNetConfig, MPNetForSequenceClassification
 
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
 
-    place, native = _place(device, dtype)
+    place, dtype = _place(device, dtype)
+    dtype = torch.float32 if dtype is torch.int8 else dtype
     with as_file(files(__name__)) as folder:
         _require_weights(folder)
         config = MPNetConfig.from_pretrained(folder)
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         with torch.device("meta"):  # no weights are drawn that would be thrown away
             model = MPNetForSequenceClassification(config)
-        model.load_state_dict(
-            restored(folder / WEIGHTS, torch.float32 if native is torch.int8 else native), assign=True
-        )
+        model.load_state_dict(restored(folder / WEIGHTS, dtype), assign=True)
     places = torch.arange(config.max_position_embeddings).expand((1, -1))
     model.mpnet.embeddings.register_buffer("position_ids", places, persistent=False)
     model.to(torch.device(place))  # type: ignore[arg-type]
@@ -178,19 +162,16 @@ def _require_weights(folder: Path) -> None:
     require_sha256(weights, digest.read_text(encoding="ascii").split()[0], "Reinstall groundrail, or pass a model")
 
 
-def restored(file: Path, dtype: "torch.dtype", but: Collection[str] = ()) -> "dict[str, Tensor]":
+def restored(file: Path, dtype: torch.dtype, but: Collection[str] = ()) -> dict[str, Tensor]:
     """Weights as the model wants them: `int8 * scale` by row, the rest converted to `dtype`.
 
     `but`: matrices that stay int8, mapped from the file and not copied, with their scales.
     """
-    import torch
-    from safetensors import safe_open
-
     with safe_open(file, framework="pt") as stored:
         found: dict[str, Tensor] = {name: stored.get_tensor(name) for name in stored.keys()}  # noqa: SIM118
     space = torch.empty(max(each.numel() for name, each in found.items() if name not in but))  # one for all: no holes
 
-    def weight(name: str) -> "Tensor":
+    def weight(name: str) -> Tensor:
         if name in but or name.removesuffix(SCALE) in but:
             return found[name]
         if name + SCALE not in found:
@@ -201,10 +182,8 @@ def restored(file: Path, dtype: "torch.dtype", but: Collection[str] = ()) -> "di
     return {name: weight(name) for name in found if not name.endswith(SCALE) or name.removesuffix(SCALE) in but}
 
 
-def _place(device: "str | torch.device | None", dtype: "str | torch.dtype | None") -> "tuple[str, torch.dtype]":
+def _place(device: str | torch.device | None, dtype: str | torch.dtype | None) -> tuple[str, torch.dtype]:
     """Device and type, None filled in. Raises: InputError for int8 on anything but a processor."""
-    import torch
-
     device = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
     dtype = getattr(torch, dtype) if isinstance(dtype, str) else dtype or _native(device)
     if dtype is torch.int8 and device.type != "cpu":
@@ -212,9 +191,7 @@ def _place(device: "str | torch.device | None", dtype: "str | torch.dtype | None
     return str(device), dtype
 
 
-def _native(device: "torch.device") -> "torch.dtype":
-    import torch
-
+def _native(device: torch.device) -> torch.dtype:
     able = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}  # older versions do not say
     if device.type == "cuda" or able.get("avx512_bf16"):
         return torch.bfloat16

@@ -17,6 +17,7 @@ from transformers import (
 
 from groundrail import Guard
 from groundrail.entailment import CausalEntailment, load
+from groundrail.entailment.causal import _size
 from groundrail.entailment.respelled import Respelled
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.papers import GainScorer
@@ -59,7 +60,7 @@ def test_answers_are_those_without_a_cache(budget, model, tiny_tokenizer, pairs)
     assert expected.std() > 0.05
     for _ in range(2):
         np.testing.assert_allclose(judge.entailment(asked), expected, atol=1e-4)
-        assert judge._prefixes.bytes <= budget
+        assert sum(map(_size, judge._prefixes._kept.values())) <= budget
 
 
 def test_a_premise_is_read_once_for_all_claims_and_calls(tiny_tokenizer) -> None:
