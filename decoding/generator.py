@@ -1,8 +1,4 @@
-"""A Hugging Face causal language model as a groundrail generator.
-
-This module has the prompts, the models and the settings of sampling. `groundrail.decoding.session` writes an answer,
-with rollback.
-"""
+"""A Hugging Face causal language model as a groundrail generator; `groundrail.decoding.session` writes its answers."""
 
 from __future__ import annotations
 
@@ -114,11 +110,9 @@ class HFGenerator(Generator):
         sampling: Sampling | None = None,
         **hub: Any,
     ) -> Self:
-        """Load model and tokenizer by hub id or folder, see `groundrail.runtime.hub.load_pretrained`.
+        """Load by hub id or folder; `hub` goes to transformers, `device` None takes the accelerator if there is one.
 
             HFGenerator.from_pretrained("HuggingFaceTB/SmolLM2-1.7B-Instruct", dtype="bfloat16", revision="main")
-
-        `device` None takes the accelerator if there is one.
 
         Raises: ModelError if there is no causal language model of this name; InputError for `trust_remote_code`.
         """
@@ -174,11 +168,9 @@ class HFGenerator(Generator):
             anchor = self.tokenizer("a", add_special_tokens=False)["input_ids"]
             size: int = self.model.get_input_embeddings().num_embeddings  # type: ignore[assignment]
             known = min(size, len(self.tokenizer))
-            texts = self.tokenizer.batch_decode(
-                [[*anchor, i] for i in range(known)],
-                skip_special_tokens=True,
-                clean_up_tokenization_spaces=False,
-            )
+            tokens = [[*anchor, token] for token in range(known)]
+            options = {"skip_special_tokens": True, "clean_up_tokenization_spaces": False}
+            texts = self.tokenizer.batch_decode(tokens, **options)
             start = len(self.tokenizer.decode(anchor))
             self._vocabulary = [text[start:] for text in texts] + [""] * (size - known)
         return self._vocabulary

@@ -1,8 +1,7 @@
 """Key-value caches with room to grow in place, for one prompt or for several prompts that advance together.
 
 A `DynamicCache` copies all states at every token; with the rows of two prompts this would cost more than the second
-context itself. Prompts of different lengths are padded on the left, so that all end at the same column. The caller
-makes the mask for the padding.
+context itself. Prompts of different lengths are padded on the left; the caller makes the mask for the padding.
 """
 
 from __future__ import annotations
@@ -36,9 +35,7 @@ class GrowingLayer(DynamicLayer):  # type: ignore[no-untyped-call]
         self._fill(keys, values)
 
     def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
-        """Append the states of new tokens, (rows, heads, new tokens, size); all states, (rows, heads, tokens, size), as
-        views.
-        """
+        """Append the states of new tokens, (rows, heads, new tokens, size); all states as views of the buffers."""
         start = self.keys.shape[-2]
         end = start + key_states.shape[-2]
         if not self._can_take(end):

@@ -1,11 +1,10 @@
 """PMI decoding with both contexts in one forward pass a token: `model.generate(..., custom_generate=...)`.
 
 Grounded and ungrounded rows share one `PromptCache`, and every step appends the same token to both. This serves greedy
-search and sampling. The logits processor gives the same tokens and also serves beams, encoder-decoder models, models
-with other caches, and a second model for the ungrounded distribution.
+search and sampling; the logits processor gives the same tokens and serves everything else.
 
 The loop over tokens is our own: transformers' is a private method that calls the model itself, with one row for each
-answer, and only its processors may change the scores.
+answer.
 """
 
 from __future__ import annotations
@@ -23,22 +22,10 @@ from groundrail.decoding.steering import Steering, combine
 from groundrail.errors import InputError, ModelError
 
 if TYPE_CHECKING:
-    from transformers import (
-        GenerationConfig,
-        LogitsProcessorList,
-        PreTrainedModel,
-        StoppingCriteriaList,
-    )
+    from transformers import GenerationConfig, LogitsProcessorList, PreTrainedModel, StoppingCriteriaList
     from transformers.generation.streamers import BaseStreamer
 
-_KNOWN = {
-    "attention_mask",
-    "position_ids",
-    "past_key_values",
-    "use_cache",
-    "logits_to_keep",
-    "cache_position",
-}
+_KNOWN = set("attention_mask position_ids past_key_values use_cache logits_to_keep cache_position".split())
 
 
 class PMIDecoding:
@@ -61,10 +48,8 @@ class PMIDecoding:
         renormalize: bool = True,
         streamer: BaseStreamer | None = None,
     ) -> None:
-        self.ungrounded = ungrounded
-        self.steering = steering
-        self.renormalize = renormalize
-        self.streamer = streamer
+        self.ungrounded, self.steering = ungrounded, steering
+        self.renormalize, self.streamer = renormalize, streamer
         self.gains: Tensor | None = None
 
     @torch.no_grad()
@@ -96,8 +81,7 @@ class PMIDecoding:
         keep_scores = generation_config.return_dict_in_generate and generation_config.output_scores
         keep_logits = generation_config.return_dict_in_generate and generation_config.output_logits
 
-        all_scores: tuple[Tensor, ...] = ()
-        all_logits: tuple[Tensor, ...] = ()
+        all_scores, all_logits = tuple[Tensor, ...](), tuple[Tensor, ...]()
         gains: list[Tensor] = []
         unfinished = torch.ones(input_ids.shape[0], dtype=torch.bool, device=input_ids.device)
         while True:
@@ -159,12 +143,8 @@ def _require_supported(
     instead = ": use PMILogitsProcessor"
     if model.config.is_encoder_decoder:
         raise InputError("PMIDecoding is for decoder-only models" + instead)
-    if not takes(model, "past_key_values"):
-        raise ModelError("PMIDecoding needs a model with a key-value cache" + instead)
-    if not can_be_joined(model):
-        raise ModelError(
-            "PMIDecoding needs a cache that keeps every token, and a layer of this model forgets" + instead
-        )
+    if not takes(model, "past_key_values") or not can_be_joined(model):
+        raise ModelError("PMIDecoding needs a key-value cache that keeps every token in all layers" + instead)
     if (config.num_beams or 1) > 1:
         raise InputError(f"PMIDecoding has no beam search, num_beams is {config.num_beams}" + instead)
     if synced_gpus or config.output_attentions or config.output_hidden_states:

@@ -1,7 +1,6 @@
 """Next-token distributions along a given continuation, to score a text without generating.
 
-The context is read once, and its cache serves all continuations. The gain scorer and factual ablation use this module
-with texts that they have tokenized.
+The context is read once, and its cache serves all continuations.
 """
 
 from __future__ import annotations
@@ -13,15 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from groundrail.decoding.prompts import (
-    Prompt,
-    TokenInputs,
-    as_prompt,
-    left_padded,
-    positions,
-    require_fit,
-    takes,
-)
+from groundrail.decoding.prompts import Prompt, TokenInputs, as_prompt, left_padded, positions, require_fit, takes
 from groundrail.errors import InputError, ModelError
 
 if TYPE_CHECKING:
@@ -58,7 +49,8 @@ def continuation_log_probs(
         batch = [list(continuation) for continuation in continuations[start : start + BATCH]]
         cache = deepcopy(prefix.past_key_values)
         cache.batch_repeat_interleave(len(batch))
-        rows = _right_padded(batch, model.device)
+        width = max(map(len, batch))  # padded on the right, where no token attends to it
+        rows = torch.tensor([[*row, *[0] * (width - len(row))] for row in batch], device=model.device)
         rest = model(input_ids=rows, past_key_values=cache, use_cache=True).logits.float()
         logits = torch.cat([first.expand(len(batch), 1, -1), rest], dim=1)
         for row, continuation in enumerate(batch):
@@ -76,17 +68,15 @@ def token_gains(
 ) -> Tensor:
     """s_pmi of every token of `continuation` (rows, n) after its prompts, (rows, n) in nats; decoder-only models.
 
-    The prompts are tokenizer outputs or ids, with a row for every row of `continuation`. Both contexts are read once in
-    full. Use this function for beams that were finished early, and for any other text.
+    The prompts are tokenizer outputs or ids, with a row for every row of `continuation`. For beams that were finished
+    early, and for any other text.
     """
     estimator = model if ungrounded_model is None else ungrounded_model
     found = []
     for reader, inputs, name in ((model, grounded, "grounded"), (estimator, ungrounded, "ungrounded")):
         prompt = left_padded(as_prompt(inputs, f"the {name} prompt", reader.device))
-        if prompt.ids.shape[0] != continuation.shape[0]:
-            raise InputError(
-                f"the {name} prompt has {prompt.ids.shape[0]} rows, the continuation {continuation.shape[0]}"
-            )
+        if len(prompt.ids) != len(continuation):
+            raise InputError(f"the {name} prompt has {len(prompt.ids)} rows, the continuation {len(continuation)}")
         require_fit(reader, prompt.longest + continuation.shape[1], f"the {name} prompt with its continuation")
         found.append(_chosen_log_probs(reader, prompt, continuation.to(reader.device)).to(continuation.device))
     return found[0] - found[1]
@@ -98,9 +88,3 @@ def _chosen_log_probs(model: PreTrainedModel, prompt: Prompt, continuation: Tens
     output = model(input_ids=whole.ids, attention_mask=whole.mask, use_cache=False, **arguments)
     log_p = torch.log_softmax(output.logits[:, -continuation.shape[1] - 1 : -1].float(), dim=-1)
     return log_p.gather(2, continuation[:, :, None]).squeeze(2)
-
-
-def _right_padded(rows: Sequence[Sequence[int]], device: torch.device) -> Tensor:
-    """Pad rows on the right to equal width, so that no token of a row attends to the padding."""
-    width = max(map(len, rows))
-    return torch.tensor([[*row, *[0] * (width - len(row))] for row in rows], device=device)

@@ -1,9 +1,8 @@
 """Logits processors that steer `generate` toward the source: PMI-addition and PMI-interpolation.
 
 West et al. (ACL 2022), section 3.3.2. The processors are exact under greedy search, sampling, beams, several returned
-sequences, padded batches, encoder-decoder models and assisted decoding. `groundrail.decoding.prompt_cache` gives the
-ungrounded distribution and `groundrail.decoding.steering` has the equations. `groundrail.decoding.joint` runs both
-contexts in one forward pass.
+sequences, padded batches, encoder-decoder models and assisted decoding. `groundrail.decoding.steering` has the equations;
+`groundrail.decoding.joint` runs both contexts in one forward pass.
 """
 
 from __future__ import annotations
@@ -79,21 +78,19 @@ class PMILogitsProcessor(LogitsProcessor):
     def gains(self) -> Tensor:
         """s_pmi of the tokens chosen so far, (rows, tokens seen) in nats, in the row order of the last call.
 
-        A processor is called before a token is chosen, so the last one is missing: see `gains_of`. Beams
-        carry theirs along. `InputError` before the first call, and after assisted decoding, which takes
-        tokens back. P_g is the distribution as it reaches this processor: one that comes before it and rules
-        tokens out (a least length, bad words) has its part in the number.
+        A processor is called before a token is chosen, so the last one is missing: see `gains_of`. P_g is the
+        distribution as it reaches this processor, after those that come before it. `InputError` before the first call,
+        and after assisted decoding, which takes tokens back.
         """
         if self._gains is None:
             raise InputError("no gains: nothing was generated yet, or assisted decoding took tokens back")
         return self._gains
 
     def gains_of(self, sequences: Tensor) -> Tensor:
-        """s_pmi of every generated token of what `generate` returned, (sequences, new tokens) in nats.
+        """s_pmi of every token that `generate` returned, (sequences, new tokens) in nats; padding's means nothing.
 
-        Tokens that pad a finished row have a value too, which means nothing. `InputError` for a beam that was
-        finished before the last step, whose last token no processor sees; `groundrail.decoding.token_gains`
-        computes it from the text.
+        `InputError` for a beam that was finished before the last step, whose last token no processor sees;
+        `groundrail.decoding.token_gains` computes it from the text.
         """
         gains = self.gains
         if self._rows is None or self._last is None or sequences.shape[1] != self._rows.shape[1] + 1:
@@ -126,32 +123,20 @@ class PMILogitsProcessor(LogitsProcessor):
         """Decide whether the rows continue the last prompt or are a new prompt; return the prompt's token count."""
         parents = self._parents(input_ids)
         if parents is not None and self._prompt is not None and self._rows is not None:
-            one_step = input_ids.shape[1] == self._rows.shape[1] + 1
-            kept = self._gains
-            self._gains = (
-                torch.cat([kept[parents], self._gain_of(parents, input_ids)], dim=1)
-                if one_step and kept is not None
-                else None
-            )
+            kept, self._gains = self._gains, None
+            if kept is not None and input_ids.shape[1] == self._rows.shape[1] + 1:
+                self._gains = torch.cat([kept[parents], self._gain_of(parents, input_ids)], dim=1)
             return self._prompt.shape[1]
         start = input_ids.shape[1] if self._fixed_start is None else self._fixed_start
         if input_ids.shape[1] < start:
             raise InputError(f"prompt_length is {start} but the rows have {input_ids.shape[1]} tokens")
-        if self._fixed_start is None and self._may_continue(input_ids):
-            raise InputError(
-                f"rows of {input_ids.shape[1]} tokens extend the last prompt of {self._prompt_width} by more "
-                "than one step: call reset() if this is a new prompt, or give prompt_length if it is the old "
-                "one with more of its answer"
-            )
+        if self._fixed_start is None:
+            self._require_new(input_ids)
         self.reset()
         self._begin(input_ids[:, :start], log_p)
         answered = input_ids.shape[1] - start
         self._gains = None if answered else input_ids.new_zeros(input_ids.shape[0], 0, dtype=torch.float32)
         return start
-
-    @property
-    def _prompt_width(self) -> int:
-        return 0 if self._prompt is None else self._prompt.shape[1]
 
     def _begin(self, prompt: Tensor, log_p: Tensor) -> None:
         """Remember the prompt; `InputError` unless every ungrounded row has one grounded prompt of its own.
@@ -167,12 +152,16 @@ class PMILogitsProcessor(LogitsProcessor):
         require_one_each(changes, self._context.prompts[0], rows)
         self._prompt = prompt
 
-    def _may_continue(self, input_ids: Tensor) -> bool:
-        """Whether rows extend the remembered prompts, so that they could be its answer."""
-        if self._prompt is None or self._context.is_encoder_decoder or input_ids.shape[0] != self._prompt.shape[0]:
-            return False
+    def _require_new(self, input_ids: Tensor) -> None:
+        """Raise `InputError` for rows that extend the remembered prompts, and so could be their answer."""
+        if self._prompt is None or self._context.is_encoder_decoder:
+            return
         width = self._prompt.shape[1]
-        return input_ids.shape[1] > width and torch.equal(input_ids[:, :width], self._prompt)
+        if input_ids.shape[1] > width and torch.equal(input_ids[:, :width], self._prompt):
+            raise InputError(
+                f"rows of {input_ids.shape[1]} tokens extend the last prompt of {width} by more than one step: call "
+                "reset() if this is a new prompt, or give prompt_length if it is the old one with more of its answer"
+            )
 
     def _parents(self, input_ids: Tensor) -> Tensor | None:
         """For each row a remembered one it shares all but its last token with, if all have one."""

@@ -1,9 +1,8 @@
 """Prompts with their key/value cache, which give the next-token logits after any continuation.
 
 Cached state is found by comparing tokens, never by counting steps: for any rows in any order and number, the cache is
-regrouped and cut back to the tokens that it shares with the rows, or computed again. Several prompts (with and without
-the source) are read separately, so that the length of one does not slow the others, and then advance together in one
-forward pass.
+regrouped and cut back to the tokens that it shares with the rows, or computed again. Several prompts are read
+separately, so that the length of one does not slow the others, and then advance together in one forward pass.
 """
 
 from __future__ import annotations

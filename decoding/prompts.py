@@ -1,7 +1,4 @@
-"""Prompts as tensors: token ids with their mask, positions, and what the model can read of them.
-
-Shared by everything that runs a model on a second context. Nothing here calls a model.
-"""
+"""Prompts as tensors: token ids with their mask, positions, and the limits of a model. Nothing here calls a model."""
 
 from __future__ import annotations
 
@@ -44,11 +41,8 @@ class Prompt:
 
     def followed_by(self, continuation: Tensor) -> Prompt:
         """Each row with the same row of `continuation` (rows, n) appended."""
-        return replace(
-            self,
-            ids=torch.cat([self.ids, continuation], dim=1),
-            mask=torch.cat([self.mask, torch.ones_like(continuation)], dim=1),
-        )
+        ids, mask = torch.cat([self.ids, continuation], dim=1), torch.ones_like(continuation)
+        return replace(self, ids=ids, mask=torch.cat([self.mask, mask], dim=1))
 
 
 def as_prompt(inputs: TokenInputs, name: str, device: torch.device) -> Prompt:
@@ -151,8 +145,8 @@ def vocabulary(model: PreTrainedModel) -> int:
 
 def require_same_vocabulary(model: PreTrainedModel, ungrounded_model: PreTrainedModel) -> None:
     """Raise `ModelError` unless both models score the same number of tokens."""
-    if vocabulary(model) != vocabulary(ungrounded_model):
+    own, other = vocabulary(model), vocabulary(ungrounded_model)
+    if own != other:
         raise ModelError(
-            f"the ungrounded model scores {vocabulary(ungrounded_model)} tokens, the generating one "
-            f"{vocabulary(model)}: both need the same vocabulary"
+            f"the ungrounded model scores {other} tokens, the generating one {own}: both need the same vocabulary"
         )

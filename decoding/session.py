@@ -1,7 +1,7 @@
 """`HFSession` writes an answer with a Hugging Face model: it proposes sentences and rewrites refused sentences.
 
 A refused sentence costs only its own tokens: the caches go back to the last accepted character, and the refused tokens
-are ruled out. `groundrail.decoding.generator` has the models and settings; the guard decides about sentences.
+are ruled out. `groundrail.decoding.generator` has the models and settings.
 """
 
 from __future__ import annotations
@@ -14,9 +14,14 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
+from transformers.generation.logits_process import (
+    RepetitionPenaltyLogitsProcessor,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
 
 from groundrail.decoding.prompt_cache import PromptCache
-from groundrail.decoding.steering import Steering, combine
+from groundrail.decoding.steering import combine
 from groundrail.errors import GenerationError
 from groundrail.generators import Session
 from groundrail.text.sentences import STOPS
@@ -51,8 +56,8 @@ class _Refusal:
 class HFSession(Session):
     """One answer; see `groundrail.generators.Session` for the rules.
 
-    `caches`: the prompts it continues: the prompt with the source, then, if it steers, the prompt without it. `gains`
-    is the mean s_pmi of every accepted sentence when steering, in nats.
+    `caches`: the prompt with the source, then, if it steers, the prompt without it. `gains`: the mean s_pmi of every
+    accepted sentence when steering, in nats.
 
         session = generator.start("When does the lease end?", [Document(text=lease)])
         pieces = session.propose()
@@ -89,18 +94,12 @@ class HFSession(Session):
 
     @property
     def writes_ahead(self) -> bool:
-        """Whether to write ahead: the generator allows it, decoding is greedy, and no refusal changes the next tokens.
-
-        With sampling, discarded tokens would use random numbers and change the answer.
-        """
+        """Whether to write ahead: allowed, greedy (discarded tokens would use random numbers), and nothing is refused."""
         return self._generator.writes_ahead and self._generator.sampling.temperature == 0 and not self._refusals
 
     @property
     def stats(self) -> dict[str, float]:
-        """Numbers of tokens generated, kept and fed through the model, and seconds to the first accepted sentence.
-
-        With steering, a token is fed once for each prompt, in one or two forward passes.
-        """
+        """Tokens generated, kept, and fed (once for each prompt), and seconds to the first accepted sentence."""
         kept = sum(token.end <= self._accepted for token in self._tokens)
         stats: dict[str, float] = {
             "tokens_generated": self._generated,
@@ -174,8 +173,7 @@ class HFSession(Session):
     def _rewind(self) -> str:
         """Remove tokens that were not accepted; return accepted characters that no remaining token covers.
 
-        A token may contain the space at the end of a sentence and the first letters of the next sentence. The token is
-        removed, and the next tokens must begin with the accepted part, so that accepted text never changes.
+        A token may hold the end of a sentence and letters of the next; the next tokens then begin with the accepted part.
         """
         self._tokens = [token for token in self._tokens if token.end <= self._accepted]
         self._text = self._text[: self._accepted]
@@ -193,7 +191,10 @@ class HFSession(Session):
     def _draw(self, start: int, owed: str) -> _Token:
         ids = [token.id for token in self._tokens]
         log_p, *without = self._log_probs(ids)
-        scores = combine(log_p, without[0], self._steering()) if without else log_p
+        steering = self._generator.steering
+        if steering is not None and self._refusals:
+            steering = steering.harder(self._generator.sampling.retry_alpha)
+        scores = log_p if steering is None else combine(log_p, without[0], steering)
         scores = self._allowed(self._processed(scores, ids), ids[start:], owed)
         if torch.isneginf(scores).all():
             raise GenerationError("no token is left to continue with; allow more, or loosen the logits_processor")
@@ -210,20 +211,8 @@ class HFSession(Session):
         logits = [cache.next_logits(written)[:, 0] for cache in self._caches]
         return torch.log_softmax(torch.cat([each.to(logits[0].device) for each in logits]), dim=-1)
 
-    def _steering(self) -> Steering:
-        steering = self._generator.steering
-        if steering is None:
-            raise GenerationError("a session without steering has no second context")
-        if not self._refusals:
-            return steering
-        return steering.harder(self._generator.sampling.retry_alpha)
-
     def _processed(self, scores: Tensor, ids: list[int]) -> Tensor:
         penalty, processors = self._generator.sampling.repetition_penalty, self._generator.logits_processor
-        if penalty == 1.0 and processors is None:
-            return scores
-        from transformers import RepetitionPenaltyLogitsProcessor
-
         written = torch.tensor([ids], dtype=torch.long, device=scores.device)
         row = scores[None]
         if penalty != 1.0 and ids:
@@ -237,20 +226,13 @@ class HFSession(Session):
         scores = scores.clone()
         for refusal in self._refusals:
             at = len(written)
-            if (
-                at < len(refusal.ids)
-                and tuple(written) == refusal.ids[:at]
-                and at in (refusal.turn, len(refusal.ids) - 1)
-            ):
+            if at in (refusal.turn, len(refusal.ids) - 1) and tuple(written) == refusal.ids[:at]:
                 scores[refusal.ids[at]] = -torch.inf
             scores[self._completing(refusal.text)] = -torch.inf
         if owed:
-            texts = self._generator.vocabulary()
-            stops = self._generator.stop_ids
-            fits = [
-                i in stops or (text != "" and (text.startswith(owed) or owed.startswith(text)))
-                for i, text in enumerate(texts)
-            ]
+            stops, texts = self._generator.stop_ids, self._generator.vocabulary()
+            begins = [text != "" and (text.startswith(owed) or owed.startswith(text)) for text in texts]
+            fits = [begin or token in stops for token, begin in enumerate(begins)]
             scores[~torch.tensor(fits, device=scores.device)] = -torch.inf
         return scores
 
@@ -266,13 +248,9 @@ class HFSession(Session):
 
     def _pick(self, scores: Tensor) -> int:
         sampling = self._generator.sampling
-        temperature = sampling.temperature
-        if len(self._refusals) > 1:
-            temperature = max(temperature, sampling.retry_temperature)
+        temperature = max(sampling.temperature, sampling.retry_temperature if len(self._refusals) > 1 else 0.0)
         if temperature == 0:
             return int(scores.argmax())
-        from transformers import TopKLogitsWarper, TopPLogitsWarper
-
         row = scores[None] / temperature
         none = torch.empty(0, dtype=torch.long)
         if sampling.top_k:
