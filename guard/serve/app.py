@@ -21,10 +21,9 @@ from groundrail.entailment.shared import SharedEntailment
 from groundrail.guard import Guard
 from groundrail.serve.admission import Admission
 from groundrail.serve.chat_completions import CHAT
-from groundrail.serve.check import Check
+from groundrail.serve.check import Check, LiteLLMGuardrail
 from groundrail.serve.endpoint import Endpoint
 from groundrail.serve.error_forms import MESSAGES, ProtocolError, json_response
-from groundrail.serve.litellm import LiteLLMGuardrail
 from groundrail.serve.messages_events import ANTHROPIC_MESSAGES
 from groundrail.serve.observe import Observer
 from groundrail.serve.responses_events import RESPONSES

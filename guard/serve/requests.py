@@ -104,6 +104,12 @@ class CheckRequest(Closed):
     stream: bool = False
 
 
+class GuardrailParameters(Open):
+    """The parameters of an app for the guardrail, as far as they concern an answer's source."""
+
+    documents: list[str | SourceDocument] | None = None
+
+
 class GuardrailRequest(Open):
     """LiteLLM's generic guardrail API: texts that were sent (`request`) or written (`response`)."""
 
@@ -111,7 +117,7 @@ class GuardrailRequest(Open):
     input_type: Literal["request", "response"]
     litellm_call_id: str | None = None
     structured_messages: list[Message] | None = None
-    additional_provider_specific_params: dict[str, Any] | None = None
+    additional_provider_specific_params: GuardrailParameters | None = None
 
 
 def decoded(data: bytes) -> dict[str, Any]:

@@ -198,7 +198,7 @@ def test_finding_the_source_is_inside_the_answers_time_and_beside_the_event_loop
         threads.add(threading.current_thread())
         go_on.wait(20)
 
-    for module in ("check.named", "endpoint.find_source", "litellm.find_source"):
+    for module in ("check.named", "endpoint.find_source", "check.find_source"):
         monkeypatch.setattr(f"groundrail.serve.{module}", slow)
     address = serve(request_timeout=0.3)
     try:

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 from tests.guard.serve.conftest import FALSE, SOURCE, TRUE, Serve
 
-from groundrail.serve.litellm import _Kept
+from groundrail.serve.check import _Kept
 from groundrail.testing import FakeEntailment
 from groundrail.types import Document
 
