@@ -12,6 +12,7 @@ import httpx
 import openai
 import pytest
 from starlette.types import ASGIApp
+from tenacity import stop_after_attempt
 from tests.http_servers import Handler as Handler
 from tests.http_servers import Reply as Reply
 from tests.http_servers import ScriptedServer, serving
@@ -29,7 +30,10 @@ from groundrail.types import Source
 SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
 TRUE = "The rent is 950 euros. "
 FALSE = "The rent is 990 euros. "
+MORE = "The lease ends on 28 February 2026. "
 KEY = "sk-client-0123456789"
+ONCE = Policy(stop=stop_after_attempt(1))
+CHAT = "/v1/chat/completions"
 
 
 class Upstream(ScriptedServer):
@@ -55,6 +59,29 @@ def writing(*texts: str, finish: str = "stop", piece: int = 6, usage: int = 11) 
         handler.end()
 
     return reply
+
+
+def chunks(*deltas: dict[str, Any], finish: str | None = "stop", done: bool = True, **fields: Any) -> Reply:
+    """Streams the deltas, each in a chunk with `fields`, then the finish reason, if any."""
+
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        for delta in deltas:
+            handler.chunk(delta, **fields)
+        if finish:
+            handler.chunk({}, finish)
+        handler.end(done=done)
+
+    return reply
+
+
+def calling(*calls: dict[str, Any], text: str = "") -> Reply:
+    """Streams a text, then the deltas of calls of tools."""
+    return chunks({"content": text}, *({"tool_calls": [call]} for call in calls), finish="tool_calls")
+
+
+ENDING_EARLY = chunks({"content": TRUE + "The rent"}, finish=None, done=False)
+"""Ends in the middle of a sentence, without a finish reason."""
 
 
 def endless(text: str) -> Reply:
@@ -154,3 +181,18 @@ def asking(**fields: Any) -> dict[str, Any]:
     """A chat request about the source."""
     messages = [{"role": "user", "content": "How much is the rent?"}]
     return {"model": "scripted", "messages": messages, "documents": [SOURCE], **fields}
+
+
+def for_client(**fields: Any) -> dict[str, Any]:
+    """`asking` as arguments of the official client, which knows no documents."""
+    asked = asking(**fields)
+    documents = asked.pop("documents")
+    return {**asked, "extra_body": {"documents": documents}}
+
+
+def completion(client: openai.OpenAI, stream: bool, **fields: Any) -> Any:
+    """The answer to `for_client(**fields)` as the official client has it in the end, streamed or not."""
+    if not stream:
+        return client.chat.completions.create(**for_client(**fields))
+    with client.chat.completions.stream(**for_client(**fields)) as streamed:
+        return streamed.get_final_completion()

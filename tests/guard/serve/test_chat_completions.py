@@ -1,5 +1,6 @@
 """`/v1/chat/completions` with the official client, and with bare sockets where bytes are what counts."""
 
+import asyncio
 import json
 import socket
 import threading
@@ -12,60 +13,59 @@ import openai
 import pytest
 from tenacity import stop_after_attempt
 from tests.guard.serve.conftest import (
+    CHAT,
     FALSE,
     KEY,
+    MORE,
+    ONCE,
     SOURCE,
     TRUE,
     Client,
     Handler,
+    Reply,
     Serve,
     Upstream,
     asking,
+    calling,
+    chunks,
+    completion,
     endless,
+    for_client,
     writing,
 )
 
 from groundrail import Policy
 from groundrail.testing import FakeEntailment
 
-ONCE = Policy(stop=stop_after_attempt(1))
+ABSTAINING = Policy(stop=stop_after_attempt(1), fallback="abstain")
 
 
 def raw_bytes(address: str, body: dict[str, Any], headers: str = "") -> bytes:
     """Everything that the server sends back, as it crosses the socket."""
-    where = urlsplit(address)
-    data = json.dumps(body).encode()
+    where, data = urlsplit(address), json.dumps(body).encode()
+    head = (
+        f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n{headers}"
+    )
     with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as connection:
-        connection.sendall(
-            f"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n"
-            f"{headers}Content-Length: {len(data)}\r\n\r\n".encode()
-            + data
-        )
+        connection.sendall(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
         received = b""
         while piece := connection.recv(65536):
             received += piece
     return received
 
 
-@pytest.mark.parametrize("stream", [True, False])
-@pytest.mark.parametrize("headers", ["", "x-groundrail-details: off\r\n"])
-def test_a_false_sentence_never_crosses_the_socket(
-    serve: Serve, upstream: Upstream, stream: bool, headers: str
-) -> None:
-    received = raw_bytes(serve(policy=ONCE), asking(stream=stream), headers)
-    assert b"The rent is 950 euros." in received
-    assert b"990 euros" not in received
-    assert (b"groundrail" in received) == (not headers)
-
-
-def test_details_in_full_have_what_was_refused_and_only_there(serve: Serve) -> None:
-    received = raw_bytes(serve(policy=ONCE), asking(stream=True), "x-groundrail-details: full\r\n")
-    body = received.split(b"\r\n\r\n", 1)[1].decode()
-    chunks = [json.loads(line[6:]) for line in body.splitlines() if line.startswith("data: {")]
+def test_details_in_full_have_what_was_refused_and_only_there(serve: Serve, http: httpx.Client) -> None:
+    told = http.post(serve(policy=ONCE) + CHAT, json=asking(stream=True), headers={"x-groundrail-details": "full"})
+    chunks = [json.loads(line[6:]) for line in told.text.splitlines() if line.startswith("data: {")]
     assert "".join(c["choices"][0]["delta"].get("content") or "" for c in chunks) == TRUE
-    told = [c["groundrail"]["sentence"] for c in chunks if "sentence" in c.get("groundrail", {})]
-    assert [(s["text"], s["verdict"]) for s in told] == [(TRUE, "supported"), (FALSE, "unsupported")]
-    assert told[0]["citations"][0]["text"] == "The rent is 950 euros a month."
+    sentences = [c["groundrail"]["sentence"] for c in chunks if "sentence" in c.get("groundrail", {})]
+    assert [(s["text"], s["verdict"]) for s in sentences] == [(TRUE, "supported"), (FALSE, "unsupported")]
+    assert sentences[0]["citations"][0]["text"] == "The rent is 950 euros a month."
+
+
+def test_a_level_of_details_that_does_not_exist_is_refused(serve: Serve, http: httpx.Client) -> None:
+    refused = http.post(serve() + CHAT, json=asking(), headers={"x-groundrail-details": "some"})
+    assert (refused.status_code, refused.json()["error"]["param"]) == (400, "x-groundrail-details")
 
 
 @pytest.mark.parametrize(
@@ -94,11 +94,8 @@ def test_no_reason_quotes_what_is_withheld(
 
 
 def test_the_official_client_streams(serve: Serve, client: Client) -> None:
-    chunks = list(
-        client(serve(policy=ONCE)).chat.completions.create(
-            **asking_with_client(), stream=True, stream_options={"include_usage": True}
-        )
-    )
+    asked = for_client(stream=True, stream_options={"include_usage": True})
+    chunks = list(client(serve(policy=ONCE)).chat.completions.create(**asked))
     assert len({chunk.id for chunk in chunks}) == 1
     assert chunks[0].choices[0].delta.role == "assistant"
     assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks if chunk.choices) == TRUE
@@ -110,45 +107,27 @@ def test_the_official_client_streams(serve: Serve, client: Client) -> None:
 
 
 def test_the_official_client_gets_a_whole_answer(serve: Serve, client: Client) -> None:
-    answer = client(serve(policy=ONCE)).chat.completions.create(**asking_with_client())
-    assert answer.choices[0].message.content == TRUE
-    assert answer.choices[0].finish_reason == "stop"
-    assert answer.usage is not None
+    answer = completion(client(serve(policy=ONCE)), stream=False)
+    assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == (TRUE, "stop")
     assert answer.usage.total_tokens == 16
     told = answer.model_dump()["groundrail"]
     assert [s["verdict"] for s in told["sentences"]] == ["supported", "unsupported"]
-    assert told["source"] == "documents"
-    assert told["supported"] is False
-
-
-def test_the_clients_stream_helper_reads_it_too(serve: Serve, client: Client) -> None:
-    with client(serve(policy=ONCE)).chat.completions.stream(**asking_with_client()) as stream:
-        assert stream.get_final_completion().choices[0].message.content == TRUE
-
-
-async def _async_answer(address: str) -> str:
-    async with openai.AsyncOpenAI(base_url=f"{address}/v1", api_key=KEY, max_retries=0) as asking_async:
-        stream = await asking_async.chat.completions.create(**asking_with_client(), stream=True)
-        return "".join([chunk.choices[0].delta.content or "" async for chunk in stream if chunk.choices])
+    assert (told["source"], told["supported"]) == ("documents", False)
 
 
 def test_the_async_client_streams(serve: Serve) -> None:
-    import asyncio
+    async def answer(address: str) -> str:
+        async with openai.AsyncOpenAI(base_url=f"{address}/v1", api_key=KEY, max_retries=0) as asked:
+            stream = await asked.chat.completions.create(**for_client(stream=True))
+            return "".join([chunk.choices[0].delta.content or "" async for chunk in stream if chunk.choices])
 
-    assert asyncio.run(_async_answer(serve(policy=ONCE))) == TRUE
-
-
-def asking_with_client(**more: Any) -> dict[str, Any]:
-    fields = asking(**more)
-    documents = fields.pop("documents")
-    return {**fields, "extra_body": {"documents": documents}}
+    assert asyncio.run(answer(serve(policy=ONCE))) == TRUE
 
 
 def test_a_refused_sentence_is_asked_for_again(serve: Serve, client: Client, upstream: Upstream) -> None:
-    upstream.replies = [writing(TRUE, FALSE), writing("The lease ends on 28 February 2026.", usage=7)]
-    answer = client(serve()).chat.completions.create(**asking_with_client())
-    assert answer.choices[0].message.content == TRUE + "The lease ends on 28 February 2026."
-    assert answer.usage is not None
+    upstream.replies = [writing(TRUE, FALSE), writing(MORE, usage=7)]
+    answer = completion(client(serve()), stream=False)
+    assert answer.choices[0].message.content == TRUE + MORE
     assert answer.usage.completion_tokens == 18
     again = upstream.bodies[1]["messages"]
     assert again[-2] == {"role": "assistant", "content": TRUE.strip()}
@@ -163,195 +142,129 @@ def test_sentences_leave_as_they_are_judged(serve: Serve, client: Client, upstre
         handler.begin()
         handler.chunk({"content": TRUE + "The le"})
         go_on.wait(20)
-        handler.chunk({"content": "ase ends on 28 February 2026."})
-        handler.chunk({}, "stop")
+        handler.chunk({"content": "ase ends on 28 February 2026. "}, "stop")
         handler.end()
 
     upstream.usual = slow
     seen = []
-    for chunk in client(serve()).chat.completions.create(**asking_with_client(), stream=True):
+    for chunk in client(serve()).chat.completions.create(**for_client(stream=True)):
         if chunk.choices[0].delta.content:
             seen.append(chunk.choices[0].delta.content)
             go_on.set()
-    assert seen == [TRUE, "The lease ends on 28 February 2026."]
-
-
-def test_heartbeats_while_a_sentence_waits(serve: Serve, client: Client, upstream: Upstream) -> None:
-    def slow(handler: Handler, body: dict[str, Any]) -> None:
-        handler.begin()
-        time.sleep(0.5)
-        handler.chunk({"content": TRUE}, "stop")
-        handler.end()
-
-    upstream.usual = slow
-    address = serve(heartbeat=0.1)
-    assert raw_bytes(address, asking(stream=True)).count(b": waiting") >= 2
-    text = "".join(
-        chunk.choices[0].delta.content or ""
-        for chunk in client(address).chat.completions.create(**asking_with_client(), stream=True)
-    )
-    assert text == TRUE
+    assert seen == [TRUE, MORE]
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_client_that_leaves_is_left_upstream_too(serve: Serve, upstream: Upstream, stream: bool) -> None:
+def test_a_client_that_leaves_is_left_upstream_too(
+    serve: Serve, upstream: Upstream, http: httpx.Client, stream: bool
+) -> None:
     upstream.usual = endless(TRUE)
     address = serve()
-    with httpx.Client(timeout=20) as http:
-        if stream:
-            with http.stream("POST", f"{address}/v1/chat/completions", json=asking(stream=True)) as response:
-                assert b"950" in b"".join(piece for _, piece in zip(range(8), response.iter_bytes(), strict=False))
-        else:
-            with pytest.raises(httpx.ReadTimeout):
-                http.post(f"{address}/v1/chat/completions", json=asking(), timeout=0.5)
-        assert upstream.left.wait(10)
-        for _ in range(100):
-            if "groundrail_requests_open 0.0" in http.get(f"{address}/metrics").text:
-                break
-            time.sleep(0.05)
-        else:
-            pytest.fail("the answer is still counted as open")
+    if stream:
+        with http.stream("POST", address + CHAT, json=asking(stream=True)) as response:
+            assert b"950" in b"".join(piece for _, piece in zip(range(8), response.iter_bytes(), strict=False))
+    else:
+        with pytest.raises(httpx.ReadTimeout):
+            http.post(address + CHAT, json=asking(), timeout=0.5)
+    assert upstream.left.wait(10)
+    for _ in range(100):
+        if "groundrail_requests_open 0.0" in http.get(f"{address}/metrics").text:
+            return
+        time.sleep(0.05)
+    pytest.fail("the answer is still counted as open")
 
 
-def test_an_abstention_hangs_up_upstream_and_says_so(serve: Serve, client: Client, upstream: Upstream) -> None:
+def test_an_abstention_hangs_up_upstream(serve: Serve, client: Client, upstream: Upstream) -> None:
     upstream.usual = endless(FALSE)
-    answer = client(serve(policy=Policy(stop=stop_after_attempt(1), fallback="abstain"))).chat.completions.create(
-        **asking_with_client()
-    )
-    assert answer.choices[0].message.content == Policy().abstention
-    assert answer.choices[0].finish_reason == "content_filter"
+    (choice,) = completion(client(serve(policy=ABSTAINING)), stream=False).choices
+    assert (choice.message.content, choice.finish_reason) == (Policy().abstention, "content_filter")
     assert upstream.left.wait(10)
 
 
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize(
-    ("policy", "released"),
+    ("policy", "reply", "released"),
     [
-        (Policy(stop=stop_after_attempt(1), fallback="abstain"), Policy().abstention),
-        (Policy(stop=stop_after_attempt(1), keep_refused=False), ""),
+        (ABSTAINING, writing(FALSE), Policy().abstention),
+        (ONCE.replacing(keep_refused=False), writing(FALSE), ""),
+        (ABSTAINING, calling({"index": 0, "function": {"name": "f"}}, text=FALSE.strip()), Policy().abstention),
     ],
+    ids=["abstention", "nothing", "call"],
 )
 def test_an_answer_that_the_guard_ended_or_emptied_does_not_end_as_the_upstreams(
-    serve: Serve, client: Client, upstream: Upstream, policy: Policy, released: str, stream: bool
+    serve: Serve, client: Client, upstream: Upstream, policy: Policy, reply: Reply, released: str, stream: bool
 ) -> None:
-    """Even where the upstream was at its end by then."""
-    upstream.usual = writing(FALSE)
-    asked = client(serve(policy=policy)).chat.completions
+    """Even where the upstream was at its end by then, or called a tool."""
+    upstream.usual = reply
     if stream:
-        chunks = list(asked.create(**asking_with_client(), stream=True))
-        assert "".join(chunk.choices[0].delta.content or "" for chunk in chunks) == released
-        assert chunks[-1].choices[0].finish_reason == "content_filter"
+        told = list(client(serve(policy=policy)).chat.completions.create(**for_client(stream=True)))
+        assert "".join(chunk.choices[0].delta.content or "" for chunk in told) == released
+        assert not any(chunk.choices[0].delta.tool_calls for chunk in told)
+        assert told[-1].choices[0].finish_reason == "content_filter"
     else:
-        choice = asked.create(**asking_with_client()).choices[0]
-        assert (choice.message.content, choice.finish_reason) == (released, "content_filter")
+        (choice,) = completion(client(serve(policy=policy)), stream).choices
+        assert (choice.message.content, choice.message.tool_calls) == (released, None)
+        assert choice.finish_reason == "content_filter"
 
 
-def test_no_tool_is_called_once_the_guard_has_ended_the_answer(
-    serve: Serve, client: Client, upstream: Upstream
-) -> None:
-    def reply(handler: Handler, body: dict[str, Any]) -> None:
-        handler.begin()
-        handler.chunk({"content": FALSE.strip()})
-        handler.chunk({"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{}"}}]})
-        handler.chunk({}, "tool_calls")
-        handler.end()
-
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (writing(TRUE, "The rent is 9", finish="length"), "length"),
+        (chunks({"content": TRUE}, finish=None), "stop"),
+    ],
+    ids=["cut off", "unsaid"],
+)
+def test_why_an_answer_ended(serve: Serve, client: Client, upstream: Upstream, reply: Reply, reason: str) -> None:
     upstream.usual = reply
-    policy = Policy(stop=stop_after_attempt(1), fallback="abstain")
-    choice = client(serve(policy=policy)).chat.completions.create(**asking_with_client()).choices[0]
-    assert choice.message.content == policy.abstention
-    assert choice.message.tool_calls is None
-    assert choice.finish_reason == "content_filter"
-
-
-def test_an_upstream_that_does_not_say_why_it_ended_has_stopped(
-    serve: Serve, client: Client, upstream: Upstream
-) -> None:
-    def reply(handler: Handler, body: dict[str, Any]) -> None:
-        handler.begin()
-        handler.chunk({"content": TRUE})
-        handler.end()
-
-    upstream.usual = reply
-    choice = client(serve()).chat.completions.create(**asking_with_client()).choices[0]
-    assert (choice.message.content, choice.finish_reason) == (TRUE, "stop")
+    (choice,) = completion(client(serve()), stream=False).choices
+    assert (choice.message.content, choice.finish_reason) == (TRUE, reason)
 
 
 def test_counts_of_calls_that_do_not_look_alike_are_added_where_they_do(
     serve: Serve, client: Client, upstream: Upstream
 ) -> None:
     def reply(handler: Handler, body: dict[str, Any]) -> None:
+        counts = {"total_tokens": 2, "prompt_tokens_details": {"cached_tokens": 1}, "a": 1}
         handler.begin()
-        handler.chunk(
-            {"content": TRUE}, usage={"total_tokens": 2, "prompt_tokens_details": {"cached_tokens": 1}, "a": 1}
-        )
-        handler.chunk(
-            {}, "stop", usage={"total_tokens": 3, "prompt_tokens_details": {"cached_tokens": None, "b": "c"}, "a": "d"}
-        )
+        handler.chunk({"content": TRUE}, usage=counts)
+        more = {"total_tokens": 3, "prompt_tokens_details": {"cached_tokens": None, "b": "c"}, "a": "d"}
+        handler.chunk({}, "stop", usage=more)
         handler.end()
 
     upstream.usual = reply
-    usage = client(serve()).chat.completions.create(**asking_with_client()).model_dump(exclude_unset=True)["usage"]
+    usage = completion(client(serve()), stream=False).model_dump(exclude_unset=True)["usage"]
     assert usage == {"total_tokens": 5, "prompt_tokens_details": {"cached_tokens": 1}}
 
 
-def test_tool_calls_pass_as_they_are(serve: Serve, client: Client, upstream: Upstream) -> None:
-    calls = [
+@pytest.mark.parametrize("stream", [True, False])
+def test_tool_calls_pass_as_they_are(serve: Serve, client: Client, upstream: Upstream, stream: bool) -> None:
+    upstream.usual = calling(
         {"index": 0, "id": "call_1", "type": "function", "function": {"name": "look_up", "arguments": ""}},
         {"index": 0, "function": {"arguments": '{"city": '}},
         {"index": 0, "function": {"arguments": '"Oslo"}'}},
         {"index": 1, "id": "call_2", "type": "function", "function": {"name": "now", "arguments": "{}"}},
-    ]
-
-    def reply(handler: Handler, body: dict[str, Any]) -> None:
-        handler.begin()
-        for call in calls:
-            handler.chunk({"tool_calls": [call]})
-        handler.chunk({}, "tool_calls")
-        handler.end()
-
-    upstream.usual = reply
-    address = serve()
+    )
     tools: Any = [
         {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
         for name in ("look_up", "now")
     ]
-    whole = client(address).chat.completions.create(
-        model="scripted", messages=[{"role": "user", "content": "Weather?"}], tools=tools
-    )
-    assert whole.choices[0].finish_reason == "tool_calls"
-    assert whole.choices[0].message.content is None
-    made: Any = whole.choices[0].message.tool_calls or []
-    assert [(c.id, c.function.name, c.function.arguments) for c in made] == [
-        ("call_1", "look_up", '{"city": "Oslo"}'),
-        ("call_2", "now", "{}"),
-    ]
+    (choice,) = completion(client(serve()), stream, tools=tools).choices
+    assert choice.finish_reason == "tool_calls"
+    assert choice.message.content == ("" if stream else None)
+    made = [(call.id, call.function.name, call.function.arguments) for call in choice.message.tool_calls]
+    assert made == [("call_1", "look_up", '{"city": "Oslo"}'), ("call_2", "now", "{}")]
     assert upstream.bodies[0]["tools"] == tools
-    with client(address).chat.completions.stream(
-        model="scripted", messages=[{"role": "user", "content": "Weather?"}], tools=tools
-    ) as stream:
-        final = stream.get_final_completion().choices[0]
-    assert final.finish_reason == "tool_calls"
-    assert [c.function.arguments for c in final.message.tool_calls or []] == ['{"city": "Oslo"}', "{}"]
 
 
 def test_custom_tool_calls_are_whole(serve: Serve, client: Client, upstream: Upstream) -> None:
-    calls = [
+    upstream.usual = calling(
         {"index": 0, "id": "call_1", "type": "custom", "custom": {"name": "run", "input": ""}},
         {"index": 0, "custom": {"input": "print("}},
         {"index": 0, "custom": {"input": "1)"}},
-    ]
-
-    def reply(handler: Handler, body: dict[str, Any]) -> None:
-        handler.begin()
-        for call in calls:
-            handler.chunk({"tool_calls": [call]})
-        handler.chunk({}, "tool_calls")
-        handler.end()
-
-    upstream.usual = reply
-    asked = asking_with_client(tools=[{"type": "custom", "custom": {"name": "run"}}])
-    made: Any = client(serve()).chat.completions.create(**asked).choices[0].message.tool_calls
+    )
+    tools = [{"type": "custom", "custom": {"name": "run"}}]
+    made = completion(client(serve()), stream=False, tools=tools).choices[0].message.tool_calls
     assert [(c.id, c.type, c.custom.name, c.custom.input) for c in made] == [("call_1", "custom", "run", "print(1)")]
 
 
@@ -359,51 +272,21 @@ def test_custom_tool_calls_are_whole(serve: Serve, client: Client, upstream: Ups
 def test_a_tool_call_beside_refused_text_is_passed_on_once(
     serve: Serve, client: Client, upstream: Upstream, stream: bool
 ) -> None:
-    def reply(handler: Handler, body: dict[str, Any]) -> None:
-        handler.begin()
-        handler.chunk({"content": FALSE.strip()})
-        call = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
-        handler.chunk({"tool_calls": [call]})
-        handler.chunk({}, "tool_calls")
-        handler.end()
-
-    upstream.replies = [reply]
+    call = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    upstream.replies = [calling(call, text=FALSE.strip())]
     upstream.usual = writing(TRUE)
-    asked, offering = (
-        client(serve()).chat.completions,
-        asking_with_client(tools=[{"type": "function", "function": {"name": "f"}}]),
-    )
-    if stream:
-        chunks = list(asked.create(**offering, stream=True))
-        made: Any = [call for chunk in chunks for call in chunk.choices[0].delta.tool_calls or []]
-        text, reason = "".join(c.choices[0].delta.content or "" for c in chunks), chunks[-1].choices[0].finish_reason
-    else:
-        choice = asked.create(**offering).choices[0]
-        made, text, reason = choice.message.tool_calls, choice.message.content or "", choice.finish_reason
-    assert [(call.id, call.function.name) for call in made] == [("a", "f")]
-    assert (text, reason) == ("", "tool_calls")
+    tools = [{"type": "function", "function": {"name": "f"}}]
+    (choice,) = completion(client(serve()), stream, tools=tools).choices
+    assert [(call.id, call.function.name) for call in choice.message.tool_calls] == [("a", "f")]
+    assert (choice.message.content or "", choice.finish_reason) == ("", "tool_calls")
     assert len(upstream.bodies) == 1
 
 
-def test_without_a_source_nothing_is_released(serve: Serve, client: Client, upstream: Upstream) -> None:
-    address = serve()
-    without: list[dict[str, Any]] = [{}, {"documents": []}, {"documents": None}]
-    for fields in without:
-        answer = client(address).chat.completions.create(
-            model="scripted", messages=[{"role": "user", "content": "How much?"}], extra_body=fields
-        )
-        assert answer.choices[0].message.content == ""
-        assert answer.choices[0].finish_reason == "content_filter"
-        assert {s["verdict"] for s in answer.model_dump()["groundrail"]["sentences"]} == {"no_source"}
-
-
-def test_an_answer_cut_off_by_the_upstream_keeps_its_whole_sentences(
-    serve: Serve, client: Client, upstream: Upstream
-) -> None:
-    upstream.usual = writing(TRUE, "The rent is 9", finish="length")
-    answer = client(serve()).chat.completions.create(**asking_with_client())
-    assert answer.choices[0].message.content == TRUE
-    assert answer.choices[0].finish_reason == "length"
+@pytest.mark.parametrize("documents", [[], None])
+def test_without_a_source_nothing_is_released(serve: Serve, client: Client, documents: Any) -> None:
+    answer = completion(client(serve()), stream=False, documents=documents)
+    assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == ("", "content_filter")
+    assert {s["verdict"] for s in answer.model_dump()["groundrail"]["sentences"]} == {"no_source"}
 
 
 def test_choices_that_nobody_asked_for_do_not_pass(serve: Serve, client: Client, upstream: Upstream) -> None:
@@ -415,19 +298,13 @@ def test_choices_that_nobody_asked_for_do_not_pass(serve: Serve, client: Client,
         handler.end()
 
     upstream.usual = two
-    answer = client(serve(policy=ONCE)).chat.completions.create(**asking_with_client())
-    (choice,) = answer.choices
+    (choice,) = completion(client(serve(policy=ONCE)), stream=False).choices
     assert (choice.message.content, choice.finish_reason) == (TRUE, "stop")
 
 
 def test_reasoning_and_logprobs_of_the_upstream_do_not_pass(serve: Serve, upstream: Upstream) -> None:
-    def reply(handler: Handler, body: dict[str, Any]) -> None:
-        handler.begin()
-        handler.chunk({"reasoning_content": "secret thought"})
-        handler.chunk({"reasoning": "secret thought", "content": TRUE}, "stop", logprobs={"content": "secret"})
-        handler.end()
-
-    upstream.usual = reply
+    thought = {"reasoning_content": "secret thought", "reasoning": "secret thought"}
+    upstream.usual = chunks(thought, thought | {"content": TRUE}, logprobs={"content": "secret"})
     received = raw_bytes(serve(), asking(stream=True))
     assert b"950" in received
     assert b"secret" not in received
@@ -446,23 +323,18 @@ def test_what_cannot_be_guarded_is_refused(
     serve: Serve, client: Client, upstream: Upstream, fields: dict[str, Any], param: str
 ) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
-        client(serve()).chat.completions.create(**asking_with_client(), **fields)
-    assert refused.value.param == param
-    assert refused.value.type == "invalid_request_error"
+        completion(client(serve()), stream=False, **fields)
+    assert (refused.value.param, refused.value.type) == (param, "invalid_request_error")
     assert upstream.bodies == []
 
 
 def test_fields_that_are_not_ours_reach_the_upstream_unchanged(
-    serve: Serve, client: Client, upstream: Upstream
+    serve: Serve, http: httpx.Client, upstream: Upstream
 ) -> None:
-    client(serve()).chat.completions.create(
-        **{**asking_with_client(), "extra_body": {"documents": [SOURCE], "top_k": 4, "nested": {"a": [1, None]}}},
-        temperature=0.25,
-        seed=3,
-        n=1,
-    )
+    theirs = {"temperature": 0.25, "seed": 3, "top_k": 4, "nested": {"a": [1, None]}}
+    assert http.post(serve() + CHAT, json=asking(**theirs, n=1)).status_code == 200
     sent = upstream.bodies[0]
-    assert (sent["temperature"], sent["seed"], sent["top_k"], sent["nested"]) == (0.25, 3, 4, {"a": [1, None]})
+    assert {name: sent[name] for name in theirs} == theirs
     assert sent["stream"] is True
     assert "documents" not in sent
     assert SOURCE in sent["messages"][0]["content"]
@@ -472,13 +344,9 @@ def test_fields_that_are_not_ours_reach_the_upstream_unchanged(
 def test_documents_are_forwarded_or_dropped_if_asked(
     serve: Serve, client: Client, upstream: Upstream, way: str
 ) -> None:
-    client(serve(documents=way)).chat.completions.create(**asking_with_client())
+    completion(client(serve(documents=way)), stream=False)
     assert upstream.bodies[0].get("documents") == ([SOURCE] if way == "forward" else None)
     assert len(upstream.bodies[0]["messages"]) == 1
-
-
-def test_models_are_the_upstreams(serve: Serve, client: Client) -> None:
-    assert [model.id for model in client(serve()).models.list()] == ["scripted"]
 
 
 @pytest.mark.parametrize(
@@ -498,7 +366,7 @@ def test_a_bare_answer_is_judged_with_what_the_last_user_message_asks(
 ) -> None:
     judge.judge = lambda premise, claim: float(claim == "Pets are not allowed.")
     upstream.usual = writing("No.")
-    address = serve(policy=ONCE) + "/v1/chat/completions"
+    address = serve(policy=ONCE) + CHAT
     earlier = [{"role": "user", "content": "Is smoking allowed?"}, {"role": "assistant", "content": "No."}]
     for asked, reply in ((content, "No."), ("Tell me about pets.", "")):
         body = asking(messages=[*earlier, {"role": "user", "content": asked}])

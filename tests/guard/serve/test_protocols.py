@@ -9,11 +9,10 @@ from typing import Any
 import httpx
 import pytest
 from tenacity import stop_after_attempt
-from tests.guard.serve.conftest import SOURCE, Handler, Serve, Upstream, writing
+from tests.guard.serve.conftest import FALSE, MORE, ONCE, SOURCE, TRUE, Handler, Serve, Upstream, chunks, writing
 
 from groundrail import Policy
 
-ONCE = Policy(stop=stop_after_attempt(1))
 QUESTION = "How much is the rent?"
 TOLD = (
     "The rent is 950 euros. ",
@@ -30,14 +29,10 @@ PATHS = ("/v1/chat/completions", "/v1/responses", "/v1/messages")
 
 
 def asking(path: str, **fields: Any) -> dict[str, Any]:
-    asked: dict[str, Any] = {"model": "m", "documents": [SOURCE], **fields}
+    asked: dict[str, Any] = {"model": "m", "documents": [SOURCE], "messages": [{"role": "user", "content": QUESTION}]}
     if path == "/v1/responses":
-        return asked | {"input": QUESTION}
-    return (
-        asked
-        | {"messages": [{"role": "user", "content": QUESTION}]}
-        | ({"max_tokens": 99} if "/messages" in path else {})
-    )
+        asked["input"] = asked.pop("messages")
+    return asked | ({"max_tokens": 99} if path == "/v1/messages" else {}) | fields
 
 
 def events(data: bytes) -> Iterator[dict[str, Any]]:
@@ -100,6 +95,41 @@ def test_the_released_text_comes_out_once_and_nothing_else(
 
 
 @pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("level", ["on", "off", "full"])
+def test_a_false_sentence_never_crosses_the_socket(
+    serve: Serve, http: httpx.Client, path: str, stream: bool, level: str
+) -> None:
+    address, asked = serve(policy=ONCE) + path, asking(path, stream=stream)
+    received = http.post(address, json=asked, headers={"x-groundrail-details": level})
+    assert "The rent is 950 euros." in received.text
+    assert ("990 euros" in received.text + str(received.headers)) == (level == "full")
+    assert ("groundrail" in received.text) == (level != "off")
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("stream", [True, False])
+def test_a_refused_sentence_is_asked_for_again(
+    serve: Serve, upstream: Upstream, http: httpx.Client, path: str, stream: bool
+) -> None:
+    upstream.replies = [writing(TRUE, FALSE), writing(MORE)]
+    answer = http.post(serve() + path, json=asking(path, stream=stream))
+    assert (text_of(answer.content) if stream else whole_text_of(answer.json())) == TRUE + MORE
+    assert FALSE.strip() in upstream.bodies[1]["messages"][-1]["content"]
+
+
+@pytest.mark.parametrize("path", PATHS)
+def test_grounding_sources_and_queries_of_litellm_count(
+    serve: Serve, upstream: Upstream, http: httpx.Client, path: str
+) -> None:
+    content = [{"type": "grounding_source", "text": SOURCE}, {"type": "query", "text": "Rent?"}]
+    turns = {"input" if path == "/v1/responses" else "messages": [{"role": "user", "content": content}]}
+    body = {name: value for name, value in asking(path, **turns).items() if name != "documents"}
+    assert whole_text_of(http.post(serve(policy=ONCE) + path, json=body).json()) == TRUE
+    assert [part["type"] for part in upstream.bodies[0]["messages"][0]["content"]] == ["text", "text"]
+
+
+@pytest.mark.parametrize("path", PATHS)
 def test_an_abstention_takes_the_answers_place(serve: Serve, upstream: Upstream, http: httpx.Client, path: str) -> None:
     upstream.usual = writing(TOLD[0], TOLD[4], TOLD[1])
     policy = Policy(stop=stop_after_attempt(1), fallback="abstain")
@@ -152,14 +182,9 @@ def test_metrics_count_each_protocol(serve: Serve, http: httpx.Client, path: str
 EVIL = "The rent is 990 euros."
 
 
-def odd(**chunk: Any) -> Any:
-    def reply(handler: Handler, body: dict[str, Any]) -> None:
-        handler.begin()
-        handler.chunk({"role": EVIL, "content": TOLD[0], "name": EVIL, "audio": {"transcript": EVIL}}, **chunk)
-        handler.chunk({}, chunk.pop("finish", "stop"), **chunk)
-        handler.end()
-
-    return reply
+def odd(finish: str = "stop", **chunk: Any) -> Any:
+    said = {"role": EVIL, "content": TOLD[0], "name": EVIL, "audio": {"transcript": EVIL}}
+    return chunks(said, finish=finish, **chunk)
 
 
 COUNTS: dict[str, Any] = {"prompt_tokens": 5, "completion_tokens": 7, "total_tokens": 12}
@@ -175,10 +200,10 @@ COUNTS: dict[str, Any] = {"prompt_tokens": 5, "completion_tokens": 7, "total_tok
         ({"finish": EVIL}, 0),
         ({"usage": EVIL}, 0),
         ({"usage": [EVIL]}, 0),
-        ({"usage": {**COUNTS, EVIL: 1, "cost": EVIL, "prompt_tokens_details": {EVIL: 3, "cached_tokens": EVIL}}}, 14),
-        ({"usage": {**COUNTS, "prompt_tokens_details": [EVIL], "completion_tokens_details": EVIL}}, 14),
+        ({"usage": {**COUNTS, EVIL: 1, "cost": EVIL, "prompt_tokens_details": {EVIL: 3, "cached_tokens": EVIL}}}, 7),
+        ({"usage": {**COUNTS, "prompt_tokens_details": [EVIL], "completion_tokens_details": EVIL}}, 7),
         ({"usage": {"prompt_tokens": EVIL, "completion_tokens": {EVIL: EVIL}, "total_tokens": -1}}, 0),
-        ({"usage": {**COUNTS, "total_tokens": int("9" * 4300)}}, 14),
+        ({"usage": {**COUNTS, "total_tokens": int("9" * 4300)}}, 7),
     ],
 )
 def test_what_an_upstream_says_beside_its_text_is_of_known_kinds(
