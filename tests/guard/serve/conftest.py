@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any
+from urllib.parse import urlsplit
 
 import httpx
 import openai
@@ -181,6 +182,18 @@ def asking(**fields: Any) -> dict[str, Any]:
     """A chat request about the source."""
     messages = [{"role": "user", "content": "How much is the rent?"}]
     return {"model": "scripted", "messages": messages, "documents": [SOURCE], **fields}
+
+
+def sent_by_hand(address: str, body: dict[str, Any] | None, *, buffer: int = 65536) -> socket.socket:
+    """The connection over which a chat request was sent; one that is begun and never ends, where it has no body."""
+    where, data = urlsplit(address), b"{" if body is None else json.dumps(body).encode()
+    connection = socket.socket()
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, buffer)
+    connection.settimeout(20)
+    connection.connect((where.hostname, where.port))
+    head = f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+    connection.sendall(f"{head}Content-Length: {99 if body is None else len(data)}\r\n\r\n".encode() + data)
+    return connection
 
 
 def for_client(**fields: Any) -> dict[str, Any]:

@@ -10,14 +10,12 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from tests.guard.serve.conftest import SOURCE, TRUE, Serve, Upstream, asking, writing
+from tests.guard.serve.conftest import CHAT, SOURCE, TRUE, Serve, Upstream, asking, sent_by_hand, writing
 
 from groundrail.serve import sources
 from groundrail.serve.requests import Message
 from groundrail.sources import echoes
 from groundrail.testing import FakeEntailment
-
-CHAT = "/v1/chat/completions"
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "[::1", "127.0.0.1.evil.example:8080"])
@@ -76,17 +74,9 @@ def test_keys_are_compared_byte_for_byte(serve: Serve, upstream: Upstream, http:
         assert http.post(address + CHAT, json=asking(), headers=headers).status_code == 401
 
 
-def half_sent(address: str) -> socket.socket:
-    where = urlsplit(address)
-    connection = socket.create_connection((where.hostname or "", where.port or 0), timeout=20)
-    head = f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{{"
-    connection.sendall(head.encode())
-    return connection
-
-
 def test_half_sent_requests_take_no_answers_place(serve: Serve, http: httpx.Client) -> None:
     address = serve(max_concurrency=1, max_bodies=20)
-    waiting = [half_sent(address) for _ in range(16)]
+    waiting = [sent_by_hand(address, None) for _ in range(16)]
     try:
         assert http.post(address + CHAT, json=asking()).status_code == 200
     finally:
@@ -96,7 +86,7 @@ def test_half_sent_requests_take_no_answers_place(serve: Serve, http: httpx.Clie
 
 def test_requests_that_are_being_received_have_a_number_and_a_time(serve: Serve, http: httpx.Client) -> None:
     address = serve(max_bodies=2, body_timeout=2)
-    with half_sent(address), half_sent(address) as last:
+    with sent_by_hand(address, None), sent_by_hand(address, None) as last:
         while (refused := http.post(address + CHAT, json=asking())).status_code == 200:
             time.sleep(0.01)  # until both have come
         assert refused.status_code == 429
@@ -141,7 +131,7 @@ def test_a_client_that_hangs_up_frees_its_place_and_its_questions_to_the_judge(
         return answer(premise, claim)
 
     judge.judge = slow
-    left = [half_answered(address, asking(response_format={"type": "json_object"})) for _ in range(2)]
+    left = [sent_by_hand(address, asking(response_format={"type": "json_object"})) for _ in range(2)]
     while "groundrail_requests_open 2.0" not in http.get(f"{address}/metrics").text:
         time.sleep(0.01)
     for connection in left:
@@ -163,7 +153,7 @@ def test_schemas_that_take_too_long_take_no_place(serve: Serve, upstream: Upstre
     upstream.usual = writing(TRUE)
     address = serve(max_concurrency=1)
     wanted = {"type": "json_schema", "json_schema": {"name": "a", "schema": doubling(40)}}
-    left = [half_answered(address, asking(response_format=wanted)) for _ in range(8)]
+    left = [sent_by_hand(address, asking(response_format=wanted)) for _ in range(8)]
     for connection in left:
         connection.close()
     assert http.post(address + CHAT, json=asking()).status_code == 200
@@ -171,14 +161,6 @@ def test_schemas_that_take_too_long_take_no_place(serve: Serve, upstream: Upstre
     assert refused.status_code == 400
     assert "takes over 1,000,000 steps" in refused.json()["error"]["message"]
     assert len(upstream.bodies) == 1
-
-
-def half_answered(address: str, body: dict[str, Any]) -> socket.socket:
-    where, data = urlsplit(address), json.dumps(body).encode()
-    connection = socket.create_connection((where.hostname or "", where.port or 0), timeout=20)
-    head = f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    connection.sendall(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
-    return connection
 
 
 @pytest.mark.parametrize(

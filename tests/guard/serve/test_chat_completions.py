@@ -2,11 +2,9 @@
 
 import asyncio
 import json
-import socket
 import threading
 import time
 from typing import Any
-from urllib.parse import urlsplit
 
 import httpx
 import openai
@@ -40,20 +38,6 @@ from groundrail.testing import FakeEntailment
 ABSTAINING = Policy(stop=stop_after_attempt(1), fallback="abstain")
 
 
-def raw_bytes(address: str, body: dict[str, Any], headers: str = "") -> bytes:
-    """Everything that the server sends back, as it crosses the socket."""
-    where, data = urlsplit(address), json.dumps(body).encode()
-    head = (
-        f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Type: application/json\r\n{headers}"
-    )
-    with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as connection:
-        connection.sendall(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
-        received = b""
-        while piece := connection.recv(65536):
-            received += piece
-    return received
-
-
 def test_details_in_full_have_what_was_refused_and_only_there(serve: Serve, http: httpx.Client) -> None:
     told = http.post(serve(policy=ONCE) + CHAT, json=asking(stream=True), headers={"x-groundrail-details": "full"})
     chunks = [json.loads(line[6:]) for line in told.text.splitlines() if line.startswith("data: {")]
@@ -83,14 +67,15 @@ def test_a_level_of_details_that_does_not_exist_is_refused(serve: Serve, http: h
 )
 @pytest.mark.parametrize("stream", [True, False])
 def test_no_reason_quotes_what_is_withheld(
-    serve: Serve, upstream: Upstream, stream: bool, sentence: str, part: str
+    serve: Serve, upstream: Upstream, http: httpx.Client, stream: bool, sentence: str, part: str
 ) -> None:
     upstream.usual = writing(TRUE, sentence)
-    address, unsaid = serve(policy=ONCE), json.dumps(part)[1:-1].encode()
-    received = raw_bytes(address, asking(stream=stream))
-    assert b'"verdict": "unsupported"' in received
+    address, unsaid = serve(policy=ONCE) + CHAT, json.dumps(part)[1:-1]
+    received = http.post(address, json=asking(stream=stream)).text
+    assert '"verdict": "unsupported"' in received
     assert unsaid not in received
-    assert unsaid in raw_bytes(address, asking(stream=stream), "x-groundrail-details: full\r\n")
+    full = http.post(address, json=asking(stream=stream), headers={"x-groundrail-details": "full"})
+    assert unsaid in full.text
 
 
 def test_the_official_client_streams(serve: Serve, client: Client) -> None:
@@ -302,12 +287,14 @@ def test_choices_that_nobody_asked_for_do_not_pass(serve: Serve, client: Client,
     assert (choice.message.content, choice.finish_reason) == (TRUE, "stop")
 
 
-def test_reasoning_and_logprobs_of_the_upstream_do_not_pass(serve: Serve, upstream: Upstream) -> None:
+def test_reasoning_and_logprobs_of_the_upstream_do_not_pass(
+    serve: Serve, upstream: Upstream, http: httpx.Client
+) -> None:
     thought = {"reasoning_content": "secret thought", "reasoning": "secret thought"}
     upstream.usual = chunks(thought, thought | {"content": TRUE}, logprobs={"content": "secret"})
-    received = raw_bytes(serve(), asking(stream=True))
-    assert b"950" in received
-    assert b"secret" not in received
+    received = http.post(serve() + CHAT, json=asking(stream=True)).text
+    assert "950" in received
+    assert "secret" not in received
 
 
 @pytest.mark.parametrize(

@@ -2,17 +2,16 @@
 
 import json
 import re
-import socket
 import threading
 import time
-from collections.abc import Sequence
 from typing import Any, Protocol
-from urllib.parse import urlsplit
 
 import httpx
 import openai
 import pytest
 from tests.guard.serve.conftest import (
+    CHAT,
+    ENDING_EARLY,
     FALSE,
     KEY,
     SOURCE,
@@ -24,15 +23,17 @@ from tests.guard.serve.conftest import (
     Serve,
     Upstream,
     asking,
+    chunks,
+    completion,
     endless,
+    for_client,
+    sent_by_hand,
     writing,
 )
 
 from groundrail import Policy
-from groundrail.scoring.base import Reader, Score, Scorer
+from groundrail.scoring.base import Prepared, Score, Scorer
 from groundrail.types import Source
-
-CHAT = "/v1/chat/completions"
 
 
 class Answer(Protocol):
@@ -97,16 +98,6 @@ def test_a_body_over_the_limit_is_a_413(serve: Serve, upstream: Upstream, http: 
     assert "xxx" not in str(upstream.bodies)
 
 
-def test_a_body_that_does_not_arrive_is_a_408(serve: Serve) -> None:
-    where = urlsplit(serve(body_timeout=0.2))
-    with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as connection:
-        head = (
-            f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 99\r\n\r\n{{"
-        )
-        connection.sendall(head.encode())
-        assert connection.recv(65536).startswith(b"HTTP/1.1 408")
-
-
 def test_unknown_addresses_and_methods_are_errors_of_the_protocol(serve: Serve, http: httpx.Client) -> None:
     address = serve()
     assert error_of(http.post(address + "/v1/embeddings", json={}))["type"] == "not_found_error"
@@ -122,80 +113,46 @@ def breaking_off(handler: Handler, body: dict[str, Any]) -> None:
     handler.close_connection = True
 
 
-def ending_early(handler: Handler, body: dict[str, Any]) -> None:
-    handler.begin()
-    handler.chunk({"content": TRUE + "The rent"})
-    handler.end(done=False)
+def going_wrong(event: str = "") -> Reply:
+    """Writes half of an answer, then an event, or nothing for a while."""
 
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        handler.chunk({"content": TRUE + "The rent"})
+        if not event:
+            time.sleep(1.5)
+            return
+        handler.raw(f"data: {event}\n\n")
+        handler.end()
 
-def stopping(handler: Handler, body: dict[str, Any]) -> None:
-    handler.begin()
-    handler.chunk({"content": TRUE + "The rent"})
-    time.sleep(1.5)
-
-
-def talking_nonsense(handler: Handler, body: dict[str, Any]) -> None:
-    handler.begin()
-    handler.chunk({"content": TRUE + "The rent"})
-    handler.raw("data: {nonsense\n\n")
-    handler.end()
-
-
-def sending_a_list(handler: Handler, body: dict[str, Any]) -> None:
-    handler.begin()
-    handler.chunk({"content": TRUE + "The rent"})
-    handler.raw('data: {"choices": ["The rent is 990 euros."]}\n\n')
-    handler.end()
-
-
-def calling_no_tool(handler: Handler, body: dict[str, Any]) -> None:
-    handler.begin()
-    handler.chunk({"content": TRUE + "The rent", "tool_calls": "The rent is 990 euros."})
-    handler.end()
-
-
-def reporting_an_error(handler: Handler, body: dict[str, Any]) -> None:
-    handler.begin()
-    handler.chunk({"content": TRUE + "The rent"})
-    handler.raw('data: {"error": {"message": "out of memory"}}\n\n')
-    handler.end()
+    return reply
 
 
 @pytest.mark.parametrize(
     ("reply", "kept"),
     [
         (breaking_off, TRUE),
-        (ending_early, TRUE),
-        (stopping, TRUE),
-        (talking_nonsense, TRUE),
-        (sending_a_list, TRUE),
-        (calling_no_tool, ""),
-        (reporting_an_error, TRUE),
+        (ENDING_EARLY, TRUE),
+        (going_wrong(), TRUE),
+        (going_wrong("{nonsense"), TRUE),
+        (going_wrong('{"choices": ["The rent is 990 euros."]}'), TRUE),
+        (going_wrong('{"error": {"message": "out of memory"}}'), TRUE),
+        (chunks({"content": TRUE + "The rent", "tool_calls": "The rent is 990 euros."}), ""),
     ],
+    ids=["breaks off", "ends early", "stops", "nonsense", "list", "error", "no call"],
 )
 def test_an_upstream_that_fails_while_writing(
     serve: Serve, upstream: Upstream, client: Client, reply: Reply, kept: str
 ) -> None:
     upstream.usual = reply
-    address = serve(timeout=0.5)
-    released: list[str] = []
-
-    def read() -> None:
-        asked: Any = {
-            "model": "m",
-            "messages": [{"role": "user", "content": "?"}],
-            "extra_body": {"documents": [SOURCE]},
-        }
-        for chunk in client(address).chat.completions.create(**asked, stream=True):
-            released.append(chunk.choices[0].delta.content or "")  # noqa: PERF401 (kept if the stream fails)
-
+    asked, released = client(serve(timeout=0.5)), list[str]()
     with pytest.raises(openai.APIError, match="upstream"):
-        read()
+        released.extend(
+            c.choices[0].delta.content or "" for c in asked.chat.completions.create(**for_client(stream=True))
+        )
     assert "".join(released) == kept
     with pytest.raises(openai.InternalServerError) as failed:
-        client(address).chat.completions.create(
-            model="m", messages=[{"role": "user", "content": "?"}], extra_body={"documents": [SOURCE]}
-        )
+        completion(asked, stream=False)
     assert failed.value.status_code in (502, 504)
     assert "950" not in str(failed.value)
 
@@ -235,9 +192,7 @@ def test_an_upstream_that_does_not_begin(
     upstream.usual = reply
     trying = client(serve(timeout=0.3), max_retries=2)
     with pytest.raises(openai.APIStatusError) as failed:
-        trying.chat.completions.create(
-            model="m", messages=[{"role": "user", "content": "?"}], stream=stream, extra_body={"documents": [SOURCE]}
-        )
+        trying.chat.completions.create(**for_client(stream=stream))
     assert failed.value.status_code == status
     assert len(upstream.bodies) == tries
     assert "990 euros" not in failed.value.response.text + str(failed.value.response.headers)
@@ -250,24 +205,16 @@ def test_an_upstream_that_is_down_is_a_502(serve: Serve, http: httpx.Client) -> 
     assert error_of(response)["code"] == "upstream_unreachable"
 
 
-def test_an_answer_without_end_is_ended(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
-    upstream.usual = writing("word " * 1000)
+LONG = {"tool_calls": [{"index": 0, "function": {"arguments": "word " * 10}}]}
+
+
+@pytest.mark.parametrize("reply", [writing("word " * 1000), chunks(*[LONG] * 100, finish="tool_calls")])
+def test_an_answer_or_a_call_without_end_is_ended(
+    serve: Serve, upstream: Upstream, http: httpx.Client, reply: Reply
+) -> None:
+    upstream.usual = reply
     response = http.post(serve(max_answer=500) + CHAT, json=asking())
-    assert response.status_code == 502
-    assert error_of(response)["code"] == "answer_too_long"
-
-
-def test_a_call_without_end_is_ended(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
-    def calling(handler: Handler, body: dict[str, Any]) -> None:
-        handler.begin()
-        for _ in range(100):
-            handler.chunk({"tool_calls": [{"index": 0, "function": {"arguments": "word " * 10}}]})
-        handler.chunk({}, "tool_calls")
-        handler.end()
-
-    upstream.usual = calling
-    response = http.post(serve(max_answer=500) + CHAT, json=asking())
-    assert error_of(response)["code"] == "answer_too_long"
+    assert (response.status_code, error_of(response)["code"]) == (502, "answer_too_long")
 
 
 def test_an_answer_over_its_time_is_ended(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
@@ -299,14 +246,8 @@ def test_a_late_beginning_leaves_less_time_for_the_rest(serve: Serve, upstream: 
 class Slow(Scorer):
     """A scorer that takes its time."""
 
-    def read(self, source: Source) -> Reader:
-        return SlowReader()
-
-
-class SlowReader(Reader):
-    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-        time.sleep(1)
-        return [Score(1.0) for _ in claims]
+    def read(self, source: Source) -> Prepared[Source]:
+        return Prepared(lambda claims, source: time.sleep(1) or [Score(1.0) for _ in claims], source)
 
 
 @pytest.mark.parametrize(
@@ -342,13 +283,7 @@ def test_an_upstream_that_does_not_begin_in_the_answers_time(
 def test_a_client_that_does_not_read_is_left(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
     upstream.usual = writing("Ce mot est été. " * 50_000, piece=10_000)  # more than sockets hold
     address = serve(policy=Policy(on_no_source="open"), max_concurrency=1, request_timeout=2, heartbeat=0.5)
-    where, data = urlsplit(address), json.dumps(asking(stream=True, documents=[])).encode()
-    with socket.socket() as connection:
-        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2048)
-        connection.settimeout(20)
-        connection.connect((where.hostname, where.port))
-        head = f"POST {CHAT} HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: {len(data)}\r\n\r\n"
-        connection.sendall(head.encode() + data)
+    with sent_by_hand(address, asking(stream=True, documents=[]), buffer=2048) as connection:
         assert connection.recv(12) == b"HTTP/1.1 200"
         upstream.usual = writing(TRUE)
         for _ in range(100):
@@ -382,9 +317,7 @@ def test_too_many_at_once_get_429_and_come_in_later(
             assert error_of(refused)["type"] == "rate_limit_error"
             assert other.get(address + "/healthz").status_code == 200
         go_on.set()
-        answer = client(address, max_retries=5).chat.completions.create(
-            model="m", messages=[{"role": "user", "content": "?"}], extra_body={"documents": [SOURCE]}
-        )
+        answer = completion(client(address, max_retries=5), stream=False)
         assert b"[DONE]" in first.read()
     assert answer.choices[0].message.content == TRUE
 
@@ -400,9 +333,7 @@ def test_a_judge_that_fails_releases_nothing(serve: Serve, upstream: Upstream, h
 def test_the_policy_raise_is_an_error_that_is_not_repeated(serve: Serve, upstream: Upstream, client: Client) -> None:
     upstream.usual = writing(FALSE)
     with pytest.raises(openai.UnprocessableEntityError) as failed:
-        client(serve(policy=Policy(fallback="raise")), max_retries=2).chat.completions.create(
-            model="m", messages=[{"role": "user", "content": "?"}], extra_body={"documents": [SOURCE]}
-        )
+        completion(client(serve(policy=Policy(fallback="raise")), max_retries=2), stream=False)
     assert "990 euros" not in failed.value.response.text
 
 

@@ -13,16 +13,11 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client.parser import text_string_to_metric_families
-from tenacity import stop_after_attempt
-from tests.guard.serve.conftest import KEY, SOURCE, TRUE, Broken, Serve, Upstream, asking, writing
+from tests.guard.serve.conftest import CHAT, KEY, ONCE, SOURCE, TRUE, Broken, Serve, Upstream, asking, writing
 from tests.http_servers import QuietHandler, serving
 
-from groundrail import Policy
 from groundrail.serve.observe import Observer
 from groundrail.serve.tracing import EVALUATION, Tracing, exported
-
-CHAT = "/v1/chat/completions"
-ONCE = Policy(stop=stop_after_attempt(1))
 
 
 def metrics(http: httpx.Client, address: str) -> dict[tuple[str, ...], float]:
