@@ -11,6 +11,7 @@ from groundrail.cli.scorers import ScorerChoice
 from groundrail.cli.screen import console, progress
 from groundrail.errors import InputError
 from groundrail.guard import Guard
+from groundrail.objects import json_values
 from groundrail.objects.results import ObjectResult
 from groundrail.policy import Policy, Threshold
 from groundrail.text.rendering.visible import is_blank
@@ -56,65 +57,45 @@ def check(
         raise InputError("--schema is the schema of an object: pass --object, too")
     if html is not None and object:
         raise InputError("--html shows an answer of sentences; use --json for an object")
-    fields = None if schema is None else _parsed(_read(schema))
+    fields = None if schema is None else json_values.parsed(_read(schema))
     guard = _guard(scoring, threshold)
     if correct:
         guard = guard.with_policy(guard.policy.replacing(fallback="correct"))
     with progress("checking"):
         result = guard.check_object(text, documents, fields) if object else guard.check(text, documents)
-    if isinstance(result, GuardResult):
-        _write_files(result, documents, html, rows)
-    return _tell(result, json)
-
-
-def _write_files(result: GuardResult, documents: Sequence[Document], html: Path | None, rows: Path | None) -> None:
-    if html is not None:
+    if isinstance(result, GuardResult) and html is not None:
         from groundrail.report.html import save
 
         save(result.to_html(documents), html)
-    if rows is not None:
-        _append(_rows_to_label(result, documents), rows)
+    if isinstance(result, GuardResult) and rows is not None:
+        _append_rows(result, documents, rows)
+    from groundrail.report import terminal
 
-
-def _rows_to_label(result: GuardResult, documents: Sequence[Document]) -> list[dict[str, Any]]:
-    """A row with `label` null for each sentence that was compared with the source, for `calibrate` and `tune`.
-
-    `premise` is the source, with all documents joined, and `hypothesis` the sentence. `verdict` and `score` are
-    information for the person who labels; no command reads them.
-    """
-    premise = "\n\n".join(document.text for document in documents)
-    return [
-        {
-            "premise": premise,
-            "hypothesis": sentence.text.strip(),
-            "label": None,
-            "verdict": str(sentence.verdict),
-            "score": sentence.score,
-        }
-        for sentence in result.sentences
-        if sentence.verdict in (Verdict.SUPPORTED, Verdict.UNSUPPORTED)
-    ]
-
-
-def _append(rows: Sequence[dict[str, Any]], path: Path) -> None:
-    """Append rows to a JSON-lines file, so that one file can collect many answers. Raises: InputError."""
-    try:
-        with path.open("a", encoding="utf-8") as file:
-            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    except OSError as error:
-        raise InputError(f"cannot write the rows to {path}: {error.strerror}") from error
-
-
-def _tell(result: GuardResult | ObjectResult, as_json: bool) -> int:
-    from groundrail.report.terminal import print_object, print_result
-
-    if as_json:
+    if json:
         _print_json(result)
     elif isinstance(result, GuardResult):
-        print_result(result, console())
+        terminal.print_result(result, console())
     else:
-        print_object(result, console())
+        terminal.print_object(result, console())
     return 0 if result.supported else 1
+
+
+def _append_rows(result: GuardResult, documents: Sequence[Document], path: Path) -> None:
+    """Add a row with `label` null for each sentence that was compared with the source, for `calibrate` and `tune`.
+
+    `premise` is the source, with all documents joined, and `hypothesis` the sentence. `verdict` and `score` are
+    information for the person who labels; no command reads them. Raises: InputError.
+    """
+    premise = "\n\n".join(document.text for document in documents)
+    compared = [s for s in result.sentences if s.verdict in (Verdict.SUPPORTED, Verdict.UNSUPPORTED)]
+    try:
+        with path.open("a", encoding="utf-8") as file:
+            for sentence in compared:
+                row: dict[str, Any] = {"premise": premise, "hypothesis": sentence.text.strip(), "label": None}
+                row |= {"verdict": str(sentence.verdict), "score": sentence.score}
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+    except OSError as error:
+        raise InputError(f"cannot write the rows to {path}: {error.strerror}") from error
 
 
 def _print_json(result: GuardResult | ObjectResult) -> None:
@@ -181,12 +162,6 @@ def _guard(scoring: ScorerChoice, threshold: float | Threshold | None, generator
     if isinstance(threshold, float) and not math.isfinite(threshold):
         raise InputError(f"--threshold is {threshold}; pass a number or one of {', '.join(get_args(Threshold))}")
     return Guard(generator, scorer=scoring.load(), policy=Policy(threshold=threshold))
-
-
-def _parsed(schema: str) -> Any:
-    from groundrail.objects.json_values import parsed
-
-    return parsed(schema)
 
 
 def _documents(names: Sequence[str]) -> tuple[Document, ...]:

@@ -56,19 +56,15 @@ def _run(arguments: list[str]) -> int:
 
         from groundrail.cli.answers import STANDARD_INPUT
     except ImportError as error:
-        return _fail(_missing(error))
+        return _fail(_message(error))
     try:
         if sys.stdout is None:
             raise InputError("standard output is closed: there is nowhere to write the result to")
         tokens = [STANDARD_INPUT if token == "-" else token for token in arguments]
         code = app(arguments)(tokens, exit_on_error=False, print_error=False)
         return code if isinstance(code, int) else 0 if arguments else BAD_USE
-    except CycloptsError as error:
-        return _fail(_explained(error))
-    except (GroundrailError, ValueError) as error:
-        return _fail(str(error))
-    except ImportError as error:
-        return _fail(_missing(error))
+    except (CycloptsError, GroundrailError, ImportError, ValueError) as error:
+        return _fail(_message(error))
     except KeyboardInterrupt:
         _fail("interrupted")
         return 130
@@ -110,21 +106,19 @@ def _command(name: str) -> Callable[..., Any]:
     return command
 
 
-def _explained(error: Exception) -> str:
-    """The message of an option that cannot be used; pydantic's names the field."""
+def _message(error: Exception) -> str:
+    """The error in one line; one of an option that pydantic refuses names it."""
     from pydantic import ValidationError
 
-    if not isinstance(error.__cause__, ValidationError):
+    if isinstance(error, ImportError) and not isinstance(error, GroundrailError):
+        package = (error.name or "").partition(".")[0]
+        if package in ("rich", "cyclopts"):
+            return str(MissingExtraError("The command line", "cli"))
+        return f"{package or 'a package'} cannot be imported ({error}): install it, or groundrail again"
+    if isinstance(error, GroundrailError) or not isinstance(error.__cause__, ValidationError):
         return str(error)
     wrong = error.__cause__.errors(include_input=False)[0]
     return f"--{'-'.join(map(str, wrong['loc'])).replace('_', '-')}: {wrong['msg']}"
-
-
-def _missing(error: ImportError) -> str:
-    package = (error.name or "").partition(".")[0]
-    if package in ("rich", "cyclopts"):
-        return str(MissingExtraError("The command line", "cli"))
-    return f"{package or 'a package'} cannot be imported ({error}): install it, or groundrail again"
 
 
 def _fail(message: str) -> int:

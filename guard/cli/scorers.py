@@ -53,14 +53,13 @@ class ScorerChoice:
 
 def parsed_settings(pairs: Sequence[str]) -> dict[str, Any]:
     """Read NAME=VALUE pairs, each value as JSON or as the text that it is. Raises: InputError."""
-    return dict(map(_setting, pairs))
-
-
-def _setting(pair: str) -> tuple[str, Any]:
-    name, equals, value = pair.partition("=")
-    if not equals or not name:
-        raise InputError(f"--set takes NAME=VALUE, not {pair!r}")
-    try:
-        return name, json.loads(value)
-    except json.JSONDecodeError:
-        return name, value
+    settings: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name:
+            raise InputError(f"--set takes NAME=VALUE, not {pair!r}")
+        try:
+            settings[name] = json.loads(value)
+        except json.JSONDecodeError:
+            settings[name] = value
+    return settings

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from groundrail.entailment.shared import SharedEntailment
     from groundrail.guard import Guard
-    from groundrail.serve.tracing import Tracing
     from groundrail.serve.writers import LocalWriter
 
 KEYS = {"api_key": "GROUNDRAIL_API_KEY", "upstream_api_key": "GROUNDRAIL_UPSTREAM_API_KEY"}
@@ -63,15 +62,7 @@ def serve(
         if error.name not in ("uvicorn", "starlette", "prometheus_client", "httpx"):
             raise
         raise MissingExtraError("The server", "serve") from error
-    app = app_of(
-        with_keys(settings),
-        scoring,
-        second=second,
-        policy=policy,
-        demo_model=demo_model,
-        otel=otel,
-        otel_text=otel_text,
-    )
+    app = app_of(with_keys(settings), scoring, second, policy, demo_model, otel, otel_text)
     _log_to_stderr(log_level)
     listening = _listen(host, port)
     shown = f"http://{f'[{host}]' if ':' in host else host}:{listening.getsockname()[1]}"
@@ -91,7 +82,6 @@ def with_keys(settings: Settings) -> Settings:
 def app_of(
     settings: Settings,
     scoring: ScorerChoice = ScorerChoice(),
-    *,
     second: str | None = None,
     policy: Path | None = None,
     demo_model: bool = False,
@@ -105,23 +95,16 @@ def app_of(
     """
     from groundrail.serve.app import create_app
     from groundrail.serve.observe import Observer
+    from groundrail.serve.tracing import exported
 
     if demo_model and settings.upstream:
         raise InputError("--demo-model and --upstream are two writers; pass one")
-    tracing = _tracing(otel, otel_text)
-    guard, judge = _guard(settings, scoring, second, policy)
-    observer = Observer(tracing, log_text=settings.log_text)
-    return create_app(guard, settings, writer=_demo_writer() if demo_model else None, judge=judge, observer=observer)
-
-
-def _tracing(otel: bool, text: bool) -> "Tracing | None":
-    if otel:
-        from groundrail.serve.tracing import exported
-
-        return exported(content=text)
-    if text:
+    if otel_text and not otel:
         raise InputError("--otel-text says what OpenTelemetry exports: pass --otel, too")
-    return None
+    observer = Observer(exported(content=otel_text) if otel else None, log_text=settings.log_text)
+    guard, judge = _guard(settings, scoring, second, policy)
+    writer = _demo_writer() if demo_model else None
+    return create_app(guard, settings, writer=writer, judge=judge, observer=observer)
 
 
 def _guard(
@@ -134,14 +117,13 @@ def _guard(
     from groundrail.scoring.batched import BatchedScorer, batched
     from groundrail.serve.policy_file import read_policy
 
-    rules = read_policy(policy) if policy else Policy()
+    rules, most = read_policy(policy) if policy else Policy(), settings.max_concurrency
     judges = list[Any]()
 
     def sharing(judge: Any) -> Any:
         judges.append(shared(judge))
         return judges[0]
 
-    most = settings.max_concurrency
     other = None if second is None else batched("scale", second, max_concurrency=most)
     scorer = BatchedScorer(scoring.load(sharing), max_concurrency=most)
     return Guard(scorer=scorer, second=other, policy=rules), next(iter(judges), None)

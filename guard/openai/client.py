@@ -9,7 +9,7 @@ import threading
 import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Generator, Mapping
 from contextlib import AbstractContextManager, asynccontextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, TypedDict
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from pydantic import SecretStr
@@ -22,7 +22,13 @@ if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
 
 
-_PATH = "/chat/completions"
+class Connection(TypedDict, total=False):
+    """The settings of `ChatCompletions` that its users pass on."""
+
+    api_key: str | None
+    timeout: float
+    max_retries: int
+    max_concurrency: int
 
 
 class ChatCompletions(AbstractContextManager["ChatCompletions"]):
@@ -70,9 +76,7 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
         http = openai.DefaultHttpxClient(follow_redirects=False)
         self._client = openai.OpenAI(http_client=http, **self._options)
         self._free = threading.BoundedSemaphore(max_concurrency)
-        self._free_in: weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = (
-            weakref.WeakKeyDictionary()
-        )
+        self._free_in = weakref.WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore]()
         weakref.finalize(self, self._client.close)
 
     def __repr__(self) -> str:
@@ -81,9 +85,6 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
     def close(self) -> None:
         """Close the connections; nothing can be asked after that."""
         self._client.close()
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, *exception: object) -> None:
         self.close()
@@ -103,10 +104,9 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
         """`stream` for an event loop; each call has its own connection."""
         import openai
 
+        http = openai.DefaultAsyncHttpxClient(follow_redirects=False)
         async with (
-            openai.AsyncOpenAI(
-                http_client=openai.DefaultAsyncHttpxClient(follow_redirects=False), **self._options
-            ) as client,
+            openai.AsyncOpenAI(http_client=http, **self._options) as client,
             closing(self._chunks(body, client, is_async=True)) as chunks,
         ):
             async for chunk in chunks:
@@ -114,8 +114,7 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
 
     async def _whole(self, body: Mapping[str, Any]) -> Any:
         async with self._slot(is_async=False), self._telling("sent"):
-            asked: Any = {"body": {"model": self.model, **body}, "options": {"headers": self._headers()}}
-            return self._client.post(_PATH, cast_to=object, **asked)
+            return self._post(self._client, body)
 
     async def _chunks(
         self, body: Mapping[str, Any], client: "OpenAI | AsyncOpenAI", *, is_async: bool
@@ -123,14 +122,24 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
         import openai
 
         kind: Any = openai.AsyncStream[object] if is_async else openai.Stream[object]
-        asked: Any = {"body": {"model": self.model, **body, "stream": True}, "options": {"headers": self._headers()}}
         async with self._slot(is_async=is_async), self._telling("streamed"):
-            stream: Any = await value_of(client.post(_PATH, cast_to=object, stream=True, stream_cls=kind, **asked))
+            asked = self._post(client, {**body, "stream": True}, stream=True, stream_cls=kind)
+            stream: Any = await value_of(asked)
             read = Chunks()
             async with closing(stream), self._telling("streamed", begun=True):
                 async for chunk in each(stream):
                     yield read.known(chunk)
                 read.require_end()
+
+    def _post(self, client: Any, body: Mapping[str, Any], **options: Any) -> Any:
+        """Ask, with no header that comes from the environment."""
+        from openai import Omit
+
+        key = self._key.get_secret_value()
+        theirs = {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}
+        headers = {**theirs, "Authorization": f"Bearer {key}" if key else Omit()}
+        asked = {"body": {"model": self.model, **body}, "options": {"headers": headers}}
+        return client.post("/chat/completions", cast_to=object, **asked, **options)
 
     @asynccontextmanager
     async def _slot(self, *, is_async: bool) -> AsyncIterator[None]:
@@ -176,14 +185,6 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
         except (ValueError, RecursionError) as error:
             told = f"{verb} malformed JSON: {error}"
         raise self._failure(f"{self.server} {self._clean(told)}")
-
-    def _headers(self) -> dict[str, Any]:
-        """The headers of a request, none of which comes from the environment."""
-        from openai import Omit
-
-        key = self._key.get_secret_value()
-        theirs = {"OpenAI-Organization": Omit(), "OpenAI-Project": Omit()}
-        return theirs | {"Authorization": f"Bearer {key}" if key else Omit()}
 
     def _clean(self, text: str) -> str:
         """Text of a server for a message: short, and the key taken out should it be repeated there."""

@@ -19,28 +19,24 @@ class _Read(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
 
 
-class _Function(_Read):
+class _Said(_Read):
     name: str | None = None
-    arguments: _Text | None = None
-
-
-class _Custom(_Read):
-    name: str | None = None
-    input: _Text | None = None
+    arguments: _Text | None = None  # of a function
+    input: _Text | None = None  # of a custom tool
 
 
 class _Call(_Read):
     index: int | None = None
     id: str | None = None
-    function: _Function | None = None
-    custom: _Custom | None = None
+    function: _Said | None = None
+    custom: _Said | None = None
 
 
 class _Delta(_Read):
     content: _Text | None = None
     refusal: _Text | None = None
     tool_calls: list[_Call] | None = None
-    function_call: _Function | None = None
+    function_call: _Said | None = None
 
 
 class _Choice(_Read):
@@ -83,8 +79,18 @@ class Chunks:
         if b"\n" in data:
             *lines, self._rest = self._rest.split(b"\n")  # and at nothing else that breaks lines: text has it too
             for line in lines:
-                if line.startswith(b"data:") and not self.done:
-                    yield from self._chunk(line[len(b"data:") :].strip())
+                event = line[len(b"data:") :].strip()
+                if self.done or not line.startswith(b"data:"):
+                    continue
+                if event == b"[DONE]":
+                    self.done = self.ended = True
+                    continue
+                try:
+                    chunk = json.loads(event)
+                except (ValueError, RecursionError) as error:
+                    said = f"streamed malformed JSON: {event.decode(errors='replace')}"
+                    raise StreamError("garbage", said) from error
+                yield self.known(chunk)
         if len(self._rest) > LONGEST:
             raise StreamError("garbage", f"streamed an event of over {LONGEST} bytes")
 
@@ -92,16 +98,6 @@ class Chunks:
         """The chunk in a last line that no line break ends. Raises: StreamError, also where the answer has no end."""
         yield from self.feed(b"\n")
         self.require_end()
-
-    def _chunk(self, data: bytearray) -> Iterator[dict[str, Any]]:
-        if data == b"[DONE]":
-            self.done = self.ended = True
-            return
-        try:
-            chunk = json.loads(data)
-        except (ValueError, RecursionError) as error:
-            raise StreamError("garbage", f"streamed malformed JSON: {data.decode(errors='replace')}") from error
-        yield self.known(chunk)
 
     def known(self, chunk: Any) -> dict[str, Any]:
         """The chunk, noted as the next one. Raises: StreamError for what is no chunk."""

@@ -10,8 +10,8 @@ from typing import Any
 from groundrail.errors import GenerationError, InputError
 from groundrail.generators import Generator
 from groundrail.generators.asked import AskedSession, request_to_continue
-from groundrail.openai.client import ChatCompletions
-from groundrail.openai.events import Completion
+from groundrail.openai.client import ChatCompletions, Connection
+from groundrail.openai.events import Completion, add_counts
 from groundrail.runtime.both_ways import closing, each, iterate
 from groundrail.types import Document
 
@@ -33,9 +33,10 @@ class OpenAIGenerator(Generator):
     prefill: the server writes on after a partial assistant message: True sends vLLM's fields with it, a
         mapping sends other ones, `{}` none (llama.cpp). False sends it back as a turn that has ended and asks
         to go on, which every server can do.
-    parameters: further fields of the request, as `temperature=0.2, max_tokens=300`.
+    parameters: settings of `ChatCompletions`, as `api_key="..."`; all others are further fields of the request, as
+        `temperature=0.2, max_tokens=300`.
 
-    The other arguments go to `ChatCompletions`. Async code gets an async session.
+    Async code gets an async session.
 
     Raises: InputError for an instruction without its two places, for a `base_url` that is none, or no request at a
     time; MissingExtraError without the openai package.
@@ -46,25 +47,14 @@ class OpenAIGenerator(Generator):
         base_url: str,
         model: str,
         *,
-        api_key: str | None = None,
         instruction: str = INSTRUCTION,
         prefill: bool | Mapping[str, Any] = False,
-        timeout: float = 60.0,
-        max_retries: int = 3,
-        max_concurrency: int = 8,
         **parameters: Any,
     ) -> None:
         if "{source}" not in instruction or "{prompt}" not in instruction:
             raise InputError("instruction must contain {source} and {prompt}")
-        self.client = ChatCompletions(
-            base_url,
-            model,
-            api_key=api_key,
-            timeout=timeout,
-            max_retries=max_retries,
-            max_concurrency=max_concurrency,
-            failure=GenerationError,
-        )
+        connection: Any = {name: parameters.pop(name) for name in Connection.__annotations__ if name in parameters}
+        self.client = ChatCompletions(base_url, model, failure=GenerationError, **connection)
         self.instruction = instruction
         self._prefill = PREFILL if prefill is True else None if prefill is False else prefill
         self._parameters = parameters
@@ -96,8 +86,11 @@ class OpenAIGenerator(Generator):
                         session.cut_off = completion.cut_off
                 if half := completion.rest():
                     yield half
-            finally:
-                _count(session, completion)
+            finally:  # note the tokens of the call, and how the server ended it
+                counts = {name: count for name, count in completion.usage.items() if isinstance(count, int)}
+                add_counts(session.counts, counts)
+                if completion.cut_off:
+                    session.counts[f"ended_by_{completion.finish_reason}"] = 1
 
         session = AskedSession(lambda accepted, refused: form(write(accepted, refused)))
         return session
@@ -131,12 +124,3 @@ def continued(messages: Sequence[Any], accepted: str, refused: Sequence[str]) ->
     if more or refused:
         more.append({"role": "user", "content": request_to_continue(accepted.strip(), refused)})
     return [*messages, *more]
-
-
-def _count(session: AskedSession, completion: Completion) -> None:
-    """Note the tokens of a call, and how the server ended it."""
-    counts = {name: count for name, count in completion.usage.items() if isinstance(count, int)}
-    if completion.cut_off:
-        session.counts[f"ended_by_{completion.finish_reason}"] = 1
-    for name, count in counts.items():
-        session.counts[name] = session.counts.get(name, 0) + count

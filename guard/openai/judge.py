@@ -8,13 +8,13 @@ import math
 import re
 from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from groundrail.entailment.base import BinaryEntailment, FloatArray, JudgeFacts, Pair
 from groundrail.errors import ClaimTooLongError, InputError, ModelError, ScoringError
-from groundrail.openai.client import ChatCompletions
+from groundrail.openai.client import ChatCompletions, Connection
 
 TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
 """The wording of the authors' package."""
@@ -45,31 +45,19 @@ class RemoteEntailment(BinaryEntailment):
         base_url: str,
         model: str,
         *,
-        api_key: str | None = None,
         template: str = TEMPLATE,
         threshold: float = 0.5,
         max_tokens: int = 2048,
-        timeout: float = 60.0,
-        max_retries: int = 3,
-        max_concurrency: int = 8,
         parameters: Mapping[str, Any] | None = None,
+        **connection: Unpack[Connection],
     ) -> None:
         self._parts = re.split(r"\{(premise|claim)\}", template)
         if sorted(self._parts[1::2]) != ["claim", "premise"]:
             raise InputError(f"a template holds {{premise}} and {{claim}} once each, unlike {template!r}")
         self.threshold, self.max_tokens = threshold, max_tokens
-        self.client = ChatCompletions(
-            base_url,
-            model,
-            api_key=api_key,
-            timeout=timeout,
-            max_retries=max_retries,
-            max_concurrency=max_concurrency,
-            failure=ScoringError,
-        )
-        self._parameters = {"max_tokens": 1, "temperature": 0, "logprobs": True, "top_logprobs": _TOP} | dict(
-            parameters or {}
-        )
+        self.client = ChatCompletions(base_url, model, failure=ScoringError, **connection)
+        self._parameters = {"max_tokens": 1, "temperature": 0, "logprobs": True, "top_logprobs": _TOP}
+        self._parameters |= parameters or {}
 
     def __repr__(self) -> str:
         return f"RemoteEntailment({self.client.server!r}, {self.client.model!r})"
@@ -133,10 +121,8 @@ def _first_token(answer: Mapping[str, Any], server: str) -> Collection[tuple[str
 
 def _probability(candidates: Collection[tuple[str, float]], server: str) -> float:
     mass = {"yes": 0.0, "no": 0.0}
-    seen = []
     for token, logprob in candidates:
         word = token.strip(_WORD_MARKS).lower()
-        seen.append(token)
         if word in mass:
             mass[word] += math.exp(logprob)
     if mass["yes"] > 0 and mass["no"] == 0:
@@ -144,7 +130,7 @@ def _probability(candidates: Collection[tuple[str, float]], server: str) -> floa
     total = mass["yes"] + mass["no"]
     if total <= 0 or not math.isfinite(total):
         raise ModelError(
-            f"neither Yes nor No is among the likeliest first tokens {seen} of {server}; "
+            f"neither Yes nor No is among the likeliest first tokens {[token for token, _ in candidates]} of {server}; "
             f"pass a template that makes the model answer with one of them"
         )
     return mass["yes"] / total

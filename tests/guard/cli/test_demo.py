@@ -57,7 +57,7 @@ def test_ctrl_c_before_anything_is_judged_is_an_interruption(
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
-    monkeypatch.setattr(demo, "_judge_recorded", interrupted)
+    monkeypatch.setattr(demo, "_Demo", interrupted)
     assert main(["demo"]) == 130
     assert capsys.readouterr().err == "groundrail: interrupted\n"
     assert not demo.PAGE.exists()
