@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 from tenacity import stop_after_attempt
+from tests.guard.parts import FALSE, SOURCE, TRUE, Starting, Told
 
-from groundrail import Document, Guard, InputError, Policy, UnsupportedError, Verdict, generators
+from groundrail import Document, Guard, InputError, Policy, UnsupportedError, Verdict
 from groundrail.chat import ChatGuard
 from groundrail.papers.overlap import OverlapScorer
-from groundrail.testing import FakeEntailment
+from groundrail.testing import FakeEntailment, shares_all_words
 
-SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
-TRUE = "The rent is 950 euros. "
-FALSE = "The rent is 990 euros. "
+PETS = "Pets are not allowed. "
 
 
 class Model:
@@ -33,11 +32,11 @@ class Model:
         yield from (text[start : start + 5] for start in range(0, len(text), 5))
 
 
-def chat(model: Any, *, entailment: FakeEntailment | None = None, policy: Any = None, **options: Any) -> ChatGuard:
-    options = {"source": SOURCE} | options
-    return ChatGuard(
-        Guard(model, scorer="scale", judge=entailment or FakeEntailment(), policy=Policy(**(policy or {}))), **options
-    )
+def chat(
+    model: Any, judge: Callable[[str, str], float] = shares_all_words, policy: Any = None, **options: Any
+) -> ChatGuard:
+    guard = Guard(model, scorer="scale", judge=FakeEntailment(judge), policy=Policy(**(policy or {})))
+    return ChatGuard(guard, **{"source": SOURCE} | options)
 
 
 def test_only_what_was_released_enters_the_history() -> None:
@@ -54,18 +53,9 @@ def test_only_what_was_released_enters_the_history() -> None:
 
 
 def test_an_answer_to_no_question_is_not_judged_after_the_question_of_an_earlier_turn() -> None:
-    sure = FakeEntailment(lambda premise, claim: float(claim == "Smoking is not allowed."))
-    subject = chat(Model(*["No."] * 9), entailment=sure)
+    subject = chat(Model(*["No."] * 9), lambda premise, claim: float(claim == "Smoking is not allowed."))
     assert subject.ask("Is smoking allowed?").reply == "No."
     assert subject.ask("Tell me whether pets are allowed.").abstained
-
-
-def test_a_turn_with_an_unsupported_sentence_is_written_anew() -> None:
-    model = Model(TRUE + FALSE, TRUE + "Pets are not allowed.")
-    turn = chat(model).ask("?")
-    assert turn.reply == TRUE + "Pets are not allowed."
-    assert [result.answer for result in turn.discarded] == [TRUE + FALSE]
-    assert len(model.prompts) == 2
 
 
 @pytest.mark.parametrize("attempts", [1, 2, 3])
@@ -91,11 +81,23 @@ def test_a_sentence_that_was_retried_has_used_the_turns_attempts() -> None:
     assert turn.discarded == ()
 
 
-def test_the_best_of_several_answers_is_the_reply() -> None:
-    model = Model(TRUE + FALSE, TRUE + "Pets are not allowed. " + FALSE, "Dragons fly. " + TRUE)
-    turn = chat(model).ask("?")
-    assert turn.reply == TRUE + "Pets are not allowed. "
-    assert len(turn.discarded) == 2
+@pytest.mark.parametrize(
+    ("answers", "attempts", "reply"),
+    [
+        ([TRUE + FALSE, TRUE + PETS], 3, TRUE + PETS),
+        ([TRUE + FALSE, TRUE + PETS + FALSE, TRUE + "Dragons fly."], 3, TRUE + PETS),
+        ([TRUE + PETS + FALSE, "Hello!"], 2, TRUE + PETS),  # more than an empty answer without a mistake
+    ],
+)
+def test_the_answer_with_the_most_supported_sentences_is_the_reply(
+    answers: list[str], attempts: int, reply: str
+) -> None:
+    model = Model(*answers)
+    turn = chat(model, policy={"stop": stop_after_attempt(attempts)}).ask("?")
+    assert turn.reply == reply
+    assert len(model.prompts) == len(answers)
+    assert turn.result.answer in answers
+    assert [result.answer for result in turn.discarded] == [text for text in answers if text != turn.result.answer]
 
 
 def test_fallback_raise_leaves_the_conversation_as_it_was() -> None:
@@ -123,9 +125,11 @@ def test_greetings_questions_and_refusals_pass_without_a_source(answer: str) -> 
     assert all(s.verdict is Verdict.NO_CLAIM for s in turn.result.sentences)
 
 
+@pytest.mark.parametrize("fallback", ["drop", "abstain"])
 @pytest.mark.parametrize("streamed", [False, True])
-def test_where_nothing_stands_the_reply_is_the_abstention(streamed: bool) -> None:
-    subject = chat(Model(*[FALSE] * 9), policy={"abstention": "I don't know."})
+def test_where_nothing_stands_the_reply_is_the_abstention(streamed: bool, fallback: str) -> None:
+    policy = {"fallback": fallback, "abstention": "I don't know.", "stop": stop_after_attempt(1)}
+    subject = chat(Model(FALSE), policy=policy)
     if streamed:
         assert list(subject.stream("?")) == ["I don't know."]
     else:
@@ -133,7 +137,7 @@ def test_where_nothing_stands_the_reply_is_the_abstention(streamed: bool) -> Non
     (turn,) = subject.turns
     assert turn.abstained
     assert turn.reply == "I don't know."
-    assert turn.result.text == ""
+    assert turn.result.text == ("" if fallback == "drop" else "I don't know.")
 
 
 def test_sources_of_the_turn_join_those_of_the_chat() -> None:
@@ -155,21 +159,18 @@ def test_the_user_is_a_source_if_asked_for() -> None:
     assert subject.ask("Who am I?").result.citations[0].document_id == "user-1"
 
 
-def test_earlier_supported_answers_are_sources_if_asked_for() -> None:
-    open_policy = {"on_no_source": "open", "fallback": "flag"}
-    answers = [TRUE + FALSE, "950 euros. "]
-
-    def only_rent(premise: str, claim: str) -> float:
-        return float("990" not in claim)
-
-    for enabled in (False, True):
-        model = Model(*[answers[0]] * 3, answers[1])
-        entailment = FakeEntailment(only_rent)
-        subject = chat(model, entailment=entailment, policy=open_policy, answers_as_source=enabled)
-        subject.ask("?")
-        subject.ask("?")
-        earlier = [d for d in model.documents[-1] if d.id == "answer-1"]
-        assert [d.text for d in earlier] == ([TRUE] if enabled else [])
+@pytest.mark.parametrize("enabled", [False, True])
+def test_earlier_supported_answers_are_sources_if_asked_for(enabled: bool) -> None:
+    model = Model(TRUE + FALSE, "950 euros. ")
+    subject = chat(
+        model,
+        lambda premise, claim: float("990" not in claim),
+        {"fallback": "drop", "stop": stop_after_attempt(1)},
+        answers_as_source=enabled,
+    )
+    subject.ask("?")
+    subject.ask("?")
+    assert [d.text for d in model.documents[-1] if d.id == "answer-1"] == ([TRUE] if enabled else [])
 
 
 @pytest.mark.parametrize(
@@ -187,12 +188,8 @@ def test_a_pronoun_is_decided_by_the_sentence_before(answer: str, alone: bool, j
 
     first = answer[: answer.index(". ") + 2]
     for pronouns, supported in ((False, alone), (True, joined)):
-        subject = chat(
-            Model(*[answer] * 3),
-            entailment=FakeEntailment(judge),
-            source="Anna signed the lease. Anna and Bob live here.",
-            pronouns=pronouns,
-        )
+        source = "Anna signed the lease. Anna and Bob live here."
+        subject = chat(Model(*[answer] * 3), judge, source=source, pronouns=pronouns)
         assert subject.ask("Who signed?").reply == (answer if supported else first)
 
 
@@ -204,7 +201,7 @@ def test_the_sentence_before_is_the_last_released_one_and_claims_only() -> None:
         return float("990" not in claim)
 
     answer = "Hello! It costs 950. " + FALSE + "It is due monthly."
-    turn = chat(Model(*[answer] * 9), entailment=FakeEntailment(judge)).ask("?")
+    turn = chat(Model(*[answer] * 9), judge).ask("?")
     assert turn.reply == "Hello! It costs 950. It is due monthly."
     assert "It costs 950." in asked
     assert "It costs 950. It is due monthly." in asked
@@ -230,43 +227,22 @@ def test_streams_remember_what_was_shown() -> None:
     assert subject.turns[1].message == "two"
 
 
-class Session(generators.Session, generators.Generator):
-    """Writes without end, and notes whether it was closed."""
-
-    closed = False
-
-    def start(self, prompt: str, documents: Sequence[Document]) -> "Session":
-        return self
-
-    def propose(self) -> Iterator[str]:
-        return itertools.repeat(TRUE)
-
-    def accept(self, n_chars: int) -> None:
-        """Nothing to remember."""
-
-    def reject(self, n_chars: int) -> None:
-        """Nothing to rewind."""
-
-    def close(self) -> None:
-        self.closed = True
-
-
 def test_a_stream_that_is_left_frees_its_generator_at_once() -> None:
-    session = Session()
-    stream: Any = chat(session).stream("?")
+    closed: list[bool] = []
+    subject = chat(Starting(lambda: Told(lambda: itertools.repeat(TRUE), closed=lambda: closed.append(True))))
+    stream: Any = subject.stream("?")
     assert next(stream) == TRUE
-    assert not session.closed
+    assert not closed
     stream.close()
-    assert session.closed
+    assert len(closed) == 1
 
-    async def leave(session: Session) -> bool:
-        stream: Any = chat(session).astream("?")
+    async def leave() -> None:
+        stream: Any = subject.astream("?")
         assert await anext(stream) == TRUE
-        assert not session.closed
         await stream.aclose()
-        return session.closed
 
-    assert asyncio.run(leave(Session()))
+    asyncio.run(leave())
+    assert len(closed) == 2
 
 
 def test_a_stream_that_raises_keeps_what_was_shown() -> None:
@@ -336,19 +312,8 @@ def test_a_scorer_that_averages_never_sees_a_claim_joined() -> None:
     assert [s.verdict for s in turn.result.sentences] == [Verdict.SUPPORTED, Verdict.UNSUPPORTED]
 
 
-def test_supported_sentences_count_for_more_than_an_empty_clean_answer() -> None:
-    good = TRUE + "Pets are not allowed. "
-    turn = chat(Model(good + FALSE, "Hello!"), policy={"stop": stop_after_attempt(2)}).ask("?")
-    assert turn.reply == good
-
-
 @pytest.mark.parametrize("written", ["\n ", "\n " + TRUE + "\n"])
 def test_a_streamed_turn_is_what_was_streamed(written: str) -> None:
     subject = chat(Model(written))
     assert "".join(subject.stream("?")) == subject.turns[-1].reply
     assert subject.turns[-1].abstained == (not written.strip())
-
-
-def test_abstaining_is_told() -> None:
-    policy = {"fallback": "abstain", "stop": stop_after_attempt(1)}
-    assert chat(Model(FALSE), policy=policy).ask("?").abstained

@@ -26,7 +26,8 @@ from groundrail.report.chart import HEIGHT, Axis, chart
 from groundrail.report.hidden import in_json, marked_up, plain
 from groundrail.report.html import save
 from groundrail.report.layout import Place, blocks
-from groundrail.report.terminal import print_result, print_sentence
+from groundrail.report.terminal import print_result
+from groundrail.scoring.base import Scorer
 from groundrail.scoring.scale import ScaleScorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator, shares_all_words
 from groundrail.types import GuardResult
@@ -35,8 +36,12 @@ SOURCE = "<b>The rent</b> is 950 euros & due on the 1st. Pets are [not] allowed.
 HOSTILE = 'The rent is 950 euros. Pets pay <script>alert("x")</script> twice. Hello!'
 
 
+def check(answer: str, source: str, scorer: Scorer | None = None, **policy: Any) -> GuardResult:
+    return Guard(scorer=scorer or ScaleScorer(FakeEntailment()), policy=Policy(**policy)).check(answer, source)
+
+
 def result(**policy: Any) -> GuardResult:
-    return Guard(scorer=ScaleScorer(FakeEntailment()), policy=Policy(**policy)).check(HOSTILE, SOURCE)
+    return check(HOSTILE, SOURCE, **policy)
 
 
 class Tags(html.parser.HTMLParser):
@@ -91,16 +96,21 @@ def test_only_the_pages_own_script_and_style_may_run() -> None:
     assert "unsafe" not in allowed
 
 
-def test_html_shows_a_replacement_beside_what_it_replaces() -> None:
+def test_html_shows_a_replacement_beside_what_it_replaces_and_a_retry_struck_out() -> None:
     tags = Tags(result(fallback=lambda sentence: "<removed>").to_html())
     assert "<removed>" in tags.text["ins"]
     assert 'alert("x")' in tags.text["del"]
+    script = [["The rent is 1 euro.", "The rent is 950 euros."]]
+    retried = Guard(ScriptedGenerator(script), scorer=ScaleScorer(FakeEntailment())).generate("?", SOURCE)
+    assert retried.sentences[0].verdict is Verdict.SUPPORTED
+    struck = Tags(retried.to_html(SOURCE)).text["del"]
+    assert "The rent is 1 euro." in struck
+    assert "The rent is 950 euros." not in struck
 
 
 def test_every_view_shows_what_was_and_what_is_in_a_corrected_sentence() -> None:
     source, wrong = "The rent is 950 euros.", "The rent is 990 euros."
-    guard = Guard(scorer=ScaleScorer(FakeEntailment()), policy=Policy(fallback="correct"))
-    checked = guard.check(wrong, source)
+    checked = check(wrong, source, fallback="correct")
     tags, told = Tags(checked.to_html(source)), "950 euros, not 990 euros"
     assert (source in tags.text["ins"], wrong in tags.text["del"]) == (True, True)
     assert told in checked.to_html(source)
@@ -185,14 +195,6 @@ def test_markdown_has_the_released_text_and_escaped_footnotes() -> None:
     assert "\n[^1]: \\<b\\>The rent\\</b\\> is 950" in text
 
 
-def test_a_retry_is_shown_struck_out() -> None:
-    script = [["The rent is 1 euro.", "The rent is 950 euros."]]
-    retried = Guard(ScriptedGenerator(script), scorer=ScaleScorer(FakeEntailment())).generate("?", SOURCE)
-    assert retried.sentences[0].verdict is Verdict.SUPPORTED
-    assert "The rent is 1 euro." in Tags(retried.to_html(SOURCE)).text["del"]
-    assert "The rent is 950 euros." not in Tags(retried.to_html(SOURCE)).text["del"]
-
-
 def test_json_goes_round() -> None:
     whole = result()
     again = GuardResult.model_validate_json(whole.model_dump_json())
@@ -202,26 +204,17 @@ def test_json_goes_round() -> None:
 
 def test_a_page_and_a_file_tell_the_way_from_the_chunk_to_the_sentence() -> None:
     source = "The rent is 950 euros. The dog barks. Keys were lost. The garden is shared."
-    result = Guard(scorer=ScaleScorer(FakeEntailment(shares_most))).check("The rent is 950 euros.", source)
+    scorer = ScaleScorer(FakeEntailment(lambda premise, claim: 0.9 if shares_all_words(premise, claim) else 0.1))
+    result = check("The rent is 950 euros.", source, scorer)
     way = "chunk 1 of 1 (0.90), then 2 sentences (0.90), then this sentence (0.90)"
     assert f"Found by {way}" in result.to_html(source)
     again = GuardResult.model_validate_json(result.model_dump_json())
     assert [step.name for step in again.sentences[0].citations[0].path] == ["chunk 1 of 1", "2 sentences"]
 
 
-def shares_most(premise: str, claim: str) -> float:
-    return 0.9 if shares_all_words(premise, claim) else 0.1
-
-
 def test_a_terminal_is_sent_no_commands() -> None:
     answer = "The rent is 950 euros\x1b[2J\x1b]52;c;aGk=\x07. Pets \u202eowe\u202c \x9b2J rent."
-    checked = Guard(scorer=ScaleScorer(FakeEntailment())).check(answer, SOURCE + "\x1b[31m")
-    written = io.StringIO()
-    console = Console(file=written, force_terminal=False, width=200)
-    print_result(checked, console)
-    for sentence in checked.sentences:
-        print_sentence(sentence, console)
-    shown = written.getvalue()
+    shown = "\n".join(lines(check(answer, SOURCE + "\x1b[31m"), width=200))
     assert "rent" in shown
     assert not {"\x1b", "\x9b", "\u202e"} & set(shown)
 
@@ -258,18 +251,15 @@ def test_json_that_is_printed_means_the_same_and_acts_on_no_terminal(text: str) 
 
 def test_markdown_keeps_marks_apart_from_fences_and_from_the_models_own() -> None:
     source = "```\nx = 1\n```\nThe rent is 950 euros."
-    page = Guard(scorer=ScaleScorer(FakeEntailment())).check("```\nx = 1\n```", source).to_markdown()
-    assert "```\n\n[^1]" in page
-    marked = Guard(scorer=ScaleScorer(FakeEntailment())).check("The rent is 950 euros [^1].", source + " [^1]")
-    assert "\\[^1]" in marked.to_markdown()
+    assert "```\n\n[^1]" in check("```\nx = 1\n```", source).to_markdown()
+    assert "\\[^1]" in check("The rent is 950 euros [^1].", source + " [^1]").to_markdown()
 
 
 def lines(checked: GuardResult, *, colour: bool = False, width: int = 60) -> list[str]:
     written = io.StringIO()
-    console = Console(file=written, force_terminal=colour, width=width)
-    print_result(checked, console)
-    shown = written.getvalue()
-    return re.sub(r"\x1b\[[0-9;]*m", "", shown).splitlines()
+    print_result(checked, Console(file=written, force_terminal=colour, width=width))
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", written.getvalue()) if colour else written.getvalue()
+    return shown.splitlines()
 
 
 @pytest.mark.parametrize("colour", [False, True])
@@ -281,7 +271,7 @@ def lines(checked: GuardResult, *, colour: bool = False, width: int = 60) -> lis
 )
 def test_a_refused_sentence_cannot_draw_a_line_that_looks_released(colour: bool, fake: str, width: int) -> None:
     answer = f"Pets pay twice{fake}the rent is 950 euros and pets live here for nothing at all."
-    checked = Guard(scorer=ScaleScorer(FakeEntailment()), policy=Policy(fallback="drop")).check(answer, SOURCE)
+    checked = check(answer, SOURCE)
     assert [s.released for s in checked.sentences] == [False] * len(checked.sentences)
     told = lines(checked, colour=colour, width=width)
     body = told[: told.index("")]
@@ -299,7 +289,7 @@ def test_the_terminal_tells_why_and_what_the_source_says() -> None:
             "Rex": (0.1, "Pets are forbidden.", ""),
         }
     )
-    checked = Guard(scorer=scorer).check("The rent is 950 euros. Pets are welcome. Rex may stay. Thank you!", source)
+    checked = check("The rent is 950 euros. Pets are welcome. Rex may stay. Thank you!", source, scorer)
     told = "\n".join(lines(checked, width=150))
     assert "✓                   │ ↳ “The rent is 950 euros.”" in told
     assert (
@@ -308,8 +298,7 @@ def test_the_terminal_tells_why_and_what_the_source_says() -> None:
     )
     assert "the source does not say this; nearest: “Pets are forbidden.”" in told
     assert "· no claim          │ Thank you!" in told
-    flagged = Guard(scorer=scorer, policy=Policy(fallback="flag")).check("Pets are welcome.", source)
-    assert lines(flagged)[0].startswith("! unsupported")
+    assert lines(check("Pets are welcome.", source, scorer, fallback="flag"))[0].startswith("! unsupported")
 
 
 def test_a_figure_that_follows_is_shown_with_its_reckoning() -> None:
@@ -317,44 +306,40 @@ def test_a_figure_that_follows_is_shown_with_its_reckoning() -> None:
     near = source[source.index("It is") :]
     scorer = Told({"flat": (0.9, near, ""), "room": (0.1, near, "")})
     answer = "The flat costs 1,450 euros in all. A room costs 1,450 euros in all."
-    checked = Guard(scorer=scorer).check(answer, source)
+    checked = check(answer, source, scorer)
     for mark, line in zip("✓✗", [line for line in lines(checked, width=150) if "=" in line], strict=True):
         assert line == f"{mark}                   │ 1,450 euros = 1,200 euros + 250 euros"
     assert checked.to_html(source).count("<bdi>1,450 euros = 1,200 euros + 250 euros</bdi>") == 2
     assert GuardResult.model_validate_json(checked.model_dump_json()) == checked
-    kept = Guard(scorer=scorer, policy=Policy(keep_refused=False)).check(answer, source)
+    kept = check(answer, source, scorer, keep_refused=False)
     assert [len(sentence.findings) for sentence in kept.sentences] == [1, 0]
 
 
 def test_markdown_marks_what_was_released_without_support_and_lists_what_was_not() -> None:
     source = "Pets are *forbidden*."
     scorer = Told({"Pets": (0.1, "", "Pets are *forbidden*.")})
-    flagged = Guard(scorer=scorer, policy=Policy(fallback="flag")).check("Pets are welcome.", source)
+    flagged = check("Pets are welcome.", source, scorer, fallback="flag")
     assert flagged.citations == ()
     assert "Pets are welcome.[^1]" in flagged.to_markdown()
     assert "[^1]: Not supported: the source says otherwise: “Pets are \\*forbidden\\*.”" in flagged.to_markdown()
-    dropped = Guard(scorer=scorer).check("Pets are welcome.", source)
+    dropped = check("Pets are welcome.", source, scorer)
     assert "welcome" not in dropped.to_markdown()
-    assert "- ~~Pets are welcome.~~ (not supported, 0.10): the source says otherwise" in dropped.to_markdown(
-        held_back=True
-    )
-
-
-def test_markdown_gives_the_reason_where_there_is_no_text_to_strike_out() -> None:
-    dropped = Guard(scorer=Told({}), policy=Policy(keep_refused=False)).check("Pets are welcome.", "Pets are out.")
-    assert "~~" not in dropped.to_markdown(held_back=True)
-    assert "- (not supported" in dropped.to_markdown(held_back=True)
+    struck = "- ~~Pets are welcome.~~ (not supported, 0.10): the source says otherwise"
+    assert struck in dropped.to_markdown(held_back=True)
+    without_text = check("Pets are welcome.", "Pets are out.", Told({}), keep_refused=False).to_markdown(held_back=True)
+    assert "~~" not in without_text
+    assert "- (not supported" in without_text
 
 
 def test_a_quotation_in_the_source_does_not_hide_where_the_quoted_place_begins() -> None:
     source = "The tenant said “no” to the offer."
-    checked = Guard(scorer=Told({"yes": (0.1, "", source)})).check("The tenant said yes.", source)
+    checked = check("The tenant said yes.", source, Told({"yes": (0.1, "", source)}))
     assert "\n".join(lines(checked, width=150)).count("to the offer") == 1
     assert checked.to_markdown(held_back=True).count("to the offer") == 1
 
 
 def test_a_replacement_is_no_released_sentence() -> None:
-    said = Guard(scorer=Told({}), policy=Policy(fallback="abstain", abstention="Ask us.")).check("Pets pay.", "None.")
+    said = check("Pets pay.", "None.", Told({}), fallback="abstain", abstention="Ask us.")
     assert "0 of 1 sentences released, 1 replaced." in "\n".join(lines(said))
 
 
