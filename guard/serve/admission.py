@@ -9,6 +9,7 @@ import asyncio
 import hmac
 import time
 from collections.abc import Mapping
+from functools import partial
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers
@@ -125,16 +126,9 @@ class Places:
     """The place that a request holds: first among the requests that are received and read, then among the answers."""
 
     def __init__(self, receiving: asyncio.Semaphore, answering: asyncio.Semaphore) -> None:
-        self._receiving, self._answering = receiving, answering
+        self.receive = partial(self._take, receiving, "as many requests as this server takes are being received")
+        self.answer = partial(self._take, answering, "as many answers as this server takes are being checked")
         self._held: asyncio.Semaphore | None = None
-
-    async def receive(self) -> None:
-        """Take a place to be received. Raises: ProtocolError where all are taken."""
-        await self._take(self._receiving, "as many requests as this server takes are being received; try again")
-
-    async def answer(self) -> None:
-        """Take a place to be answered, and leave the one before. Raises: ProtocolError where all are taken."""
-        await self._take(self._answering, "as many answers as this server takes are being checked; try again")
 
     def leave(self) -> None:
         """Leave the place that is held."""
@@ -143,11 +137,12 @@ class Places:
             held.release()
 
     async def _take(self, places: asyncio.Semaphore, taken: str) -> None:
+        """Take a place, and leave the one before. Raises: ProtocolError where all are taken."""
         try:
             async with asyncio.timeout(_PATIENCE):
                 await places.acquire()
         except TimeoutError:
-            raise ProtocolError(429, taken, code="too_many_requests", retry_after="1") from None
+            raise ProtocolError(429, f"{taken}; try again", code="too_many_requests", retry_after="1") from None
         self.leave()
         self._held = places
 

@@ -5,8 +5,7 @@ from typing import Any
 
 from groundrail.serve import details
 from groundrail.serve.error_forms import ProtocolError
-from groundrail.serve.forms import Form, Protocol, event
-from groundrail.serve.metadata import Call
+from groundrail.serve.forms import Call, Form, Protocol, event
 from groundrail.types import CheckedSentence, GuardResult
 
 DONE = b"data: [DONE]\n\n"

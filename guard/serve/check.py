@@ -13,6 +13,7 @@ question is the last user message.
 import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 from starlette.requests import Request
@@ -71,12 +72,8 @@ class Check(Checking):
             return json_response((await unless_disconnected(request, work)).model_dump(mode="json"))
         once = self.guard.policy.replacing(stop=stop_after_attempt(1))
         guard, deadline = self.guard.with_generator(lambda prompt: asked.answer), request.scope["deadline"]
-        written = GuardedAnswer(
-            lambda: guard.with_policy(once).astream(asked.question, documents),
-            self.observer,
-            endpoint=self.name,
-            deadline=deadline,
-        )
+        stream = partial(guard.with_policy(once).astream, asked.question, documents)
+        written = GuardedAnswer(stream, self.observer, self.name, deadline)
         return EventStream(self._events(written), written.aclose, deadline + self.settings.heartbeat)
 
     async def _events(self, written: GuardedAnswer) -> AsyncIterator[bytes]:

@@ -9,12 +9,13 @@ from contextlib import AsyncExitStack
 from starlette.requests import Request
 from starlette.responses import Response
 
+from groundrail.generation.streams import AsyncGuardedStream
 from groundrail.guard import Guard
 from groundrail.serve import details
 from groundrail.serve.error_forms import ProtocolError, json_response
 from groundrail.serve.forms import Form, Protocol
 from groundrail.serve.guarded import HEARTBEAT, EventStream, GuardedAnswer, read, unless_disconnected
-from groundrail.serve.objects import guarded_stream, read_format
+from groundrail.serve.objects import ObjectStream, read_format
 from groundrail.serve.observe import Observer
 from groundrail.serve.requests import ChatRequest, decoded, parsed
 from groundrail.serve.settings import Settings
@@ -59,14 +60,15 @@ class Endpoint:
         return self.protocol.form(asked, answer, found, level, self.guard.policy, wanted)
 
     def _written(self, form: Form, deadline: float) -> GuardedAnswer:
-        answer, guard = form.answer, self.guard.with_generator(form.answer.generator)
-        return GuardedAnswer(
-            lambda: guarded_stream(guard, answer.prompt, form.found.documents, form.wanted),
-            self.observer,
-            endpoint=self.name,
-            deadline=deadline,
-            failure=lambda: answer.failure,
-        )
+        answer, documents, wanted = form.answer, form.found.documents, form.wanted
+        guard = self.guard.with_generator(answer.generator)
+
+        async def open_stream() -> AsyncGuardedStream:
+            if wanted is not None:
+                return ObjectStream(guard, answer.prompt, documents, wanted)
+            return await guard.astream(answer.prompt, documents)
+
+        return GuardedAnswer(open_stream, self.observer, self.name, deadline, failure=lambda: answer.failure)
 
     async def _events(self, written: GuardedAnswer, form: Form) -> AsyncIterator[bytes]:
         for told in form.begin():

@@ -6,6 +6,7 @@ not to.
 """
 
 import json
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from starlette.responses import Response
@@ -17,6 +18,7 @@ _KINDS = {401: "authentication_error", 404: "not_found_error", 429: "rate_limit_
 _ANTHROPIC_KINDS = _KINDS | {403: "permission_error", 413: "request_too_large", 504: "timeout_error"}
 
 
+@dataclass(eq=False)
 class ProtocolError(Exception):
     """A request that cannot be answered; the message reaches the client.
 
@@ -24,19 +26,13 @@ class ProtocolError(Exception):
     retry_after: the header's value, as the upstream or the server itself gives it.
     """
 
-    def __init__(
-        self,
-        status: int,
-        message: str,
-        *,
-        code: str | None = None,
-        param: str | None = None,
-        retry: bool | None = None,
-        retry_after: str | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.status, self.message, self.code, self.param = status, message, code, param
-        self.retry, self.retry_after = retry, retry_after
+    status: int
+    message: str
+    _: KW_ONLY
+    code: str | None = None
+    param: str | None = None
+    retry: bool | None = None
+    retry_after: str | None = None
 
     def body(self, path: str = "") -> dict[str, Any]:
         """The error object, in the form of the protocol at an address."""

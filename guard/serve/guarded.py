@@ -36,7 +36,6 @@ class GuardedAnswer:
         self,
         open_stream: Callable[[], Coroutine[Any, Any, AsyncGuardedStream]],
         observer: Observer,
-        *,
         endpoint: str,
         deadline: float,
         failure: Callable[[], ProtocolError | None] = lambda: None,

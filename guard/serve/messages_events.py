@@ -6,9 +6,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from groundrail.serve.error_forms import MESSAGES, ProtocolError
-from groundrail.serve.forms import Form, Protocol, event
+from groundrail.serve.forms import Call, Form, Protocol, event
 from groundrail.serve.messages_requests import CITED, Cited, as_chat
-from groundrail.serve.metadata import Call
 from groundrail.types import CheckedSentence, Citation, GuardResult
 
 _STOPS = {"stop": "end_turn", "length": "max_tokens", "content_filter": "refusal"}

@@ -37,13 +37,6 @@ def read_format(response_format: Any, field: str, *, tools: bool) -> ObjectForma
     return wanted
 
 
-async def guarded_stream(
-    guard: Guard, prompt: str, documents: Sequence[Document], wanted: ObjectFormat | None
-) -> AsyncGuardedStream:
-    """The guard's own stream of sentences, or the answer as one object where JSON is wanted."""
-    return await guard.astream(prompt, documents) if wanted is None else ObjectStream(guard, prompt, documents, wanted)
-
-
 class ObjectStream(AsyncGuardedStream):
     """One released text: the checked object as JSON. It ends with a ProtocolError where there is none to release."""
 

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from groundrail.serve.error_forms import ProtocolError
-from groundrail.serve.forms import Form, Protocol, event
-from groundrail.serve.metadata import Call
+from groundrail.serve.forms import Call, Form, Protocol, event
 from groundrail.serve.responses_requests import as_chat
 from groundrail.types import CheckedSentence, Citation, GuardResult
 

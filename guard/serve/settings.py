@@ -1,9 +1,12 @@
 """How the server behaves: addresses, keys, limits. The guard's policy decides what counts as supported."""
 
-from typing import Literal
+from typing import Annotated, Literal, TypeAlias
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, StringConstraints, field_validator
+
+Marker: TypeAlias = Annotated[str, StringConstraints(min_length=1)]
+HostName: TypeAlias = Annotated[str, StringConstraints(to_lower=True)]
 
 
 class Settings(BaseModel):
@@ -35,9 +38,9 @@ class Settings(BaseModel):
     upstream_api_key: SecretStr | None = Field(default=None, min_length=1)
     api_key: SecretStr | None = Field(default=None, min_length=1)
     documents: Literal["insert", "forward", "drop"] = "insert"
-    markers: tuple[str, str] = ("<source>", "</source>")
+    markers: tuple[Marker, Marker] = ("<source>", "</source>")
     source_tools: frozenset[str] | None = None
-    allowed_hosts: frozenset[str] = frozenset()
+    allowed_hosts: frozenset[HostName] = frozenset()
     max_concurrency: int = Field(default=64, ge=1)
     max_bodies: int = Field(default=128, ge=1)
     max_body: int = Field(default=8 * 1024 * 1024, ge=1)
@@ -54,16 +57,4 @@ class Settings(BaseModel):
         parts = urlsplit(value or "http://none")  # whose port raises too, where it is no number
         if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
             raise ValueError("upstream must start with http:// or https:// and name a host")
-        return value
-
-    @field_validator("allowed_hosts")
-    @classmethod
-    def _are_lower(cls, value: frozenset[str]) -> frozenset[str]:
-        return frozenset(map(str.lower, value))
-
-    @field_validator("markers")
-    @classmethod
-    def _are_two(cls, value: tuple[str, str]) -> tuple[str, str]:
-        if not value[0] or not value[1]:
-            raise ValueError("a marker is empty; pass what a source begins and ends with")
         return value

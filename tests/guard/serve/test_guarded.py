@@ -29,7 +29,7 @@ def test_an_answer_that_nobody_could_end_ends_with_an_error() -> None:
 
     async def read() -> None:
         deadline = asyncio.get_running_loop().time() + 20
-        written = GuardedAnswer(lambda: guard.astream("?", SOURCE), Falling(), endpoint="chat", deadline=deadline)
+        written = GuardedAnswer(lambda: guard.astream("?", SOURCE), Falling(), "chat", deadline)
         try:
             await asyncio.wait_for(written.result(), 20)
         finally:
