@@ -200,7 +200,7 @@ class Guard:
         Raises: InputError here, what else `generate` raises while it is read; what loading a model raises.
         """
         documents = as_documents(source)
-        writing = self._writing(prompt, documents)
+        writing = self._writing(prompt, documents, is_async=False)
         return GuardedStream(*self._generation(prompt, documents), writing)
 
     def pushed(self, source: Source, prompt: str = "") -> PushedAnswer:
@@ -232,7 +232,7 @@ class Guard:
         Raises: what `stream` raises.
         """
         documents = as_documents(source)
-        writing = self._writing(prompt, documents)
+        writing = self._writing(prompt, documents, is_async=True)
         return AsyncGuardedStream(*await self._calls.aside(self._generation, prompt, documents), writing)
 
     def as_runnable(self, runnable: "Runnable[Any, Any] | None" = None, **options: Any) -> "GuardedRunnable":
@@ -270,12 +270,12 @@ class Guard:
         read = partial(read_claim, prompt=prompt, source=source, claim_of=self.claim_of, unread=unread)
         return Answer(read, not source.is_blank, self.policy, self.threshold)
 
-    def _writing(self, prompt: str, documents: Sequence[Document]) -> Writing:
+    def _writing(self, prompt: str, documents: Sequence[Document], *, is_async: bool) -> Writing:
         if self.generator is None:
             raise InputError("this guard has no generator; pass one: Guard(generator), or use check(answer, source)")
         ahead = not self._scorers.asks_model_of(self.generator)
-        explains = self.policy.keep_refused
-        return Writing(self.generator, prompt, documents, self._calls, ahead=ahead, explains=explains)
+        how = {"is_async": is_async, "ahead": ahead, "explains": self.policy.keep_refused}
+        return Writing(self.generator, prompt, documents, self._calls, **how)
 
     def _copy(self, **changes: Any) -> Self:
         twin = copy.copy(self)

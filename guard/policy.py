@@ -131,11 +131,6 @@ class Attempts:
         self._stop = policy.stop
         self._state = RetryCallState(Retrying(stop=policy.stop), None, (), {})
 
-    @property
-    def number(self) -> int:
-        """Number of the present attempt, counted from 1."""
-        return self._state.attempt_number
-
     def another(self) -> bool:
         """Whether the policy allows another attempt after a failed one; if so, count the new attempt."""
         self._state.set_result(None)

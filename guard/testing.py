@@ -79,7 +79,6 @@ class _ScriptedSession(Session):
     def __init__(self, generator: ScriptedGenerator) -> None:
         self._script, self._piece = generator.script, generator.piece
         self._sentence, self._attempt = 0, 0
-        self.log: list[tuple[str, int]] = []
 
     @property
     def can_retry(self) -> bool:
@@ -103,9 +102,7 @@ class _ScriptedSession(Session):
                 yield text[start : start + self._piece]
 
     def accept(self, n_chars: int) -> None:
-        self.log.append(("accept", n_chars))
         self._sentence, self._attempt = self._sentence + 1, 0
 
     def reject(self, n_chars: int) -> None:
-        self.log.append(("reject", n_chars))
         self._attempt += 1

@@ -3,16 +3,23 @@
 `groundrail.text.sentences` cuts text into sentences. `groundrail.policy` says what happens after a verdict.
 """
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Any, Self, TypeAlias
+from urllib.parse import quote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from groundrail.errors import InputError
-from groundrail.places import link_to, page_at
+
+_IN_URL = ":/?#[]@!$&'*+,;=%~"
+"""Characters that stay as they are in a URL; parentheses, quotes and backslashes would end a link of Markdown."""
+_LONGEST_FRAGMENT = 120
+"""Characters of a text up to which a link names it in full, and not by its first and last words."""
+_WORDS = 5
 
 
 class Frozen(BaseModel):
@@ -24,8 +31,8 @@ class Frozen(BaseModel):
 class Document(Frozen):
     """One source text with its metadata, which groundrail never changes.
 
-    Citations show `title`, `url` (or `source` if it is a web address) and the page, which comes from `page_starts` or
-    `page` in the metadata; see `groundrail.places`.
+    Citations show `title`, `url` (or `source` if it is a web address, with http or https) and the page, which comes from
+    `page_starts` in the metadata (the character at which each page begins) or `page` (the page that the document is).
 
         Document(text="The rent is 1,450 euros.", id="lease.txt", metadata={"title": "The lease"})
     """
@@ -88,16 +95,10 @@ class Document(Frozen):
 
     def cite(self, start: int, end: int, score: float) -> "Citation":
         """Make a citation of `text[start:end]`, with the page, title and link at which a reader finds it."""
-        text, page, title = self.text[start:end], page_at(self.metadata, start), self.metadata.get("title")
+        text, page, title = self.text[start:end], _page_at(self.metadata, start), self.metadata.get("title")
+        link, title = _link_to(self.metadata, text, page), str(title) if title else None
         return Citation(
-            document_id=self.id,
-            start=start,
-            end=end,
-            text=text,
-            score=score,
-            page=page,
-            title=str(title) if title else None,
-            link=link_to(self.metadata, text, page),
+            document_id=self.id, start=start, end=end, text=text, score=score, page=page, title=title, link=link
         )
 
 
@@ -378,3 +379,53 @@ class GuardResult(Frozen):
         from groundrail.report.html import short
 
         return short(self)
+
+
+def _page_at(metadata: Mapping[str, Any], start: int) -> int | None:
+    """The page, counted from 1, on which the character `start` stands, None where that is not known.
+
+    `page` counts from 1, but for LangChain's loaders of PDF files, which count from 0 and add `total_pages`.
+    """
+    starts, page = metadata.get("page_starts"), metadata.get("page")
+    if isinstance(starts, list | tuple) and starts:
+        return bisect_right(starts, start)
+    if not isinstance(page, int) or isinstance(page, bool):
+        return None
+    return page + 1 if "total_pages" in metadata else page
+
+
+def _link_to(metadata: Mapping[str, Any], text: str, page: int | None) -> str | None:
+    """A link that opens the document at the page, else at the text, by a text fragment; None without a web address."""
+    url = next((url for key in ("url", "source") if (url := _web_address(metadata.get(key)))), None)
+    if url is None:
+        return None
+    base, _, anchor = url.partition("#")
+    if page is not None:
+        return f"{base}#page={page}"
+    if urlsplit(url).path.lower().endswith(".pdf"):
+        return url
+    return f"{base}#{anchor.partition(':~:')[0]}:~:text={_fragment(text)}"
+
+
+def _web_address(value: object) -> str | None:
+    """The value as a URL that is safe in HTML and Markdown, if it is one of the web."""
+    if not isinstance(value, str) or not value.isprintable():
+        return None
+    try:
+        parts = urlsplit(value.strip())
+    except ValueError:  # brackets that hold no address
+        return None
+    return quote(value.strip(), safe=_IN_URL) if parts.scheme in ("http", "https") and parts.netloc else None
+
+
+def _fragment(text: str) -> str:
+    """The text directive's value: the text, or where it is long or goes over several lines, its first and last words."""
+    words = text.split()
+    if len(words) > 2 * _WORDS and ("\n" in text.strip() or len(text) > _LONGEST_FRAGMENT):
+        return f"{_encoded(words[:_WORDS])},{_encoded(words[-_WORDS:])}"
+    return _encoded(words)
+
+
+def _encoded(words: list[str]) -> str:
+    """Percent-encoded; a dash, a comma and an ampersand mean something in a text directive, so they are, too."""
+    return quote(" ".join(words), safe="", errors="replace").replace("-", "%2D")

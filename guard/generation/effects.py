@@ -16,6 +16,7 @@ from groundrail.errors import InputError
 from groundrail.generation.loop import Accept, CanRetry, CutOff, Judge, NextPiece, Reject, Start
 from groundrail.generators import Generator, Session
 from groundrail.generators.base import close_late
+from groundrail.runtime.both_ways import value_of
 from groundrail.runtime.deadlines import Calls, NotCalledError, in_time
 from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.scoring.language_note import with_language_note
@@ -71,6 +72,7 @@ class Judging:
 class Writing:
     """An answer to `prompt` by `generator`, which is asked for nothing before the first step.
 
+    is_async: whether it runs on an event loop, which no call may block; calls without an async form run in a thread.
     ahead: whether the session may write on while it is judged, if it does that at all.
     explains: whether the log may quote an error of the generator on closing, which may repeat refused text.
     """
@@ -82,11 +84,13 @@ class Writing:
         documents: Sequence[Document],
         calls: Calls,
         *,
+        is_async: bool,
         ahead: bool = True,
         explains: bool = True,
     ) -> None:
         self._generator, self._prompt, self._documents = generator, prompt, documents
         self._calls, self._ahead, self._explains = calls, ahead, explains
+        self.is_async = is_async
         self._session: Session | None = None
         self._pieces: Any = None
         self._busy = False
@@ -96,30 +100,23 @@ class Writing:
         """The session's own counts."""
         return {} if self._session is None else self._session.stats
 
-    def do(self, step: Asked) -> Any:
+    async def do(self, step: Asked) -> Any:
         """Do a step; return the outcome. Raises: OverdueError, and the exceptions of the session."""
         match step:
             case Start(timeout):
-                start, given = self._generator.start, (self._prompt, self._documents)
-                return self._begin(self._within(timeout, start, *given, late=close_late))
-            case NextPiece(anew, timeout):
-                return self._within(timeout, self._read, anew)
-            case Accept() | Reject():
-                return self._within(step.timeout, self._tell, step)
-        return self._said(step)
-
-    async def ado(self, step: Asked) -> Any:
-        """`do` for an event loop: calls without an async form run in a thread."""
-        match step:
-            case Start(timeout):
-                with self._calls.current():
-                    start = self._generator.astart(self._prompt, self._documents)
-                    return self._begin(await in_time(timeout, start))
-            case NextPiece(anew, timeout):
+                self._session = await self._start(timeout)
+                self._ahead = self._ahead and self._session.writes_ahead
+            case NextPiece(anew, timeout) if self.is_async:
                 return await in_time(timeout, self._aread(anew))
+            case NextPiece(anew, timeout):
+                return await self._within(timeout, self._read, anew)
             case Accept() | Reject():
-                return await self._awithin(step.timeout, self._tell, step)
-        return self._said(step)
+                await self._within(step.timeout, self._tell, step)
+            case CanRetry():
+                return self._started.can_retry
+            case CutOff():
+                return self._started.cut_off
+        return None
 
     def meanwhile(self) -> contextlib.AbstractContextManager[None]:
         """Have the session write on while the block runs, where it can."""
@@ -148,28 +145,22 @@ class Writing:
                 await pieces.aclose()
         await self._calls.aside(self.close)
 
-    def _begin(self, session: Session) -> None:
-        self._session = session
-        self._ahead = self._ahead and session.writes_ahead
+    async def _start(self, timeout: float | None) -> Session:
+        if not self.is_async:
+            start, given = self._generator.start, (self._prompt, self._documents)
+            return await self._within(timeout, start, *given, late=close_late)  # type: ignore[no-any-return]
+        with self._calls.current():
+            started = self._generator.astart(self._prompt, self._documents)
+            return await in_time(timeout, started)  # type: ignore[no-any-return]
 
-    def _within(self, timeout: float | None, function: Any, *arguments: Any, late: Any = None) -> Any:
-        with self._busy_until_called():
-            return self._calls.within(
-                timeout, self._ending, function, *arguments, late=late or (lambda call: self.close())
-            )
-
-    async def _awithin(self, timeout: float | None, function: Any, *arguments: Any) -> Any:
-        with self._busy_until_called():
-            return await self._calls.awithin(
-                timeout, self._ending, function, *arguments, late=lambda call: self.close()
-            )
-
-    @contextlib.contextmanager
-    def _busy_until_called(self) -> Iterator[None]:
-        """Mark the session as busy until its call has ended; a call that was left behind then closes it."""
+    async def _within(self, timeout: float | None, function: Any, *arguments: Any, late: Any = None) -> Any:
+        """Call the session, which is busy until the call has ended; a call that was left behind then closes it."""
+        call: Any = self._calls.awithin if self.is_async else self._calls.within
         self._busy = True
         try:
-            yield
+            return await value_of(
+                call(timeout, self._ending, function, *arguments, late=late or (lambda ended: self.close()))
+            )
         except NotCalledError:
             self._busy = False
             raise
@@ -177,6 +168,8 @@ class Writing:
     def _ending(self, function: Any, *arguments: Any) -> Any:
         try:
             return function(*arguments)
+        except StopIteration as stopped:  # which no coroutine can raise
+            raise RuntimeError(f"{stopped!r} was raised") from stopped
         finally:
             self._busy = False
 
@@ -189,11 +182,11 @@ class Writing:
 
     async def _aread(self, anew: bool) -> str | None:
         if anew:
-            await self._awithin(None, self._propose)
+            await self._within(None, self._propose)
         if hasattr(self._pieces, "__anext__"):
             piece: str | None = await anext(self._pieces, None)
             return piece
-        return await self._awithin(None, next, self._pieces, None)  # type: ignore[no-any-return]
+        return await self._within(None, next, self._pieces, None)  # type: ignore[no-any-return]
 
     def _propose(self) -> None:
         pieces = self._started.propose()
@@ -208,9 +201,6 @@ class Writing:
         if step.evidence:
             self._started.told(step.evidence)
         self._started.reject(step.n_chars)
-
-    def _said(self, step: Asked) -> bool | str:
-        return self._started.can_retry if isinstance(step, CanRetry) else self._started.cut_off
 
     @property
     def _started(self) -> Session:

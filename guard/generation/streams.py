@@ -28,7 +28,6 @@ async def driven(
     In plain code it waits for nothing. Without `writing`, for a text that is already written, the loop only judges.
     """
     judge: Any = judging.ado if is_async else judging.do
-    write: Any = None if writing is None else writing.ado if is_async else writing.do
     try:
         # a text that is already written may be long, so it is split beside the event loop
         step = await aside(advance, steps) if is_async and writing is None else advance(steps)
@@ -46,8 +45,8 @@ async def driven(
                     case Judge():
                         with contextlib.nullcontext() if writing is None else writing.meanwhile():
                             outcome = await value_of(judge(step))
-                    case _:
-                        outcome = await value_of(write(step))
+                    case _ if writing is not None:
+                        outcome = await writing.do(step)
             except asyncio.CancelledError as cancelled:
                 if not is_async or _is_cancelled():
                     raise

@@ -44,7 +44,7 @@ class ObjectStream(AsyncGuardedStream):
         if guard.generator is None:
             raise InputError("this guard has no generator that writes an object")
         explains = guard.policy.keep_refused
-        writing = Writing(guard.generator, prompt, documents, Calls(), ahead=False, explains=explains)
+        writing = Writing(guard.generator, prompt, documents, Calls(), is_async=True, ahead=False, explains=explains)
         super(AsyncGuardedStream, self).__init__(writing)
         self._events = self._checked(writing, guard, prompt, documents, wanted)
 
@@ -74,11 +74,11 @@ class ObjectStream(AsyncGuardedStream):
 
 async def _whole(writing: Writing) -> str:
     """All that the writer writes. Raises: ProtocolError for an answer that was cut off."""
-    await writing.ado(Start(None))
+    await writing.do(Start(None))
     pieces, anew = list[str](), True
-    while (piece := await writing.ado(NextPiece(anew, None))) is not None:
+    while (piece := await writing.do(NextPiece(anew, None))) is not None:
         pieces.append(piece)
         anew = False
-    if cut_off := await writing.ado(CutOff()):
+    if cut_off := await writing.do(CutOff()):
         raise ProtocolError(502, f"the object is not whole: {cut_off}", code="bad_object")
     return "".join(pieces)

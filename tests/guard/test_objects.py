@@ -378,8 +378,8 @@ def doubling(levels, last):
 TREE = {"$ref": "#/$defs/n", "$defs": {"n": {"anyOf": [{"properties": {"c": {"$ref": "#/$defs/n"}}}] * 2}}}
 
 
-def chain(levels):
-    value = {"end": "x"}
+def chain(levels) -> object:
+    value: object = {"end": "x"}
     for _ in range(levels):
         value = {"c": value}
     return value
