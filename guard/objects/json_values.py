@@ -1,7 +1,6 @@
 """JSON values: parse a text within limits, refuse what JSON cannot hold, and name a place by its pointer (RFC 6901)."""
 
 import json
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn, TypeAlias
 
@@ -52,40 +51,26 @@ def parsed(text: str) -> Any:
 
 def refuse_unfit(value: Any, name: str = "the object") -> None:
     """Refuse an unfit value. Raises: InputError for a value that is not JSON, or is too deep or too large."""
-    level, depth = [value], 0
-    while level:
-        if depth > DEEPEST:
-            raise InputError(f"{name} is nested deeper than {DEEPEST} levels")
-        level = [inner for outer in level for inner in _parts(outer, name)]
-        depth += 1
-        if len(level) > LARGEST:
-            raise InputError(f"{name} is over {LARGEST} bytes as JSON; check its parts one by one")
     try:
-        size = len(json.dumps(value, ensure_ascii=False).encode())
-    except ValueError as error:  # an integer of too many digits
-        raise InputError(f"{name} cannot be written as JSON: {error}") from None
+        written = json.dumps(value, ensure_ascii=False, allow_nan=False)
+        size, same = len(written.encode()), json.loads(written) == value
+    except RecursionError:
+        raise InputError(f"{name} is nested deeper than {DEEPEST} levels") from None
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} cannot be written as JSON: {error}; pass plain JSON values") from None
+    if not same:
+        raise InputError(f"{name} holds a tuple, or a key that is no text; pass plain JSON values")
     if size > LARGEST:
         raise InputError(f"{name} is over {LARGEST} bytes as JSON; check its parts one by one")
+    level, depth = [value], 0
+    while level := [inner for outer in level for inner in _parts(outer)]:
+        depth += 1
+        if depth > DEEPEST:
+            raise InputError(f"{name} is nested deeper than {DEEPEST} levels")
 
 
-def _parts(value: Any, name: str) -> Iterable[Any]:
-    """The values inside a value, each checked to be JSON. Raises: InputError."""
-    match value:
-        case dict():
-            for key in value:
-                if not isinstance(key, str) or not is_unicode(key):
-                    raise InputError(f"{name} has a key that is no text; JSON has text alone as keys")
-            return value.values()
-        case list():
-            return value
-        case str() if is_unicode(value):
-            return ()
-        case bool() | int() | None:
-            return ()
-        case float() if math.isfinite(value):
-            return ()
-        case _:
-            raise InputError(f"{name} holds a {type(value).__name__} that JSON cannot hold; pass plain JSON values")
+def _parts(value: Any) -> Iterable[Any]:
+    return value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
 
 
 def _with_distinct_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
