@@ -7,7 +7,6 @@ import asyncio
 import contextlib
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator
-from types import TracebackType
 from typing import Any, Self, TypeAlias, TypeGuard
 
 from groundrail.errors import InputError
@@ -120,7 +119,7 @@ class GuardedStream(_Outcome):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *raised: object) -> None:
         self.close()
 
 
