@@ -19,7 +19,6 @@ from groundrail.evaluation.answer_summary import (
 )
 from groundrail.evaluation.answers import MarkedAnswer, load_answers
 from groundrail.evaluation.loaders import load
-from groundrail.evaluation.sampling import sample_answers
 from groundrail.guard import Guard
 from groundrail.papers.overlap import OverlapScorer
 from groundrail.policy import Policy
@@ -263,24 +262,6 @@ def test_several_data_sets_are_also_measured_together(ragtruth: Path) -> None:
     assert [s.dataset for s in summaries][-1] == "all"
     assert summaries[-1].answers == 3
     assert summaries[-1].sentences == sum(s.sentences for s in summaries[:-1])
-
-
-@pytest.mark.parametrize("limit", [1, 4, 10, 99])
-def test_a_sample_of_answers_keeps_each_sets_share_of_wrong_ones(limit: int) -> None:
-    source = (Document(text="x"),)
-    answers = [
-        MarkedAnswer(f"{name}{n}", name, source, "abc", ((0, 1),) if n % part == 0 else ())
-        for name, part in (("half", 2), ("fifth", 5))
-        for n in range(20)
-    ]
-    drawn = sample_answers(answers, limit, seed=1)
-    assert drawn == sample_answers(answers, limit, seed=1) == [a for a in answers if a in drawn]
-    for name, part in (("half", 2), ("fifth", 5)):
-        of_set = [a for a in drawn if a.dataset == name]
-        assert len(of_set) == min(limit, 20)
-        assert abs(sum(bool(a.marked) for a in of_set) - len(of_set) / part) <= 0.5
-    with pytest.raises(InputError, match="at least one answer"):
-        sample_answers(answers, 0, seed=1)
 
 
 def evaluate(*arguments: object) -> int:
