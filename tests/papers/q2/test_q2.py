@@ -18,7 +18,6 @@ from groundrail.papers.q2.answering import Answerer, AnswerSpan, LexicalAnswerer
 from groundrail.papers.q2.asking import QuestionGenerator, TemplateQuestions
 from groundrail.papers.q2.candidates import Candidate, Kind, candidates
 from groundrail.papers.q2.exchanges import Exchange, normalised, tally, token_f1
-from groundrail.papers.q2.personal import is_personal
 from groundrail.papers.q2.pronouns import resolved
 from groundrail.papers.q2.q2 import Q2Scorer
 from groundrail.types import Document
@@ -164,6 +163,12 @@ TABLE = {
 LONG = "Anna lives here. She pays 2,900 euros."
 
 
+def scripted(table, model=None, **settings):
+    """A Q² scorer that asks and answers by a table."""
+    script = Scripted(table)
+    return Q2Scorer(HashedNLI(1) if model is None else model, questions=script, answerer=script, **settings)
+
+
 def judge(label):
     class Always(HashedNLI):
         def classify(self, pairs):
@@ -179,8 +184,8 @@ def judge(label):
     ("label", "name", "value"), [(0, "entailment", 1.0), (1, "neutral", 0.5), (2, "contradiction", 0.0)]
 )
 def test_differing_answers_are_judged_and_equal_or_missing_ones_are_not(label, name, value):
-    model, script = judge(label), Scripted(TABLE)
-    scorer = Q2Scorer(model, questions=script, answerer=script)
+    model = judge(label)
+    scorer = scripted(TABLE, model)
     exchanges = scorer.explain(CLAIM, LONG)
     assert [(e.question, e.claim_answer, e.source_answer, e.f1, e.label, e.score) for e in exchanges] == [
         ("Who pays?", "Anna", "Anna", 1.0, None, 1.0),
@@ -203,39 +208,41 @@ def test_components_fit_the_protocols():
     assert isinstance(Scripted({}), QuestionGenerator)
 
 
-def test_a_question_whose_answer_does_not_come_back_is_left_out(hashed_nli):
-    script = Scripted(
-        {"Anna": [("Who?", "March", "Anna"), ("Who pays?", "Anna", "Anna"), ("And who?", "Anna", "Anna")]}
-    )
-
-    def asked(**settings):
-        scorer = Q2Scorer(hashed_nli(1), questions=script, answerer=script, **settings)
-        return [exchange.question for exchange in scorer.explain(CLAIM, LONG)]
-
-    assert asked() == asked(variant="filter") == []  # the first question only, as greedy decoding gives
-    assert asked(variant="top-k") == ["Who pays?"]
-    assert asked(variant="top-k", one_each=False) == ["Who pays?", "And who?"]
+def asked(scorer):
+    return [exchange.question for exchange in scorer.explain(CLAIM, LONG)]
 
 
-def test_what_is_asked_for_may_be_found_by_others(hashed_nli):
-    script = Scripted({"pays": [("What does she do?", "pays", "pays")], "Anna": [("Who?", "Anna", "Anna")]})
+def test_a_question_whose_answer_does_not_come_back_is_left_out():
+    table = {"Anna": [("Who?", "March", "Anna"), ("Who pays?", "Anna", "Anna"), ("And who?", "Anna", "Anna")]}
+    assert (
+        asked(scripted(table)) == asked(scripted(table, variant="filter")) == []
+    )  # the first alone, as by greedy decoding
+    assert asked(scripted(table, variant="top-k")) == ["Who pays?"]
+    assert asked(scripted(table, variant="top-k", one_each=False)) == ["Who pays?", "And who?"]
 
-    def verbs(claim):
-        return [Candidate("pays", claim.index("pays"), claim.index("pays") + 4, Kind.PHRASE)]
 
-    scorer = Q2Scorer(hashed_nli(1), questions=script, answerer=script, spans=verbs)
-    assert [exchange.question for exchange in scorer.explain(CLAIM, LONG)] == ["What does she do?"]
+def spans_of(table):
+    """The spans that a table asks about, wherever a claim has them."""
+
+    def spans(claim):
+        return [Candidate(t, claim.index(t), claim.index(t) + len(t), Kind.NAME) for t in table if t in claim]
+
+    return spans
 
 
-def test_a_question_written_for_two_spans_counts_once(hashed_nli):
+def test_what_is_asked_for_may_be_found_by_others():
+    table = {"pays": [("What does she do?", "pays", "pays")], "Anna": [("Who?", "Anna", "Anna")]}
+    assert asked(scripted(table, spans=spans_of(["pays"]))) == ["What does she do?"]
+
+
+def test_a_question_written_for_two_spans_counts_once():
     one = ("Who pays?", "Anna", "Anna")
-    script = Scripted({"Anna": [one], "the Anna": [one], "March": [("When?", "March", None)]})
+    table = {"Anna": [one], "the Anna": [one], "March": [("When?", "March", None)]}
 
     def twice(claim):
-        return [Candidate(text, 0, 4, Kind.NAME) for text in ("Anna", "the Anna", "March")]
+        return [Candidate(text, 0, 4, Kind.NAME) for text in table]
 
-    scorer = Q2Scorer(hashed_nli(1), questions=script, answerer=script, spans=twice)
-    assert scorer.score([CLAIM], LONG)[0].value == 0.5
+    assert scripted(table, spans=twice).score([CLAIM], LONG)[0].value == 0.5
 
 
 PERSONAL = [
@@ -245,30 +252,22 @@ PERSONAL = [
     "What is MY rent?",
     "Who has your keys?",
 ]
+PERSONAL += ["What can't you do?", "Where are you?", "I'm from where?", "Yesterday I saw what?"]
 OTHERS = ["What does World War I mean?", "Who married Elizabeth I?", "Who wrote you?", "Is it you?", "Who owns mylar?"]
 
 
 @pytest.mark.parametrize("question", PERSONAL + OTHERS)
-def test_the_main_setting_keeps_every_question_and_the_filter_leaves_out_what_is_personal(hashed_nli, question):
-    script = Scripted({"Anna": [(question, "Anna", "Anna")]})
-    (kept,) = Q2Scorer(hashed_nli(1), questions=script, answerer=script).explain(CLAIM, LONG)
-    assert kept.question == question
-    filtered = Q2Scorer(hashed_nli(1), questions=script, answerer=script, variant="filter").explain(CLAIM, LONG)
-    assert bool(filtered) == (question in OTHERS)
-
-
-@pytest.mark.parametrize(
-    "question", ["What can't you do?", "Where are you?", "I'm from where?", "Yesterday I saw what?"]
-)
-def test_subjects_are_found_by_word_order(question):
-    assert is_personal(question)
+def test_the_main_setting_keeps_every_question_and_the_filter_leaves_out_what_is_personal(question):
+    table = {"Anna": [(question, "Anna", "Anna")]}
+    assert asked(scripted(table)) == [question]
+    assert bool(asked(scripted(table, variant="filter"))) == (question in OTHERS)
 
 
 def test_scores_by_f1_alone_and_without_unanswered_questions():
-    model, script = judge(0), Scripted(TABLE)
+    model = judge(0)
 
     def value(**settings):
-        return Q2Scorer(model, questions=script, answerer=script, **settings).score([CLAIM], LONG)[0].value
+        return scripted(TABLE, model, **settings).score([CLAIM], LONG)[0].value
 
     assert value() == pytest.approx((1 + 1 + 0) / 3)
     assert value(nli=False) == pytest.approx((1 + 0.5 + 0) / 3)
@@ -279,15 +278,12 @@ def test_scores_by_f1_alone_and_without_unanswered_questions():
     assert not model.asked
 
 
-def test_unanswered_questions_count_where_none_is_answered(hashed_nli):
-    script = Scripted({"March": TABLE["March"]})
-    (score,) = Q2Scorer(hashed_nli(1), questions=script, answerer=script, discard=True).score([CLAIM], LONG)
-    assert score.value == 0
+def test_unanswered_questions_count_where_none_is_answered():
+    assert scripted({"March": TABLE["March"]}, discard=True).score([CLAIM], LONG)[0].value == 0
 
 
 def test_a_tally_has_the_papers_columns():
-    script = Scripted(TABLE)
-    scorer = Q2Scorer(judge(0), questions=script, answerer=script)
+    scorer = scripted(TABLE, judge(0))
     found = tally(scorer.exchanges([CLAIM, "It is so.", "Anna left."], LONG))
     assert (found.responses, found.covered, found.questions, found.unanswered) == (3, 2, 4, 1)
     assert (found.coverage, found.silence) == (2 / 3, 1 / 4)
@@ -339,22 +335,17 @@ def test_what_no_resolver_joins_stays_as_it_is(history):
 
 
 def test_mentions_within_mentions_are_replaced_once():
-    clusters = [[(0, 4), (15, 18)], [(5, 10), (15, 27)]]  # her / her umbrella
-    assert (
-        resolved(
-            "her hat is wet.",
-            ["Anna owns"],
-            lambda text: [[(0, 4), (10, 13)], [(0, 9), (10, 17)]] if "\n" in text else [],
-        )
-        == "Anna owns is wet."
-    )
+    def resolver(text):
+        return [[(0, 4), (10, 13)], [(0, 9), (10, 17)]] if "\n" in text else []  # her / her umbrella
+
+    assert resolved("her hat is wet.", ["Anna owns"], resolver) == "Anna owns is wet."
     with pytest.raises(InputError, match="the resolver named"):
-        resolved("Anna owns it.", [], lambda text: clusters)
+        resolved("Anna owns it.", [], lambda text: [[(0, 4), (15, 18)]])
 
 
 def test_without_a_valid_question_the_whole_claim_is_judged(hashed_nli):
-    model, script = hashed_nli(3), Scripted(TABLE)
-    scorer = Q2Scorer(model, questions=script, answerer=script)
+    model = hashed_nli(3)
+    scorer = scripted(TABLE, model)
     claims = ["You did it.", CLAIM, "It was him."]
     scores = scorer.score(claims, LONG)
     expected = SentencePairScorer(model).score([claims[0], claims[2]], LONG)
@@ -363,8 +354,7 @@ def test_without_a_valid_question_the_whole_claim_is_judged(hashed_nli):
 
 
 def test_documents_are_scored_apart_and_the_best_one_counts():
-    script = Scripted(TABLE)
-    scorer = Q2Scorer(judge(2), questions=script, answerer=script)
+    scorer = scripted(TABLE, judge(2))
     documents = [Document(text="Anna left.", id="a"), Document(text="It rained.", id="b"), Document(text=" ", id="c")]
     (score,) = scorer.score([CLAIM], documents)
     apart = [scorer.score([CLAIM], document)[0].value for document in documents[:2]]
@@ -395,9 +385,7 @@ def test_a_judge_that_gives_no_number_gives_no_score():
         def classify(self, pairs):
             return super().classify(pairs) * math.nan
 
-    script = Scripted(TABLE)
-    (score,) = Q2Scorer(Broken(1), questions=script, answerer=script).score([CLAIM], LONG)
-    assert math.isnan(score.value)
+    assert math.isnan(scripted(TABLE, Broken(1)).score([CLAIM], LONG)[0].value)
 
 
 def transcribed(model, claim, document):
@@ -466,49 +454,24 @@ TWO_ASKED = {
 }
 
 
-def test_an_evaluation_scores_whole_responses_as_the_paper_does(hashed_nli):
-    """Two of three questions are answered alike: 2/3, not the mean of 1 and 1/2 over two sentences."""
-    script = Scripted(TWO_ASKED)
-    scorer = Q2Scorer(hashed_nli(1), questions=script, answerer=script, spans=spans_of(TWO_ASKED))
-    source = Document(text="Anna lives here. She pays 2,900 euros.")
-    examples = [Example("0", "wow", (source,), TWO_SENTENCES, 1.0)]
-    (found,) = evaluate(scorer, examples)
-    assert found.value == pytest.approx(2 / 3)
-    (cut,) = evaluate(scorer, examples, units="sentences")
-    assert cut.value == pytest.approx((1 + 1 / 2) / 2)
-
-
-def test_a_sentence_without_a_question_does_not_count_beside_others(hashed_nli):
-    script = Scripted({"Anna": TWO_ASKED["Anna"]})
-    scorer = Q2Scorer(hashed_nli(1), questions=script, answerer=script, spans=spans_of(script.table))
-    response = "Oh yes, quite so! Anna lives here."
-    examples = [Example("0", "wow", (Document(text=response),), response, 1.0)]
-    (found,) = evaluate(scorer, examples)
-    assert found.value == 1.0
-    (cut,) = evaluate(scorer, examples, units="sentences")
+@pytest.mark.parametrize(
+    ("table", "source", "response", "whole", "by_sentence"),
+    [
+        (TWO_ASKED, "Anna lives here. She pays 2,900 euros.", TWO_SENTENCES, 2 / 3, (1 + 1 / 2) / 2),
+        ({"Anna": TWO_ASKED["Anna"]}, None, "Oh yes, quite so! Anna lives here.", 1.0, None),
+    ],
+)
+def test_an_evaluation_scores_whole_responses_as_the_paper_does(table, source, response, whole, by_sentence):
+    """The mean is over all questions, not over means of sentences; a sentence without a question counts beside none."""
+    scorer = scripted(table, spans=spans_of(table))
+    examples = [Example("0", "wow", (Document(text=source or response),), response, 1.0)]
+    (found,), (cut,) = evaluate(scorer, examples), evaluate(scorer, examples, units="sentences")
+    assert found.value == pytest.approx(whole)
     assert cut.value is not None
-    assert cut.value < 1.0
+    assert cut.value == pytest.approx(by_sentence) if by_sentence else cut.value < whole
 
 
-def spans_of(table):
-    """The spans that a table asks about, wherever a claim has them."""
-
-    def spans(claim):
-        return [
-            Candidate(text, claim.index(text), claim.index(text) + len(text), Kind.NAME)
-            for text in table
-            if text in claim
-        ]
-
-    return spans
-
-
-def test_other_filters_of_personal_questions_can_be_given(hashed_nli):
-    script = Scripted(TABLE)
-
-    def asked(**settings):
-        scorer = Q2Scorer(hashed_nli(1), questions=script, answerer=script, **settings)
-        return [exchange.question for exchange in scorer.explain(CLAIM, LONG)]
-
-    assert asked(variant="filter", personal=lambda question: question == "When?") == asked()[:2]
-    assert asked(variant="base", personal=lambda question: True) == asked()
+def test_other_filters_of_personal_questions_can_be_given():
+    everything = asked(scripted(TABLE))
+    assert asked(scripted(TABLE, variant="filter", personal=lambda question: question == "When?")) == everything[:2]
+    assert asked(scripted(TABLE, variant="base", personal=lambda question: True)) == everything
