@@ -64,16 +64,9 @@ def tiny_nli(tiny_tokenizer: "PreTrainedTokenizerFast") -> "BertForSequenceClass
     from tests import tiny
     from transformers import BertForSequenceClassification
 
-    return tiny.model(
-        BertForSequenceClassification,
-        11,
-        vocab_size=len(tiny_tokenizer),
-        intermediate_size=64,
-        max_position_embeddings=128,
-        initializer_range=0.3,
-        pad_token_id=0,
-        id2label={0: "contradiction", 1: "entailment", 2: "neutral"},
-        label2id={"contradiction": 0, "entailment": 1, "neutral": 2},
+    size = {"vocab_size": len(tiny_tokenizer), "intermediate_size": 64, "max_position_embeddings": 128}
+    return tiny.classifier(
+        BertForSequenceClassification, 11, "contradiction entailment neutral", **size, pad_token_id=0
     )
 
 

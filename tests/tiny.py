@@ -48,6 +48,13 @@ def model(kind: type[M], seed: int = 0, **settings: Any) -> M:
         return kind(config).eval()
 
 
+def classifier(kind: type[M], seed: int, labels: str, **settings: Any) -> M:
+    """A model of this class with these labels, in this order, whose answers vary widely with the input."""
+    names = dict(enumerate(labels.split()))
+    ids = {name: number for number, name in names.items()}
+    return model(kind, seed, initializer_range=0.3, id2label=names, label2id=ids, **settings)
+
+
 def tokenizer(
     words: Iterable[str],
     *,

@@ -18,7 +18,6 @@ from groundrail.evaluation.answer_summary import (
     summarise_answers,
 )
 from groundrail.evaluation.answers import MarkedAnswer, load_answers
-from groundrail.evaluation.loaders import load
 from groundrail.guard import Guard
 from groundrail.papers.overlap import OverlapScorer
 from groundrail.policy import Policy
@@ -92,28 +91,6 @@ def test_faithbench_counts_unwanted_and_questionable_passages(faithbench: Path) 
     assert [bool(a.marked) for a in load_answers(faithbench, leave_out=["questionable"])] == [False, False, True, False]
     assert [a.id for a in load_answers(faithbench)] == [f"batch_5/{n}" for n in range(4)]
     assert {a.dataset for a in load_answers(faithbench)} == {"faithbench"}
-
-
-def test_attributionbench_and_aggrefact_rows_are_claims(tmp_path: Path) -> None:
-    row = {"claim": "C.", "references": ["A.", "B."], "src_dataset": "ExpertQA", "id": "e1", "question": "q"}
-    labels = ("attributable", "not attributable")
-    path = lines(tmp_path / "dev.jsonl", [{**row, "attribution_label": label} for label in labels])
-    first, second = load(path)
-    assert (first.dataset, first.id, first.claim, first.label, second.label) == ("dev-ExpertQA", "e1", "C.", 1.0, 0.0)
-    assert [document.text for document in first.source] == ["A.", "B."]
-    rows = [
-        {"dataset": "RAGTruth", "doc": "D.", "claim": "C.", "label": n, "contamination_identifier": "x"} for n in (1, 0)
-    ]
-    examples = load(lines(tmp_path / "test.jsonl", rows))
-    assert [(e.dataset, e.source[0].text, e.claim, e.label) for e in examples] == [
-        ("test-RAGTruth", "D.", "C.", 1.0),
-        ("test-RAGTruth", "D.", "C.", 0.0),
-    ]
-    import pyarrow
-    from pyarrow import parquet
-
-    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "test.parquet")
-    assert load(tmp_path / "test.parquet") == examples
 
 
 @pytest.mark.parametrize(

@@ -21,18 +21,9 @@ from groundrail.types import Document
 @pytest.fixture
 def judge(tiny_tokenizer) -> Respelled:
     """A random classifier of the built-in judge's class."""
-    model = tiny.model(
-        MPNetForSequenceClassification,
-        3,
-        vocab_size=len(tiny_tokenizer),
-        max_position_embeddings=130,
-        initializer_range=0.3,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-        pad_token_id=1,
-        id2label={0: "entailment", 1: "neutral", 2: "contradiction"},
-        label2id={"entailment": 0, "neutral": 1, "contradiction": 2},
-    )
+    settings = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "pad_token_id": 1}
+    size = {"vocab_size": len(tiny_tokenizer), "max_position_embeddings": 130}
+    model = tiny.classifier(MPNetForSequenceClassification, 3, "entailment neutral contradiction", **size, **settings)
     model.config.entailment_threshold = 0.4
     model.config.entailment_chunk_tokens = 30
     return Respelled(CrossEncoderEntailment(model, tiny_tokenizer, max_length=90, english_only=True))
