@@ -1,5 +1,6 @@
 """Tiny models with random weights and tokenizers of whole words, built offline: what holds for them holds for any."""
 
+import random
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -37,6 +38,13 @@ SIZES: dict[str, dict[str, Any]] = {
 }
 """Sizes of the architectures that name them in their own way."""
 OTHERS = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+
+
+def written(seed: int, count: int) -> str:
+    """A document of this many sentences of four to nine words that differ from each other."""
+    draw = random.Random(seed)
+    words = "rent deposit tenant landlord keys heating garden pays kept soon".split()
+    return " ".join(f"Clause {n} {' '.join(draw.choices(words, k=draw.randint(2, 7)))}." for n in range(count))
 
 
 def model(kind: type[M], seed: int = 0, **settings: Any) -> M:

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.hashed import HashedNLI
+from tests.tiny import written
 
 from groundrail.entailment import CrossEncoderEntailment
 from groundrail.errors import ClaimTooLongError, InputError
@@ -12,15 +13,7 @@ from groundrail.papers.infuse import InfuseScorer
 from groundrail.papers.units.named import in_units
 from groundrail.text import sentences
 
-WORDS = ("rent", "deposit", "tenant", "landlord", "keys", "heating", "garden", "pays", "kept", "soon")
 CLAIM = "The tenant pays the rent."
-
-
-def written(seed: int, count: int) -> str:
-    draw = random.Random(seed)
-    return " ".join(
-        f"Clause {number} {' '.join(draw.choices(WORDS, k=draw.randint(2, 7)))}." for number in range(count)
-    )
 
 
 def transcribed(model, claim, document, reverse=True, margin=0.0, bound=64):
@@ -150,9 +143,7 @@ def test_settings_out_of_range_are_refused(hashed_nli, setting):
 @pytest.mark.parametrize("seed", range(10))
 def test_equals_the_slow_transcription_on_a_transformer(tiny_nli, tiny_tokenizer, seed):
     model = CrossEncoderEntailment(tiny_nli, tiny_tokenizer)
-    words = ("rent", "due", "first", "month", "tenant", "pays", "landlord", "keys", "lost", "deposit", "bank")
-    draw = random.Random(seed)
-    document = " ".join(f"The {' '.join(draw.choices(words, k=5))}." for _ in range(10))
+    document = written(seed, 10)
     value, used = transcribed(model, CLAIM, document)
     (score,) = InfuseScorer(model).score([CLAIM], document)
     assert score.value == pytest.approx(value, abs=1e-6)
