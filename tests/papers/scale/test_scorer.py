@@ -56,9 +56,7 @@ class BrokenFor(Overlap):
 
 def numbered(count: int, words: int = 6) -> list[str]:
     """Sentences that differ, `words` words each."""
-    return [
-        " ".join([f"Word{index}", *(f"w{index}x{place}" for place in range(words - 1))]) + "." for index in range(count)
-    ]
+    return [" ".join([f"Word{n}", *(f"w{n}x{place}" for place in range(words - 1))]) + "." for n in range(count)]
 
 
 @given(st.integers(1, 90), st.integers(1, 30), st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.9]), st.integers(0, 99))
@@ -76,18 +74,19 @@ def test_the_value_is_the_maximum_over_all_windows(hashed_yes_no, count, size, o
     assert list(dict.fromkeys(premise for premise, _ in model.asked[-1])) == list(dict.fromkeys(windows))
 
 
-@given(st.integers(1, 40), st.integers(2, 7), st.integers(0, 99))
-def test_the_tree_goes_to_the_best_child_until_one_sentence_is_left(hashed_yes_no, count, branches, seed) -> None:
-    model = hashed_yes_no(seed)
-    sentences = numbered(count)
-    here, score = sentences, None
+@given(st.integers(1, 40), st.integers(2, 7), st.integers(0, 99), st.booleans())
+def test_the_tree_goes_to_the_best_child_until_one_leaf_is_left(hashed_yes_no, count, branches, seed, lines) -> None:
+    """A leaf is a sentence, or an utterance of several sentences."""
+    model, leaves, between = hashed_yes_no(seed), numbered(count), "\n" if lines else " "
+    if lines:
+        leaves = [f"Bob: {first} {second}" for first, second in itertools.pairwise(numbered(count + 1, words=3))]
+    here, score = leaves, None
     while len(here) > 1 or score is None:
         width = max(1, len(here) // branches)
         runs = [here[start : start + width] for start in range(0, len(here), width)]
-        score, here = max(
-            ((model.entailment([(" ".join(run), CLAIM)])[0], run) for run in runs), key=lambda found: found[0]
-        )
-    found = PaperScaleScorer(model, branches=branches).score([CLAIM], " ".join(sentences))[0]
+        score, here = max(((model.entailment([(between.join(r), CLAIM)])[0], r) for r in runs), key=lambda f: f[0])
+    scorer = PaperScaleScorer(model, branches=branches, leaves="lines" if lines else "sentences")
+    (found,) = scorer.score([CLAIM], between.join(leaves))
     assert [(citation.text, citation.score) for citation in found.citations] == [(here[0], score)]
 
 
@@ -183,13 +182,10 @@ def test_a_chunk_never_crosses_two_documents() -> None:
 def test_nan_concerns_only_its_own_claim() -> None:
     sentences = [*numbered(30), "Keys were lost."]
     model = BrokenFor("w3x1", "keys were lost")
-    broken, fine = PaperScaleScorer(model, chunk_tokens=30).score(
-        ["keys were lost", "were keys lost"], " ".join(sentences)
-    )
+    claims = ["keys were lost", "were keys lost"]
+    broken, fine = PaperScaleScorer(model, chunk_tokens=30).score(claims, " ".join(sentences))
     assert math.isnan(broken.value)
-    assert broken.citations == ()
-    assert fine.value == 1.0
-    assert fine.citations[0].text == "Keys were lost."
+    assert (broken.citations, fine.value, fine.citations[0].text) == ((), 1.0, "Keys were lost.")
 
 
 def test_nan_within_the_tree_is_passed_by() -> None:
@@ -199,9 +195,8 @@ def test_nan_within_the_tree_is_passed_by() -> None:
         def _share(self, premise: str, claim: str) -> float:
             return super()._share(premise, claim) if len(premise) > 400 else math.nan
 
-    found = PaperScaleScorer(BrokenAlone()).score(["keys were lost"], " ".join([*numbered(13), "Keys were lost."]))[0]
-    assert found.value == 1.0
-    assert found.citations == ()
+    (found,) = PaperScaleScorer(BrokenAlone()).score(["keys were lost"], " ".join([*numbered(13), "Keys were lost."]))
+    assert (found.value, found.citations) == (1.0, ())
 
 
 def test_bad_input_is_an_error_that_says_so() -> None:
@@ -219,18 +214,19 @@ def test_bad_input_is_an_error_that_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "setting",
+    ("name", "value"),
     [
-        {"search": "tree"},
-        {"chunk_tokens": 0},
-        {"overlap": 1.0},
-        {"overlap": -0.1},
-        {"branches": 1},
+        ("search", "tree"),
+        ("chunk_tokens", 0),
+        ("overlap", 1.0),
+        ("overlap", -0.1),
+        ("branches", 1),
+        ("leaves", "words"),
     ],
 )
-def test_settings_out_of_range_are_errors(setting) -> None:
-    with pytest.raises(InputError, match=next(iter(setting))):
-        PaperScaleScorer(Overlap(), **setting)
+def test_settings_out_of_range_are_errors(name, value) -> None:
+    with pytest.raises(InputError, match="'sentences' or in 'lines'" if name == "leaves" else name):
+        PaperScaleScorer(Overlap(), **{name: value})
 
 
 def test_a_claim_takes_its_room_from_the_chunk_and_never_from_itself(hashed_yes_no) -> None:
@@ -248,10 +244,9 @@ def test_a_claim_takes_its_room_from_the_chunk_and_never_from_itself(hashed_yes_
 
 def test_a_long_source_of_a_megabyte() -> None:
     sentences = numbered(20_000, words=7)
-    found = PaperScaleScorer(Overlap(), chunk_tokens=400).score(
-        [sentences[12_345], sentences[-1]], "\n".join(sentences)
-    )
-    assert [score.citations[0].text for score in found] == [sentences[12_345], sentences[-1]]
+    claims = [sentences[12_345], sentences[-1]]
+    found = PaperScaleScorer(Overlap(), chunk_tokens=400).score(claims, "\n".join(sentences))
+    assert [score.citations[0].text for score in found] == claims
 
 
 def test_threshold_is_the_models(hashed_yes_no) -> None:
@@ -283,21 +278,3 @@ def test_a_leaf_of_a_dialogue_is_an_utterance() -> None:
     assert [citation.text for citation in found.citations] == ["Bob: Sure. Cats are not allowed."]
     (found,) = PaperScaleScorer(Overlap()).score([claim], dialogue)
     assert [citation.text for citation in found.citations] == ["Cats are not allowed."]
-    with pytest.raises(InputError, match="'sentences' or in 'lines', not 'words'"):
-        PaperScaleScorer(Overlap(), leaves="words")  # type: ignore[arg-type]
-
-
-@given(st.integers(1, 30), st.integers(2, 4), st.integers(0, 99))
-def test_the_tree_over_utterances_is_the_one_over_their_list(hashed_yes_no, count, branches, seed) -> None:
-    model = hashed_yes_no(seed)
-    utterances = [f"Bob: {first} {second}" for first, second in itertools.pairwise(numbered(count + 1, words=3))]
-    here, score = utterances, None
-    while len(here) > 1 or score is None:
-        width = max(1, len(here) // branches)
-        runs = [here[start : start + width] for start in range(0, len(here), width)]
-        score, here = max(
-            ((model.entailment([("\n".join(run), CLAIM)])[0], run) for run in runs), key=lambda found: found[0]
-        )
-    scorer = PaperScaleScorer(model, branches=branches, leaves="lines")
-    (found,) = scorer.score([CLAIM], "\n".join(utterances))
-    assert [(citation.text, citation.score) for citation in found.citations] == [(here[0], score)]

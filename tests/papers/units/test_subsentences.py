@@ -19,52 +19,50 @@ from groundrail.papers.units.subsentences import (
     SubSentenceUnits,
 )
 
-CUT = {
-    "The lease began in March, and the tenants paid a deposit of 2,900 euros.": [
-        "The lease began in March.",
-        "The tenants paid a deposit of 2,900 euros.",
-    ],
-    "The tenant pays the rent and the landlord repairs the roof.": [
-        "The tenant pays the rent.",
-        "The landlord repairs the roof.",
-    ],
-    "She was born in Warsaw; she moved to Paris.": ["She was born in Warsaw.", "She moved to Paris."],
-    "He graduated from Yale (now larger) in 1955, and earned an MBA in 1957.": [
-        "He graduated from Yale (now larger) in 1955.",
-        "He earned an MBA in 1957.",
-    ],
-    "In 1990, Anna joined the board and became its chair.": [
-        "In 1990, Anna joined the board.",
-        "Anna became its chair.",
-    ],
-    "The game was developed by Sega and published by Nintendo.": [
-        "The game was developed by Sega.",
-        "The game was published by Nintendo.",
-    ],
-    "The company was founded in Oslo and established a factory in Bergen.": [
-        "The company was founded in Oslo.",
-        "The company established a factory in Bergen.",
-    ],
-    "Marie Curie, who won two Nobel Prizes, was born in Warsaw.": [
-        "Marie Curie was born in Warsaw.",
-        "Marie Curie won two Nobel Prizes.",
-    ],
-    "The band released an album, which sold two million copies, and toured Europe.": [
-        "The band released an album.",
-        "The band toured Europe.",
-        "An album sold two million copies.",
-    ],
-    "Ada Lovelace, a mathematician, wrote the first program.": [
-        "Ada Lovelace wrote the first program.",
-        "Ada Lovelace was a mathematician.",
-    ],
-    "The north wing is open, while the south wing is closed.": [
-        "The north wing is open.",
-        "The south wing is closed.",
-    ],
-    "She was born in Warsaw, which is in Poland.": ["She was born in Warsaw.", "Warsaw is in Poland."],
-    "He moved to Rome, she was told the news, and they were married.": None,
-}
+CUT: dict[str, list[str]] = {}
+for _line in """
+The lease began in March, and the tenants paid a deposit of 2,900 euros.
+  The lease began in March.
+  The tenants paid a deposit of 2,900 euros.
+The tenant pays the rent and the landlord repairs the roof.
+  The tenant pays the rent.
+  The landlord repairs the roof.
+She was born in Warsaw; she moved to Paris.
+  She was born in Warsaw.
+  She moved to Paris.
+He graduated from Yale (now larger) in 1955, and earned an MBA in 1957.
+  He graduated from Yale (now larger) in 1955.
+  He earned an MBA in 1957.
+In 1990, Anna joined the board and became its chair.
+  In 1990, Anna joined the board.
+  Anna became its chair.
+The game was developed by Sega and published by Nintendo.
+  The game was developed by Sega.
+  The game was published by Nintendo.
+The company was founded in Oslo and established a factory in Bergen.
+  The company was founded in Oslo.
+  The company established a factory in Bergen.
+Marie Curie, who won two Nobel Prizes, was born in Warsaw.
+  Marie Curie was born in Warsaw.
+  Marie Curie won two Nobel Prizes.
+The band released an album, which sold two million copies, and toured Europe.
+  The band released an album.
+  The band toured Europe.
+  An album sold two million copies.
+Ada Lovelace, a mathematician, wrote the first program.
+  Ada Lovelace wrote the first program.
+  Ada Lovelace was a mathematician.
+The north wing is open, while the south wing is closed.
+  The north wing is open.
+  The south wing is closed.
+She was born in Warsaw, which is in Poland.
+  She was born in Warsaw.
+  Warsaw is in Poland.
+""".strip().splitlines():
+    if _line.startswith("  "):
+        CUT[list(CUT)[-1]].append(_line.strip())
+    else:
+        CUT[_line] = []
 
 WHOLE = [
     "The cat sat on the mat.",
@@ -117,7 +115,7 @@ def plain(text):
     return re.findall(r"\w+", text.lower())
 
 
-@pytest.mark.parametrize(("claim", "expected"), [item for item in CUT.items() if item[1]])
+@pytest.mark.parametrize(("claim", "expected"), CUT.items())
 def test_is_cut(claim, expected):
     assert [unit.text for unit in ClauseSplitter().split(claim)] == expected
 
@@ -127,7 +125,7 @@ def test_is_left_whole(claim):
     assert ClauseSplitter().split(claim) == [Unit(claim, 0, len(claim))]
 
 
-@pytest.mark.parametrize("claim", [*CUT, *WHOLE])
+@pytest.mark.parametrize("claim", [*CUT, *WHOLE, "He moved to Rome, she was told the news, and they were married."])
 def test_units_use_the_claims_words_and_cover_them(claim):
     units = ClauseSplitter().split(claim)
     assert all(set(plain(unit.text)) <= {*plain(claim), "is", "was"} for unit in units)
@@ -135,7 +133,7 @@ def test_units_use_the_claims_words_and_cover_them(claim):
     assert set(plain(claim)) - covered <= {"and", "but", "while", "who", "which"}
 
 
-@pytest.mark.parametrize("claim", [claim for claim, parts in CUT.items() if parts])
+@pytest.mark.parametrize("claim", CUT)
 def test_a_unit_says_what_its_slice_says(claim):
     for unit in ClauseSplitter().split(claim):
         sliced = plain(claim[unit.start : unit.end])
@@ -168,17 +166,11 @@ def test_any_text_is_taken(claim):
 def test_units_of_several_sentences_keep_offsets_into_the_claim():
     claim = "  Anna left. The lease began in March, and the tenants paid a deposit. Ben stayed."
     units = SubSentenceUnits().split(claim)
-    assert [unit.text for unit in units] == [
-        "Anna left.",
-        "The lease began in March.",
-        "The tenants paid a deposit.",
-        "Ben stayed.",
-    ]
-    assert [claim[unit.start : unit.end] for unit in units] == [
-        "Anna left.",
-        "The lease began in March",
-        "the tenants paid a deposit.",
-        "Ben stayed.",
+    assert [(unit.text, claim[unit.start : unit.end]) for unit in units] == [
+        ("Anna left.", "Anna left."),
+        ("The lease began in March.", "The lease began in March"),
+        ("The tenants paid a deposit.", "the tenants paid a deposit."),
+        ("Ben stayed.", "Ben stayed."),
     ]
 
 
@@ -209,10 +201,9 @@ def test_a_model_writes_units_that_are_aligned_with_the_claim(writer):
 
 def test_a_model_that_writes_nothing_or_does_not_end_leaves_the_claim_whole(writer):
     claim = "Anna left and Ben stayed here ."
-    empty = Seq2SeqSplitter(*taught(writer, claim, "."))
-    assert empty.split(claim) == [Unit(claim, 0, len(claim))]
-    endless = Seq2SeqSplitter(*taught(writer, claim, "Anna left . | Ben stayed ."), max_new_tokens=3)
-    assert endless.split(claim) == [Unit(claim, 0, len(claim))]
+    for target, settings in ((".", {}), ("Anna left . | Ben stayed .", {"max_new_tokens": 3})):
+        splitter = Seq2SeqSplitter(*taught(writer, claim, target), **settings)
+        assert splitter.split(claim) == [Unit(claim, 0, len(claim))]
 
 
 def test_a_claim_beyond_the_model_is_an_error(writer):
