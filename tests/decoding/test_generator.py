@@ -4,8 +4,9 @@ import gc
 import math
 import time
 import weakref
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeAlias
 
 import pytest
 import torch
@@ -30,11 +31,13 @@ from groundrail.decoding.joint import PMIDecoding
 from groundrail.decoding.pmi import PMILogitsProcessor
 from groundrail.decoding.prompt_cache import PromptCache
 from groundrail.decoding.session import HFSession
-from groundrail.decoding.steering import CAD, PMI, AdaCAD, Steering
+from groundrail.decoding.steering import CAD, PMI, AdaCAD
 from groundrail.generators import Generator, Session
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.text.sentences import split
 from groundrail.types import Source
+
+Build: TypeAlias = Callable[..., HFGenerator]
 
 TEXT = "The lease ends in May. The rent is due. Who pays? Café Zoë – 12 €. Übergabe! It ends. The end. "
 DOCUMENTS = [Document(text="The lease ends in May. The rent is 12 €.")]
@@ -47,66 +50,74 @@ def tokenizer() -> PreTrainedTokenizerFast:
     bpe = Tokenizer(models.BPE())
     bpe.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     bpe.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=330, special_tokens=["<eos>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    bpe.train_from_iterator(
+        [TEXT * 3], trainers.BpeTrainer(vocab_size=330, special_tokens=["<eos>"], initial_alphabet=alphabet)
     )
-    bpe.train_from_iterator([TEXT * 3], trainer)
     return PreTrainedTokenizerFast(tokenizer_object=bpe, eos_token="<eos>")
 
 
-@pytest.fixture(scope="module")
-def model(tokenizer: PreTrainedTokenizerFast) -> LlamaForCausalLM:
-    return tiny.model(LlamaForCausalLM, 3, **shape(tokenizer)).requires_grad_(False)
-
-
-def shape(tokenizer: PreTrainedTokenizerFast) -> dict[str, Any]:
+def built(kind: type[Any], seed: int, tokenizer: PreTrainedTokenizerFast, **options: Any) -> Any:
     own = {"max_position_embeddings": 512, "bos_token_id": None, "eos_token_id": 0, "initializer_range": 0.6}
-    return {"vocab_size": len(tokenizer), **own}
+    return tiny.model(kind, seed, vocab_size=len(tokenizer), **own, **options).requires_grad_(False)
 
 
-def generator(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, **options: Any) -> HFGenerator:
-    sampling = Sampling(**{"max_new_tokens": 24, **options.pop("sampling", {})})
-    return HFGenerator(model, tokenizer, sampling=sampling, **options)
+@pytest.fixture(scope="module")
+def model(tokenizer) -> PreTrainedModel:
+    return built(LlamaForCausalLM, 3, tokenizer)
 
 
-def test_greedy_text_is_that_of_generate(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
-    subject = generator(model, tokenizer)
-    text = "".join(subject.start("When?", DOCUMENTS).propose())
-    ids = torch.tensor([subject.encode("When?", DOCUMENTS[0].text)])
-    mask = torch.ones_like(ids)
-    whole = model.generate(ids, attention_mask=mask, max_new_tokens=24, do_sample=False, pad_token_id=0)  # type: ignore[misc]
+@pytest.fixture(scope="module")
+def sliding(tokenizer) -> PreTrainedModel:
+    """Its cache forgets what the attention no longer reaches."""
+    return built(MistralForCausalLM, 4, tokenizer, num_key_value_heads=2, sliding_window=5)
+
+
+def generator(model: Any, tokenizer: Any, writer: Any = None, sampling: Any = (), **options: Any) -> HFGenerator:
+    settings = Sampling(**{"max_new_tokens": 24, **dict(sampling)})
+    return HFGenerator(model if writer is None else writer, tokenizer, sampling=settings, **options)
+
+
+@pytest.fixture(scope="module")
+def build(model, tokenizer) -> Build:
+    """A generator of at most 24 tokens by these options."""
+    return partial(generator, model, tokenizer)
+
+
+def started(generator: HFGenerator) -> HFSession:
+    return generator.start("When?", DOCUMENTS)
+
+
+def all_of(session: HFSession) -> str:
+    return "".join(session.propose())
+
+
+def test_greedy_text_is_that_of_generate(model, tokenizer, build: Build) -> None:
+    text = all_of(started(build()))
+    ids = torch.tensor([build().encode("When?", DOCUMENTS[0].text)])
+    options = {"max_new_tokens": 24, "do_sample": False, "pad_token_id": 0}
+    whole = model.generate(ids, attention_mask=torch.ones_like(ids), **options)
     assert text == tokenizer.decode(whole[0, ids.shape[1] :], skip_special_tokens=True)
     assert text
-
-
-def sliding(tokenizer: PreTrainedTokenizerFast) -> MistralForCausalLM:
-    """Its cache forgets what the attention no longer reaches."""
-    model = tiny.model(MistralForCausalLM, 4, num_key_value_heads=2, sliding_window=5, **shape(tokenizer))
-    return model.requires_grad_(False)
 
 
 def in_full(subject: HFGenerator, written: list[int]) -> list[torch.Tensor]:
     """log P after the prompt with its source and after the one without, no cache."""
     estimator = subject.model if subject.ungrounded_model is None else subject.ungrounded_model
-    prompts = (subject.model, DOCUMENTS[0].text), (estimator, "")
-    return [
-        torch.log_softmax(
-            model(torch.tensor([subject.encode("When?", source) + written]), use_cache=False).logits[0, -1].float(), -1
-        )
-        for model, source in prompts
-    ]
+    found = []
+    for model, source in ((subject.model, DOCUMENTS[0].text), (estimator, "")):
+        ids = torch.tensor([subject.encode("When?", source) + written])
+        found.append(torch.log_softmax(model(ids, use_cache=False).logits[0, -1].float(), -1))
+    return found
 
 
 @pytest.mark.parametrize("steering", [PMI(0.7), CAD(0.7), AdaCAD()], ids=named)
 @pytest.mark.parametrize("kind", ["one pass", "a cache that forgets", "another model"])
-def test_steered_greedy_text_is_that_of_both_prompts_run_in_full(
-    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, kind: str, steering: Steering
-) -> None:
-    writer = sliding(tokenizer) if kind == "a cache that forgets" else model
-    options = {"ungrounded_model": sliding(tokenizer)} if kind == "another model" else {}
-    subject = generator(writer, tokenizer, steering=steering, **options)
-    session = subject.start("When?", DOCUMENTS)
-    text = "".join(session.propose())
+def test_steered_greedy_text_is_that_of_both_prompts_run_in_full(kind, steering, sliding, tokenizer, build) -> None:
+    key = {"one pass": "", "a cache that forgets": "writer", "another model": "ungrounded_model"}[kind]
+    subject = build(steering=steering, **({key: sliding} if key else {}))
+    session = started(subject)
+    text = all_of(session)
     written: list[int] = []
     gains = []
     for _ in range(24):
@@ -118,37 +129,29 @@ def test_steered_greedy_text_is_that_of_both_prompts_run_in_full(
         written.append(token)
     assert text == tokenizer.decode(written)
     session.accept(len(text))
-    whole = len(written)
-    while str(tokenizer.decode(written[:whole])).endswith(
-        "\ufffd"
-    ):  # tokens of a character that was cut off do not count
-        whole -= 1
-    assert session.gains == [pytest.approx(sum(gains[:whole]) / whole, abs=1e-4)]
+    while str(tokenizer.decode(written)).endswith("\ufffd"):  # tokens of a character that was cut off do not count
+        written.pop()
+    assert session.gains == [pytest.approx(sum(gains[: len(written)]) / len(written), abs=1e-4)]
 
 
-def test_steering_costs_one_forward_pass_a_token(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
-    session = generator(model, tokenizer, steering=PMI(0.7)).start("When?", DOCUMENTS)
-    rows: list[int] = []
+def test_steering_costs_one_forward_pass_a_token(model, build: Build) -> None:
+    session, rows = started(build(steering=PMI(0.7))), list[int]()
     hook = model.register_forward_pre_hook(lambda _, __, given: rows.append(len(given["input_ids"])), with_kwargs=True)
-    text = "".join(session.propose())
-    session.reject(len(text))
-    "".join(session.propose())
+    session.reject(len(all_of(session)))
+    all_of(session)
     hook.remove()
-    tokens = session.stats["tokens_generated"]
     assert rows[:2] == [1, 1]  # the two prompts
     assert set(rows[2:]) == {2}
-    assert len(rows) - 2 <= tokens
+    assert len(rows) - 2 <= session.stats["tokens_generated"]
 
 
 @COMMON
 @given(data=st.data(), forgets=st.booleans())
-def test_after_any_rewinds_both_distributions_equal_a_fresh_run(
-    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, data: st.DataObject, forgets: bool
-) -> None:
-    subject = generator(sliding(tokenizer) if forgets else model, tokenizer, steering=PMI(0.5))
-    session = subject.start("When?", DOCUMENTS)
+def test_after_any_rewinds_both_distributions_equal_a_fresh_run(build: Build, sliding, data, forgets) -> None:
+    subject = build(writer=sliding if forgets else None, steering=PMI(0.5))
+    session = started(subject)
     for _ in range(3):
-        proposed = "".join(session.propose())
+        proposed = all_of(session)
         keep = data.draw(st.integers(0, len(proposed)))
         session.accept(keep)
         session.reject(len(proposed) - keep)
@@ -158,12 +161,10 @@ def test_after_any_rewinds_both_distributions_equal_a_fresh_run(
 
 
 @pytest.mark.parametrize("steering", [None, PMI(0.5)])
-def test_a_closed_session_holds_no_cache_and_can_still_write(
-    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, steering: Steering | None
-) -> None:
-    session, twin = (generator(model, tokenizer, steering=steering).start("When?", DOCUMENTS) for _ in range(2))
+def test_a_closed_session_holds_no_cache_and_can_still_write(build: Build, steering) -> None:
+    session, twin = (started(build(steering=steering)) for _ in range(2))
     for each in (session, twin):
-        text = "".join(each.propose())
+        text = all_of(each)
         each.accept(len(text) // 2)
         each.reject(len(text) - len(text) // 2)
     held = [weakref.ref(cache._cache) for cache in session._caches]
@@ -173,18 +174,18 @@ def test_a_closed_session_holds_no_cache_and_can_still_write(
     gc.collect()
     assert [ref() for ref in held] == [None]
     assert session.stats["tokens_fed"] == fed
-    assert "".join(session.propose()) == "".join(twin.propose())
+    assert all_of(session) == all_of(twin)
 
 
-def test_a_session_says_what_a_session_may_say(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
-    subject = generator(model, tokenizer, sampling={"max_new_tokens": 3})
-    session = subject.start("When?", DOCUMENTS)
+def test_a_session_says_what_a_session_may_say(build: Build) -> None:
+    subject = build(sampling={"max_new_tokens": 3})
+    session = started(subject)
     assert isinstance(subject, Generator)
     assert isinstance(session, Session)
     assert session.can_retry is True
     assert session.cut_off == ""
     assert session.stats == {"tokens_generated": 0, "tokens_kept": 0, "tokens_fed": 0}
-    "".join(session.propose())
+    all_of(session)
     assert "max_new_tokens=3" in session.cut_off
 
 
@@ -197,23 +198,12 @@ def test_every_public_method_says_what_it_does(kind: type) -> None:
 
 @COMMON
 @given(data=st.data(), temperature=st.sampled_from([0.0, 1.3]), steering=st.sampled_from([None, PMI(0.5), AdaCAD()]))
-def test_accepted_text_never_changes_by_a_character(
-    model: LlamaForCausalLM,
-    tokenizer: PreTrainedTokenizerFast,
-    data: st.DataObject,
-    temperature: float,
-    steering: Steering | None,
-) -> None:
-    subject = generator(
-        model,
-        tokenizer,
-        steering=steering,
-        sampling={"temperature": temperature, "seed": data.draw(st.integers(0, 99))},
-    )
-    session = subject.start("When?", DOCUMENTS)
+def test_accepted_text_never_changes_by_a_character(build: Build, tokenizer, data, temperature, steering) -> None:
+    sampling = {"temperature": temperature, "seed": data.draw(st.integers(0, 99))}
+    session = started(build(steering=steering, sampling=sampling))
     accepted = ""
     for _ in range(3):
-        proposed = "".join(session.propose())
+        proposed = all_of(session)
         if not proposed:
             break
         keep = data.draw(st.integers(0, len(proposed) - 1))
@@ -221,39 +211,31 @@ def test_accepted_text_never_changes_by_a_character(
         accepted += proposed[:keep]
         session.reject(len(proposed) - keep)
         assert session._text == accepted
-    assert (accepted + "".join(session.propose())).startswith(accepted)
+    assert (accepted + all_of(session)).startswith(accepted)
     assert session._text.startswith(accepted)
     decoded = str(tokenizer.decode([token.id for token in session._tokens]))
     assert "\ufffd" in decoded or decoded.startswith(accepted) or accepted.startswith(decoded)
 
 
-def test_a_retry_feeds_only_its_own_tokens(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
-    subject = generator(model, tokenizer)
-    session = subject.start("When?", DOCUMENTS * 1)
-    first = "".join(session.propose())
-    fed = session.stats["tokens_fed"]
+def test_a_retry_feeds_only_its_own_tokens(build: Build) -> None:
+    session = started(build())
+    first, fed = all_of(session), session.stats["tokens_fed"]
     session.reject(len(first))
-    second = "".join(session.propose())
-    assert session.stats["tokens_fed"] - fed <= 24 + 1 < len(subject.encode("When?", DOCUMENTS[0].text))
+    second = all_of(session)
+    assert session.stats["tokens_fed"] - fed <= 24 + 1 < len(build().encode("When?", DOCUMENTS[0].text))
     assert second != first
 
 
 @pytest.mark.parametrize("steering", [None, PMI(0.5), PMI(0.5, method="interpolation"), AdaCAD()])
-def test_refused_sentences_do_not_come_back(
-    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, steering: Steering | None
-) -> None:
-    session = generator(model, tokenizer, steering=steering).start("When?", DOCUMENTS)
-    seen = []
+def test_refused_sentences_do_not_come_back(build: Build, steering) -> None:
+    session, seen = started(build(steering=steering)), list[str]()
     for _ in range(5):
-        text = "".join(session.propose())
-        session.reject(len(text))
-        seen.append(text)
+        seen.append(all_of(session))
+        session.reject(len(seen[-1]))
     assert len(set(seen)) == len(seen)
 
 
-def test_refused_words_do_not_come_back_in_other_tokens(
-    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast
-) -> None:
+def test_refused_words_do_not_come_back_in_other_tokens(build: Build, tokenizer) -> None:
     wanted = "The lease ends in May."
 
     class Stubborn(LogitsProcessor):
@@ -263,73 +245,58 @@ def test_refused_words_do_not_come_back_in_other_tokens(
             missing = wanted.removeprefix(str(tokenizer.decode(input_ids[0].long())))
             if not missing:
                 scores[0, 0] += 1e4
-            fits = [bool(text) and missing.startswith(text) for text in subject.vocabulary()]
+            fits = [bool(text) and missing.startswith(text) for text in build().vocabulary()]
             return scores + 1e3 * torch.tensor(fits)
 
-    subject = generator(model, tokenizer, logits_processor=LogitsProcessorList([Stubborn()]))
-    session = subject.start("When?", DOCUMENTS)
-    first = "".join(session.propose())
+    session = started(build(logits_processor=LogitsProcessorList([Stubborn()])))
+    first = all_of(session)
     assert first == wanted
     for _ in range(6):
         session.reject(len(first))
-        text = "".join(session.propose())
-        sentence = split(text)[0]
-        assert sentence.text.strip().rstrip(".!?") != wanted.rstrip(".")
-        first = sentence.text
+        first = split(all_of(session))[0].text
+        assert first.strip().rstrip(".!?") != wanted.rstrip(".")
 
 
-def test_a_dropped_sentence_can_be_followed(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
-    session = generator(model, tokenizer).start("When?", DOCUMENTS)
+def test_a_dropped_sentence_can_be_followed(build: Build) -> None:
+    session = started(build())
     pieces = session.propose()
     first = next(pieces)
     session.accept(len(first))
-    rest = "".join(pieces)
-    again = "".join(generator(model, tokenizer).start("When?", DOCUMENTS).propose())
-    assert first + rest == again
+    assert first + "".join(pieces) == all_of(started(build()))
 
 
-def test_the_same_seed_writes_the_same(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
-    texts = [
-        "".join(
-            generator(model, tokenizer, sampling={"temperature": 1.0, "top_p": 0.9, "top_k": 40, "seed": seed})
-            .start("When?", DOCUMENTS)
-            .propose()
-        )
-        for seed in (5, 5, 6)
-    ]
+def test_the_same_seed_writes_the_same(build: Build) -> None:
+    drawn = {"temperature": 1.0, "top_p": 0.9, "top_k": 40}
+    texts = [all_of(started(build(sampling={**drawn, "seed": seed}))) for seed in (5, 5, 6)]
     assert texts[0] == texts[1] != texts[2]
 
 
-def test_braces_in_a_source_are_only_text(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
-    subject = generator(model, tokenizer)
-    encoded = subject.encode("{source} {0}?", "{prompt} {x}")
+def test_braces_in_a_source_are_only_text(build: Build, tokenizer) -> None:
+    encoded = build().encode("{source} {0}?", "{prompt} {x}")
     assert tokenizer.decode(encoded) == INSTRUCTION.split("{source}")[0] + "{prompt} {x}\n\nQuestion: {source} {0}?"
 
 
-def test_a_source_that_does_not_fit_names_both_numbers(
-    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast
-) -> None:
+def test_a_source_that_does_not_fit_names_both_numbers(build: Build) -> None:
     with pytest.raises(SourceTooLongError, match=r"\d{3,}.*512"):
-        generator(model, tokenizer).start("When?", [Document(text="The lease ends in May. " * 100)])
+        build().start("When?", [Document(text="The lease ends in May. " * 100)])
 
 
-def test_bad_options_say_so(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
-    with pytest.raises(InputError, match="source"):
-        HFGenerator(model, tokenizer, instruction="Answer {prompt}")
-    with pytest.raises(ValueError, match="top_p"):
-        Sampling(top_p=0)
-    wrong: list[dict[str, Any]] = [{"temperature": math.nan}, {"retry_alpha": -1.0}, {"repetition_penalty": 0.0}]
-    for options in wrong:
-        with pytest.raises(ValueError, match=next(iter(options))):
-            Sampling(**options)
-    with pytest.raises(InputError, match="steering=PMI"):
-        HFGenerator(model, tokenizer, ungrounded_model=model)
+def test_bad_options_say_so(model, tokenizer) -> None:
     smaller = tiny.model(LlamaForCausalLM, vocab_size=20)
-    with pytest.raises(ModelError, match=rf"20 tokens, .* {len(tokenizer)}:"):
-        HFGenerator(model, tokenizer, steering=PMI(0.5), ungrounded_model=smaller)
     t5 = tiny.model(T5ForConditionalGeneration, vocab_size=300)
-    with pytest.raises(ModelError, match="decoder-only"):
-        HFGenerator(t5, tokenizer)
+    wrong: list[tuple[type[Exception], str, Any, dict[str, Any]]] = [
+        (InputError, "source", model, {"instruction": "Answer {prompt}"}),
+        (InputError, "steering=PMI", model, {"ungrounded_model": model}),
+        (ModelError, rf"20 tokens, .* {len(tokenizer)}:", model, {"steering": PMI(0.5), "ungrounded_model": smaller}),
+        (ModelError, "decoder-only", t5, {}),
+    ]
+    for error, told, writer, options in wrong:
+        with pytest.raises(error, match=told):
+            HFGenerator(writer, tokenizer, **options)
+    for name, value in {"top_p": 0, "temperature": math.nan, "retry_alpha": -1.0, "repetition_penalty": 0.0}.items():
+        option: Any = {name: value}
+        with pytest.raises(ValueError, match=name):
+            Sampling(**option)
 
 
 class _Coin(Scorer):
@@ -348,31 +315,20 @@ class _Coin(Scorer):
 
 @pytest.mark.parametrize("salt", range(3))
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
-def test_writing_on_while_judged_changes_no_answer(
-    model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast, salt: int, temperature: float
-) -> None:
+def test_writing_on_while_judged_changes_no_answer(build: Build, salt: int, temperature: float) -> None:
+    sampling = {"max_new_tokens": 60, "temperature": temperature, "repetition_penalty": 1.3}
+    options: Any = {"scorer": _Coin(salt), "policy": Policy(longest_sentence=100), "claim_of": lambda s, b, p: s}
     found = []
-    for writes_ahead in (False, True):
-        generator = HFGenerator(
-            model,
-            tokenizer,
-            sampling=Sampling(max_new_tokens=60, temperature=temperature, repetition_penalty=1.3),
-            writes_ahead=writes_ahead,
-        )
-        subject = Guard(generator, scorer=_Coin(salt), policy=Policy(longest_sentence=100), claim_of=lambda s, b, p: s)
-        result = subject.generate("Until when?", DOCUMENTS)
+    for ahead in (False, True):
+        result = Guard(build(sampling=sampling, writes_ahead=ahead), **options).generate("Until when?", DOCUMENTS)
         found.append([(s.text, s.verdict, [a.text for a in s.attempts]) for s in result.sentences])
     assert found[0] == found[1]
 
 
-def test_who_writes_ahead(model: LlamaForCausalLM, tokenizer: PreTrainedTokenizerFast) -> None:
-    def session(writes_ahead: bool | None, temperature: float = 0.0) -> HFSession:
-        sampling = Sampling(temperature=temperature)
-        return HFGenerator(model, tokenizer, sampling=sampling, writes_ahead=writes_ahead).start("?", DOCUMENTS)
-
-    assert not session(None).writes_ahead  # on the processor, beside the judge
-    assert not session(True, 0.8).writes_ahead
-    greedy = session(True)
+def test_who_writes_ahead(build: Build) -> None:
+    assert not started(build()).writes_ahead  # on the processor, beside the judge
+    assert not started(build(writes_ahead=True, sampling={"temperature": 0.8})).writes_ahead
+    greedy = started(build(writes_ahead=True))
     assert greedy.writes_ahead
     first = next(iter(greedy.propose()))
     greedy.reject(len(first))
