@@ -14,11 +14,7 @@ from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
-from transformers.generation.logits_process import (
-    RepetitionPenaltyLogitsProcessor,
-    TopKLogitsWarper,
-    TopPLogitsWarper,
-)
+from transformers.generation.logits_process import RepetitionPenaltyLogitsProcessor, TopKLogitsWarper, TopPLogitsWarper
 
 from groundrail.decoding.prompt_cache import PromptCache
 from groundrail.decoding.steering import combine

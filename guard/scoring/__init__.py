@@ -12,11 +12,5 @@ if TYPE_CHECKING:
     from groundrail.scoring.second import SecondOpinion as SecondOpinion
 
 __getattr__, __dir__, __all__ = exported(
-    __name__,
-    {
-        "base": "Score Scorer",
-        "nearest": "NearestScorer",
-        "scale": "ScaleScorer",
-        "second": "SecondOpinion",
-    },
+    __name__, {"base": "Score Scorer", "nearest": "NearestScorer", "scale": "ScaleScorer", "second": "SecondOpinion"}
 )

@@ -16,10 +16,7 @@ from groundrail.scoring.base import Scorer
 
 GROUP = "groundrail.scorers"
 
-OWN = {
-    "scale": "groundrail.scoring.scale:ScaleScorer",
-    "nearest": "groundrail.scoring.nearest:NearestScorer",
-}
+OWN = {"scale": "groundrail.scoring.scale:ScaleScorer", "nearest": "groundrail.scoring.nearest:NearestScorer"}
 """The guard's scorers, which no other package can replace."""
 
 DEFAULT = "scale"

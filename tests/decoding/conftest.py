@@ -88,8 +88,7 @@ class Prompts:
 
 ONE = Prompts([[2, 11, 12, 13, 14, 15, 16, 17, 18]], [[2, 16, 17, 18]])
 THREE = Prompts(
-    [[2, 21, 22, 23, 24, 25, 9], [2, 31, 32, 9], [2, 41, 42, 43, 44, 9]],
-    [[2, 24, 9], [2, 30, 31, 32, 9], [2, 9]],
+    [[2, 21, 22, 23, 24, 25, 9], [2, 31, 32, 9], [2, 41, 42, 43, 44, 9]], [[2, 24, 9], [2, 30, 31, 32, 9], [2, 9]]
 )
 
 
@@ -152,15 +151,6 @@ def letters() -> PreTrainedTokenizerFast:
     from tokenizers import Regex
     from tokenizers.pre_tokenizers import Split
 
-    known = [
-        "<pad>",
-        "</s>",
-        "<s>",
-        "?",
-        *"abcdefghijklmnopqrstuvwxyz",
-        *"ABCDEFGHIJKL",
-        *"0123456789",
-        *" .,\n",
-    ]
+    known = ["<pad>", "</s>", "<s>", "?", *"abcdefghijklmnopqrstuvwxyz", *"ABCDEFGHIJKL", *"0123456789", *" .,\n"]
     special: dict[str, Any] = {"pad_token": "<pad>", "eos_token": "</s>", "bos_token": "<s>", "unk_token": "?"}
     return tiny.tokenizer(known, splits=Split(Regex(r"[\s\S]"), "isolated"), **special)

@@ -68,11 +68,7 @@ def test_scores_equal_the_slow_computation(attention: str, steering: Steering) -
     model = llama(attention=attention)
     recorder = Recorder()
     decoding = PMIDecoding(padded(THREE.ungrounded), steering)
-    options: dict[str, Any] = {
-        "custom_generate": decoding,
-        "logits_processor": [recorder],
-        "max_new_tokens": 8,
-    }
+    options: dict[str, Any] = {"custom_generate": decoding, "logits_processor": [recorder], "max_new_tokens": 8}
     model.generate(**padded(THREE.grounded), **options)
     assert len(recorder.steps) == 8
     start = recorder.steps[0][0].shape[1]
@@ -106,11 +102,7 @@ def test_gains_end_with_the_row(models: dict[str, PreTrainedModel]) -> None:
     width = padded(THREE.grounded)["input_ids"].shape[1]
     ends = int(free[0, width + 1])
     rows = model.generate(
-        **padded(THREE.grounded),
-        custom_generate=decoding,
-        eos_token_id=ends,
-        pad_token_id=0,
-        max_new_tokens=8,
+        **padded(THREE.grounded), custom_generate=decoding, eos_token_id=ends, pad_token_id=0, max_new_tokens=8
     )
     assert decoding.gains is not None
     for tokens, gains in zip(rows[:, width:].tolist(), decoding.gains, strict=True):

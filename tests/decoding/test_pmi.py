@@ -140,9 +140,7 @@ def test_another_model_may_estimate_the_ungrounded_distribution(
         for row, found in enumerate(scores):
             decoded = input_ids[row, len(ONE.grounded[0]) :].tolist()
             expected = steered(
-                full_pass(grounded, ONE.grounded[0], decoded),
-                full_pass(other, ONE.ungrounded[0], decoded),
-                steering,
+                full_pass(grounded, ONE.grounded[0], decoded), full_pass(other, ONE.ungrounded[0], decoded), steering
             )
             assert torch.allclose(found, expected, atol=1e-4)
 
@@ -258,8 +256,7 @@ def test_gains_are_refused_where_they_are_not_known(decoder: PreTrainedModel) ->
 
 
 @pytest.mark.parametrize(
-    ("kind", "alpha"),
-    [("addition", -0.1), ("interpolation", 1.1), ("addition", float("nan")), ("other", 0.5)],
+    ("kind", "alpha"), [("addition", -0.1), ("interpolation", 1.1), ("addition", float("nan")), ("other", 0.5)]
 )
 def test_alpha_and_method_out_of_range_are_errors(kind: Any, alpha: float) -> None:
     with pytest.raises(InputError, match=r"alpha is|method is"):

@@ -7,13 +7,7 @@ import numpy as np
 import pytest
 import torch
 from tests import tiny
-from transformers import (
-    GPT2LMHeadModel,
-    LlamaForCausalLM,
-    MambaForCausalLM,
-    MistralForCausalLM,
-    PreTrainedModel,
-)
+from transformers import GPT2LMHeadModel, LlamaForCausalLM, MambaForCausalLM, MistralForCausalLM, PreTrainedModel
 
 from groundrail import Guard
 from groundrail.entailment import CausalEntailment, load
