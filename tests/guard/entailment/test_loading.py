@@ -35,13 +35,6 @@ def test_a_model_of_another_kind_is_an_error(tiny_nli, tmp_path) -> None:
         load(str(tmp_path))
 
 
-def test_what_is_not_there_is_an_error(tmp_path) -> None:
-    with pytest.raises(ModelError, match="Pass a folder"):
-        load(str(tmp_path))
-    with pytest.raises(InputError, match="no code from the hub"):
-        load(str(tmp_path), trust_remote_code=True)
-
-
 @pytest.mark.slow
 def test_importing_the_package_loads_no_model_library() -> None:
     code = "import sys, groundrail.entailment; print({'torch', 'transformers'} & set(sys.modules))"

@@ -20,48 +20,14 @@ pytestmark = pytest.mark.slow
 
 BENCHMARKS = Path(__file__).parents[3] / "benchmarks"
 FLOORS = {
-    "written_dev": {
-        "absent caught": 6,
-        "cause caught": 15,
-        "comparative caught": 7,
-        "conclusion caught": 1,
-        "condition caught": 11,
-        "date caught": 1,
-        "detail caught": 6,
-        "join caught": 13,
-        "modality caught": 9,
-        "negation caught": 8,
-        "number caught": 1,
-        "order caught": 4,
-        "overclaim caught": 8,
-        "quantifier caught": 10,
-        "role caught": 15,
-        "superseded caught": 2,
-        "unit caught": 1,
-        "implied passed": 36,
-        "instruction passed": 9,
-        "merged passed": 14,
-        "paraphrase passed": 27,
-        "pronoun passed": 6,
-        "reformatted passed": 5,
-        "shortened passed": 3,
-        "voice passed": 6,
-    },
-    "challenge": {
-        "absent caught": 2,
-        "condition caught": 1,
-        "false join caught": 9,
-        "name caught": 3,
-        "negation caught": 8,
-        "number caught": 4,
-        "role exchange caught": 6,
-        "merged passed": 1,
-        "paraphrase passed": 31,
-        "reformatted passed": 7,
-        "shortened passed": 5,
-        "voice passed": 4,
-    },
+    "written_dev caught": "absent 6, cause 15, comparative 7, conclusion 1, condition 11, date 1, detail 6, join 13, "
+    "modality 9, negation 8, number 1, order 4, overclaim 8, quantifier 10, role 15, superseded 2, unit 1",
+    "written_dev passed": "implied 36, instruction 9, merged 14, paraphrase 27, pronoun 6, reformatted 5, shortened 3, "
+    "voice 6",
+    "challenge caught": "absent 2, condition 1, false join 9, name 3, negation 8, number 4, role exchange 6",
+    "challenge passed": "merged 1, paraphrase 31, reformatted 7, shortened 5, voice 4",
 }
+"""Wrong claims that are caught and right claims that are passed at least, by data set and kind of error."""
 AUC = {"written_dev": 88.5, "challenge": 81.5}
 
 
@@ -82,11 +48,13 @@ def summaries() -> dict[str, Summary]:
     return {summary.dataset: summary for summary in summarise(examples, results, threshold=scorer.facts.threshold)}
 
 
-@pytest.mark.parametrize("dataset", FLOORS)
-def test_errors_by_kind(summaries: dict[str, Summary], dataset: str) -> None:
-    found = {f"{kind.name} {'passed' if kind.label else 'caught'}": kind.right for kind in summaries[dataset].kinds}
-    low = {kind: (found.get(kind), floor) for kind, floor in FLOORS[dataset].items() if found.get(kind, 0) < floor}
-    assert not low, f"decided rightly, and at least: {low}"
+@pytest.mark.parametrize("rightly", FLOORS)
+def test_errors_by_kind(summaries: dict[str, Summary], rightly: str) -> None:
+    kinds = summaries[rightly.split()[0]].kinds
+    found = {kind.name: kind.right for kind in kinds if bool(kind.label) == rightly.endswith("passed")}
+    for floor in FLOORS[rightly].split(", "):
+        name, _, least = floor.rpartition(" ")
+        assert found.get(name, 0) >= int(least), name
 
 
 @pytest.mark.parametrize("dataset", AUC)

@@ -156,21 +156,6 @@ def test_a_sentence_longer_than_the_model_is_cut_and_none_of_it_left_out() -> No
     assert all(len(judge.offsets(premise)) + 4 <= 20 for premise in read)
 
 
-def test_a_source_is_tokenized_once_however_many_claims_are_asked() -> None:
-    class Counting(FakeEntailment):
-        characters = 0
-
-        def offsets(self, text: str) -> list[tuple[int, int]]:
-            self.characters += len(text)
-            return super().offsets(text)
-
-    judge, text = Counting(), written(3, 400)
-    reader = NearestScorer(judge).read(text)
-    for number in range(10):
-        reader.score([f"Clause {number} is due."])
-    assert judge.characters < 1.1 * len(text)
-
-
 RENT = "The rent is 1,450 euros a month, and 120 euros for heating."
 
 
