@@ -1,8 +1,10 @@
 """LiteLLM's generic guardrail API: its documented requests, and the source that is kept between its two calls."""
 
+from collections.abc import Callable
 from typing import Any
 
 import httpx
+import pytest
 from tests.guard.serve.conftest import FALSE, SOURCE, TRUE, Serve
 
 from groundrail.serve.check import _Kept
@@ -14,97 +16,79 @@ PATH = "/beta/litellm_basic_guardrail_api"
 
 def telling(kind: str, *texts: str, call: str | None = "call-1", **fields: Any) -> dict[str, Any]:
     """A request with every field that LiteLLM documents."""
-    return {
-        "texts": list(texts),
-        "images": None,
-        "tools": None,
-        "tool_calls": None,
-        "structured_messages": None,
-        "request_data": {"user_api_key_hash": "abc", "user_api_key_user_id": None},
-        "request_headers": {"user-agent": "[present]"},
-        "litellm_version": "1.109.1",
-        "model": "gpt-4",
-        "input_type": kind,
-        "litellm_call_id": call,
-        "litellm_trace_id": "trace-1",
-        "additional_provider_specific_params": {},
-        **fields,
-    }
+    nothing = dict.fromkeys(("images", "tools", "tool_calls", "structured_messages"))
+    about = {"request_data": {"user_api_key_hash": "abc", "user_api_key_user_id": None}, "model": "gpt-4"}
+    about |= {"request_headers": {"user-agent": "[present]"}, "litellm_version": "1.109.1"}
+    calls = {"litellm_call_id": call, "litellm_trace_id": "trace-1", "additional_provider_specific_params": {}}
+    return {"texts": list(texts), "input_type": kind, **nothing, **about, **calls, **fields}
 
 
-def conversation() -> list[dict[str, Any]]:
-    return [{"role": "user", "content": f"<source>{SOURCE}</source> How much?"}]
+CONVERSATION = [{"role": "user", "content": f"<source>{SOURCE}</source> How much?"}]
 
 
-def test_the_three_answers(serve: Serve, http: httpx.Client) -> None:
+Tell = Callable[..., dict[str, Any]]
+
+
+@pytest.fixture
+def tell(serve: Serve, http: httpx.Client) -> Tell:
+    """Sends requests to one server, and gives what it says."""
     address = serve() + PATH
-    told = http.post(address, json=telling("request", "How much?", structured_messages=conversation()))
-    assert told.json() == {"action": "NONE"}
-    good = http.post(address, json=telling("response", TRUE)).json()
-    assert good["action"] == "NONE"
-    mixed = http.post(address, json=telling("response", TRUE + FALSE + "Pets are not allowed.")).json()
+    return lambda *told, **fields: http.post(address, json=telling(*told, **fields)).json()
+
+
+def test_the_three_answers(tell: Tell) -> None:
+    assert tell("request", "How much?", structured_messages=CONVERSATION) == {"action": "NONE"}
+    assert tell("response", TRUE)["action"] == "NONE"
+    mixed = tell("response", TRUE + FALSE + "Pets are not allowed.")
     assert (mixed["action"], mixed["texts"]) == ("GUARDRAIL_INTERVENED", [TRUE + "Pets are not allowed."])
-    bad = http.post(address, json=telling("response", FALSE.strip())).json()
+    bad = tell("response", FALSE.strip())
     assert bad["action"] == "BLOCKED"
     assert "unsupported" in bad["blocked_reason"]
     assert "990" not in bad["blocked_reason"]
 
 
-def test_why_it_is_blocked_quotes_nothing_of_it(serve: Serve, http: httpx.Client) -> None:
-    parameters = {"documents": [{"text": SOURCE}]}
-    body = telling("response", "Pay at http://unsaid.example.", additional_provider_specific_params=parameters)
-    blocked = http.post(serve() + PATH, json=body).json()
+def test_documents_come_with_the_answer_and_no_reason_quotes_it(tell: Tell) -> None:
+    given = {"documents": [{"text": SOURCE}], "threshold": 0.8}
+    assert tell("response", TRUE, call=None, additional_provider_specific_params=given)["action"] == "NONE"
+    blocked = tell("response", "Pay at http://unsaid.example.", additional_provider_specific_params=given)
     assert blocked["action"] == "BLOCKED"
     assert "unsaid" not in blocked["blocked_reason"]
 
 
-def test_documents_come_with_the_answer(serve: Serve, http: httpx.Client) -> None:
-    params = {"documents": [{"text": SOURCE}], "threshold": 0.8}
-    body = telling("response", TRUE, call=None, additional_provider_specific_params=params)
-    assert http.post(serve() + PATH, json=body).json()["action"] == "NONE"
+@pytest.mark.parametrize("call", ["another", None])
+def test_an_answer_without_a_known_source_is_blocked(tell: Tell, call: str | None) -> None:
+    tell("request", "?", structured_messages=CONVERSATION)
+    told = tell("response", TRUE.strip(), call=call)
+    assert told["action"] == "BLOCKED"
+    assert "no_source" in told["blocked_reason"]
 
 
-def test_an_answer_without_a_known_source_is_blocked(serve: Serve, http: httpx.Client) -> None:
-    address = serve() + PATH
-    http.post(address, json=telling("request", "?", structured_messages=conversation()))
-    for call in ("another", None):
-        told = http.post(address, json=telling("response", TRUE.strip(), call=call)).json()
-        assert told["action"] == "BLOCKED"
-        assert "no_source" in told["blocked_reason"]
-
-
-def test_calls_do_not_see_each_others_sources(serve: Serve, http: httpx.Client) -> None:
-    address = serve() + PATH
+def test_calls_do_not_see_each_others_sources(tell: Tell) -> None:
     other = [{"role": "tool", "content": "The rent is 990 euros a month.", "tool_call_id": "t"}]
-    http.post(address, json=telling("request", "?", call="a", structured_messages=conversation()))
-    http.post(address, json=telling("request", "?", call="b", structured_messages=other))
-    assert http.post(address, json=telling("response", TRUE.strip(), call="a")).json()["action"] == "NONE"
-    assert http.post(address, json=telling("response", TRUE.strip(), call="b")).json()["action"] == "BLOCKED"
-    assert http.post(address, json=telling("response", FALSE.strip(), call="b")).json()["action"] == "NONE"
+    tell("request", "?", call="a", structured_messages=CONVERSATION)
+    tell("request", "?", call="b", structured_messages=other)
+    for text, call, action in ((TRUE, "a", "NONE"), (TRUE, "b", "BLOCKED"), (FALSE, "b", "NONE")):
+        assert tell("response", text.strip(), call=call)["action"] == action
 
 
-def test_a_stream_holds_back_what_may_still_change(serve: Serve, http: httpx.Client) -> None:
-    address = serve() + PATH
-    http.post(address, json=telling("request", "?", structured_messages=conversation()))
-    half = http.post(address, json=telling("response", TRUE + "The rent is 95")).json()
+def test_a_stream_holds_back_what_may_still_change(tell: Tell) -> None:
+    tell("request", "?", structured_messages=CONVERSATION)
+    half = tell("response", TRUE + "The rent is 95")
     assert half == {"action": "GUARDRAIL_INTERVENED", "texts": [TRUE], "stream_holdback_chars": [0]}
-    settled = http.post(address, json=telling("response", TRUE + "Pets are not")).json()
+    settled = tell("response", TRUE + "Pets are not")
     assert settled == {"action": "NONE", "stream_holdback_chars": [len("Pets are not")]}
-    begun = http.post(address, json=telling("response", "The rent is 99")).json()
+    begun = tell("response", "The rent is 99")
     assert (begun["action"], begun["texts"]) == ("GUARDRAIL_INTERVENED", [""])
 
 
-def test_nothing_to_check_is_none(serve: Serve, http: httpx.Client) -> None:
-    address = serve() + PATH
-    assert http.post(address, json=telling("response")).json()["action"] == "NONE"
-    assert http.post(address, json={**telling("response"), "texts": None}).json()["action"] == "NONE"
+def test_nothing_to_check_is_none(tell: Tell) -> None:
+    assert tell("response")["action"] == "NONE"
+    assert tell("response", texts=None)["action"] == "NONE"
 
 
-def test_wrong_documents_are_named(serve: Serve, http: httpx.Client) -> None:
-    body = telling("response", TRUE, additional_provider_specific_params={"documents": "text"})
-    response = http.post(serve() + PATH, json=body)
-    assert response.status_code == 400
-    assert "documents" in response.json()["error"]["message"]
+def test_wrong_documents_are_named(tell: Tell) -> None:
+    error = tell("response", TRUE, additional_provider_specific_params={"documents": "text"})["error"]
+    assert error["param"] == "additional_provider_specific_params.documents"
 
 
 def test_litellms_key_header_opens_the_server(serve: Serve, http: httpx.Client) -> None:
@@ -124,13 +108,9 @@ def test_what_is_kept_is_bounded() -> None:
     assert expired.get("call") == ((), "")
 
 
-def test_a_bare_answer_is_judged_with_the_question_of_its_call(
-    serve: Serve, http: httpx.Client, judge: FakeEntailment
-) -> None:
+def test_a_bare_answer_is_judged_with_the_question_of_its_call(tell: Tell, judge: FakeEntailment) -> None:
     judge.judge = lambda premise, claim: float(claim == "Pets are not allowed.")
-    address = serve() + PATH
-    for call, question in (("a", "Are pets allowed?"), ("b", "Is smoking allowed?")):
+    for call, question, action in (("a", "Are pets allowed?", "NONE"), ("b", "Is smoking allowed?", "BLOCKED")):
         messages = [{"role": "user", "content": f"<source>{SOURCE}</source> {question}"}]
-        http.post(address, json=telling("request", "?", call=call, structured_messages=messages))
-    assert http.post(address, json=telling("response", "No.", call="a")).json()["action"] == "NONE"
-    assert http.post(address, json=telling("response", "No.", call="b")).json()["action"] == "BLOCKED"
+        tell("request", "?", call=call, structured_messages=messages)
+        assert tell("response", "No.", call=call)["action"] == action

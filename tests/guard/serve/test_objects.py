@@ -8,10 +8,11 @@ import httpx
 import openai
 import pytest
 from pydantic import BaseModel
-from tests.guard.serve.conftest import KEY, SOURCE, Client, Serve, Upstream, asking, writing
+from tests.guard.serve.conftest import KEY, SOURCE, Client, Reply, Serve, Upstream, completion, for_client, writing
 
 from groundrail import Policy
 
+ANY = {"type": "json_object"}
 RIGHT, WRONG = '{"rent": "950 euros", "pets": "allowed"}', '{"rent": "990 euros", "pets": "allowed"}'
 
 
@@ -26,24 +27,17 @@ def with_pattern() -> dict[str, Any]:
     return wanted
 
 
-def request(response_format: Any, **fields: Any) -> dict[str, Any]:
-    asked = asking(response_format=response_format, **fields)
-    documents = asked.pop("documents")
-    return {**asked, "extra_body": {"documents": documents}}
-
-
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("response_format", [{"type": "json_object"}, json_schema("string", "null")])
+@pytest.mark.parametrize("response_format", [ANY, json_schema("string", "null")])
 @pytest.mark.parametrize(("written", "rent"), [(RIGHT, "950 euros"), (WRONG, None)])
 def test_an_object_goes_out_whole(
     serve: Serve, client: Client, upstream: Upstream, stream: bool, response_format: Any, written: str, rent: Any
 ) -> None:
     upstream.usual = writing(written)
-    answer: Any = client(serve()).chat.completions.create(**request(response_format), stream=stream)
-    if stream:
-        texts = [chunk.choices[0].delta.content for chunk in answer if chunk.choices and chunk.choices[0].delta.content]
-    else:
-        texts = [answer.choices[0].message.content]
+    asked = client(serve()).chat.completions
+    answer: Any = asked.create(**for_client(response_format=response_format, stream=stream))
+    said = [chunk.choices[0].delta for chunk in answer] if stream else [answer.choices[0].message]
+    texts = [each.content for each in said if each.content]
     assert [json.loads(text) for text in texts] == [{"rent": rent, "pets": "allowed"}]
     assert upstream.bodies[0]["response_format"] == response_format
     assert len(upstream.bodies) == 1
@@ -51,7 +45,7 @@ def test_an_object_goes_out_whole(
 
 def test_the_verdict_is_told_without_the_refused_value(serve: Serve, client: Client, upstream: Upstream) -> None:
     upstream.usual = writing(WRONG)
-    answer: Any = client(serve()).chat.completions.create(**request({"type": "json_object"}))
+    answer = completion(client(serve()), stream=False, response_format=ANY)
     (sentence,) = answer.groundrail["sentences"]
     assert sentence["verdict"] == "unsupported"
     assert "/rent" in sentence["reason"]
@@ -66,25 +60,30 @@ def test_a_field_that_cannot_be_null_is_an_error_that_names_it(
 ) -> None:
     upstream.usual = writing(WRONG)
     with pytest.raises(openai.APIError, match="/rent") as failed:
-        list(client(serve()).chat.completions.create(**request(json_schema("string")), stream=stream))
+        list(
+            client(serve()).chat.completions.create(**for_client(response_format=json_schema("string"), stream=stream))
+        )
     assert "990" not in str(failed.value)
 
 
-@pytest.mark.parametrize("written", ["The rent is 990 euros.", '{"rent": "990', "[990, NaN]", "[" * 99 + "]" * 99])
+@pytest.mark.parametrize(
+    ("reply", "said"),
+    [
+        (writing("The rent is 990 euros."), "cannot be used"),
+        (writing('{"rent": "990'), "cannot be used"),
+        (writing("[990, NaN]"), "cannot be used"),
+        (writing("[" * 99 + "]" * 99), "cannot be used"),
+        (writing('{"rent": ', finish="length"), "not whole"),
+    ],
+)
 def test_a_text_that_is_no_object_is_an_error_without_the_text(
-    serve: Serve, client: Client, upstream: Upstream, written: str
+    serve: Serve, client: Client, upstream: Upstream, reply: Reply, said: str
 ) -> None:
-    upstream.usual = writing(written)
-    with pytest.raises(openai.InternalServerError, match="cannot be used") as failed:
-        client(serve()).chat.completions.create(**request({"type": "json_object"}))
+    upstream.usual = reply
+    with pytest.raises(openai.InternalServerError, match=said) as failed:
+        completion(client(serve()), stream=False, response_format=ANY)
     assert failed.value.status_code == 502
     assert "990" not in str(failed.value)
-
-
-def test_half_an_object_is_an_error(serve: Serve, client: Client, upstream: Upstream) -> None:
-    upstream.usual = writing('{"rent": ', finish="length")
-    with pytest.raises(openai.InternalServerError, match="not whole"):
-        client(serve()).chat.completions.create(**request({"type": "json_object"}))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +93,7 @@ def test_half_an_object_is_an_error(serve: Serve, client: Client, upstream: Upst
         ({"response_format": {"type": "json_schema"}}, "response_format: a format is"),
         ({"response_format": with_pattern()}, "regular expressions"),
         (
-            {"response_format": {"type": "json_object"}, "tools": [{"type": "function", "function": {"name": "a"}}]},
+            {"response_format": ANY, "tools": [{"type": "function", "function": {"name": "a"}}]},
             "without tools",
         ),
     ],
@@ -103,16 +102,15 @@ def test_a_format_that_cannot_be_guarded_is_refused_before_the_upstream_is_asked
     serve: Serve, client: Client, upstream: Upstream, fields: dict[str, Any], said: str
 ) -> None:
     with pytest.raises(openai.BadRequestError, match=said):
-        client(serve()).chat.completions.create(**request(**fields))
+        completion(client(serve()), stream=False, **fields)
     assert upstream.bodies == []
 
 
 def test_raise_and_flag_are_the_policys(serve: Serve, client: Client, upstream: Upstream) -> None:
     upstream.usual = writing(WRONG)
-    asked = request({"type": "json_object"})
     with pytest.raises(openai.UnprocessableEntityError, match="/rent"):
-        client(serve(policy=Policy(fallback="raise"))).chat.completions.create(**asked)
-    answer: Any = client(serve(policy=Policy(fallback="flag"))).chat.completions.create(**asked)
+        completion(client(serve(policy=Policy(fallback="raise"))), stream=False, response_format=ANY)
+    answer = completion(client(serve(policy=Policy(fallback="flag"))), stream=False, response_format=ANY)
     assert json.loads(answer.choices[0].message.content) == json.loads(WRONG)
     assert answer.groundrail["supported"] is False
 

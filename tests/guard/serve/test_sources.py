@@ -4,11 +4,11 @@ from typing import Any
 
 import httpx
 import pytest
-from tests.guard.serve.conftest import SOURCE, TRUE, Serve, Upstream, writing
+from tests.guard.serve.conftest import CHAT, SOURCE, TRUE, Serve, Upstream, writing
 
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.requests import ChatRequest
-from groundrail.serve.sources import find_source
+from groundrail.serve.sources import Found, find_source
 from groundrail.serve.writers import question_in
 
 MARKERS = ("<source>", "</source>")
@@ -24,23 +24,24 @@ MARKED: dict[str, Any] = {
 ASKED: dict[str, Any] = {"role": "user", "content": "How much?"}
 
 
-def found(messages: list[dict[str, Any]], **fields: Any) -> tuple[str, list[tuple[str, str]]]:
-    asked = ChatRequest.model_validate({"model": "m", "messages": messages, **fields})
-    source = find_source(asked.messages, asked.documents, MARKERS)
+def source_in(messages: list[dict[str, Any]], documents: Any = None, **options: Any) -> Found:
+    asked = ChatRequest.model_validate({"model": "m", "messages": messages, "documents": documents})
+    return find_source(asked.messages, asked.documents, MARKERS, **options)
+
+
+def found(messages: list[dict[str, Any]], documents: Any = None) -> tuple[str, list[tuple[str, str]]]:
+    source = source_in(messages, documents)
     return source.place, [(document.id, document.text) for document in source.documents]
 
 
 def test_the_first_place_that_holds_a_source_counts() -> None:
     everything: list[dict[str, Any]] = [MARKED, PART, TOOL, ASKED]
     assert found(everything, documents=["Given."]) == ("documents", [("source", "Given.")])
+    assert found(everything, documents=[]) == ("documents", [])  # retrieved, and none
     assert found(everything) == ("tool", [("call_7", "From the tool.")])
     assert found([MARKED, PART, ASKED]) == ("parts", [("p", "From a part.")])
     assert found([MARKED, ASKED]) == ("markers", [("source-1", "From markers."), ("source-2", "Twice.")])
     assert found([ASKED]) == ("none", [])
-
-
-def test_documents_that_were_retrieved_and_are_none_stay_none() -> None:
-    assert found([MARKED, PART, TOOL, ASKED], documents=[]) == ("documents", [])
 
 
 def test_documents_come_in_the_forms_of_vllm_and_cohere() -> None:
@@ -56,9 +57,20 @@ def test_documents_come_in_the_forms_of_vllm_and_cohere() -> None:
 
 
 def test_metadata_stays_with_its_document() -> None:
-    asked = ChatRequest.model_validate({"model": "m", "messages": [PART, ASKED]})
-    (document,) = find_source(asked.messages, None, MARKERS).documents
+    (document,) = source_in([PART, ASKED]).documents
     assert document.metadata == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {**MARKED, "role": "assistant"},  # the model's own
+        {**MARKED, "role": "tool-like"},
+        {"role": "user", "content": "<source>" * 50_000},  # without an end
+    ],
+)
+def test_markers_that_hold_no_source(message: dict[str, Any]) -> None:
+    assert found([message, ASKED]) == ("none", [])
 
 
 def test_results_of_one_tool_called_twice_are_two_documents() -> None:
@@ -111,8 +123,7 @@ def test_tools_whose_results_count_can_be_named(names: set[str], place: str) -> 
     by_call = [ASKED, called("search", '{"query": "rent"}'), TOOL]
     by_name = [ASKED, {"role": "function", "name": "search", "content": "From the tool."}]
     for messages in (by_call, by_name):
-        asked = ChatRequest.model_validate({"model": "m", "messages": messages})
-        assert find_source(asked.messages, None, MARKERS, names).place == place
+        assert source_in(messages, tools=names).place == place
 
 
 def test_the_server_takes_named_tools_alone(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
@@ -120,20 +131,11 @@ def test_the_server_takes_named_tools_alone(serve: Serve, upstream: Upstream, ht
     messages = [ASKED, called("search", '{"query": "rent"}'), {**TOOL, "content": SOURCE}]
     for names, shown in (({"search"}, TRUE), ({"other"}, "")):
         address = serve(source_tools=names)
-        answer = http.post(address + "/v1/chat/completions", json={"model": "m", "messages": messages}).json()
+        answer = http.post(address + CHAT, json={"model": "m", "messages": messages}).json()
         assert (answer["choices"][0]["message"]["content"] or "") == shown
         body = {"texts": [TRUE], "input_type": "response", "structured_messages": messages}
         told = http.post(address + "/beta/litellm_basic_guardrail_api", json=body).json()
         assert told["action"] == ("NONE" if shown else "BLOCKED")
-
-
-@pytest.mark.parametrize("role", ["assistant", "tool-like"])
-def test_what_the_model_wrote_between_markers_is_no_source(role: str) -> None:
-    assert found([{**MARKED, "role": role}, ASKED]) == ("none", [])
-
-
-def test_a_marker_without_its_end_holds_no_source() -> None:
-    assert found([{"role": "user", "content": "<source>" * 50_000}]) == ("none", [])
 
 
 def test_two_documents_with_one_id_are_refused() -> None:
@@ -153,7 +155,7 @@ def test_the_server_checks_against_what_it_found_and_sends_the_upstream_what_it_
     serve: Serve, upstream: Upstream, http: httpx.Client, messages: list[dict[str, Any]], place: str
 ) -> None:
     upstream.usual = writing(TRUE)
-    answer = http.post(serve() + "/v1/chat/completions", json={"model": "m", "messages": messages}).json()
+    answer = http.post(serve() + CHAT, json={"model": "m", "messages": messages}).json()
     assert answer["choices"][0]["message"]["content"] == TRUE
     assert answer["groundrail"]["source"] == place
     sent = upstream.bodies[0]["messages"]
@@ -176,20 +178,13 @@ def test_blocks_of_litellm_are_source_and_question(serve: Serve, upstream: Upstr
     assert found(GROUNDED) == ("parts", [("source-1", SOURCE)])
     asked = ChatRequest.model_validate({"model": "m", "messages": GROUNDED})
     assert question_in(asked.messages, MARKERS) == "Are pets allowed?"
-    upstream.usual = writing(TRUE)
-    address = serve()
-    answer = http.post(address + "/v1/chat/completions", json={"model": "m", "messages": GROUNDED}).json()
-    assert answer["choices"][0]["message"]["content"] == TRUE
-    sent = upstream.bodies[0]["messages"]
-    assert [part["type"] for message in sent for part in message["content"]] == ["text"] * 3
     body = {"texts": [TRUE], "input_type": "response", "structured_messages": GROUNDED}
-    assert http.post(address + "/beta/litellm_basic_guardrail_api", json=body).json()["action"] == "NONE"
+    assert http.post(serve() + "/beta/litellm_basic_guardrail_api", json=body).json()["action"] == "NONE"
 
 
 def test_parts_and_results_count_together_where_the_protocol_has_blocks_for_both() -> None:
     marked = {**TOOL, "content": [{"type": "text", "text": "Plain."}, {"type": "text", "text": "Own.", "source": "o"}]}
-    asked = ChatRequest.model_validate({"model": "m", "messages": [MARKED, PART, marked, ASKED]})
-    source = find_source(asked.messages, None, MARKERS, together=True)
+    source = source_in([MARKED, PART, marked, ASKED], together=True)
     assert source.place == "blocks"
     assert [(d.id, d.text) for d in source.documents] == [("p", "From a part."), ("call_7", "Plain."), ("o", "Own.")]
 
@@ -197,5 +192,5 @@ def test_parts_and_results_count_together_where_the_protocol_has_blocks_for_both
 def test_markers_can_be_chosen(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
     upstream.usual = writing(TRUE)
     message = {"role": "system", "content": f"[[{SOURCE}]]"}
-    address = serve(markers=("[[", "]]")) + "/v1/chat/completions"
+    address = serve(markers=("[[", "]]")) + CHAT
     assert http.post(address, json={"model": "m", "messages": [message]}).json()["groundrail"]["source"] == "markers"
