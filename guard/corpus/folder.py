@@ -1,8 +1,4 @@
-"""Score a corpus file into a folder of verdicts, in blocks, so that a second run continues where the first stopped.
-
-`groundrail.corpus.files` reads the file, `groundrail.corpus.rows` scores rows, and `groundrail.corpus.ray` is the
-engine for many machines.
-"""
+"""Score a corpus file into a folder of verdicts, in blocks, so that a second run continues where the first stopped."""
 
 import sqlite3
 import uuid
@@ -55,8 +51,7 @@ def score_corpus(
         score_corpus("claims.jsonl", "verdicts", NearestScorer)
 
     Rows have an `id`, a `claim` and a `source` (text, or a list of texts). Rows whose id is in `out` already are not
-    scored again, except ERROR rows, which are removed and tried again. The file is read twice: for the ids, which are
-    kept on disk, and then block by block. Blocks that wait for Ray are in Ray's object store.
+    scored again, except ERROR rows. The file is read twice: for the ids, which are kept on disk, and then by blocks.
 
     Args:
         scorer: Builds the scorer in each worker.

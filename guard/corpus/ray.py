@@ -1,8 +1,4 @@
-"""Scoring a corpus on Ray: one machine or many, each worker with a model of its own.
-
-Reading, spreading, back-pressure, and the restart of a worker that died are Ray Data's; what becomes of a row is
-`groundrail.corpus.rows`'s.
-"""
+"""Scoring a corpus on Ray: one machine or many, each worker with a model of its own."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any

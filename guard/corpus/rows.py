@@ -1,7 +1,6 @@
 """Check the rows of a corpus (each a claim with its source) and write the verdicts as flat rows of a table.
 
-`Guard.check_all` gives the verdicts; this module turns results into rows. A bad row becomes an ERROR row and does not
-affect the others. `groundrail.corpus.folder` and `groundrail.corpus.ray` read and distribute rows.
+A bad row becomes an ERROR row and does not affect the others.
 """
 
 from collections.abc import Mapping, Sequence
@@ -46,9 +45,8 @@ def _row(row: Mapping[str, Any], result: GuardResult) -> Row:
     claims = [sentence for sentence in result.sentences if sentence.verdict is not Verdict.NO_CLAIM]
     if not claims:
         return {**_empty(row), "verdict": str(Verdict.NO_CLAIM)}
-    for sentence in claims:
-        if sentence.verdict is Verdict.ERROR:
-            return _failed(row, str(sentence.reason))
+    if failed := [sentence for sentence in claims if sentence.verdict is Verdict.ERROR]:
+        return _failed(row, str(failed[0].reason))
     worst = min(claims, key=lambda s: (s.verdict is Verdict.SUPPORTED, s.score is not None, s.score or 0.0))
     best = worst.citations[0] if worst.citations else None
     return {

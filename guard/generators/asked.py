@@ -1,7 +1,6 @@
-"""Sessions over models that can only be asked again: served ones, and LangChain's.
+"""Sessions over models that can only be asked again: served ones, and LangChain's. Adapters ask the model.
 
-Keeps the accepted and the refused text, words the request to go on, and removes an answer's repetition of accepted
-text. The adapters beside this module ask the model.
+Keeps the accepted and the refused text, words the request to go on, and removes a repetition of accepted text.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
@@ -69,8 +68,12 @@ class AskedSession(Session):
             first, pieces = calls().within(timeout, self._first)
         except OverdueError as late:
             self._opened = _late(late)
-            return
-        self._opened = chain([] if first is None else [first], pieces)
+        else:
+            self._opened = chain([] if first is None else [first], pieces)
+
+    def _first(self) -> tuple[str | None, Iterator[str]]:
+        pieces: Any = self._ask()
+        return next(pieces, None), pieces
 
     async def aopen(self, timeout: float | None = None) -> None:
         """`open` for a `write` that is async."""
@@ -79,10 +82,6 @@ class AskedSession(Session):
             self._opened = _led_by(await in_time(timeout, anext(pieces, None)), pieces)
         except OverdueError as late:
             self._opened = _late(late)
-
-    def _first(self) -> tuple[str | None, Iterator[str]]:
-        pieces: Any = self._ask()
-        return next(pieces, None), pieces
 
     def propose(self) -> Pieces:
         """The opened pieces, or the pieces of a new call, without a repetition of the accepted text. Async where

@@ -1,7 +1,4 @@
-"""`groundrail.tune()`: let the C library keep the memory that long batches free.
-
-Everything else that makes scoring fast is in the models. Nothing here runs on import.
-"""
+"""`groundrail.tune()`: let the C library keep the memory that long batches free. Nothing here runs on import."""
 
 import ctypes
 from typing import Any
@@ -21,10 +18,9 @@ _PAD = 256 * 2**20
 def tune() -> bool:
     """Let glibc keep large blocks for the next batch instead of giving them back to the system after every use.
 
-    For long batches on a processor, which otherwise spend much of their time in page faults. Raises the thresholds from
-    which freed memory is trimmed and large blocks are mapped one by one, for the whole process and for good: it then
-    stays as large as it has been. Call it once, before models are loaded. It overrides settings of the environment such
-    as `MALLOC_MMAP_THRESHOLD_`.
+    For long batches on a processor, which otherwise spend much of their time in page faults. The whole process then
+    stays as large as it has been, whatever the environment says (`MALLOC_MMAP_THRESHOLD_`). Call it once, before models
+    are loaded.
 
     Returns: whether it did anything; False where the C library is not glibc.
     """

@@ -1,8 +1,4 @@
-"""Loads every Hugging Face model: from a hub id or a folder, without running code or pickles, with one kind of error.
-
-Judges, scorers and generators are all loaded here. The classes that use it know which head a model needs and what its
-outputs mean.
-"""
+"""Loads every Hugging Face model: from a hub id or a folder, without running code or pickles, with one kind of error."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -20,8 +16,7 @@ from groundrail.errors import InputError, ModelError
 from groundrail.runtime.locks import one_at_a_time
 
 _NO_CODE = {"trust_remote_code": False}
-"""Said to transformers wherever something is loaded: where it is not, it asks on standard input whether to run a
-repository's code."""
+"""Said wherever something is loaded: else transformers asks on standard input whether to run a repository's code."""
 
 _WHERE = ("revision", "cache_dir", "local_files_only", "token")
 """Keys of `hub` that say where files are found."""
@@ -46,23 +41,21 @@ def load_pretrained(
     Raises: InputError for `trust_remote_code` or `use_safetensors=False`; ModelError where files cannot be found or
     read, weights are pickled, or the checkpoint has none for the head.
     """
-    _refuse_foreign_code(hub)
-    name_or_path, hub = _pinned(name_or_path, hub)
+    name_or_path, hub = _checked(name_or_path, hub)
     reading = {name: value for name, value in hub.items() if name != "use_safetensors"} | _NO_CODE
     with _as_model_error(name_or_path):
         # the configuration first: older versions of transformers ask for it again, without the token
         config = AutoConfig.from_pretrained(name_or_path, subfolder=hub.get("subfolder", ""), **_where(hub), **_NO_CODE)
-        _refuse_foreign_kernel(hub.get("attn_implementation") or config._attn_implementation)
+        attention = str(hub.get("attn_implementation") or config._attn_implementation)
+        if "/" in attention:
+            raise ValueError(
+                f"its attention is code of another repository, {attention}: say attn_implementation='sdpa'"
+            )
         if tokenizer is None:
             tokenizer = AutoTokenizer.from_pretrained(name_or_path, config=config, **reading)
     with _as_model_error(name_or_path, hub):
-        model, report = auto_class.from_pretrained(
-            name_or_path,
-            dtype=torch.float32 if dtype is None else dtype,
-            output_loading_info=True,
-            use_safetensors=True,
-            **reading,
-        )
+        reading |= {"dtype": dtype or torch.float32, "output_loading_info": True, "use_safetensors": True}
+        model, report = auto_class.from_pretrained(name_or_path, **reading)
     if report["missing_keys"]:
         missing = ", ".join(sorted(report["missing_keys"])[:4])
         raise ModelError(f"{name_or_path!r} was not trained for this: it has no weights for {missing}")
@@ -91,8 +84,7 @@ def load_renamed(
 
     Raises: as `load_pretrained`.
     """
-    _refuse_foreign_code(hub)
-    name_or_path, hub = _pinned(name_or_path, hub)
+    name_or_path, hub = _checked(name_or_path, hub)
     where = {name: value for name, value in _where(hub).items() if name != "revision"}
     if Path(name_or_path).is_dir():
         base = str(Path(name_or_path) / "base")
@@ -102,7 +94,11 @@ def load_renamed(
     with _as_model_error(name_or_path, hub):
         stored = load_file(str(cached_file(name_or_path, SAFE_WEIGHTS_NAME, **_where(hub))))
         model = model_class(config)
-        weights = {new: weight for old, weight in stored.items() if (new := _renamed(old, names)) is not None}
+        weights = {}
+        for name, weight in stored.items():
+            old = next((old for old in names if name.startswith(old)), None)
+            if old is not None:
+                weights[names[old] + name.removeprefix(old)] = weight
         missing, _ = model.load_state_dict(weights, strict=False)
         places = dict(model.named_parameters(remove_duplicate=False))
         filled = {id(places[name]) for name in weights.keys() & places.keys()}
@@ -115,48 +111,30 @@ def load_renamed(
     return model.to(device or _default_device()), tokenizer  # type: ignore[arg-type]
 
 
-def _renamed(name: str, names: Mapping[str, str]) -> str | None:
-    """The model's name of a saved weight, None for one that it does not have."""
-    found = next((old for old in names if name.startswith(old)), None)
-    return None if found is None else names[found] + name.removeprefix(found)
-
-
 @one_at_a_time
 def load_config(name_or_path: str, hub: Mapping[str, Any]) -> PreTrainedConfig:
-    """A model's configuration, without its weights; `hub` only says where to look.
-
-    Raises: as `load_pretrained`.
-    """
-    _refuse_foreign_code(hub)
-    name_or_path, hub = _pinned(name_or_path, hub)
+    """A model's configuration, without its weights; `hub` only says where to look. Raises: as `load_pretrained`."""
+    name_or_path, hub = _checked(name_or_path, hub)
     with _as_model_error(name_or_path):
         config: PreTrainedConfig = AutoConfig.from_pretrained(name_or_path, **_where(hub), **_NO_CODE)
         return config
 
 
-def _pinned(name_or_path: str, hub: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+def _checked(name_or_path: str, hub: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """The name without the revision after its `@`, which goes to `hub`; a folder may have any name.
 
-    Raises: InputError for two revisions.
+    Raises: InputError for two revisions, foreign code, or pickled weights.
     """
+    if hub.get("trust_remote_code"):
+        raise InputError("groundrail runs no code from the hub: build the model yourself and pass it in")
+    if hub.get("use_safetensors", True) is False:
+        raise InputError("groundrail reads no pickled weights, which can run code: leave use_safetensors out")
     name, at, revision = name_or_path.rpartition("@")
     if not at or Path(name_or_path).exists():
         return name_or_path, hub
     if hub.get("revision") not in (None, revision):
         raise InputError(f"{name_or_path!r} and revision={hub['revision']!r} name two revisions: pass one of them")
     return name, {**hub, "revision": revision}
-
-
-def _refuse_foreign_code(hub: Mapping[str, Any]) -> None:
-    if hub.get("trust_remote_code"):
-        raise InputError("groundrail runs no code from the hub: build the model yourself and pass it in")
-    if hub.get("use_safetensors", True) is False:
-        raise InputError("groundrail reads no pickled weights, which can run code: leave use_safetensors out")
-
-
-def _refuse_foreign_kernel(attention: object) -> None:
-    if "/" in str(attention):
-        raise ValueError(f"its attention is code of another repository, {attention}: say attn_implementation='sdpa'")
 
 
 @contextmanager
@@ -179,9 +157,9 @@ def _as_model_error(name_or_path: str, weights: Mapping[str, Any] | None = None)
 
 def _only_pickled(name_or_path: str, hub: Mapping[str, Any]) -> bool:
     """Whether there are weights, and none as safetensors; False where nothing is found at all."""
+    folder = PurePosixPath(hub.get("subfolder") or "")
 
     def has(*names: str) -> bool:
-        folder = PurePosixPath(hub.get("subfolder") or "")
         return any(has_file(name_or_path, str(folder / name), **_where(hub)) for name in names)
 
     try:

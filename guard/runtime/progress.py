@@ -1,7 +1,4 @@
-"""How far long work has come, for a bar or a log.
-
-One function begins a stage with its number of steps, another counts the steps, and neither knows the listener.
-"""
+"""How far long work has come, for a bar or a log; whoever begins a stage and counts its steps knows no listener."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -57,9 +54,8 @@ class _Listener:
 
     def step(self, count: int) -> None:
         self._done = min(self._done + count, self._total)
-        if self._done > self._told and (
-            (self._done - self._told) * _REPORTS >= self._total or self._done == self._total
-        ):
+        new, is_last = self._done - self._told, self._done == self._total
+        if new and (is_last or new * _REPORTS >= self._total):
             self._told = self._done
             self._report(self._stage, self._done, self._total)
 
