@@ -1,8 +1,4 @@
-"""The seam to entailment models: P(claim | premise).
-
-One protocol, its form for judges of two classes, and what models around other models share. Chunking, maxima and
-citations belong to `groundrail.scoring`.
-"""
+"""The seam to entailment models, P(claim | premise). Chunking, maxima and citations belong to `groundrail.scoring`."""
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence

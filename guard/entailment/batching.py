@@ -1,7 +1,4 @@
-"""Runs a torch model over token sequences of different lengths, in batches that waste little on padding.
-
-Results come back in the order of the input. The models know the meaning of tokens and logits.
-"""
+"""Runs a torch model over token sequences of different lengths, in batches that waste little on padding."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
@@ -31,8 +28,7 @@ def in_batches(
 ) -> FloatArray:
     """Apply `probabilities`, which gives a row of `columns` for each encoding, to all pairs: shape (n, columns).
 
-    A batch has at most `batch_tokens` tokens, padding included, unless a single pair is longer; for `alike` see
-    `by_length`.
+    A batch has at most `batch_tokens` tokens, padding included, or is a single pair; for `alike` see `by_length`.
     """
     results = np.empty((len(pairs), columns))
     with torch.inference_mode():
@@ -64,8 +60,7 @@ def refuse_long(lengths: Iterable[int], limit: int) -> None:
 def by_length(lengths: Sequence[int], batch_tokens: int, *, alike: bool = False) -> Iterator[list[int]]:
     """Indices in batches of similar lengths, the longest first, each within the budget or a single one.
 
-    `alike`: none is padded by more than a quarter of its length and 8 tokens. A processor works off padding as it does
-    text, so that several small batches cost it less; an accelerator would rather have few calls.
+    `alike`: none is padded by more than a quarter of its length and 8 tokens, for processors, which pay for padding.
     """
     batch: list[int] = []
     for index in sorted(range(len(lengths)), key=lambda index: -lengths[index]):

@@ -1,7 +1,7 @@
 """Entailment from a decoder-only model that answers Yes or No, its premises read once.
 
 SCALE's prompt has the premise first, so that the keys and values of a premise are the same for every claim: they
-are kept, and a claim costs its own tokens. Chunking, maxima and citations belong to `groundrail.scoring`.
+are kept, and a claim costs its own tokens.
 """
 
 import threading

@@ -1,7 +1,6 @@
 """Entailment from any sequence-classification model that reads a text pair: NLI, yes/no, or a reranker.
 
-Which output means entailment is read from the model's config, never assumed. Chunking, maxima and
-citations belong to `groundrail.scoring`.
+Which output means entailment is read from the model's config, never assumed.
 """
 
 import re
@@ -23,14 +22,11 @@ _CONTRADICTION = frozenset({"contradiction", "contradicts", "contradictory", "re
 class CrossEncoderEntailment(PretrainedJudge):
     """P(premise entails claim) from a classifier of `(premise, claim)`.
 
-    Three classes (entailment, neutral, contradiction, in any order) and two (entailment and its opposite)
-    are read by softmax, a single logit by sigmoid. Logits are divided by `temperature` first; it and
-    `threshold` come from `entailment_temperature` and `entailment_threshold` of the model's config where they
-    are not given, else 1 and 0.5. `labels` names the outputs in order where the config does not.
-    `chunk_tokens`, the premise length the model judges best, is the config's `entailment_chunk_tokens`, and
-    `english_only` its `entailment_english_only`.
-    `max_length` is the longest input the model reads, where config and tokenizer do not say or say wrong.
-    A model that reads one text instead of a pair has a `template` with `{premise}` and `{claim}` once each.
+    Three classes (entailment, neutral, contradiction, in any order) and two (entailment and its opposite) are read by
+    softmax, a single logit by sigmoid. Logits are divided by `temperature` first; it and `threshold` are the config's
+    `entailment_temperature` and `entailment_threshold` where they are not given, else 1 and 0.5. `labels` names the
+    outputs in order where the config does not. `max_length` is the longest input the model reads, where config and
+    tokenizer do not say or say wrong. A model that reads one text instead of a pair has a `template`.
 
     Raises: ModelError for labels that cannot be understood, a slow tokenizer, or an unknown longest input;
     InputError for a template that cannot be filled.

@@ -29,10 +29,10 @@ class Renamed:
 class KnownJudge:
     """A judge by name.
 
-    `form` goes to the constructor of the class that `kind` stands for. `chunk_tokens` is the premise length that its
-    authors cut a document to, None where they do not cut it. `chat` fills the tokenizer's own chat template, with
-    `{premise}` and `{claim}` as contents. `published` has figures as their authors print them, `code` the place that
-    the form was read from, `hint` the way to weights that the hub does not have as safetensors.
+    `form` goes to the constructor of the class that `kind` stands for. `chunk_tokens`: its authors' premise length, None
+    where they cut no document. `chat` fills the tokenizer's own chat template, with `{premise}` and `{claim}` as
+    contents. `published` has its authors' figures, `code` the place that the form was read from, `hint` the way to
+    weights that the hub does not have as safetensors.
     """
 
     name: str

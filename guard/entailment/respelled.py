@@ -1,7 +1,6 @@
 """A small model reads a claim more surely in the premise's spelling: "28 February" beside "28 February", not "2026-02-28".
 
-It knows English only: claims in other languages are read as they are. Dates, times, quantities and numbers that mean the
-same are written alike, and nothing that differs in meaning is touched.
+Claims in other languages than English are read as they are.
 """
 
 from collections.abc import Iterator, Sequence
@@ -25,14 +24,11 @@ class Respelled(Wrapped):
         """The model's answers, shape (n, 3), with claims respelled that still fit beside their premises."""
         changed = [(premise, respelled(premise, claim) if is_english(claim) else claim) for premise, claim in pairs]
         return self.model.classify(
-            [
-                new if new == old or self._length(new) <= self.max_tokens else old
-                for old, new in zip(pairs, changed, strict=True)
-            ]
+            [new if self._fits(old, new) else old for old, new in zip(pairs, changed, strict=True)]
         )
 
-    def _length(self, pair: Pair) -> int:
-        return sum(len(self.offsets(text)) for text in pair)
+    def _fits(self, old: Pair, new: Pair) -> bool:
+        return new == old or sum(len(self.offsets(text)) for text in new) <= self.max_tokens
 
 
 def respelled(premise: str, claim: str) -> str:

@@ -1,7 +1,4 @@
-"""Entailment from an encoder-decoder that answers Yes or No: SCALE's P(entail) from Flan-T5 (section 3.1).
-
-Chunking, maxima and citations belong to `groundrail.scoring`.
-"""
+"""Entailment from an encoder-decoder that answers Yes or No: SCALE's P(entail) from Flan-T5 (section 3.1)."""
 
 from collections.abc import Sequence
 
@@ -17,9 +14,6 @@ from groundrail.errors import InputError, ModelError
 TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
 """The wording of the authors' package."""
 
-_T5_LENGTH = 512
-"""T5's length in training; its relative positions set no limit."""
-
 
 class Seq2SeqEntailment(PretrainedJudge, BinaryEntailment):
     """P(premise entails claim) = softmax(logit[Yes], logit[No])[0] at the first decoder position.
@@ -34,7 +28,7 @@ class Seq2SeqEntailment(PretrainedJudge, BinaryEntailment):
     """
 
     auto_class = AutoModelForSeq2SeqLM
-    default_length = _T5_LENGTH
+    default_length = 512  # T5's length in training; its relative positions set no limit
 
     def __init__(
         self,

@@ -1,7 +1,4 @@
-"""Support from a token classifier that marks the words of an answer which its source does not support.
-
-LettuceDetect is such a model. Chunking, maxima and citations belong to `groundrail.scoring`.
-"""
+"""Support from a token classifier that marks the words of an answer which its source does not support (LettuceDetect)."""
 
 from collections.abc import Sequence
 

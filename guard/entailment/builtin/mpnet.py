@@ -1,7 +1,6 @@
 """MPNet (Song et al. 2020) with a classifier's head, in torch alone, and its linear layers in 8 bits.
 
-The tokens of all texts stand in one long row, so that no layer but attention sees where a text ends, and none but an
-accelerator's attention reads padding.
+The tokens of all texts stand in one long row: no layer but attention sees where a text ends.
 """
 
 import math
@@ -139,10 +138,7 @@ def _filled(layer: L, weight: Tensor, bias: Tensor) -> L:
 class Int8Linear(nn.Module):
     """`layer` with weights of 8 bits, one scale an output, and inputs of 8 bits, one scale a token.
 
-    A few inputs of a layer are far larger than all others; one step for both would leave the others hardly any. Their
-    columns stay float32 and are added (Dettmers et al. 2022, LLM.int8(), section 3). For processors that multiply 8
-    bits natively (AVX-512 VNNI) and no bfloat16.
-
+    The few inputs that are far larger than all others stay float32 (Dettmers et al. 2022, LLM.int8(), section 3).
     `largest`: the largest absolute value of every input, (in_features,).
     """
 
