@@ -111,7 +111,7 @@ def checked_text(text: str, answer: Answer) -> Steps:
         if previous != answer.shown and answer.claims_otherwise(sentence, previous):
             (checked,) = yield from _judged(answer, [sentence], time.monotonic())
         previous = sentence.text
-        checked = yield from _in_place(answer, sentence, checked, time.monotonic())
+        checked = yield from _decided(answer, sentence, checked, time.monotonic())
         yield Release(answer.settle(checked, lead=sentence.lead))
         if answer.over:
             break
@@ -132,7 +132,7 @@ def guarded_generation(answer: Answer) -> Steps:
         if sentence is None:
             break
         (checked,) = yield from _judged(answer, [sentence], tries.since)
-        checked = yield from _in_place(answer, sentence, checked, tries.since)
+        checked = yield from _decided(answer, sentence, checked, tries.since)
         if tries.allow_another(checked, answer.time_left(tries.since)):
             evidence = correcting.evidence(checked) if answer.policy.fallback == "correct" else ""
             rewritten, failure = yield from _attempted(draft.rewrite(sentence, evidence))
@@ -147,7 +147,8 @@ def guarded_generation(answer: Answer) -> Steps:
         sentence = Sentence(draft.rest, answer.length, answer.length + len(draft.rest))
         yield Release(answer.settle(answer.interrupted(sentence, failure), tries.refused))
     elif tries.refused:  # the generator wrote nothing else in its place
-        yield Release(answer.settle(tries.refused.pop(), tries.refused))
+        *earlier, last = tries.refused
+        yield Release(answer.settle(last, earlier))
     return answer.result()
 
 
@@ -207,7 +208,7 @@ def _one_each(claims: Sequence[str], scores: Sequence[Score]) -> Sequence[Score]
     return scores
 
 
-def _in_place(answer: Answer, sentence: Sentence, checked: CheckedSentence, since: float) -> Asks[CheckedSentence]:
+def _decided(answer: Answer, sentence: Sentence, checked: CheckedSentence, since: float) -> Asks[CheckedSentence]:
     """The sentence as it is read after the released text, with a correction if the policy asks for one and one stands.
 
     since: when the deadline of the sentence began to run, by `time.monotonic`.

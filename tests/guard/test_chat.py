@@ -2,7 +2,7 @@
 
 import asyncio
 import itertools
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pytest
@@ -257,34 +257,6 @@ def test_a_stream_that_raises_keeps_what_was_shown() -> None:
     with pytest.raises(UnsupportedError):
         shown.extend(subject.stream("?"))
     assert subject.turns[0].reply == TRUE
-
-
-def test_async_twins() -> None:
-    async def talk() -> tuple[str, list[str], int]:
-        subject = chat(Model(TRUE + FALSE, TRUE, TRUE + FALSE + "Pets are not allowed."))
-        turn = await subject.aask("one")
-        pieces = [piece async for piece in subject.astream("two")]
-        return turn.reply, pieces, len(subject.turns)
-
-    assert asyncio.run(talk()) == (TRUE, [TRUE, "Pets are not allowed."], 2)
-
-
-def test_many_conversations_share_a_guard() -> None:
-    async def write(prompt: str, documents: Sequence[Document]) -> AsyncIterator[str]:
-        for word in documents[0].text.split(" "):
-            await asyncio.sleep(0)
-            yield word + " "
-
-    guard = Guard(write, scorer="scale", judge=FakeEntailment())
-
-    async def talk(number: int) -> list[str]:
-        subject = ChatGuard(guard, source=f"Flat {number} costs {number} euros.")
-        return [(await subject.aask("?")).reply.strip() for _ in range(2)]
-
-    async def all_of_them() -> list[list[str]]:
-        return await asyncio.gather(*(talk(number) for number in range(20)))
-
-    assert asyncio.run(all_of_them()) == [[f"Flat {n} costs {n} euros."] * 2 for n in range(20)]
 
 
 def test_bad_input_is_refused() -> None:

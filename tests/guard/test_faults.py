@@ -57,12 +57,9 @@ def test_no_time_left_is_no_call() -> None:
     assert not called
 
 
-def test_threads_are_kept_and_only_so_many_calls_are_left_behind() -> None:
+def test_only_so_many_calls_are_left_behind() -> None:
     calls, go, late = Calls(most_left=3), threading.Event(), list[int]()
     before = threading.active_count()
-    for number in range(50):
-        assert calls.within(5, lambda n: n + 1, number) == number + 1
-    assert threading.active_count() <= before + 1
 
     def hanging(number: int) -> int:
         go.wait(10)

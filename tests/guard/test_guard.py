@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tenacity import stop_after_attempt, stop_after_delay
-from tests.guard.parts import FALSE, SOURCE, TRUE, Scoring, Starting, Told, both_ways
+from tests.guard.parts import FALSE, SOURCE, TRUE, Scoring, Starting, Told
 
 from groundrail import CheckedSentence, Document, Guard, GuardResult, InputError, Policy, UnsupportedError
 from groundrail.calibration import Calibration
@@ -325,20 +325,6 @@ def test_what_a_fallback_raises_is_raised_again_where_an_answer_is_pushed_on() -
             pushed.feed(FALSE + TRUE)
     with pytest.raises(LookupError):
         pushed.finish()
-
-
-def test_async_twins_equal_the_plain_ones() -> None:
-    script = [TRUE, [FALSE, "The rent is 950. "], "Dragons fly. ", "Pets are not allowed."]
-    subject = guard(script)
-
-    async def streamed() -> tuple[str, str]:
-        stream = await subject.astream("?", SOURCE)
-        return "".join([text async for text in stream]), stream.result.text
-
-    plain, twin = both_ways(subject)
-    assert (plain.text, plain.text) == asyncio.run(streamed())
-    assert twin.text == plain.text
-    assert asyncio.run(subject.acheck(TRUE + FALSE, SOURCE)).text == TRUE
 
 
 def test_async_callables_and_concurrent_answers_do_not_mix() -> None:
