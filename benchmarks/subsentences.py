@@ -20,7 +20,8 @@ from typing import TypeAlias
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from groundrail.papers.units.subsentences import ClauseSplitter, Seq2SeqSplitter
+from groundrail.papers.units.clauses import ClauseSplitter
+from groundrail.papers.units.subsentences import Seq2SeqSplitter
 
 Splitter: TypeAlias = Callable[[str], list[str]]
 

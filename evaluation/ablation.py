@@ -125,13 +125,13 @@ def ablation_table(
         require_same_vocabulary(model, ungrounded_model)
     texts = _Texts(model, tokenizer)
     kept, cut = _fitting(examples, texts, too_long)
-    ratios: list[list[float]] = [[] for _ in steerings]
-    for _, group in groupby(kept, key=lambda example: example.context):
-        estimator = model if ungrounded_model is None else ungrounded_model
-        for found, more in zip(ratios, _log_ratios(model, estimator, texts, list(group), steerings), strict=True):
-            found += more
-    left_out = len(examples) - len(kept)
-    return [AblationResult(tuple(found), tuple(margins), cut, left_out) for found in ratios]
+    estimator, left_out = model if ungrounded_model is None else ungrounded_model, len(examples) - len(kept)
+    ratios = [
+        row
+        for _, group in groupby(kept, key=lambda example: example.context)
+        for row in _log_ratios(model, estimator, texts, list(group), steerings)
+    ]
+    return [AblationResult(found, tuple(margins), cut, left_out) for found in zip(*ratios, strict=True)]
 
 
 class _Texts:
@@ -199,7 +199,7 @@ def _log_ratios(
     examples: Sequence[AblationExample],
     steerings: Sequence[Steering | None],
 ) -> list[list[float]]:
-    """Log-ratios of examples with the same context, a list for each steering; each source is read once."""
+    """For each of the examples with the same context its log-ratios, one a steering; each source is read once."""
     from groundrail.decoding.likelihood import continuation_log_probs
 
     context = examples[0].context
@@ -212,15 +212,10 @@ def _log_ratios(
     for source in sources:
         grounded = continuation_log_probs(model, texts.prompt(source, context, longest), list(targets.values()))
         for (text, tokens), with_source, without in zip(targets.items(), grounded, ungrounded, strict=True):
-            found[source, text] = [
-                float(
-                    (with_source if steering is None else combine(with_source, without, steering))
-                    .gather(1, with_source.new_tensor(tokens).long()[:, None])
-                    .sum()
-                )
-                for steering in steerings
-            ]
+            steered = (with_source if each is None else combine(with_source, without, each) for each in steerings)
+            places = with_source.new_tensor(tokens).long()[:, None]
+            found[source, text] = [float(log_p.gather(1, places).sum()) for log_p in steered]
     return [
-        [found[e.source, e.target][k] - found[e.other_source, e.target][k] for e in examples]
-        for k in range(len(steerings))
+        [own - other for own, other in zip(found[e.source, e.target], found[e.other_source, e.target], strict=True)]
+        for e in examples
     ]

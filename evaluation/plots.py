@@ -13,25 +13,20 @@ from groundrail.evaluation.metrics import Bin, average_precision, library, roc_a
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 
-def _figure() -> "tuple[Figure, Axes]":
+def _axes(title: str, x: str, y: str) -> "Axes":
     figure = library("matplotlib.figure").Figure(figsize=(5, 5), layout="constrained")
     library("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal")
-    return figure, axes
+    axes: Axes = figure.add_subplot()
+    axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", title=title, xlabel=x, ylabel=y)
+    return axes
 
 
-def _diagonal(axes: "Axes") -> None:
-    axes.plot([0, 1], [0, 1], linestyle=":", color="0.5")
-
-
-def _save(figure: "Figure", path: str | Path) -> Path:
+def _save(axes: "Axes", path: str | Path) -> Path:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, format="png", dpi=120)
+    axes.figure.savefig(path, format="png", dpi=120)
     return path
 
 
@@ -40,36 +35,25 @@ def reliability_diagram(bins: Sequence[Bin], path: str | Path, title: str = "Rel
 
     The dots of a calibrated scorer lie on the diagonal.
     """
-    figure, axes = _figure()
-    _diagonal(axes)
+    axes = _axes(title, "mean score in bin", "share of claims that are supported")
+    axes.plot([0, 1], [0, 1], linestyle=":", color="0.5")
     filled = [found for found in bins if found.count]
     most = max((found.count for found in filled), default=1)
-    axes.plot([found.score for found in filled], [found.supported for found in filled], color="C0")
-    axes.scatter(
-        [found.score for found in filled],
-        [found.supported for found in filled],
-        s=[20 + 180 * found.count / most for found in filled],
-        color="C0",
-        clip_on=False,
-    )
-    axes.set(xlabel="mean score in bin", ylabel="share of claims that are supported", title=title)
-    return _save(figure, path)
+    scores, shares = [found.score for found in filled], [found.supported for found in filled]
+    axes.plot(scores, shares, color="C0")
+    axes.scatter(scores, shares, s=[20 + 180 * found.count / most for found in filled], color="C0", clip_on=False)
+    return _save(axes, path)
 
 
 def roc_curve(labels: ArrayLike, scores: ArrayLike, path: str | Path, title: str = "ROC") -> Path:
     """Draw the share of supported claims released over the share of unsupported claims released, for all thresholds."""
     supported, s = two_classes(labels, scores, "A ROC curve")
     released_wrongly, released_rightly, _ = library("sklearn.metrics").roc_curve(supported, s)
-    figure, axes = _figure()
-    _diagonal(axes)
+    axes = _axes(title, "share of unsupported claims released", "share of supported claims released")
+    axes.plot([0, 1], [0, 1], linestyle=":", color="0.5")
     axes.plot(released_wrongly, released_rightly, label=f"AUC {roc_auc(labels, scores):.3f}", clip_on=False)
-    axes.set(
-        xlabel="share of unsupported claims released",
-        ylabel="share of supported claims released",
-        title=title,
-    )
     axes.legend(loc="lower right")
-    return _save(figure, path)
+    return _save(axes, path)
 
 
 def precision_recall_curve(
@@ -78,9 +62,8 @@ def precision_recall_curve(
     """Draw the share of released claims that are supported over the share of supported claims released (Q², figure 3)."""
     supported, s = two_classes(labels, scores, "A precision-recall curve")
     precision, recall, _ = library("sklearn.metrics").precision_recall_curve(supported, s)
-    figure, axes = _figure()
+    axes = _axes(title, "share of supported claims released", "share of released claims supported")
     axes.step(recall, precision, where="post", label=f"average precision {average_precision(labels, scores):.3f}")
     axes.axhline(supported.mean(), linestyle=":", color="0.5")
-    axes.set(xlabel="share of supported claims released", ylabel="share of released claims supported", title=title)
     axes.legend(loc="lower left")
-    return _save(figure, path)
+    return _save(axes, path)

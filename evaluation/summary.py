@@ -259,20 +259,22 @@ def summarise(
         against: The results of another scorer on the same claims.
         stretch: Map the scores to the range 0 to 1 for the calibration error (SCALE, table 4).
     """
-    others = _values(against)
-    rows = match(examples, results)
+    others: dict[tuple[str, str], float | None] = {}
+    for result in against:
+        place = (result.dataset, result.id)
+        if place in others:
+            raise InputError(f"claim {place[1]} of {place[0]} was scored by several runs; name a file of one run")
+        others[place] = result.value
+    rows, settings = match(examples, results), {"bins": bins, "resamples": resamples, "seed": seed, "stretch": stretch}
     return [
         _summarise(
             [example for example in examples if example.dataset == name],
             [row for row in rows if row[0].dataset == name],
             dataset=name,
             threshold=threshold,
-            bins=bins,
-            resamples=resamples,
-            seed=seed,
             tuned=(tuned or {}).get(name),
             others=others,
-            stretch=stretch,
+            **settings,
         )
         for name in dict.fromkeys(example.dataset for example in examples)
     ]
@@ -287,16 +289,3 @@ def _summarise(examples: Sequence[Example], rows: Sequence[tuple[Example, Result
             values[measure.name] = None
             notes[str(error)] = None
     return Summary(**values, notes=tuple(notes))
-
-
-def _values(results: Sequence[Result]) -> dict[tuple[str, str], float | None]:
-    """The values of another scorer by claim. Raises: InputError if several runs scored the same claim."""
-    values: dict[tuple[str, str], float | None] = {}
-    for result in results:
-        place = (result.dataset, result.id)
-        if place in values:
-            raise InputError(
-                f"claim {result.id} of {result.dataset} was scored by several runs; name a file of one run"
-            )
-        values[place] = result.value
-    return values

@@ -64,6 +64,8 @@ class GainScorer(Pretrained, Scorer):
     ) -> None:
         if reduce not in ("mean", "sum"):
             raise InputError(f"tokens are joined by 'mean' or 'sum', not {reduce!r}")
+        from groundrail.decoding.prompts import context_limit
+
         if isinstance(model, str):
             model, tokenizer = load_model(self.auto_class, model, tokenizer=tokenizer, dtype=self.default_dtype)
         if tokenizer is None or not getattr(tokenizer, "is_fast", False):
@@ -77,16 +79,14 @@ class GainScorer(Pretrained, Scorer):
         start = tokenizer.bos_token_id if tokenizer.bos_token_id is not None else tokenizer.eos_token_id
         if start is None:
             raise ModelError("GainScorer needs a tokenizer with a beginning- or end-of-sequence token")
-        self._start = [int(start)]
+        self._start, self._limit = [int(start)], context_limit(model)
         self._separator = self._encode(separator)
 
     @property
     def facts(self) -> ScorerFacts:
         """The identity of the class with its model, and the threshold."""
-        from groundrail.decoding.prompts import context_limit
-
-        limit = context_limit(self.model) or sys.maxsize
-        judge = JudgeFacts(self.model.config.name_or_path or "", limit, self.threshold, weights=self.model)
+        name, limit = self.model.config.name_or_path or "", self._limit or sys.maxsize
+        judge = JudgeFacts(name, limit, self.threshold, weights=self.model)
         return ScorerFacts(type(self).__name__, self.threshold, judges=(judge,))
 
     def read(self, source: Source) -> Reader:
@@ -127,15 +127,12 @@ class GainScorer(Pretrained, Scorer):
 
     def _room(self, longest_claim: int) -> int | None:
         """Maximum number of source tokens beside the longest claim; None if there is no limit."""
-        from groundrail.decoding.prompts import context_limit
-
-        limit = context_limit(self.model)
-        if limit is None:
+        if self._limit is None:
             return self.chunk_tokens
-        room = limit - longest_claim - len(self._start) - len(self._separator) - _SLACK
+        room = self._limit - longest_claim - len(self._start) - len(self._separator) - _SLACK
         if room < 1:
             raise ClaimTooLongError(
-                f"a claim of {longest_claim} tokens leaves no room for a source in a context of {limit}: "
+                f"a claim of {longest_claim} tokens leaves no room for a source in a context of {self._limit}: "
                 "split the claim into sentences"
             )
         return room if self.chunk_tokens is None else min(room, self.chunk_tokens)

@@ -91,17 +91,15 @@ class Job:
         return sum(judge.pairs for judge in self.judges)
 
     def _find(self) -> list[Path]:
+        wanted = ", ".join(self.table.files)
         if not self.data.is_dir():
-            raise InputError(f"{self.data}: there is no such folder; --data names the one with {self._wanted()}")
+            raise InputError(f"{self.data}: there is no such folder; --data names the one with {wanted}")
         names = sorted(path for path in self.data.rglob("*") if path.is_file())
         found = [path for path in names if any(fnmatch.fnmatch(path.name.lower(), p.lower()) for p in self.table.files)]
         if not found:
             seen = ", ".join(path.name for path in names[:8]) or "nothing"
-            raise InputError(f"{self.table.name} looks for {self._wanted()} in {self.data}, and found {seen}")
+            raise InputError(f"{self.table.name} looks for {wanted} in {self.data}, and found {seen}")
         return found
-
-    def _wanted(self) -> str:
-        return ", ".join(self.table.files)
 
     def examples(self, pattern: str = "*", format: str | None = None) -> list[Example]:
         """Read the claims of the files that match `pattern`, at most `limit` claims of each data set."""

@@ -78,10 +78,6 @@ def test_calibration_error_is_the_mean_gap_over_bins_and_bins_hold_everything(ro
     assert metrics.ece(*columns(rows), bins) == pytest.approx(gap / len(rows))
 
 
-def test_a_calibrated_scorer_has_no_calibration_error():
-    assert metrics.ece([0, 1, 0, 0, 0, 1], [0.5, 0.5, 0.25, 0.25, 0.25, 0.25]) == pytest.approx(0)
-
-
 @given(ROWS)
 def test_correlations_have_a_sign_and_do_not_mind_scale(rows):
     y, s = columns(rows)

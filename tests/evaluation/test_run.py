@@ -87,7 +87,7 @@ def test_an_interrupted_run_is_continued(hashed_yes_no, lines):
 def test_another_model_setting_claim_or_source_is_scored_anew(hashed_yes_no, lines):
     path, count = lines
     one, other = EXAMPLES[:1], (Document(text="Other."),)
-    variants = [
+    variants: list[tuple[Scorer, list[Example], dict[str, Any]]] = [
         (SentencePairScorer(hashed_yes_no(1)), one, {}),
         (SentencePairScorer(hashed_yes_no(2)), one, {}),
         (TopKScorer(hashed_yes_no(1)), one, {}),

@@ -13,7 +13,6 @@ from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.evaluation.ablation import SEPARATOR, AblationExample, factual_ablation
 from groundrail.papers.gain import GainScorer, _chunks
 from groundrail.papers.units.named import in_units
-from groundrail.scoring.base import Scorer
 from groundrail.types import Document, Source
 
 SOURCE = "Ada left in 1843. Bob came."
@@ -98,12 +97,6 @@ def test_nothing_to_score_is_nan(models: dict[str, PreTrainedModel]) -> None:
     sources: tuple[Source, ...] = ("", " \n ", [])
     for source in sources:
         assert math.isnan(scorer.score(["a"], source)[0].value)
-
-
-def test_it_is_a_scorer(models: dict[str, PreTrainedModel]) -> None:
-    scorer = GainScorer(models["llama"], letters(), threshold=0.25)
-    assert isinstance(scorer, Scorer)
-    assert scorer.threshold == 0.25
 
 
 def test_bad_input_is_an_error(models: dict[str, PreTrainedModel]) -> None:

@@ -6,10 +6,7 @@ from typing import Any
 import pytest
 import torch
 from tests import tiny
-from transformers import (
-    BertForQuestionAnswering,
-    T5ForConditionalGeneration,
-)
+from transformers import BertForQuestionAnswering, T5ForConditionalGeneration
 
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.papers.q2.answering import Answerer
@@ -24,10 +21,7 @@ WORDS = [
     "[SEP]",
     "</s>",
     *(f"w{number}" for number in range(40)),
-    "Anna",
-    "left",
-    "Who",
-    "?",
+    *"Anna left Who ?".split(),
 ]
 IDS = {word: number for number, word in enumerate(WORDS)}
 
@@ -98,15 +92,7 @@ def test_answers_equal_reading_every_window(reader, no_answer, batch_size):
             assert answer.text == expected[0]
             assert text[answer.start : answer.end] == answer.text
             assert answer.score == pytest.approx(expected[1], rel=1e-3, abs=1e-6)
-    assert any(answer is not None for answer in found)
-
-
-def test_both_outcomes_occur_above(reader):
-    answers = ExtractiveAnswerer(*reader, overlap=5, max_answer_tokens=4).answer(
-        [(question, text) for question in ("Who left ?", "w1", "w7 w8 w9") for text in texts()]
-    )
-    assert {answer is None for answer in answers} <= {True, False}
-    assert len({answer.text for answer in answers if answer}) > 2
+    assert len({answer.text for answer in found if answer}) > 2
 
 
 def test_a_blank_text_has_no_answer(reader):

@@ -54,11 +54,6 @@ def test_a_question_is_personal_by_its_subject_or_owner(question, personal):
     assert ParsedText(lambda text: read).is_personal(read.text) is personal
 
 
-def test_a_pipeline_that_is_not_there_is_named_with_the_way_to_get_it():
-    with pytest.raises(ModelError, match="python -m spacy download en_core_web_none"):
-        ParsedText("en_core_web_none")
-
-
 def test_a_pipeline_without_a_parser_is_refused(tmp_path):
     English().to_disk(tmp_path / "blank")
     with pytest.raises(ModelError, match="no parser among no parts"):

@@ -12,12 +12,8 @@ from transformers import T5ForConditionalGeneration
 
 from groundrail.errors import ClaimTooLongError
 from groundrail.papers.units.base import Unit
-from groundrail.papers.units.subsentences import (
-    ClauseSplitter,
-    Seq2SeqSplitter,
-    SubSentenceSplitter,
-    SubSentenceUnits,
-)
+from groundrail.papers.units.clauses import ClauseSplitter
+from groundrail.papers.units.subsentences import Seq2SeqSplitter, SubSentenceSplitter, SubSentenceUnits
 
 CUT: dict[str, list[str]] = {}
 for _line in """
@@ -129,16 +125,10 @@ def test_is_left_whole(claim):
 def test_units_use_the_claims_words_and_cover_them(claim):
     units = ClauseSplitter().split(claim)
     assert all(set(plain(unit.text)) <= {*plain(claim), "is", "was"} for unit in units)
-    covered = {word for unit in units for word in plain(claim[unit.start : unit.end])}
+    slices = [set(plain(claim[unit.start : unit.end])) for unit in units]
+    assert all(2 * len(said & set(plain(unit.text))) >= len(said) for said, unit in zip(slices, units, strict=True))
+    covered = set().union(*slices)
     assert set(plain(claim)) - covered <= {"and", "but", "while", "who", "which"}
-
-
-@pytest.mark.parametrize("claim", CUT)
-def test_a_unit_says_what_its_slice_says(claim):
-    for unit in ClauseSplitter().split(claim):
-        sliced = plain(claim[unit.start : unit.end])
-        shared = set(plain(unit.text)) & set(sliced)
-        assert len(shared) >= len(set(sliced)) / 2
 
 
 VOCABULARY = """the a tenant Anna Paris rent was is paid and but who which moved to in 1990 he not if founded
@@ -201,8 +191,8 @@ def test_a_model_writes_units_that_are_aligned_with_the_claim(writer):
 
 def test_a_model_that_writes_nothing_or_does_not_end_leaves_the_claim_whole(writer):
     claim = "Anna left and Ben stayed here ."
-    for target, settings in ((".", {}), ("Anna left . | Ben stayed .", {"max_new_tokens": 3})):
-        splitter = Seq2SeqSplitter(*taught(writer, claim, target), **settings)
+    for target, longest in ((".", None), ("Anna left . | Ben stayed .", 3)):
+        splitter = Seq2SeqSplitter(*taught(writer, claim, target), max_new_tokens=longest)
         assert splitter.split(claim) == [Unit(claim, 0, len(claim))]
 
 
