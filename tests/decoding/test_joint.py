@@ -10,12 +10,11 @@ from tests.decoding.conftest import (
     THREE,
     Prompts,
     Recorder,
-    full_pass,
+    assert_exact,
     llama,
     named,
     padded,
     sliding,
-    steered,
 )
 from transformers import PreTrainedModel, StoppingCriteria
 from transformers.generation.streamers import BaseStreamer
@@ -51,9 +50,7 @@ def both(model: PreTrainedModel, prompts: Prompts, steering: Steering, **options
 @pytest.mark.parametrize("prompts", [ONE, THREE, UNGROUNDED_LONGER], ids=["one", "three", "longer"])
 @pytest.mark.parametrize("steering", [ADDITION, INTERPOLATION, ADACAD], ids=named)
 @pytest.mark.parametrize("mode", list(MODES))
-def test_tokens_and_scores_are_those_of_the_processor(
-    decoder: PreTrainedModel, mode: str, steering: Steering, prompts: Prompts
-) -> None:
+def test_tokens_and_scores_are_those_of_the_processor(decoder, mode, steering, prompts) -> None:
     apart, joint, _ = both(decoder, prompts, steering, **MODES[mode])
     assert torch.equal(apart.sequences, joint.sequences)
     assert len(apart.scores) == len(joint.scores)
@@ -71,11 +68,7 @@ def test_scores_equal_the_slow_computation(attention: str, steering: Steering) -
     options: dict[str, Any] = {"custom_generate": decoding, "logits_processor": [recorder], "max_new_tokens": 8}
     model.generate(**padded(THREE.grounded), **options)
     assert len(recorder.steps) == 8
-    start = recorder.steps[0][0].shape[1]
-    for input_ids, scores in recorder.steps:
-        for row, decoded in enumerate(input_ids[:, start:].tolist()):
-            log_p = [full_pass(model, p[row], decoded) for p in (THREE.grounded, THREE.ungrounded)]
-            assert torch.allclose(scores[row], steered(log_p[0], log_p[1], steering), atol=1e-4)
+    assert_exact(model, THREE, recorder.steps, steering)
 
 
 def test_more_tokens_than_the_first_buffer_holds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,25 +181,18 @@ def test_raw_logits_are_the_grounded_ones(decoder: PreTrainedModel) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("kind", "options", "told"),
     [
-        ({"num_beams": 2}, "num_beams is 2"),
-        ({"output_attentions": True}, "attentions"),
-        ({"token_type_ids": torch.zeros(1, 9).long()}, "token_type_ids"),
+        ("gpt2", {"num_beams": 2}, "num_beams is 2"),
+        ("gpt2", {"output_attentions": True}, "attentions"),
+        ("gpt2", {"token_type_ids": torch.zeros(1, 9).long()}, "token_type_ids"),
+        ("t5", {}, "decoder-only"),
     ],
 )
-def test_what_only_the_processor_can_do_is_an_error(
-    models: dict[str, PreTrainedModel], options: dict[str, Any], message: str
-) -> None:
+def test_what_only_the_processor_can_do_is_an_error(models: Any, kind: str, options: Any, told: str) -> None:
     decoding = PMIDecoding(padded(ONE.ungrounded), ADDITION)
-    with pytest.raises(InputError, match=f"{message}.*LogitsProcessor"):
-        models["gpt2"].generate(**padded(ONE.grounded), custom_generate=decoding, max_new_tokens=3, **options)
-
-
-def test_an_encoder_decoder_model_is_an_error(models: dict[str, PreTrainedModel]) -> None:
-    decoding = PMIDecoding(padded(ONE.ungrounded), ADDITION)
-    with pytest.raises(InputError, match="decoder-only"):
-        models["t5"].generate(**padded(ONE.grounded), custom_generate=decoding, max_new_tokens=3)
+    with pytest.raises(InputError, match=f"{told}.*LogitsProcessor"):
+        models[kind].generate(**padded(ONE.grounded), custom_generate=decoding, max_new_tokens=3, **options)
 
 
 def test_a_filled_cache_is_an_error(models: dict[str, PreTrainedModel]) -> None:

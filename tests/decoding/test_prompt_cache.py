@@ -71,9 +71,7 @@ def test_several_prompts_in_any_order_number_and_length_are_exact(decoder: PreTr
 
 @COMMON
 @given(continuations=CONTINUATIONS)
-def test_logits_after_any_rewinds_equal_a_fresh_run(
-    models: dict[str, PreTrainedModel], continuations: list[list[int]]
-) -> None:
+def test_logits_after_any_rewinds_equal_a_fresh_run(models, continuations) -> None:
     model = models["llama"]
     cache = PromptCache(model, prompt(ONE.grounded), prompt(ONE.ungrounded))
     for continuation in continuations:

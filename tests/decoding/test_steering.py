@@ -46,9 +46,7 @@ def test_adacad_weighs_every_row_by_its_own_divergence(first: list[float], secon
 
 
 @given(LOGITS, LOGITS, st.floats(0, 1, width=16), st.floats(0, 3, width=16))
-def test_the_weight_is_never_below_the_warm_up(
-    first: list[float], second: list[float], least: float, scale: float
-) -> None:
+def test_the_weight_is_never_below_the_warm_up(first, second, least, scale) -> None:
     own, other = AdaCAD(least=least, scale=scale).weights(log_p(first), log_p(second))
     assert float(other) >= scale * least * (1 - 1e-6)
     assert torch.equal(own, 1 + other)
@@ -88,15 +86,21 @@ def test_a_retry_steers_harder() -> None:
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [("least", -0.1), ("least", 1.1), ("least", math.nan), ("scale", -1.0), ("scale", math.inf), ("floor", 0.0)],
+    ("kind", "options", "told"),
+    [
+        *((AdaCAD, {"least": least}, "least is") for least in (-0.1, 1.1, math.nan)),
+        *((AdaCAD, {"scale": scale}, "scale is") for scale in (-1.0, math.inf)),
+        *((AdaCAD, {"floor": floor}, f"floor is {floor}") for floor in (0.0, 1.5, -1.0)),
+        *((PMI, {"alpha": alpha}, "alpha is") for alpha in (-0.1, math.nan)),
+        (PMI, {"alpha": 1.1, "method": "interpolation"}, "alpha is"),
+        (PMI, {"alpha": 0.5, "method": "other"}, "method is"),
+        (PMI, {"alpha": 0.5, "floor": 1.5}, "floor is"),
+        (CAD, {"alpha": -1.0}, "alpha is -1"),
+    ],
 )
-def test_numbers_out_of_range_are_errors_that_name_them(field: str, value: float) -> None:
-    options: dict[str, Any] = {field: value}
-    with pytest.raises(InputError, match=f"{field} is"):
-        AdaCAD(**options)
-    with pytest.raises(InputError, match="alpha is -1"):
-        CAD(-1.0)
+def test_settings_out_of_range_are_errors_that_name_them(kind: Any, options: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=told):
+        kind(**options)
 
 
 def test_cad_has_no_other_method() -> None:

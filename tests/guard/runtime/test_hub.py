@@ -70,9 +70,7 @@ def change(path: Path, **settings: Any) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), **settings}))
 
 
-def test_code_beside_a_model_is_not_run_whatever_is_typed(
-    loader: tuple[Path, Load], copy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_code_beside_a_model_is_not_run_whatever_is_typed(loader, copy, tmp_path, monkeypatch) -> None:
     """Where transformers is not told, it asks on standard input whether to run it."""
     ran, typed = tmp_path / "ran", io.StringIO("y\n" * 9)
     (copy / "own.py").write_text(f"open({str(ran)!r}, 'w').close()")
@@ -116,9 +114,7 @@ def test_one_thing_is_loaded_at_a_time(loader: tuple[Path, Load]) -> None:
     assert waits(lambda: function(str(folder)))
 
 
-def test_what_comes_with_groundrail_waits_for_its_turn_too(
-    tiny_nli_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_comes_with_groundrail_waits_for_its_turn_too(tiny_nli_folder, tmp_path, monkeypatch) -> None:
     unused = tmp_path / "groundrail" / "smollm2-0.1.2" / SMOLLM2_FILE
     unused.parent.mkdir(parents=True)
     unused.write_bytes(b"not what was pinned")
@@ -227,9 +223,7 @@ def hub() -> Iterator[tuple[str, list[str | None]]]:
 
 
 @pytest.mark.slow
-def test_the_token_is_passed_on_and_an_unknown_id_is_a_model_error(
-    hub: tuple[str, list[str | None]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_token_is_passed_on_and_an_unknown_id_is_a_model_error(hub, monkeypatch, tmp_path) -> None:
     address, shown = hub
     monkeypatch.setenv("HF_ENDPOINT", address)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")

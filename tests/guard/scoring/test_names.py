@@ -1,6 +1,5 @@
 """A scorer is a scorer and a judge is a model, wherever both are named."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -50,9 +49,7 @@ def test_a_judge_that_nobody_asks_is_refused() -> None:
         Guard(scorer="overlap", judge=FakeEntailment()).check("The rent is due.", SOURCE)
 
 
-def test_the_commands_take_the_same_names(
-    tmp_path: Path, tiny_nli_folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_commands_take_the_same_names(tmp_path, tiny_nli_folder, capsys) -> None:
     answer, source = tmp_path / "answer.txt", tmp_path / "source.txt"
     answer.write_text("The rent is due in March.", encoding="utf-8")
     source.write_text(SOURCE, encoding="utf-8")
@@ -66,9 +63,7 @@ def test_the_commands_take_the_same_names(
     assert "asks no judge" in capsys.readouterr().err
 
 
-def test_another_package_adds_a_scorer_and_a_broken_one_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_package_adds_a_scorer_and_a_broken_one_is_named(tmp_path, monkeypatch) -> None:
     facts = tmp_path / "wheels-1.0.dist-info"
     facts.mkdir()
     (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: wheels\nVersion: 1.0\n")
