@@ -18,10 +18,8 @@ class Example(BaseModel):
     questions: tuple[str, ...]
 
 
-def _example(told: dict[str, object]) -> Example:
-    source = (files("groundrail.documents") / str(told["name"])).read_text(encoding="utf-8")
-    return Example.model_validate({**told, "source": source})
-
-
-_TOLD = files("groundrail.serve") / "playground" / "examples.json"
-EXAMPLES = tuple(map(_example, json.loads(_TOLD.read_text(encoding="utf-8"))))
+_DOCUMENTS, _TOLD = files("groundrail.documents"), files("groundrail.serve") / "playground" / "examples.json"
+EXAMPLES = tuple(
+    Example(**told, source=(_DOCUMENTS / told["name"]).read_text(encoding="utf-8"))
+    for told in json.loads(_TOLD.read_text(encoding="utf-8"))
+)

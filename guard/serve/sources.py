@@ -23,8 +23,8 @@ from groundrail.text.rendering.visible import is_blank
 from groundrail.types import Document, as_documents
 
 _TOOL_ROLES = ("tool", "function")
-_Passage: TypeAlias = tuple[str | None, str, dict[str, Any]]
-"""The id of a source, if it has one, its text and its metadata."""
+_Passage: TypeAlias = tuple[object, str, dict[str, Any]]
+"""The id of a source, None where it has none, its text and its metadata."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,9 @@ def named(documents: "Sequence[str | SourceDocument]") -> tuple[Document, ...]:
         if isinstance(item, str):
             given.append(item)
             continue
-        text = _text_of(item)
+        data = item.data or {}
+        texts = item.text, item.content, data.get("text"), data.get("content")
+        text = next((text for text in texts if isinstance(text, str)), None)
         if text is None:
             raise ProtocolError(400, f"document {number} has neither text nor content", param=f"documents.{number - 1}")
         name = f"source-{number}" if item.id is None else str(item.id)
@@ -80,14 +82,6 @@ def named(documents: "Sequence[str | SourceDocument]") -> tuple[Document, ...]:
         return as_documents(given)
     except InputError as error:
         raise ProtocolError(400, str(error), param="documents") from error
-
-
-def _text_of(item: SourceDocument) -> str | None:
-    data = item.data or {}
-    for text in (item.text, item.content, data.get("text"), data.get("content")):
-        if isinstance(text, str):
-            return text
-    return None
 
 
 def text_of(message: Message, *, marked: bool = True) -> str:
@@ -110,17 +104,10 @@ def _tool_results(messages: Sequence[Message], tools: Collection[str] | None) ->
         elif message.role in _TOOL_ROLES:
             call, tool = fields.get("tool_call_id"), fields.get("name")
             if tools is None or called.get(str(call), str(tool)) in tools:
-                name = None if (call or tool) is None else str(call or tool)
-                for own, text, facts in _parts_of(message):
-                    evidence = echoes.evidence(text)
-                    if not is_blank(evidence):
-                        yield own or name, evidence, facts
-
-
-def _parts_of(message: Message) -> Iterator[_Passage]:
-    """A tool's result: the parts that are marked as sources each for itself, the other ones together."""
-    yield None, text_of(message, marked=False), {}
-    yield from _marked_parts([message])
+                together = text_of(message, marked=False)  # beside parts that are sources, each for itself
+                for name, text, facts in ((None, together, {}), *_marked_parts([message])):
+                    if not is_blank(evidence := echoes.evidence(text)):
+                        yield name or call or tool, evidence, facts
 
 
 def _calls(fields: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
@@ -135,24 +122,16 @@ def _calls(fields: dict[str, Any]) -> Iterator[tuple[str, str, Any]]:
 def _marked_parts(messages: Sequence[Message]) -> Iterator[_Passage]:
     for message in messages:
         for part in message.content if isinstance(message.content, list) else ():
-            text = part.get("text")
+            text, mark = part.get("text"), part.get("source")
             if is_source(part) and isinstance(text, str):
-                name, facts = _mark_of(part)
-                yield name, text, facts
+                told = mark if isinstance(mark, dict) else {"id": None if mark is True else mark or None}
+                facts = told.get("metadata")
+                yield told.get("id"), text, facts if isinstance(facts, dict) else {}
 
 
 def is_source(part: dict[str, Any]) -> bool:
     """Whether a content part is marked as a source."""
     return bool(part.get("source")) or part.get("type") == "grounding_source"
-
-
-def _mark_of(part: dict[str, Any]) -> tuple[str | None, dict[str, Any]]:
-    """The id and the metadata in a part's mark."""
-    mark = part.get("source")
-    if isinstance(mark, dict):
-        name, facts = mark.get("id"), mark.get("metadata")
-        return None if name is None else str(name), facts if isinstance(facts, dict) else {}
-    return str(mark) if mark and mark is not True else None, {}
 
 
 def _between(messages: Sequence[Message], markers: tuple[str, str]) -> Iterator[_Passage]:
@@ -172,8 +151,8 @@ def _between(messages: Sequence[Message], markers: tuple[str, str]) -> Iterator[
 def _distinct(found: Iterator[_Passage]) -> tuple[Document, ...]:
     """Documents with ids of their own: the given ones, numbered where they are missing or repeat."""
     documents: dict[str, Document] = {}
-    for number, (name, text, metadata) in enumerate(found, start=1):
-        name = name or f"source-{number}"
+    for number, (given, text, metadata) in enumerate(found, start=1):
+        name = ("" if given is None else str(given)) or f"source-{number}"
         while name in documents:
             name = f"{name}-{number}"
         documents[name] = Document(text=text, id=name, metadata=metadata)
@@ -183,7 +162,7 @@ def _distinct(found: Iterator[_Passage]) -> tuple[Document, ...]:
 def without_marks(messages: list[Any]) -> list[Any]:
     """The messages as an upstream knows them: parts without the mark that says they are sources."""
     return [
-        {**message, "content": [_without_mark(part) for part in message["content"]]}
+        {**message, "content": [*map(_without_mark, message["content"])]}
         if isinstance(message.get("content"), list)
         else message
         for message in messages
