@@ -1,13 +1,17 @@
-"""Generating and judging through a real server process with a real model: SmolLM2 on loopback."""
+"""Generating and judging through a server of a real model: SmolLM2, greedy, on loopback."""
 
-import subprocess
-import sys
+import json
+import threading
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import pytest
+import torch
+from tests.http_servers import Handler, ScriptedServer, serving
+from transformers import TextIteratorStreamer
 
 from groundrail import Guard, Policy, Verdict
+from groundrail.generators.smollm2 import smollm2
 from groundrail.openai.generator import OpenAIGenerator
 from groundrail.openai.judge import RemoteEntailment
 from groundrail.papers.overlap import OverlapScorer
@@ -17,13 +21,36 @@ SOURCE = "The lease ends on 28 February 2026. The monthly rent is 1,450 euros. P
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    command = [sys.executable, str(Path(__file__).parent / "smollm2_server.py")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        port = process.stdout.readline().strip()
-        assert port.isdigit(), "the server did not start; its message is above"
-        yield f"http://127.0.0.1:{port}/v1"
-        process.terminate()
+    model, tokenizer = smollm2()
+
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        """Streams an answer, or the continuation of a partial one; the first token's logprobs where they are asked for."""
+        form = {name: body[name] for name in ("add_generation_prompt", "continue_final_message") if name in body}
+        form = {"add_generation_prompt": True, "return_tensors": "pt", "return_dict": True, **form}
+        encoded: Any = tokenizer.apply_chat_template(body["messages"], **form)
+        ids = encoded["input_ids"]
+        if body.get("logprobs"):
+            with torch.inference_mode():
+                values, tokens = torch.log_softmax(model(ids).logits[0, -1].float(), dim=-1).topk(body["top_logprobs"])
+            pairs = zip(tokens, values, strict=True)
+            top = [{"token": tokenizer.decode(int(token)), "logprob": float(value)} for token, value in pairs]
+            told = {"message": {"content": ""}, "logprobs": {"content": [{**top[0], "top_logprobs": top}]}}
+            handler.send(200, json.dumps({"choices": [told]}))
+            return
+        streamer = TextIteratorStreamer(tokenizer, skip_prompt=True, skip_special_tokens=True)
+        options = {"max_new_tokens": body["max_tokens"], "do_sample": False, "streamer": streamer}
+        asked = {"attention_mask": torch.ones_like(ids), **options}
+        thread = threading.Thread(target=model.generate, args=(ids,), kwargs=asked)  # type: ignore[arg-type]
+        thread.start()
+        handler.begin()
+        for piece in streamer:
+            handler.chunk({"content": piece})
+        handler.chunk({}, "stop")
+        handler.end()
+        thread.join()
+
+    with serving(ScriptedServer(reply)) as server:
+        yield server.url
 
 
 @pytest.mark.slow
@@ -43,7 +70,7 @@ def test_an_answer_is_streamed_checked_and_retried(address: str, prefill: bool) 
 
 @pytest.mark.slow
 def test_the_model_judges_by_its_logprobs(address: str) -> None:
-    judge = RemoteEntailment(address, "smollm2")
+    judge = RemoteEntailment(address, "smollm2", max_concurrency=1)
     values = judge.entailment([(SOURCE, "The rent is 1,450 euros."), (SOURCE, "The lease ends in 2026."), ("", "No.")])
     assert values.shape == (3,)
     assert ((values > 0) & (values < 1)).all()
