@@ -30,8 +30,7 @@ from groundrail.serve.guarded import HEARTBEAT, EventStream, GuardedAnswer, read
 from groundrail.serve.observe import Observer
 from groundrail.serve.requests import CheckRequest, GuardrailRequest, decoded, parsed
 from groundrail.serve.settings import Settings
-from groundrail.serve.sources import Found, find_source, named
-from groundrail.serve.writers import question_in
+from groundrail.serve.sources import Found, find_source, named, question_in
 from groundrail.text.sentences import Stream, is_finished
 from groundrail.types import Document, GuardResult
 

@@ -19,7 +19,7 @@ from groundrail.serve.objects import ObjectStream, read_format
 from groundrail.serve.observe import Observer
 from groundrail.serve.requests import ChatRequest, decoded, parsed
 from groundrail.serve.settings import Settings
-from groundrail.serve.sources import find_source
+from groundrail.serve.sources import find_source, question_in
 from groundrail.serve.writers import Writer
 from groundrail.types import GuardResult
 
@@ -53,20 +53,21 @@ class Endpoint:
         wanted = read_format(asked.response_format, self.protocol.format_field, tools=tools)
         places = self.settings.markers, self.settings.source_tools
         found = find_source(asked.messages, asked.documents, *places, together=self.protocol.together)
+        question = question_in(asked.messages, self.settings.markers)
         if self.writer is None:
             said = "this server only checks: start it with --upstream"
             raise ProtocolError(501, said, code="no_upstream", retry=False)
         answer = self.writer.answer(asked, body, found, headers)
-        return self.protocol.form(asked, answer, found, level, self.guard.policy, wanted)
+        return self.protocol.form(asked, answer, found, question, level, self.guard.policy, wanted)
 
     def _written(self, form: Form, deadline: float) -> GuardedAnswer:
-        answer, documents, wanted = form.answer, form.found.documents, form.wanted
+        answer, wanted, asked = form.answer, form.wanted, (form.question, form.found.documents)
         guard = self.guard.with_generator(answer.generator)
 
         async def open_stream() -> AsyncGuardedStream:
             if wanted is not None:
-                return ObjectStream(guard, answer.prompt, documents, wanted)
-            return await guard.astream(answer.prompt, documents)
+                return ObjectStream(guard, *asked, wanted)
+            return await guard.astream(*asked)
 
         return GuardedAnswer(open_stream, self.observer, self.name, deadline, failure=lambda: answer.failure)
 

@@ -51,6 +51,7 @@ class Form(ABC):
     asked: ChatRequest
     answer: WrittenAnswer
     found: Found
+    question: str
     level: details.Level
     policy: Policy
     wanted: ObjectFormat | None

@@ -92,6 +92,19 @@ def text_of(message: Message, *, marked: bool = True) -> str:
     return "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
 
 
+def question_in(messages: Sequence[Message], markers: tuple[str, str]) -> str:
+    """The question of the last user message, without the sources in it; empty if there is none."""
+    message = next((message for message in reversed(messages) if message.role == "user"), None)
+    if message is None:
+        return ""
+    if isinstance(message.content, list):
+        asking = [part for part in message.content if not is_source(part)]
+        asking = [part for part in asking if part.get("type") == "query"] or asking  # LiteLLM's block for it
+        message = message.model_copy(update={"content": asking})
+    before, opened, rest = text_of(message).partition(markers[0])
+    return f"{before} {rest.rpartition(markers[1])[2]}" if opened else before
+
+
 def _tool_results(messages: Sequence[Message], tools: Collection[str] | None) -> Iterator[_Passage]:
     echoes = Echoes()
     called: dict[str, str] = {}

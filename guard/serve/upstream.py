@@ -57,7 +57,7 @@ class Upstream:
     """An OpenAI-compatible server. Redirects are not followed and cookies not kept: keys go nowhere else."""
 
     def __init__(self, settings: Settings) -> None:
-        self._key = settings.upstream_api_key
+        self.settings, self._key = settings, settings.upstream_api_key
         self._base = httpx.URL((settings.upstream or "").rstrip("/"))
         self._client = httpx.AsyncClient(
             timeout=settings.timeout,

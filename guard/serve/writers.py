@@ -16,21 +16,20 @@ from groundrail.generators.asked import AskedSession
 from groundrail.openai.events import Completion
 from groundrail.openai.generator import continued
 from groundrail.serve.error_forms import ProtocolError
-from groundrail.serve.requests import ChatRequest, Message
-from groundrail.serve.settings import Settings
-from groundrail.serve.sources import Found, as_message, is_source, text_of, without_marks
+from groundrail.serve.requests import ChatRequest
+from groundrail.serve.sources import Found, as_message, without_marks
 from groundrail.serve.upstream import Upstream, events
 from groundrail.types import Document
 
 
 class WrittenAnswer(ABC):
-    """One answer: a guard reads its text from `generator`, asked with `prompt`.
+    """One answer: a guard reads its text from `generator`.
 
     completion: why it ended, calls of tools, and counts of tokens. failure: the error to tell if it broke off.
     """
 
-    def __init__(self, generator: Generator, prompt: str) -> None:
-        self.generator, self.prompt, self.completion = generator, prompt, Completion()
+    def __init__(self, generator: Generator) -> None:
+        self.generator, self.completion = generator, Completion()
         self.failure: ProtocolError | None = None
 
     @abstractmethod
@@ -59,24 +58,8 @@ class Writer(ABC):
         """Close what is open; no answer is asked for after that."""
 
 
-def question_in(messages: Sequence[Message], markers: tuple[str, str]) -> str:
-    """The question of the last user message, without the sources in it; empty if there is none."""
-    message = next((message for message in reversed(messages) if message.role == "user"), None)
-    if message is None:
-        return ""
-    if isinstance(message.content, list):
-        asking = [part for part in message.content if not is_source(part)]
-        asking = [part for part in asking if part.get("type") == "query"] or asking  # LiteLLM's block for it
-        message = message.model_copy(update={"content": asking})
-    before, opened, rest = text_of(message).partition(markers[0])
-    return f"{before} {rest.rpartition(markers[1])[2]}" if opened else before
-
-
-class UpstreamWriter(Writer):
+class UpstreamWriter(Upstream, Writer):
     """Answers of an OpenAI-compatible server."""
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings, self.upstream = settings, Upstream(settings)
 
     def answer(
         self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]
@@ -91,25 +74,14 @@ class UpstreamWriter(Writer):
         usage = not asked.stream or (asked.stream_options is not None and asked.stream_options.include_usage)
         if usage:
             fields["stream_options"] = {**(body.get("stream_options") or {}), "include_usage": True}
-        fields["messages"], prompt = messages, question_in(asked.messages, self.settings.markers)
-        return UpstreamAnswer(self.upstream, fields, prompt, headers, self.settings.max_answer)
-
-    async def models(self, headers: Mapping[str, str]) -> Any:
-        """The upstream's own list."""
-        return await self.upstream.models(headers)
-
-    async def aclose(self) -> None:
-        """Close the connections to the upstream."""
-        await self.upstream.aclose()
+        return UpstreamAnswer(self, {**fields, "messages": messages}, headers, self.settings.max_answer)
 
 
 class UpstreamAnswer(WrittenAnswer, Generator):
     """An answer, and the generator that a guard reads it from: after a refusal the upstream is asked to go on."""
 
-    def __init__(
-        self, upstream: Upstream, body: Mapping[str, Any], prompt: str, headers: Mapping[str, str], longest: int
-    ) -> None:
-        super().__init__(self, prompt)
+    def __init__(self, upstream: Upstream, body: Mapping[str, Any], headers: Mapping[str, str], longest: int) -> None:
+        super().__init__(self)
         self._upstream, self._body, self._headers = upstream, body, headers
         self._longest, self._written = longest, 0
         self._response: httpx.Response | None = None
@@ -178,7 +150,7 @@ class _UpstreamSession(AskedSession):
 
 
 class LocalWriter(Writer):
-    """Answers of a generator in this process, one at a time: the last user message is its prompt."""
+    """Answers of a generator in this process, one at a time."""
 
     def __init__(self, generator: Generator, model: str) -> None:
         self.generator, self.model = generator, model
@@ -187,9 +159,8 @@ class LocalWriter(Writer):
     def answer(
         self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]
     ) -> "LocalAnswer":
-        """An answer to the last user message."""
-        prompt = next((text_of(message) for message in reversed(asked.messages) if message.role == "user"), "")
-        return LocalAnswer(self.generator, prompt, self._free)
+        """An answer to the request's question alone."""
+        return LocalAnswer(self.generator, self._free)
 
     async def models(self, headers: Mapping[str, str]) -> Any:
         """The one model that writes here."""
@@ -200,8 +171,8 @@ class LocalWriter(Writer):
 class LocalAnswer(WrittenAnswer):
     """An answer of a generator in this process; it waits for the one before it to end."""
 
-    def __init__(self, generator: Generator, prompt: str, free: asyncio.Lock) -> None:
-        super().__init__(generator, prompt)
+    def __init__(self, generator: Generator, free: asyncio.Lock) -> None:
+        super().__init__(generator)
         self.completion.finish_reason = "stop"
         self._free, self._holds = free, False
 

@@ -215,7 +215,7 @@ def whole_server(script: Script) -> Seen:
 async def _asked(script: Script, *, stream: bool) -> str:
     settings = Settings(upstream="http://upstream/v1")
     writer = UpstreamWriter(settings)
-    writer.upstream._client = httpx.AsyncClient(transport=httpx.ASGITransport(_upstream(script)))
+    writer._client = httpx.AsyncClient(transport=httpx.ASGITransport(_upstream(script)))
     app = create_app(script.guard(), settings, writer=writer)
     messages = [{"role": "user", "content": QUESTION}]
     offered = [{"type": "function", "function": {"name": "look_up"}}] if script.way == "tools" else []

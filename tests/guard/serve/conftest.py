@@ -144,15 +144,16 @@ def serve(upstream: Upstream, judge: FakeEntailment) -> Iterator[Serve]:
     """Starts servers before the scripted upstream: `serve(policy=..., scorer=..., **settings)` gives an address."""
     with ExitStack() as stack:
 
-        def start(*, policy: Policy | None = None, scorer: Any = None, observer: Any = None, **settings: Any) -> str:
+        def start(
+            *, policy: Any = None, scorer: Any = None, observer: Any = None, writer: Any = None, **settings: Any
+        ) -> str:
             shared = SharedEntailment(judge)
             pool = BatchedScorer(scorer or NearestScorer(shared))
             stack.callback(pool.close)
             guard = Guard(scorer=pool, policy=policy or Policy())
             chosen = Settings(**{"upstream": upstream.url, **settings})
-            return stack.enter_context(
-                running(create_app(guard, chosen, judge=shared, observer=observer), chosen.body_timeout)
-            )
+            app = create_app(guard, chosen, writer=writer, judge=shared, observer=observer)
+            return stack.enter_context(running(app, chosen.body_timeout))
 
         yield start
 

@@ -8,8 +8,7 @@ from tests.guard.serve.conftest import CHAT, SOURCE, TRUE, Serve, Upstream, writ
 
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.requests import ChatRequest
-from groundrail.serve.sources import Found, find_source
-from groundrail.serve.writers import question_in
+from groundrail.serve.sources import Found, find_source, question_in
 
 MARKERS = ("<source>", "</source>")
 TOOL: dict[str, Any] = {"role": "tool", "tool_call_id": "call_7", "content": "From the tool."}
