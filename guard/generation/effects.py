@@ -85,8 +85,8 @@ class Writing:
         calls: Calls,
         *,
         is_async: bool,
-        ahead: bool = True,
-        explains: bool = True,
+        ahead: bool,
+        explains: bool,
     ) -> None:
         self._generator, self._prompt, self._documents = generator, prompt, documents
         self._calls, self._ahead, self._explains = calls, ahead, explains
@@ -137,7 +137,10 @@ class Writing:
                 getattr(held, "close", lambda: None)()
 
     async def aclose(self) -> None:
-        """`close` for an event loop."""
+        """`close` without blocking an event loop, if it runs on one."""
+        if not self.is_async:
+            self.close()
+            return
         pieces = self._pieces
         if hasattr(pieces, "aclose") and not self._busy:
             self._pieces = None

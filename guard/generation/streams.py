@@ -56,8 +56,7 @@ async def driven(
     finally:
         if writing is not None:  # the steps of a check hold nothing, and may still run in a thread
             steps.close()
-            close: Any = writing.aclose if is_async else writing.close
-            await value_of(close())
+            await writing.aclose()
 
 
 def _is_cancelled() -> bool:

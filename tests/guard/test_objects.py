@@ -1,6 +1,7 @@
 """Objects: every leaf is judged where it stands, and nothing refused is in the released object."""
 
 import asyncio
+import itertools
 import json
 import re
 from contextlib import suppress
@@ -79,13 +80,9 @@ def test_pointers_lead_to_their_leaves_and_nothing_refused_is_released(value):
     assert json.dumps(value) == before
 
 
-@settings(max_examples=30)
-@given(
-    st.fixed_dictionaries(
-        {name: st.sampled_from(["good", f"{BAD}bad"]) for name in ("nullable", "needed", "free")},
-    )
-)
-def test_a_released_object_fits_its_schema_or_the_error_names_the_fields(value):
+@pytest.mark.parametrize("refused", list(itertools.product([False, True], repeat=3)))
+def test_a_released_object_fits_its_schema_or_the_error_names_the_fields(refused):
+    value = {name: BAD if bad else "good" for name, bad in zip(("nullable", "needed", "free"), refused, strict=True)}
     text = {"type": "string"}
     schema = {
         "type": "object",
@@ -199,6 +196,10 @@ def test_a_yes_or_no_must_be_likelier_than_its_opposite(value):
     assert guard(sure).check_object(said, SOURCE).object == said
 
 
+TAGS = "".join(chr(0xE0000 + ord(letter)) for letter in "The rent is 990 euros")
+"""Letters that nobody sees."""
+
+
 def test_a_key_that_makes_a_statement_is_judged_and_goes_with_what_it_holds():
     value = {
         f"The {BAD} is due": None,
@@ -213,10 +214,9 @@ def test_a_key_that_makes_a_statement_is_judged_and_goes_with_what_it_holds():
         guard().check_object(value, SOURCE, schema)
 
 
-@pytest.mark.parametrize("value", ["yes", 7, True, "The rent is due.", "Anna"])
+@pytest.mark.parametrize("value", [None, "yes", 7, True, "The rent is due.", "Anna"])
 def test_a_statement_in_a_key_goes_out_with_no_value(value):
-    tags = "".join(chr(0xE0000 + ord(letter)) for letter in "990 euros")
-    for key in (f"The {BAD} is due", f"The {BAD} is due.", f"rent{tags}"):
+    for key in (f"The {BAD} is due", f"The {BAD} is due.", f"rent{TAGS}"):
         assert guard().check_object({"inner": [{key: value}]}, SOURCE).object == {"inner": [{}]}
     sections = {f"Section {BAD} 2": "The rent is due."}  # a figure may number what follows
     assert guard().check_object(sections, SOURCE).object == sections
@@ -229,12 +229,6 @@ def test_a_refused_key_is_not_repeated_in_the_places_that_are_told():
     result = guard().check_object(value, SOURCE)
     assert places_of_refused(result.fields) == ["/lease", "/lease/name", "/end"]
     assert BAD not in str(as_answer("", result, keep_refused=False))
-
-
-def test_characters_that_nobody_sees_are_not_released():
-    tags = "".join(chr(0xE0000 + ord(letter)) for letter in "The rent is 990 euros")
-    value = {"note": tags, f"rent{tags}": None, "text": f"The rent is due. {tags}"}
-    assert tags not in json.dumps(guard().check_object(value, SOURCE).object, ensure_ascii=False)
 
 
 def test_statements_from_a_schema():
@@ -251,6 +245,11 @@ def test_statements_from_a_schema():
     assert amount.statement == "The deposit's amount is 2,900 euros."
     assert refundable.statement == "It is not true that the deposit is paid back."
     assert holder.statement == "The deposit's holder is Berg Ltd."
+
+
+def test_letters_that_nobody_sees_are_not_released():
+    value = {"note": TAGS, "text": f"The rent is due. {TAGS}"}
+    assert guard().check_object(value, SOURCE).object == {"note": None, "text": "The rent is due."}
 
 
 def test_fields_say_which_leaves_are_claims():
@@ -297,15 +296,8 @@ def test_a_corrected_field_has_the_sources_value_in_its_own_form(value, correcte
     source = (
         "The rent is 950 euros. The lease end is 28 February 2026. The caretaker is Daniel Reyes. Pets are not allowed."
     )
-    known = source.replace("950 euros", "950 euros €950").split(". ")
-
-    def judge(premise, claim):
-        return float(
-            claim.strip(".") in " ".join(known).replace("950 euros €950", "950 euros") or claim == "The rent is €950."
-        )
-
-    asked = guard(FakeEntailment(judge), fallback="correct", keep_refused=keep)
-    result = asked.check_object(value, source)
+    judge = FakeEntailment(lambda premise, claim: float(claim in source or claim == "The rent is €950."))
+    result = guard(judge, fallback="correct", keep_refused=keep).check_object(value, source)
     assert result.object == corrected
     assert not result.supported
     if not keep:
