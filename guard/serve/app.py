@@ -20,17 +20,22 @@ from groundrail import __version__
 from groundrail.entailment.shared import SharedEntailment
 from groundrail.guard import Guard
 from groundrail.serve.admission import Admission
-from groundrail.serve.chat_completions import CHAT
+from groundrail.serve.chat_completions import ChatForm
 from groundrail.serve.check import Check, LiteLLMGuardrail
 from groundrail.serve.endpoint import Endpoint
 from groundrail.serve.error_forms import MESSAGES, ProtocolError, json_response
-from groundrail.serve.messages_events import ANTHROPIC_MESSAGES
+from groundrail.serve.forms import Form
+from groundrail.serve.messages_events import MessagesForm
 from groundrail.serve.observe import Observer
-from groundrail.serve.responses_events import RESPONSES
+from groundrail.serve.responses_events import ResponsesForm
 from groundrail.serve.settings import Settings
 from groundrail.serve.writers import UpstreamWriter, Writer
 
-_PROTOCOLS = {"/v1/chat/completions": CHAT, "/v1/responses": RESPONSES, MESSAGES: ANTHROPIC_MESSAGES}
+_PROTOCOLS: dict[str, type[Form]] = {
+    "/v1/chat/completions": ChatForm,
+    "/v1/responses": ResponsesForm,
+    MESSAGES: MessagesForm,
+}
 
 _PLAYGROUND = {
     "/": ("index.html", "text/html"),
@@ -85,7 +90,7 @@ def create_app(
         return json_response(await writer.models(request.headers))
 
     answering: dict[str, Endpoint | Check | LiteLLMGuardrail] = {
-        **{path: Endpoint(protocol, writer, guard, settings, observer) for path, protocol in _PROTOCOLS.items()},
+        **{path: Endpoint(form, writer, guard, settings, observer) for path, form in _PROTOCOLS.items()},
         "/v1/check": Check(guard, settings, observer),
         "/beta/litellm_basic_guardrail_api": LiteLLMGuardrail(guard, settings, observer),
     }

@@ -5,7 +5,7 @@ from typing import Any
 
 from groundrail.serve import details
 from groundrail.serve.error_forms import ProtocolError
-from groundrail.serve.forms import Call, Form, Protocol, event
+from groundrail.serve.forms import Call, Form, event
 from groundrail.types import CheckedSentence, GuardResult
 
 DONE = b"data: [DONE]\n\n"
@@ -14,7 +14,7 @@ DONE = b"data: [DONE]\n\n"
 class ChatForm(Form):
     """One answer's chunks, or its whole object."""
 
-    prefix = "chatcmpl-"
+    name, prefix, format_field, together = "chat", "chatcmpl-", "response_format", False
 
     def begin(self) -> Iterator[bytes]:
         yield event(self._chunk({"role": "assistant", "content": ""}))
@@ -73,6 +73,3 @@ def _told(calls: list[Call], *, streamed: bool = False) -> dict[str, Any]:
         number = {"index": len(listed)} if streamed else {}
         listed.append({**number, "id": call.id, "type": call.kind, call.kind: said})
     return {"tool_calls": listed} if listed else {}
-
-
-CHAT = Protocol("chat", lambda body: body, ChatForm, together=False)

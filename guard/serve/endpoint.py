@@ -13,7 +13,7 @@ from groundrail.generation.streams import AsyncGuardedStream
 from groundrail.guard import Guard
 from groundrail.serve import details
 from groundrail.serve.error_forms import ProtocolError, json_response
-from groundrail.serve.forms import Form, Protocol
+from groundrail.serve.forms import Form
 from groundrail.serve.guarded import HEARTBEAT, EventStream, GuardedAnswer, read, unless_disconnected
 from groundrail.serve.objects import ObjectStream, read_format
 from groundrail.serve.observe import Observer
@@ -28,9 +28,9 @@ class Endpoint:
     """Answers requests in one protocol."""
 
     def __init__(
-        self, protocol: Protocol, writer: Writer | None, guard: Guard, settings: Settings, observer: Observer
+        self, form: type[Form], writer: Writer | None, guard: Guard, settings: Settings, observer: Observer
     ) -> None:
-        self.protocol, self.writer, self.name = protocol, writer, protocol.name
+        self.form, self.writer, self.name = form, writer, form.name
         self.guard, self.settings, self.observer = guard, settings, observer
 
     async def answer(self, request: Request) -> Response:
@@ -47,18 +47,18 @@ class Endpoint:
             return EventStream(self._events(written, form), stack.pop_all().aclose, deadline + self.settings.heartbeat)
 
     def _read(self, data: bytes, headers: Mapping[str, str], level: details.Level) -> Form:
-        body = self.protocol.as_chat(decoded(data))
+        body = self.form.as_chat(decoded(data))
         asked = parsed(ChatRequest, body)
         tools = bool(asked.tools or asked.functions)
-        wanted = read_format(asked.response_format, self.protocol.format_field, tools=tools)
+        wanted = read_format(asked.response_format, self.form.format_field, tools=tools)
         places = self.settings.markers, self.settings.source_tools
-        found = find_source(asked.messages, asked.documents, *places, together=self.protocol.together)
+        found = find_source(asked.messages, asked.documents, *places, together=self.form.together)
         question = question_in(asked.messages, self.settings.markers)
         if self.writer is None:
             said = "this server only checks: start it with --upstream"
             raise ProtocolError(501, said, code="no_upstream", retry=False)
         answer = self.writer.answer(asked, body, found, headers)
-        return self.protocol.form(asked, answer, found, question, level, self.guard.policy, wanted)
+        return self.form(asked, answer, found, question, level, self.guard.policy, wanted)
 
     def _written(self, form: Form, deadline: float) -> GuardedAnswer:
         answer, wanted, asked = form.answer, form.wanted, (form.question, form.found.documents)

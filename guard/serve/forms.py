@@ -1,6 +1,6 @@
 """The seam to protocols: how a request becomes a chat completion, and how an answer is told.
 
-A `Protocol` names the two modules of a protocol to the endpoint (`groundrail.serve.endpoint`).
+The protocols are in the modules beside this one, `groundrail.serve.endpoint` answers in them, and
 `groundrail.serve.guarded` decides which text an answer may hold. Of the rest of an answer only values of known kinds
 are told: calls of offered tools, counts, a reason. Whatever else an upstream says is dropped: nobody has judged it.
 """
@@ -10,7 +10,7 @@ import re
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -46,7 +46,15 @@ class Form(ABC):
     """One answer in the form of a protocol: as events, in the order of these methods, or whole.
 
     It tells of the request, its answer and source, in as much detail as is asked for.
+
+    name: the protocol's, in metrics. prefix: of ids. format_field: the request's field that asks for JSON.
+    together: sources are tool results and documents in messages alike.
     """
+
+    name: ClassVar[str]
+    prefix: ClassVar[str]
+    format_field: ClassVar[str]
+    together: ClassVar[bool] = True
 
     asked: ChatRequest
     answer: WrittenAnswer
@@ -55,10 +63,14 @@ class Form(ABC):
     level: details.Level
     policy: Policy
     wanted: ObjectFormat | None
-    prefix: ClassVar[str]
 
     def __post_init__(self) -> None:
         self.id, self.created = f"{self.prefix}{uuid.uuid4().hex}", int(time.time())
+
+    @staticmethod
+    def as_chat(body: dict[str, Any]) -> dict[str, Any]:
+        """The chat completion that a request asks for. Raises: ProtocolError where it cannot be guarded."""
+        return body
 
     @abstractmethod
     def begin(self) -> Iterator[bytes]:
@@ -107,22 +119,6 @@ class Form(ABC):
     def _is_ended(self, result: GuardResult) -> bool:
         """Whether the guard ended the answer, even if the writer had ended it by then."""
         return self.policy.fallback == "abstain" and _withheld(result)
-
-
-@dataclass(frozen=True, slots=True)
-class Protocol:
-    """A protocol: its name in metrics, its requests as those of chat completions, and the form of its answers.
-
-    as_chat: gives the body of a chat completion. Raises: ProtocolError for requests that cannot be guarded.
-    together: sources are tool results and documents in messages alike.
-    format_field: the request's field that asks for JSON; errors name it.
-    """
-
-    name: str
-    as_chat: Callable[[dict[str, Any]], dict[str, Any]]
-    form: type[Form]
-    together: bool = True
-    format_field: str = "response_format"
 
 
 def event(content: object, name: str = "") -> bytes:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from groundrail.serve.error_forms import MESSAGES, ProtocolError
-from groundrail.serve.forms import Call, Form, Protocol, event
+from groundrail.serve.forms import Call, Form, event
 from groundrail.serve.messages_requests import CITED, Cited, as_chat
 from groundrail.types import CheckedSentence, Citation, GuardResult
 
@@ -21,7 +21,8 @@ class MessagesForm(Form):
     Anthropic's answers. Sentences without citations share a block.
     """
 
-    prefix = "msg_"
+    name, prefix, format_field = "messages", "msg_", "output_config.format"
+    as_chat = staticmethod(as_chat)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -140,6 +141,3 @@ def _block_at(blocks: list[str], place: int) -> int:
 
 def _event(kind: str, **fields: Any) -> bytes:
     return event({"type": kind, **fields}, kind)
-
-
-ANTHROPIC_MESSAGES = Protocol("messages", as_chat, MessagesForm, format_field="output_config.format")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from groundrail.serve.error_forms import ProtocolError
-from groundrail.serve.forms import Call, Form, Protocol, event
+from groundrail.serve.forms import Call, Form, event
 from groundrail.serve.responses_requests import as_chat
 from groundrail.types import CheckedSentence, Citation, GuardResult
 
@@ -28,7 +28,8 @@ class ResponsesForm(Form):
     The message begins with the first released sentence. The citations of a sentence follow its text.
     """
 
-    prefix = "resp_"
+    name, prefix, format_field = "responses", "resp_", "text.format"
+    as_chat = staticmethod(as_chat)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -168,6 +169,3 @@ def _usage(counts: dict[str, Any]) -> dict[str, Any] | None:
         "total_tokens": counts.get("total_tokens", asked + written),
     }
     return told if counts else None
-
-
-RESPONSES = Protocol("responses", as_chat, ResponsesForm, format_field="text.format")

@@ -25,8 +25,8 @@ def address() -> Iterator[str]:
 
     def reply(handler: Handler, body: dict[str, Any]) -> None:
         """Streams an answer, or the continuation of a partial one; the first token's logprobs where they are asked for."""
-        form = {name: body[name] for name in ("add_generation_prompt", "continue_final_message") if name in body}
-        form = {"add_generation_prompt": True, "return_tensors": "pt", "return_dict": True, **form}
+        form: dict[str, Any] = {"add_generation_prompt": True, "return_tensors": "pt", "return_dict": True}
+        form |= {name: body[name] for name in ("add_generation_prompt", "continue_final_message") if name in body}
         encoded: Any = tokenizer.apply_chat_template(body["messages"], **form)
         ids = encoded["input_ids"]
         if body.get("logprobs"):

@@ -19,7 +19,11 @@ def telling(kind: str, *texts: str, call: str | None = "call-1", **fields: Any) 
     nothing = dict.fromkeys(("images", "tools", "tool_calls", "structured_messages"))
     about = {"request_data": {"user_api_key_hash": "abc", "user_api_key_user_id": None}, "model": "gpt-4"}
     about |= {"request_headers": {"user-agent": "[present]"}, "litellm_version": "1.109.1"}
-    calls = {"litellm_call_id": call, "litellm_trace_id": "trace-1", "additional_provider_specific_params": {}}
+    calls: dict[str, Any] = {
+        "litellm_call_id": call,
+        "litellm_trace_id": "trace-1",
+        "additional_provider_specific_params": {},
+    }
     return {"texts": list(texts), "input_type": kind, **nothing, **about, **calls, **fields}
 
 
