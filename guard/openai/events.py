@@ -5,6 +5,7 @@
 
 import json
 from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, InstanceOf, ValidationError
@@ -130,11 +131,22 @@ async def achunks_of(pieces: AsyncIterable[bytes]) -> AsyncIterator[dict[str, An
         yield chunk
 
 
+@dataclass
+class Call:
+    """A call of a tool as far as it has been read. `kind`: function, custom, or function_call for the older form."""
+
+    kind: str = ""
+    id: str = ""
+    name: str = ""
+    given: str = ""
+
+
 class Completion:
     """A chat completion as far as it has been read: `read` gives a chunk's text, the rest is kept.
 
-    Only the first choice counts, which has the index 0. calls: the deltas, verbatim, with which the model calls tools.
+    Only the first choice counts, which has the index 0. calls: of tools, by their number in the completion.
     usage: token counts, added over the chunks to those of earlier completions, if given.
+    size: characters of text and calls.
 
         completion = Completion()
         for chunk in client.stream(body):
@@ -143,8 +155,9 @@ class Completion:
 
     def __init__(self, usage: dict[str, Any] | None = None) -> None:
         self.finish_reason: str | None = None
-        self.calls: list[dict[str, Any]] = []
+        self.calls: dict[object, Call] = {}
         self.usage: dict[str, Any] = {} if usage is None else usage
+        self.size = 0
         self._half = ""  # of a surrogate pair that a server sends in two chunks
 
     @property
@@ -162,12 +175,24 @@ class Completion:
                 continue
             delta = choice.get("delta") or {}
             text += (delta.get("content") or "") + (delta.get("refusal") or "")
-            if calls := {name: delta[name] for name in ("tool_calls", "function_call") if delta.get(name)}:
-                self.calls.append(calls)
+            for number, call in enumerate(delta.get("tool_calls") or ()):
+                self._call(number if call.get("index") is None else call["index"], call)
+            if said := delta.get("function_call"):
+                self._call("function_call", {"function_call": said})
             self.finish_reason = choice.get("finish_reason") or self.finish_reason
         if "\ud800" <= text[-1:] <= "\udbff":
             text, self._half = text[:-1], text[-1]
+        self.size += len(text)
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+    def _call(self, number: object, delta: Mapping[str, Any]) -> None:
+        call = self.calls.setdefault(number, Call())
+        call.id = call.id or delta.get("id") or ""
+        for kind in ("function", "custom", "function_call"):
+            if said := delta.get(kind):
+                call.kind, call.name = kind, call.name or said.get("name") or ""
+                call.given += said.get("input" if kind == "custom" else "arguments") or ""
+        self.size += len(str(delta))
 
     def rest(self) -> str:
         """Half a character that nothing followed."""

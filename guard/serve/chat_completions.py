@@ -3,9 +3,10 @@
 from collections.abc import Iterator
 from typing import Any
 
+from groundrail.openai.events import Call
 from groundrail.serve import details
 from groundrail.serve.error_forms import ProtocolError
-from groundrail.serve.forms import Call, Form, event
+from groundrail.serve.forms import Form, event
 from groundrail.types import CheckedSentence, GuardResult
 
 DONE = b"data: [DONE]\n\n"

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from groundrail.objects.answers import ObjectFormat
+from groundrail.openai.events import Call
 from groundrail.policy import Policy
 from groundrail.serve import details
 from groundrail.serve.error_forms import ProtocolError
@@ -29,16 +30,6 @@ _COUNTS = {
     "completion_tokens_details": "reasoning_tokens audio_tokens accepted_prediction_tokens rejected_prediction_tokens",
 }
 _ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call of a tool that the request offers. `kind`: function, custom, or function_call for the older form."""
-
-    kind: str
-    id: str
-    name: str
-    given: str
 
 
 @dataclass
@@ -109,7 +100,14 @@ class Form(ABC):
 
     def calls(self, result: GuardResult) -> list[Call]:
         """The calls of tools; none where the guard ended the answer. Raises: ProtocolError."""
-        return [] if self._is_ended(result) else _calls_of(self.answer.completion.calls, self.asked)
+        calls = [] if self._is_ended(result) else list(self.answer.completion.calls.values())
+        if calls and (
+            self.asked.wants_object or not {(call.kind, call.name) for call in calls} <= {*_offered(self.asked)}
+        ):
+            raise ProtocolError(502, "the upstream called a tool that the request does not offer", code="bad_call")
+        for call in calls:
+            call.id = call.id if _ID.fullmatch(call.id) else f"call_{uuid.uuid4().hex}"
+        return calls
 
     def details(self, result: GuardResult, *, sentences: bool = True) -> dict[str, Any]:
         """The field `groundrail`; nothing where it is not asked for."""
@@ -141,34 +139,6 @@ def _counts_of(usage: Mapping[str, Any]) -> dict[str, Any]:
 def _known(counts: Any, names: str) -> dict[str, int]:
     given = counts if isinstance(counts, dict) else {}
     return {name: given[name] for name in names.split() if type(given.get(name)) is int and 0 <= given[name] < 2**53}
-
-
-def _calls_of(deltas: Iterable[Mapping[str, Any]], asked: ChatRequest) -> list[Call]:
-    """The calls of tools in the deltas of a stream. Raises: ProtocolError for one that the request does not offer."""
-    begun: dict[object, dict[str, Any]] = {}
-    for delta in deltas:
-        for number, call in enumerate(delta.get("tool_calls") or ()):
-            index = call.get("index")
-            _add(begun.setdefault(number if index is None else index, {}), call)
-        if isinstance(said := delta.get("function_call"), dict):
-            _add(begun.setdefault("function_call", {}), {"function_call": said})
-    calls = [_call(call) for call in begun.values()]
-    if calls and (asked.wants_object or not {(call.kind, call.name) for call in calls} <= {*_offered(asked)}):
-        raise ProtocolError(502, "the upstream called a tool that the request does not offer", code="bad_call")
-    return calls
-
-
-def _add(call: dict[str, Any], delta: Mapping[str, Any]) -> None:
-    call["id"] = call.get("id") or delta.get("id")
-    for kind in ("function", "custom", "function_call"):
-        if isinstance(said := delta.get(kind), dict):
-            call["kind"], call["name"] = kind, call.get("name") or said.get("name")
-            call["given"] = call.get("given", "") + (said.get("input" if kind == "custom" else "arguments") or "")
-
-
-def _call(call: Mapping[str, Any]) -> Call:
-    name = str(call["id"]) if _ID.fullmatch(str(call.get("id") or "")) else f"call_{uuid.uuid4().hex}"
-    return Call(str(call.get("kind")), name, str(call.get("name")), str(call.get("given", "")))
 
 
 def _offered(asked: ChatRequest) -> Iterable[tuple[str, str]]:

@@ -5,8 +5,9 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
+from groundrail.openai.events import Call
 from groundrail.serve.error_forms import MESSAGES, ProtocolError
-from groundrail.serve.forms import Call, Form, event
+from groundrail.serve.forms import Form, event
 from groundrail.serve.messages_requests import CITED, Cited, as_chat
 from groundrail.types import CheckedSentence, Citation, GuardResult
 

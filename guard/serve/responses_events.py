@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from typing import Any
 
+from groundrail.openai.events import Call
 from groundrail.serve.error_forms import ProtocolError
-from groundrail.serve.forms import Call, Form, event
+from groundrail.serve.forms import Form, event
 from groundrail.serve.responses_requests import as_chat
 from groundrail.types import CheckedSentence, Citation, GuardResult
 

@@ -83,7 +83,7 @@ class UpstreamAnswer(WrittenAnswer, Generator):
     def __init__(self, upstream: Upstream, body: Mapping[str, Any], headers: Mapping[str, str], longest: int) -> None:
         super().__init__(self)
         self._upstream, self._body, self._headers = upstream, body, headers
-        self._longest, self._written = longest, 0
+        self._longest, self._earlier = longest, 0
         self._response: httpx.Response | None = None
 
     async def open(self) -> None:
@@ -110,15 +110,14 @@ class UpstreamAnswer(WrittenAnswer, Generator):
             await self.aclose()
             messages = continued(self._body["messages"], accepted, refused)
             self._response = await self._upstream.ask({**self._body, "messages": messages}, self._headers)
+            self._earlier += self.completion.size
             self.completion = Completion(self.completion.usage)
         if self._response is None:
             return
         completion = self.completion
         async for event in events(self._response):
-            known = len(completion.calls)
             text = completion.read(event)
-            self._written += len(text) + sum(len(str(call)) for call in completion.calls[known:])
-            if self._written > self._longest:
+            if self._earlier + completion.size > self._longest:
                 said = f"the answer is over {self._longest} characters"
                 raise ProtocolError(502, said, code="answer_too_long", retry=False)
             yield text

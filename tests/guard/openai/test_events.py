@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from groundrail.openai.events import LONGEST, Chunks, Completion, StreamError, achunks_of
+from groundrail.openai.events import LONGEST, Call, Chunks, Completion, StreamError, achunks_of
 
 
 def chunk(text: str, **fields: Any) -> dict[str, Any]:
@@ -146,15 +146,17 @@ def test_an_event_loop_leaves_a_stream_at_its_end() -> None:
 
 def test_a_completion_keeps_what_is_no_text() -> None:
     completion = Completion()
-    call = {"tool_calls": [{"index": 0, "id": "a"}]}
+    call = {"tool_calls": [{"index": 0, "id": "a", "function": {"name": "f", "arguments": "{"}}]}
+    more = {"tool_calls": [{"index": 0, "function": {"arguments": "}"}}]}
     told: list[dict[str, Any]] = [
         {"model": "m", "choices": [{"delta": {"content": "a \ud83d"}}, {"delta": {"content": "another choice"}}]},
         {"choices": [{"delta": {"content": "\ude00", "refusal": " no"}}], "usage": {"n": 1, "of": {"x": 1, "y": None}}},
-        {"choices": [{"delta": call, "finish_reason": "length"}]},
+        {"choices": [{"delta": call}]},
+        {"choices": [{"delta": more, "finish_reason": "length"}]},
         {"choices": [], "usage": {"n": 2, "of": {"x": 2}, "more": "many"}},
     ]
-    assert [completion.read(chunk) for chunk in told] == ["a ", "😀 no", "", ""]
-    assert (completion.finish_reason, completion.calls) == ("length", [call])
+    assert [completion.read(chunk) for chunk in told] == ["a ", "😀 no", "", "", ""]
+    assert (completion.finish_reason, completion.calls) == ("length", {0: Call("function", "a", "f", "{}")})
     assert completion.cut_off == "the server cut the answer off (length)"
     assert completion.usage == {"n": 3, "of": {"x": 3, "y": 0}, "more": 0}
     assert (completion.read({"choices": [{"delta": {"content": "b\ud83d"}}]}), completion.rest()) == ("b", "\ud83d")
@@ -176,5 +178,5 @@ def test_the_first_choice_is_known_by_its_index_wherever_it_stands() -> None:
         assert read(chunks, f"data: {json.dumps(each)}\n\n".encode()) == [each]
         ended.append(chunks.ended)
     assert [completion.read(each) for each in told] == ["", "The rent", "", " is 950.", ""]
-    assert (completion.finish_reason, completion.calls) == ("stop", [])
+    assert (completion.finish_reason, completion.calls) == ("stop", {})
     assert ended == [False, False, False, False, True]
