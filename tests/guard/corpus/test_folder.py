@@ -15,7 +15,7 @@ from pyarrow import parquet  # noqa: E402
 from groundrail.cli.main import main  # noqa: E402
 from groundrail.corpus.files import blocks, rows  # noqa: E402
 from groundrail.corpus.folder import results, score_corpus  # noqa: E402
-from groundrail.corpus.rows import Row  # noqa: E402
+from groundrail.corpus.rows import Row, scored_rows  # noqa: E402
 from groundrail.errors import InputError, ScoringError  # noqa: E402
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts  # noqa: E402
 from groundrail.scoring.scale import ScaleScorer  # noqa: E402
@@ -83,21 +83,23 @@ def test_errors_of_an_earlier_run_are_tried_again_and_no_row_is_there_twice(suff
     first = score_corpus(file, out, build)
     assert (first.verdicts["error"], first.verdicts.total(), first.retried) == (4, 150, 0)
     asked.clear()
-    broken.remove("Room 3 is let.")
-    broken.remove("Room 149 is let.")
+    broken -= {"Room 3 is let.", "Room 149 is let."}
+    some.append({"id": "new", "claim": "Room 200 is let.", "source": source})
+    written(file, some)
     second = score_corpus(file, out, build)
-    assert (second.verdicts["error"], second.verdicts.total(), second.retried) == (2, 150, 4)
+    assert (second.verdicts["error"], second.verdicts.total(), second.retried) == (2, 151, 4)
     rivals = set(source)  # a claim with another room's number is asked of the source's own rooms, too
-    assert set(asked) - rivals == {f"Room {n} is let." for n in (70, 71, 149)}
+    assert set(asked) - rivals == {f"Room {n} is let." for n in (70, 71, 149, 200)}
     assert "Room 3 is let." in asked
     assert sorted(row["id"] for row in results(out)) == sorted(row["id"] for row in some)
-    found = {row["id"]: row["verdict"] for row in results(out)}
-    assert (found["3"], found["149"], found["70"]) == ("supported", "unsupported", "error")
+    found = {row["id"]: row for row in results(out)}
+    assert [found[name]["verdict"] for name in ("3", "149", "70")] == ["supported", "unsupported", "error"]
+    assert found == {row["id"]: row for row in scored_rows(build(), some)}
 
     written(file, [{"id": "70", "claim": " ", "source": "b"}])
     assert score_corpus(file, out, build).retried == 1
     assert main(["score", str(file), "--out", str(out)]) == 1
-    assert "150 rows" in (shown := capsys.readouterr().out)
+    assert "151 rows" in (shown := capsys.readouterr().out)
     assert "(1 that were errors before were tried again)" in shown
     assert sorted(row["id"] for row in results(out)) == sorted(row["id"] for row in some)
 

@@ -1,12 +1,11 @@
 """Rows of a corpus: every row gets its verdict, and a bad one costs only itself."""
 
-import json
 from typing import Any
 
 import pytest
 
 from groundrail import Guard
-from groundrail.corpus.folder import results, score_corpus
+from groundrail.corpus.folder import score_corpus
 from groundrail.corpus.rows import COLUMNS, scored_rows
 from groundrail.entailment.base import JudgeFacts
 from groundrail.errors import InputError, ScoringError
@@ -56,41 +55,6 @@ def test_a_claim_that_breaks_the_model_is_an_error_row_and_its_neighbours_are_no
 
     found = scored_rows(ScaleScorer(FakeEntailment(judge)), ROWS[:2])
     assert [(row["verdict"], row["reason"]) for row in found] == [("supported", None), ("error", "no dogs")]
-
-
-@pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
-def test_a_corpus_goes_to_a_folder_and_a_second_run_scores_only_what_is_new(suffix, tmp_path) -> None:
-    arrow = pytest.importorskip("pyarrow.parquet")
-    import pyarrow
-
-    file, out = tmp_path / f"corpus.{suffix}", tmp_path / "out"
-    rows = [{**row, "source": SOURCE} for row in ROWS if "claim" in row]
-
-    def write(some: list[Any]) -> None:
-        if suffix == "parquet":
-            arrow.write_table(pyarrow.Table.from_pylist(some), file)
-        else:
-            file.write_text("".join(json.dumps(row) + "\n" for row in some))
-
-    models: list[FakeEntailment] = []
-
-    def build() -> ScaleScorer:
-        models.append(FakeEntailment())
-        return ScaleScorer(models[-1])
-
-    seen = []
-    write(rows[:3])
-    score_corpus(file, out, build, progress=lambda done, total: seen.append((done, total)))
-    write(rows)
-    tally = score_corpus(file, out, build)
-    assert seen == [(3, 3)]
-    assert (tally.verdicts, tally.retried) == ({"supported": 5, "unsupported": 1, "error": 1}, 0)
-    assert {claim for call in models[1].calls for _, claim in call} == {"Keys were lost."}
-    again = score_corpus(file, out, build)
-    assert (again.verdicts, again.retried) == (tally.verdicts, 1)
-    assert models[2].calls == []
-    expected = {row["id"]: row for row in scored_rows(scorer(), rows)}
-    assert {row["id"]: row for row in results(out)} == expected
 
 
 def test_rows_without_ids_or_with_equal_ones_are_refused_before_any_work(tmp_path) -> None:
