@@ -5,7 +5,7 @@ import contextvars
 import threading
 import time
 from collections.abc import Sequence
-from concurrent.futures import CancelledError, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from contextlib import suppress
 from typing import Any
 
@@ -55,35 +55,31 @@ def test_every_caller_gets_its_own_answers_in_order(batch_pairs: int) -> None:
     assert sum(map(len, model.calls)) == sum(counts)
 
 
-def test_calls_that_arrive_together_are_one_model_call() -> None:
-    model = Gated()
-    told: list[Batch] = []
-    asked = SharedEntailment(model, on_batch=told.append)
-    with ThreadPoolExecutor(9) as threads:
-        first = threads.submit(asked.entailment, pairs("first", 1))
+def beside(model: Gated, asked: SharedEntailment, first: list[Pair], *others: list[Pair]) -> list[Future[FloatArray]]:
+    """Calls of which the others arrive while the first is judged, all of them ended."""
+    with ThreadPoolExecutor() as threads:
+        calls = [threads.submit(asked.entailment, first)]
         assert model.begun.wait(5)
-        rest = [threads.submit(asked.entailment, pairs(caller, 2)) for caller in range(8)]
-        while len(asked._waiting) < 8:
+        calls += [threads.submit(asked.entailment, other) for other in others]
+        while len(asked._waiting) < len(others):
             time.sleep(0.001)
         model.gate.set()
-        for future in [first, *rest]:
-            future.result(5)
-    assert [len(call) for call in model.calls] == [1, 16]
-    assert [(batch.pairs, batch.calls) for batch in told] == [(1, 1), (16, 8)]
+    return calls
+
+
+def test_calls_that_arrive_together_are_one_model_call() -> None:
+    model, told = Gated(), list[Batch]()
+    asked = SharedEntailment(model, on_batch=told.append)
+    for call in beside(model, asked, pairs("first", 1), *(pairs(caller, 2) for caller in range(4))):
+        call.result()
+    assert [len(call) for call in model.calls] == [1, 8]
+    assert [(batch.pairs, batch.calls) for batch in told] == [(1, 1), (8, 4)]
 
 
 def test_a_short_call_does_not_wait_for_a_long_one() -> None:
     model = Gated()
-    asked = SharedEntailment(model, batch_pairs=10)
-    with ThreadPoolExecutor(2) as threads:
-        long = threads.submit(asked.entailment, pairs("long", 1000))
-        assert model.begun.wait(5)
-        short = threads.submit(asked.entailment, pairs("short", 5))
-        while len(asked._waiting) < 2:
-            time.sleep(0.001)
-        model.gate.set()
-        short.result(5)
-        long.result(5)
+    for call in beside(model, SharedEntailment(model, batch_pairs=10), pairs("long", 1000), pairs("short", 5)):
+        call.result()
     judged_with = next(number for number, call in enumerate(model.calls) if ("premise 4", "claim of short") in call)
     assert judged_with == 1
     assert len(model.calls) == 101
@@ -98,18 +94,10 @@ def test_one_callers_bad_pair_costs_only_itself() -> None:
             return values
 
     model = Picky()
-    asked = SharedEntailment(model)
-    with ThreadPoolExecutor(4) as threads:
-        first = threads.submit(asked.entailment, pairs("first", 1))
-        assert model.begun.wait(5)
-        rest = [threads.submit(asked.entailment, pairs(caller, 2)) for caller in ("a", "bad", "b")]
-        while len(asked._waiting) < 3:
-            time.sleep(0.001)
-        model.gate.set()
-        first.result(5)
-        assert len(rest[0].result(5)) == len(rest[2].result(5)) == 2
-        with pytest.raises(InputError, match="a bad claim"):
-            rest[1].result(5)
+    calls = beside(model, SharedEntailment(model), *(pairs(caller, 2) for caller in ("first", "a", "bad", "b")))
+    assert [len(calls[number].result()) for number in (0, 1, 3)] == [2, 2, 2]
+    with pytest.raises(InputError, match="a bad claim"):
+        calls[2].result()
 
 
 def test_a_call_that_nobody_waits_for_is_not_judged() -> None:
