@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 class Steering(ABC):
     """How far to steer toward the source: the weights of `combine`.
 
-    `floor`: beta in (0, 1]; only tokens with P_grounded >= beta * max P_grounded stay possible, which keeps a
-    large ratio from promoting a token that the grounded model finds implausible. `None`: no floor, as in the
-    papers.
+    `floor`: beta in (0, 1]; only tokens with P_grounded >= beta * max P_grounded stay possible, however large their
+    ratio is. `None`: no floor, as in the papers.
     """
 
     __slots__ = ()
@@ -42,9 +41,8 @@ class Steering(ABC):
 class PMI(Steering):
     """Steer by s_pmi = log P(t | source, context) - log P(t | context), equation 4, with one strength throughout.
 
-    `alpha`: in [0, 1]; 0 leaves the grounded model as it is. The paper's range holds for both methods, but for
-    addition more is allowed here, as classifier-free guidance uses it (`guidance_scale` is 1 + alpha) and a retry
-    does (`Sampling.retry_alpha`). `floor`: see `Steering`. `InputError` if a number is out of range.
+    `alpha`: in [0, 1] in the paper; 0 leaves the grounded model as it is. For addition more is allowed, as in
+    classifier-free guidance (`guidance_scale` is 1 + alpha). `floor`: see `Steering`. `InputError` if out of range.
 
         HFGenerator(model, tokenizer, steering=PMI(0.5))
     """
@@ -90,12 +88,11 @@ class AdaCAD(Steering):
     """Adaptive context-aware decoding (Wang et al., NAACL 2025): CAD with another alpha in each step.
 
     alpha = scale * max(JSD, least), where JSD is the Jensen-Shannon divergence of the next-token distributions with
-    the source and without it, in bits and so in [0, 1]: steering is weak where both agree and strong where the
-    source says something else than the model would.
+    the source and without it, in bits and so in [0, 1].
 
     `least`: the paper's warm-up for long answers, 0.3 there for summaries; 0, the default, is none.
-    `scale`: 1 counts in bits. The program that the authors published counts in nats: `scale=math.log(2)` equals it,
-    with its threshold divided by log 2 as `least`. `floor`: see `Steering`. `InputError` if a number is out of range.
+    `scale`: 1 counts in bits. The authors' program counts in nats: `scale=math.log(2)` equals it, with its threshold
+    divided by log 2 as `least`. `floor`: see `Steering`. `InputError` if a number is out of range.
 
         HFGenerator(model, tokenizer, steering=AdaCAD())
     """

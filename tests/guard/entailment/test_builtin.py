@@ -95,6 +95,20 @@ print(*(name for name in ("transformers", "torch._dynamo", "sympy") if name in s
     assert (done.stdout, done.stderr) == ("\n", "")
 
 
+def refused(code: str, tmp_path: Path) -> str:
+    """The line that `groundrail check` prints of an installation that `code` has broken."""
+    text = tmp_path / "text.txt"
+    text.write_text(SENTENCE)
+    code += f"""
+import sys
+from groundrail.cli.main import main
+sys.exit(main(["check", {str(text)!r}, "--source", {str(text)!r}]))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    return done.stderr
+
+
 def changed(weights: Path) -> None:
     with weights.open("r+b") as opened:
         opened.seek(50_000_000)
@@ -113,34 +127,18 @@ def truncated(weights: Path) -> None:
 def test_weights_with_other_bytes_are_one_line_and_exit_code_2(tmp_path: Path, spoil: Callable[[Path], None]) -> None:
     files = Path(shutil.copytree(builtin.folder(), tmp_path / "builtin"))
     spoil(files / builtin.WEIGHTS)
-    text = tmp_path / "text.txt"
-    text.write_text(SENTENCE)
     code = f"""
-import contextlib, pathlib, sys
+import pathlib
 from groundrail.entailment import builtin
 builtin.files = lambda name: pathlib.Path({str(files)!r})
-from groundrail.cli.main import main
-sys.exit(main(["check", {str(text)!r}, "--source", {str(text)!r}]))
 """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith("groundrail: ")
-    assert done.stderr.count("\n") == 1
-    assert "einstall groundrail" in done.stderr
+    told = refused(code, tmp_path)
+    assert told.startswith("groundrail: ")
+    assert "einstall groundrail" in told
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("package", ["torch", "tokenizers"])
 def test_a_missing_package_is_one_line_and_exit_code_2(tmp_path: Path, package: str) -> None:
-    text = tmp_path / "text.txt"
-    text.write_text(SENTENCE)
-    code = f"""
-import sys
-sys.modules[{package!r}] = None
-from groundrail.cli.main import main
-sys.exit(main(["check", {str(text)!r}, "--source", {str(text)!r}]))
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith(f"groundrail: {package} cannot be imported")
-    assert done.stderr.count("\n") == 1
+    told = refused(f"import sys; sys.modules[{package!r}] = None", tmp_path)
+    assert told.startswith(f"groundrail: {package} cannot be imported")
