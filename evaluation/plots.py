@@ -5,25 +5,22 @@ They are drawn on matplotlib's Agg canvas, so that the caller's backend and figu
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 from numpy.typing import ArrayLike
 
 from groundrail.evaluation.metrics import Bin, average_precision, library, roc_auc, two_classes
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
 
-
-def _axes(title: str, x: str, y: str) -> "Axes":
+def _axes(title: str, x: str, y: str) -> Any:
     figure = library("matplotlib.figure").Figure(figsize=(5, 5), layout="constrained")
     library("matplotlib.backends.backend_agg").FigureCanvasAgg(figure)
-    axes: Axes = figure.add_subplot()
+    axes = figure.add_subplot()
     axes.set(xlim=(0, 1), ylim=(0, 1), aspect="equal", title=title, xlabel=x, ylabel=y)
     return axes
 
 
-def _save(axes: "Axes", path: str | Path) -> Path:
+def _save(axes: Any, path: str | Path) -> Path:
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     axes.figure.savefig(path, format="png", dpi=120)

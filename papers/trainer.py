@@ -15,7 +15,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from transformers import PreTrainedModel, Trainer
 
-from groundrail.decoding.prompts import vocabulary
+from groundrail.decoding.prompts import require_same_vocabulary
 from groundrail.errors import InputError, MissingExtraError
 
 if find_spec("accelerate") is None:
@@ -83,12 +83,10 @@ class PairedCollator:
 class LossTruncationTrainer(Trainer):
     """A Trainer in which the examples of highest loss, or of lowest grounding gain, teach nothing.
 
-    c: share of examples kept by loss. An example's loss is its present loss in the model being trained, among the last
-        `window` examples. 1 keeps all.
+    c: share of examples kept by their present loss, among the last `window` examples. 1 keeps all.
     c_gnd: share kept by grounding gain (equation 3), log P(y | c, g) from the model being trained minus log P(y | c)
-        from `ungrounded_model`; the lowest are dropped. None leaves this out. Examples then carry
-        the target without its source in `ungrounded_input_ids`, `ungrounded_labels`, ...; see
-        `PairedCollator`, and set `remove_unused_columns=False`.
+        from `ungrounded_model`. Examples then carry the target without its source in `ungrounded_input_ids`,
+        `ungrounded_labels`, ...; see `PairedCollator`, and set `remove_unused_columns=False`. None leaves this out.
     reduce: "mean" compares losses and gains per label token, so that long and short targets compare; "sum" takes the
         whole target's, as equation 3 prints the gain.
     hot_start: examples seen before any is dropped, `window` by default.
@@ -99,8 +97,8 @@ class LossTruncationTrainer(Trainer):
     nothing dropped this trains exactly as `Trainer`. The share of examples dropped is logged as `dropped`.
     Evaluation drops nothing. Every process keeps its own window, which starts empty after a resume.
 
-    Raises: InputError for c out of range, another `reduce`, two hot starts, a missing or unlike second model, label
-    smoothing, a custom loss, or several GPUs in one process.
+    Raises: InputError for c out of range, another `reduce`, two hot starts, a missing second model, label smoothing, a
+    custom loss, or several GPUs in one process; ModelError for a second model with another vocabulary.
     """
 
     def __init__(
@@ -154,12 +152,7 @@ class LossTruncationTrainer(Trainer):
             raise InputError(
                 f"the {UNGROUNDED}* columns would be removed: set TrainingArguments(remove_unused_columns=False)"
             )
-        sizes = vocabulary(self.accelerator.unwrap_model(self.model)), vocabulary(self._ungrounded_model)
-        if sizes[0] != sizes[1]:
-            raise InputError(
-                f"the model has a vocabulary of {sizes[0]} and ungrounded_model one of {sizes[1]}: "
-                "their probabilities cannot be compared"
-            )
+        require_same_vocabulary(self.accelerator.unwrap_model(self.model), self._ungrounded_model)
 
     def compute_loss(
         self,
