@@ -11,12 +11,7 @@ from hypothesis import strategies as st
 
 from groundrail.cli.main import app
 from groundrail.errors import InputError
-from groundrail.evaluation.answer_summary import (
-    JudgedAnswer,
-    JudgedSentence,
-    judge_answers,
-    summarise_answers,
-)
+from groundrail.evaluation.answer_summary import JudgedAnswer, JudgedSentence, judge_answers, summarise_answers
 from groundrail.evaluation.answers import MarkedAnswer, load_answers
 from groundrail.guard import Guard
 from groundrail.papers.overlap import OverlapScorer
@@ -54,43 +49,34 @@ def faithbench(tmp_path: Path) -> Path:
     def mark(start: int, end: int, *labels: str) -> dict[str, Any]:
         return {"annot_id": 1, "label": labels, "summary_start": start, "summary_end": end, "source_span": None}
 
-    samples = [
-        {"sample_id": 0, "source": LEASE, "summary": TEXT, "annotations": [mark(0, 3, "Benign")]},
-        {"sample_id": 1, "source": LEASE, "summary": TEXT, "annotations": [mark(0, 3, "Questionable")]},
-        {
-            "sample_id": 2,
-            "source": LEASE,
-            "summary": TEXT,
-            "annotations": [mark(23, 27, "Unwanted", "Unwanted.Intrinsic")],
-        },
-        {"sample_id": 3, "source": LEASE, "summary": TEXT},
-    ]
+    marks = [[mark(0, 3, "Benign")], [mark(0, 3, "Questionable")], [mark(23, 27, "Unwanted", "Unwanted.Intrinsic")]]
+    sample = {"source": LEASE, "summary": TEXT}
+    samples = [{**sample, "sample_id": n, "annotations": found} for n, found in enumerate(marks)]
+    samples.append({**sample, "sample_id": 3})
     path = tmp_path / "batch_5.json"
     path.write_text(json.dumps({"samples": samples}, indent=2))
     return path
 
 
 def test_ragtruth_joins_responses_with_sources_by_task(ragtruth: Path) -> None:
-    summary, answer, record = load_answers(ragtruth)
-    assert [a.dataset for a in (summary, answer, record)] == [
-        "ragtruth-test-Summary",
-        "ragtruth-QA",
-        "ragtruth-test-Data2txt",
+    answers = load_answers(ragtruth)
+    assert [(a.dataset, a.id, a.marked) for a in answers] == [
+        ("ragtruth-test-Summary", "7/m", ((23, 40),)),
+        ("ragtruth-QA", "3", ()),
+        ("ragtruth-test-Data2txt", "9/m", ((23, 40),)),
     ]
-    assert [a.id for a in (summary, answer, record)] == ["7/m", "3", "9/m"]
-    assert (answer.source[0].text, answer.question) == (LEASE, "how high is the rent")
-    assert json.loads(record.source[0].text) == SOURCES[2]["source_info"]
-    assert "Café" in record.source[0].text
-    assert [a.marked for a in (summary, answer, record)] == [((23, 40),), (), ((23, 40),)]
+    assert (answers[1].source[0].text, answers[1].question) == (LEASE, "how high is the rent")
+    assert json.loads(answers[2].source[0].text) == SOURCES[2]["source_info"]
+    assert "Café" in answers[2].source[0].text
     assert [bool(a.marked) for a in load_answers(ragtruth, leave_out=["implicit_true"])] == [False, False, True]
     assert [bool(a.marked) for a in load_answers(ragtruth, leave_out=["due_to_null"])] == [True, False, False]
 
 
 def test_faithbench_counts_unwanted_and_questionable_passages(faithbench: Path) -> None:
-    assert [a.marked for a in load_answers(faithbench)] == [(), ((0, 3),), ((23, 27),), ()]
+    marks = [(), ((0, 3),), ((23, 27),), ()]
+    found = [(a.dataset, a.id, a.marked) for a in load_answers(faithbench)]
+    assert found == [("faithbench", f"batch_5/{n}", marked) for n, marked in enumerate(marks)]
     assert [bool(a.marked) for a in load_answers(faithbench, leave_out=["questionable"])] == [False, False, True, False]
-    assert [a.id for a in load_answers(faithbench)] == [f"batch_5/{n}" for n in range(4)]
-    assert {a.dataset for a in load_answers(faithbench)} == {"faithbench"}
 
 
 @pytest.mark.parametrize(
@@ -98,7 +84,7 @@ def test_faithbench_counts_unwanted_and_questionable_passages(faithbench: Path) 
     [
         (
             {"source_id": 7, "response": "a"},
-            r"line 1, field 'labels': missing; .* has labels, response, source_id, this row has",
+            "line 1, field 'labels': missing; .* has labels, response, source_id, this",
         ),
         (
             {"source_id": 5, "response": "a", "labels": []},
@@ -224,12 +210,8 @@ def test_a_guard_that_judges_every_sentence_rightly_has_the_best_span_f1() -> No
     (summary,) = summarise_answers(*cases(drawn), 0.5, resamples=20)
     assert summary.sentence_level.f1.value == summary.answer_level.f1.value == 1
     assert summary.span_level.f1.value == summary.best_span_f1 == pytest.approx(2 * 21 / (40 + 21))
-    assert (summary.answers, summary.unsupported_answers, summary.sentences, summary.unsupported_sentences) == (
-        3,
-        2,
-        12,
-        4,
-    )
+    assert (summary.answers, summary.unsupported_answers) == (3, 2)
+    assert (summary.sentences, summary.unsupported_sentences) == (12, 4)
 
 
 def test_several_data_sets_are_also_measured_together(ragtruth: Path) -> None:
