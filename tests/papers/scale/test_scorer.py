@@ -4,53 +4,28 @@ import itertools
 import math
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groundrail.entailment.base import BinaryEntailment, FloatArray, JudgeFacts, Pair
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.papers.scale.scorer import PaperScaleScorer
+from groundrail.testing import FakeEntailment
 from groundrail.types import Document
 
 CLAIM = "one claim"
 
 
-class Overlap(BinaryEntailment):
-    """P = the share of a claim's words that the premise has: a model whose right citation is known."""
-
-    def __init__(self, max_tokens: int = 10_000) -> None:
-        self.max_tokens = max_tokens
-
-    @property
-    def facts(self) -> JudgeFacts:
-        return JudgeFacts("overlap", self.max_tokens, threshold=0.8)
-
-    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        return [match.span() for match in re.finditer(r"\S+", text)]
-
-    def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
-        for premise, claim in pairs:
-            assert len(self.offsets(premise)) + len(self.offsets(claim)) <= self.max_tokens
-        return np.array([self._share(premise, claim) for premise, claim in pairs])
-
-    def _share(self, premise: str, claim: str) -> float:
-        said, there = set(re.findall(r"\w+", claim.lower())), set(re.findall(r"\w+", premise.lower()))
-        return len(said & there) / len(said)
+def share(premise: str, claim: str) -> float:
+    """The share of a claim's words that the premise has: a judge whose right citation is known."""
+    said, there = set(re.findall(r"\w+", claim.lower())), set(re.findall(r"\w+", premise.lower()))
+    return len(said & there) / len(said)
 
 
-class BrokenFor(Overlap):
-    """The same, but NaN for premises that hold a word."""
-
-    def __init__(self, word: str, claim: str) -> None:
-        super().__init__()
-        self.word, self.claim = word, claim
-
-    def _share(self, premise: str, claim: str) -> float:
-        return math.nan if self.word in premise and claim == self.claim else super()._share(premise, claim)
+def overlap(judge: Callable[[str, str], float] = share, max_tokens: int = 10_000) -> FakeEntailment:
+    return FakeEntailment(judge, max_tokens, threshold=0.8)
 
 
 def numbered(count: int, words: int = 6) -> list[str]:
@@ -114,7 +89,7 @@ def test_the_search_from_the_whole_document_halves_all_of_it(hashed_yes_no, coun
 
 
 def test_without_a_search_there_is_a_value_and_no_citation() -> None:
-    model = Overlap()
+    model = overlap()
     (found,) = PaperScaleScorer(model, search=None).score(["Word3 w3x0"], " ".join(numbered(9)))
     assert (found.value, found.citations) == (1.0, ())
 
@@ -143,8 +118,9 @@ def test_no_pair_is_too_long_and_citations_are_whole_sentences(hashed_yes_no, co
 
 def test_a_sentence_longer_than_the_model_is_cited_in_part() -> None:
     text = "Short one. " + " ".join(f"word{index}" for index in range(500)) + " and the cat sat there " + "more " * 300
-    scorer = PaperScaleScorer(Overlap(max_tokens=40))
-    found = scorer.score(["the cat sat there"], text)[0]
+    model = overlap(max_tokens=40)
+    found = PaperScaleScorer(model).score(["the cat sat there"], text)[0]
+    assert all(len(model.offsets(premise)) <= 36 for call in model.calls for premise, _ in call)
     assert found.value == 1.0
     citation = found.citations[0]
     assert text[citation.start : citation.end] == citation.text
@@ -161,7 +137,7 @@ def test_the_citation_is_the_sentence_that_says_so_in_the_document_that_says_so(
     ]
     claims = ["the keys were lost in march", "cats are not allowed", "rent is due"]
     for branches in (2, 3, 8):
-        scores = PaperScaleScorer(Overlap(), chunk_tokens=40, branches=branches).score(claims, documents)
+        scores = PaperScaleScorer(overlap(), chunk_tokens=40, branches=branches).score(claims, documents)
         cited = [(score.citations[0].document_id, score.citations[0].text) for score in scores]
         assert cited == [
             ("report", "Keys were lost in march!"),
@@ -172,34 +148,31 @@ def test_the_citation_is_the_sentence_that_says_so_in_the_document_that_says_so(
 
 
 def test_a_chunk_never_crosses_two_documents() -> None:
-    model = Overlap()
+    model = overlap()
     halves = ["Keys were lost", "in march at noon."]
     assert PaperScaleScorer(model).score(["keys were lost in march"], halves)[0].value == 3 / 5
     assert PaperScaleScorer(model).score(["keys were lost in march"], " ".join(halves))[0].value == 1.0
 
 
 def test_nan_concerns_only_its_own_claim() -> None:
-    sentences = [*numbered(30), "Keys were lost."]
-    model = BrokenFor("w3x1", "keys were lost")
-    claims = ["keys were lost", "were keys lost"]
-    broken, fine = PaperScaleScorer(model, chunk_tokens=30).score(claims, " ".join(sentences))
+    def broken_once(premise: str, claim: str) -> float:
+        return math.nan if "w3x1" in premise and claim == "keys were lost" else share(premise, claim)
+
+    claims, source = ["keys were lost", "were keys lost"], " ".join([*numbered(30), "Keys were lost."])
+    broken, fine = PaperScaleScorer(overlap(broken_once), chunk_tokens=30).score(claims, source)
     assert math.isnan(broken.value)
     assert (broken.citations, fine.value, fine.citations[0].text) == ((), 1.0, "Keys were lost.")
 
 
 def test_nan_within_the_tree_is_passed_by() -> None:
-    class BrokenAlone(Overlap):
-        """NaN for what the tree asks, a number for the chunk as a whole."""
-
-        def _share(self, premise: str, claim: str) -> float:
-            return super()._share(premise, claim) if len(premise) > 400 else math.nan
-
-    (found,) = PaperScaleScorer(BrokenAlone()).score(["keys were lost"], " ".join([*numbered(13), "Keys were lost."]))
+    """NaN for what the tree asks, a number for the chunk as a whole."""
+    model = overlap(lambda premise, claim: share(premise, claim) if len(premise) > 400 else math.nan)
+    (found,) = PaperScaleScorer(model).score(["keys were lost"], " ".join([*numbered(13), "Keys were lost."]))
     assert (found.value, found.citations) == (1.0, ())
 
 
 def test_bad_input_is_an_error_that_says_so() -> None:
-    scorer = PaperScaleScorer(Overlap(max_tokens=8))
+    scorer = PaperScaleScorer(overlap(max_tokens=8))
     for source in ("", " \n\t", [], ["", " "]):
         with pytest.raises(InputError, match="blank"):
             scorer.score(["a claim"], source)
@@ -225,7 +198,7 @@ def test_bad_input_is_an_error_that_says_so() -> None:
 )
 def test_settings_out_of_range_are_errors(name, value) -> None:
     with pytest.raises(InputError, match="'sentences' or in 'lines'" if name == "leaves" else name):
-        PaperScaleScorer(Overlap(), **{name: value})
+        PaperScaleScorer(overlap(), **{name: value})
 
 
 def test_a_claim_takes_its_room_from_the_chunk_and_never_from_itself(hashed_yes_no) -> None:
@@ -244,12 +217,12 @@ def test_a_claim_takes_its_room_from_the_chunk_and_never_from_itself(hashed_yes_
 def test_a_long_source_of_a_megabyte() -> None:
     sentences = numbered(20_000, words=7)
     claims = [sentences[12_345], sentences[-1]]
-    found = PaperScaleScorer(Overlap(), chunk_tokens=400).score(claims, "\n".join(sentences))
+    found = PaperScaleScorer(overlap(), chunk_tokens=400).score(claims, "\n".join(sentences))
     assert [score.citations[0].text for score in found] == claims
 
 
 def test_threshold_is_the_models(hashed_yes_no) -> None:
-    assert PaperScaleScorer(Overlap()).facts.threshold == 0.8
+    assert PaperScaleScorer(overlap()).facts.threshold == 0.8
     assert PaperScaleScorer(hashed_yes_no(0)).facts.threshold == 0.5
 
 
@@ -271,7 +244,7 @@ def test_real_architectures_give_exact_offsets(kind, tiny_nli_folder, tiny_t5_fo
 def test_a_leaf_of_a_dialogue_is_an_utterance() -> None:
     dialogue = "Anna: May I keep pets? I have two.\n\nBob: Sure. Cats are not allowed.\nAnna: I see. Thank you."
     claim = "Bob says that cats are not allowed."
-    (found,) = PaperScaleScorer(Overlap(), leaves="lines").score([claim], dialogue)
+    (found,) = PaperScaleScorer(overlap(), leaves="lines").score([claim], dialogue)
     assert [citation.text for citation in found.citations] == ["Bob: Sure. Cats are not allowed."]
-    (found,) = PaperScaleScorer(Overlap()).score([claim], dialogue)
+    (found,) = PaperScaleScorer(overlap()).score([claim], dialogue)
     assert [citation.text for citation in found.citations] == ["Cats are not allowed."]
