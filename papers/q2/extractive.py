@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
+from groundrail.entailment.batching import padded
 from groundrail.entailment.pretrained import longest_input, require_fast
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.papers.pretrained import Pretrained
@@ -118,15 +119,8 @@ class ExtractiveAnswerer(Pretrained):
         return windows
 
     def _read(self, batch: Sequence[_Window]) -> list[tuple[float, float, tuple[int, int]]]:
-        width = max(len(window.inputs["input_ids"]) for window in batch)
         padding = {"input_ids": self.tokenizer.pad_token_id or 0}
-        tensors = {
-            name: torch.tensor(
-                [[*w.inputs[name], *[padding.get(name, 0)] * (width - len(w.inputs[name]))] for w in batch],
-                device=self.model.device,
-            )
-            for name in batch[0].inputs
-        }
+        tensors = padded([window.inputs for window in batch], padding, self.model.device)
         with torch.inference_mode():
             outputs = self.model(**tensors)
         starts, ends = outputs.start_logits.double().cpu(), outputs.end_logits.double().cpu()

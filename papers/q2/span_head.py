@@ -18,10 +18,9 @@ import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pad_sequence
 
 from groundrail.entailment.base import room
-from groundrail.entailment.batching import by_length
+from groundrail.entailment.batching import by_length, padded
 from groundrail.entailment.cross_encoder import CrossEncoderEntailment
 from groundrail.errors import InputError, ModelError
 from groundrail.papers.premises import as_many_as_fit
@@ -195,14 +194,12 @@ class SpanHeadAnswerer:
         """The inputs of the head, padded on the right: hidden states of its layers, each (readings, tokens, size), the
         sentence number of each token, and whether the token is not padding, both (readings, tokens).
         """
-        device, padding = self.judge.model.device, self.judge.tokenizer.pad_token_id or 0
-        inputs = {
-            name: _padded([r.inputs[name] for r in readings], padding if name == "input_ids" else 0).to(device)
-            for name in readings[0].inputs
-        }
+        padding = {"input_ids": self.judge.tokenizer.pad_token_id or 0}
+        inputs = padded([{**r.inputs, "sentence": r.sentence} for r in readings], padding, self.judge.model.device)
+        sentence = inputs.pop("sentence")
         found = self.judge.model.base_model(**inputs, output_hidden_states=True).hidden_states
         states = [found[number].float() for number in self.head.shape.states]
-        return states, _padded([r.sentence for r in readings]).to(device), inputs["attention_mask"].bool()
+        return states, sentence, inputs["attention_mask"].bool()
 
     def _batches(self, readings: Sequence[Reading]) -> Iterator[list[int]]:
         lengths, device = [len(reading.slices) for reading in readings], self.judge.model.device
@@ -238,7 +235,3 @@ class SpanHeadAnswerer:
         start, end = reading.slices[first][0], reading.slices[last][1]
         score = float(torch.sigmoid(torch.tensor(margin - self.threshold, dtype=torch.float64)))
         return AnswerSpan(text[start:end], start, end, score)
-
-
-def _padded(rows: Sequence[Sequence[int]], filler: int = 0) -> Tensor:
-    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=filler)

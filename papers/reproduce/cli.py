@@ -36,14 +36,16 @@ def reproduce(
         smoke: ten bundled rows and the built-in judge: does it run?
     """
     from groundrail.papers.reproduce.table import Job
-    from groundrail.papers.reproduce.tables import TABLES, table_named
+    from groundrail.papers.reproduce.tables import TABLES
 
     if table is None:
         for each in TABLES.values():
             print(f"{each.name:<13}  {each.title}")
         print("\nFiles and model of one: groundrail reproduce NAME. It runs with --data DIR.")
         return 0
-    wanted = table_named(table)
+    if table not in TABLES:
+        raise InputError(f"no table is called {table!r}; there are {', '.join(TABLES)}")
+    wanted = TABLES[table]
     if smoke == (data is not None):
         raise InputError(
             f"{table} reads {', '.join(wanted.files)} and asks {wanted.settings['model']}; "

@@ -9,7 +9,6 @@ from functools import partial
 from importlib.resources import files
 from typing import Any
 
-from groundrail.errors import InputError
 from groundrail.papers.reproduce import ablation, q2, scale, summaries
 from groundrail.papers.reproduce.table import Figures, Job, Table
 
@@ -51,10 +50,3 @@ def _tables() -> dict[str, Table]:
 
 TABLES = _tables()
 """All tables by name."""
-
-
-def table_named(name: str) -> Table:
-    """The table called `name`. Raises: InputError that lists the names."""
-    if name not in TABLES:
-        raise InputError(f"no table is called {name!r}; there are {', '.join(TABLES)}")
-    return TABLES[name]
