@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
+from groundrail.entailment.base import FloatArray, Pair, Wrapped
 from groundrail.entailment.builtin import as_cross_encoder
 from groundrail.entailment.cross_encoder import CrossEncoderEntailment
 from groundrail.entailment.respelled import Respelled
@@ -178,19 +178,15 @@ def _parts(claims: Sequence[Example], seed: int) -> tuple[list[Example], list[Ex
     return parts
 
 
-class _Read(EntailmentModel):
+class _Read(Wrapped):
     """A classifier that encodes each pair once and keeps the state; its head can be exchanged."""
 
     def __init__(self, judge: CrossEncoderEntailment) -> None:
+        super().__init__(judge)
         self.judge = judge
         self.head: Any = judge.model.classifier
-        self.max_tokens = judge.max_tokens
         self._states: dict[Pair, torch.Tensor] = {}
         self._asked: list[Pair] | None = None
-
-    @property
-    def facts(self) -> JudgeFacts:
-        return self.judge.facts
 
     @contextmanager
     def recorded(self) -> Iterator[list[Pair]]:
@@ -198,9 +194,6 @@ class _Read(EntailmentModel):
         self._asked = asked = list[Pair]()
         yield asked
         self._asked = None
-
-    def offsets(self, text: str) -> Sequence[tuple[int, int]]:
-        return self.judge.offsets(text)
 
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         if self._asked is not None and not self._asked:
