@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tenacity import stop_after_attempt
+from tests.guard.serve.conftest import ENDING_EARLY, FALSE, HALF, SOURCE, TRUE, going_wrong, sending
 from tests.http_servers import Handler, Reply, ScriptedServer, serving
 
 from groundrail import Guard, GuardResult, InputError, Policy, Verdict
@@ -26,9 +27,6 @@ from groundrail.openai.judge import RemoteEntailment
 from groundrail.runtime.both_ways import each, value_of
 from groundrail.testing import FakeEntailment, shares_all_words
 
-SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
-TRUE = "The rent is 950 euros. "
-FALSE = "The rent is 990 euros. "
 KEY = "sk-very-secret-0123456789"
 ASKED = re.compile(r'(.*) Question: Does this imply that "(.*)"\? Yes or No\?', re.DOTALL)
 
@@ -52,10 +50,6 @@ def streaming(*texts: str, finish: str = "stop") -> Reply:
         handler.end()
 
     return reply
-
-
-def failing(status: int, content: str = "", **headers: str) -> Reply:
-    return lambda handler, body: handler.send(status, content, **headers)
 
 
 def answering(candidates: dict[str, float], *, first: str | None = None) -> Reply:
@@ -185,13 +179,13 @@ def test_yes_and_no_count_in_all_casings(
 
 
 def choosing(logprobs: Any) -> Reply:
-    return failing(200, json.dumps({"choices": [{"message": {"content": "Yes"}, "logprobs": logprobs}]}))
+    return sending(200, json.dumps({"choices": [{"message": {"content": "Yes"}, "logprobs": logprobs}]}))
 
 
 @pytest.mark.parametrize(
     ("reply", "said"),
     [
-        (failing(200, '{"choices": [{"message": {"content": "Yes"}}]}'), "logprobs"),
+        (sending(200, '{"choices": [{"message": {"content": "Yes"}}]}'), "logprobs"),
         (choosing(None), "logprobs"),
         (choosing({"content": []}), "logprobs"),
         (choosing({"content": [{"token": "Yes"}]}), "logprobs"),
@@ -218,10 +212,10 @@ def test_pairs_that_do_not_fit_are_refused(server: ScriptedServer) -> None:
 
 
 def test_a_request_that_may_succeed_is_repeated(server: ScriptedServer) -> None:
-    server.replies = [failing(500, Retry_After="0"), failing(503, Retry_After="0"), streaming(TRUE)]
+    server.replies = [sending(500, Retry_After="0"), sending(503, Retry_After="0"), streaming(TRUE)]
     assert generated(guarded(server)).text == TRUE
     assert len(server.bodies) == 3
-    for reply in (failing(502, Retry_After="0"), failing(429, Retry_After="Sat, 01 Jan 2000 00:00:00 GMT")):
+    for reply in (sending(502, Retry_After="0"), sending(429, Retry_After="Sat, 01 Jan 2000 00:00:00 GMT")):
         server.replies = [reply]
         assert judge(server).entailment([(SOURCE, TRUE)])[0] > 0.9
 
@@ -229,13 +223,13 @@ def test_a_request_that_may_succeed_is_repeated(server: ScriptedServer) -> None:
 @pytest.mark.parametrize(
     ("reply", "said", "asked"),
     [
-        (failing(500, "broken pipe", Retry_After="0"), "500: broken pipe", 2),
-        (failing(429, "slow down", Retry_After="3600"), "3600", 1),
-        (failing(302, Location="http://127.0.0.1:1/"), "302", 1),
-        (failing(200, "{"), "malformed JSON", 1),
-        (failing(200, "<html>"), "malformed JSON", 1),
-        (failing(200, "[]"), "without choices", 1),
-        (failing(200, '{"choices": []}'), "without choices", 1),
+        (sending(500, "broken pipe", Retry_After="0"), "500: broken pipe", 2),
+        (sending(429, "slow down", Retry_After="3600"), "3600", 1),
+        (sending(302, Location="http://127.0.0.1:1/"), "302", 1),
+        (sending(200, "{"), "malformed JSON", 1),
+        (sending(200, "<html>"), "malformed JSON", 1),
+        (sending(200, "[]"), "without choices", 1),
+        (sending(200, '{"choices": []}'), "without choices", 1),
     ],
 )
 def test_a_failure_is_told_once_it_was_repeated_as_often_as_it_may(
@@ -249,7 +243,7 @@ def test_a_failure_is_told_once_it_was_repeated_as_often_as_it_may(
 
 @pytest.mark.parametrize("is_async", [False, True])
 def test_429_waits_as_long_as_it_is_told(server: ScriptedServer, is_async: bool) -> None:
-    server.replies = [failing(429, Retry_After="0.4"), streaming(TRUE)]
+    server.replies = [sending(429, Retry_After="0.4"), streaming(TRUE)]
     started = time.monotonic()
     subject = guarded(server)
     result = generated(subject, is_async)
@@ -258,48 +252,44 @@ def test_429_waits_as_long_as_it_is_told(server: ScriptedServer, is_async: bool)
 
 
 def test_a_wrong_request_is_not_repeated(server: ScriptedServer) -> None:
-    server.replies = [failing(400, "no such model")]
+    server.replies = [sending(400, "no such model")]
     result = guarded(server).generate("?", SOURCE)
     assert [s.verdict for s in result.sentences] == [Verdict.ERROR]
     assert "no such model" in (result.sentences[0].reason or "")
     assert len(server.bodies) == 1
-    server.replies = [failing(400, "no such model")]
+    server.replies = [sending(400, "no such model")]
     with pytest.raises(GenerationError, match="no such model"):
         guarded(server, Policy(fallback="raise")).generate("?", SOURCE)
 
 
-@pytest.mark.parametrize("is_async", [False, True])
-@pytest.mark.parametrize("how", ["cut", "unfinished", "malformed", "other", "error", "slow"])
-def test_a_stream_that_goes_wrong_keeps_what_was_released(server: ScriptedServer, how: str, is_async: bool) -> None:
-    def reply(handler: Handler, body: dict[str, Any]) -> None:
-        handler.begin()
-        handler.chunk({"content": TRUE + "The lease "})
-        match how:
-            case "cut":
-                handler.close_connection = True
-            case "unfinished":
-                handler.end(done=False)
-            case "malformed":
-                handler.raw('data: {"choices": [\n\n')
-                handler.end()
-            case "other":
-                handler.raw('data: {"choices": 5}\n\n')
-                handler.end()
-            case "error":
-                handler.raw('data: {"error": {"message": "out of memory"}}\n\n')
-                handler.end()
-            case _:
-                time.sleep(3.0)
-                handler.close_connection = True
+def cutting(handler: Handler, body: dict[str, Any]) -> None:
+    handler.begin()
+    handler.chunk({"content": HALF})
+    handler.close_connection = True
 
+
+@pytest.mark.parametrize("is_async", [False, True])
+@pytest.mark.parametrize(
+    ("reply", "reason"),
+    [
+        (cutting, "stream"),
+        (ENDING_EARLY, "stream"),
+        (going_wrong(HALF, '{"choices": ['), "malformed JSON"),
+        (going_wrong(HALF, '{"choices": 5}'), "than chunks"),
+        (going_wrong(HALF, '{"error": {"message": "out of memory"}}'), "out of memory"),
+        (going_wrong(HALF), "Timeout"),
+    ],
+)
+def test_a_stream_that_goes_wrong_keeps_what_was_released(
+    server: ScriptedServer, reply: Reply, reason: str, is_async: bool
+) -> None:
     server.replies = [reply]
-    subject = guarded(server, timeout=1.5)
-    result = generated(subject, is_async)
+    result = generated(guarded(server, timeout=1.5), is_async)
     assert result.text == TRUE
-    assert [s.verdict for s in result.sentences] == [Verdict.SUPPORTED, Verdict.ERROR]
-    assert result.sentences[1].text == "The lease "
-    reasons = {"malformed": "malformed JSON", "other": "than chunks", "error": "out of memory", "slow": "Timeout"}
-    reason = reasons.get(how, "stream")
+    assert [(s.text, s.verdict) for s in result.sentences] == [
+        (TRUE, Verdict.SUPPORTED),
+        (HALF[len(TRUE) :], Verdict.ERROR),
+    ]
     assert reason in (result.sentences[1].reason or "")
 
 
@@ -317,11 +307,11 @@ def test_no_server_is_a_clear_error(server: ScriptedServer) -> None:
 
 def test_the_key_is_sent_and_told_nobody(server: ScriptedServer, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.DEBUG)
-    server.replies = [failing(401, f"wrong key {KEY} for Bearer {KEY}")]
+    server.replies = [sending(401, f"wrong key {KEY} for Bearer {KEY}")]
     subject, writer = judge(server, api_key=KEY), generator(server, api_key=KEY)
     with pytest.raises(ScoringError, match="401") as caught:
         subject.entailment([("a", "b")])
-    server.replies = [failing(401, f"wrong key {KEY}"), streaming(TRUE)]
+    server.replies = [sending(401, f"wrong key {KEY}"), streaming(TRUE)]
     results = [Guard(writer, scorer="scale", judge=FakeEntailment()).generate("?", SOURCE) for _ in range(2)]
     assert results[1].text == TRUE
     sent = [{name.lower(): value for name, value in headers.items()} for headers in server.headers]
@@ -387,13 +377,8 @@ def test_line_breaks_of_other_standards_are_text(server: ScriptedServer, is_asyn
     """Servers that write characters as they are may send them within an event."""
     text = "The rent is\u2028950 euros.\x85 "
 
-    def reply(handler: Handler, body: dict[str, Any]) -> None:
-        handler.begin()
-        choices = [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]
-        handler.raw(f"data: {json.dumps({'choices': choices}, ensure_ascii=False)}\n\n")
-        handler.end()
-
-    server.replies = [reply]
+    choices = [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]
+    server.replies = [going_wrong("", json.dumps({"choices": choices}, ensure_ascii=False))]
     subject = guarded(server)
     result = generated(subject, is_async)
     assert result.answer == text

@@ -81,7 +81,27 @@ def calling(*calls: dict[str, Any], text: str = "") -> Reply:
     return chunks({"content": text}, *({"tool_calls": [call]} for call in calls), finish="tool_calls")
 
 
-ENDING_EARLY = chunks({"content": TRUE + "The rent"}, finish=None, done=False)
+def sending(status: int, content: str = "{}", **headers: str) -> Reply:
+    return lambda handler, body: handler.send(status, content, **headers)
+
+
+def going_wrong(text: str, event: str = "") -> Reply:
+    """Writes a text and then an event; without one, nothing until the client has left."""
+
+    def reply(handler: Handler, body: dict[str, Any]) -> None:
+        handler.begin()
+        handler.chunk({"content": text})
+        if event:
+            handler.raw(f"data: {event}\n\n")
+            handler.end()
+        else:
+            time.sleep(3)
+
+    return reply
+
+
+HALF = TRUE + "The rent"
+ENDING_EARLY = chunks({"content": HALF}, finish=None, done=False)
 """Ends in the middle of a sentence, without a finish reason."""
 
 

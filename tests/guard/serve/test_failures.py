@@ -13,6 +13,7 @@ from tests.guard.serve.conftest import (
     CHAT,
     ENDING_EARLY,
     FALSE,
+    HALF,
     KEY,
     SOURCE,
     TRUE,
@@ -27,6 +28,8 @@ from tests.guard.serve.conftest import (
     completion,
     endless,
     for_client,
+    going_wrong,
+    sending,
     sent_by_hand,
     writing,
 )
@@ -110,31 +113,16 @@ def breaking_off(handler: Handler, body: dict[str, Any]) -> None:
     handler.close_connection = True
 
 
-def going_wrong(event: str = "") -> Reply:
-    """Writes half of an answer, then an event, or nothing for a while."""
-
-    def reply(handler: Handler, body: dict[str, Any]) -> None:
-        handler.begin()
-        handler.chunk({"content": TRUE + "The rent"})
-        if not event:
-            time.sleep(1.5)
-            return
-        handler.raw(f"data: {event}\n\n")
-        handler.end()
-
-    return reply
-
-
 @pytest.mark.parametrize(
     ("reply", "kept"),
     [
         (breaking_off, TRUE),
         (ENDING_EARLY, TRUE),
-        (going_wrong(), TRUE),
-        (going_wrong("{nonsense"), TRUE),
-        (going_wrong('{"choices": ["The rent is 990 euros."]}'), TRUE),
-        (going_wrong('{"error": {"message": "out of memory"}}'), TRUE),
-        (chunks({"content": TRUE + "The rent", "tool_calls": "The rent is 990 euros."}), ""),
+        (going_wrong(HALF), TRUE),
+        (going_wrong(HALF, "{nonsense"), TRUE),
+        (going_wrong(HALF, '{"choices": ["The rent is 990 euros."]}'), TRUE),
+        (going_wrong(HALF, '{"error": {"message": "out of memory"}}'), TRUE),
+        (chunks({"content": HALF, "tool_calls": "The rent is 990 euros."}), ""),
     ],
     ids=["breaks off", "ends early", "stops", "nonsense", "list", "error", "no call"],
 )
@@ -152,10 +140,6 @@ def test_an_upstream_that_fails_while_writing(
         completion(asked, stream=False)
     assert failed.value.status_code in (502, 504)
     assert "950" not in str(failed.value)
-
-
-def sending(status: int, content: str = "{}", **headers: str) -> Reply:
-    return lambda handler, body: handler.send(status, content, **headers)
 
 
 def silent(handler: Handler, body: dict[str, Any]) -> None:
