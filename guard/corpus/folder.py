@@ -69,7 +69,12 @@ def score_corpus(
         if ledger.waiting and engine == "ray":
             _score_on_ray(waiting, folder, scorer, threshold, workers, gpus)
         elif ledger.waiting:
-            _score_here(waiting, ledger.waiting, folder, scorer(), threshold, progress)
+            done, made = 0, scorer()
+            for block in waiting:
+                _write(as_table(scored_rows(made, block, threshold)), folder / f"part-{uuid.uuid4().hex}.parquet")
+                done += len(block)
+                if progress is not None:
+                    progress(done, ledger.waiting)
     return Tally(Counter(str(row["verdict"]) for row in results(folder, ("verdict",))), retried)
 
 
@@ -100,7 +105,7 @@ class _Ledger:
             self.waiting += 1
 
     def waits(self, name: str) -> bool | None:
-        """Whether the row is still to be scored; None if the corpus does not have the row."""
+        """Whether the row is still to be scored; None for another corpus's row."""
         found = self._rows.execute("SELECT done FROM row WHERE id = ?", (name,)).fetchone()
         return None if found is None else not found[0]
 
@@ -132,22 +137,6 @@ def _taken_up(folder: Path, ledger: _Ledger) -> int:
         elif not all(kept):
             _write(table.filter(arrow().array(kept)), part)
     return retried
-
-
-def _score_here(
-    waiting: Iterator[list[Row]],
-    total: int,
-    folder: Path,
-    scorer: Scorer,
-    threshold: float | None,
-    progress: Callable[[int, int], None] | None,
-) -> None:
-    done = 0
-    for block in waiting:
-        _write(as_table(scored_rows(scorer, block, threshold)), folder / f"part-{uuid.uuid4().hex}.parquet")
-        done += len(block)
-        if progress is not None:
-            progress(done, total)
 
 
 def _score_on_ray(
