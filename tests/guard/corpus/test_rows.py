@@ -1,5 +1,6 @@
 """Rows of a corpus: every row gets its verdict, and a bad one costs only itself."""
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -30,6 +31,20 @@ VERDICTS = ["supported", "unsupported", "supported", "error", "error", "error", 
 
 def scorer() -> ScaleScorer:
     return ScaleScorer(FakeEntailment())
+
+
+class Giving(Scorer):
+    """Gives the scores of a function."""
+
+    def __init__(self, scores: Callable[[Sequence[str]], list[Score]], *judges: JudgeFacts) -> None:
+        self._scores, self._judges = scores, judges
+
+    @property
+    def facts(self) -> ScorerFacts:
+        return ScorerFacts("giving", judges=self._judges)
+
+    def read(self, source: Source) -> Reader:
+        return Prepared(lambda claims, _: self._scores(claims), None)
 
 
 def test_every_row_has_a_verdict_and_a_citation_that_is_in_its_source() -> None:
@@ -72,17 +87,9 @@ def test_rows_without_ids_or_with_equal_ones_are_refused_before_any_work(tmp_pat
 
 
 def test_a_word_that_the_judge_has_no_token_for_is_refused_whatever_its_value() -> None:
-    class Sure(Scorer):
-        @property
-        def facts(self) -> ScorerFacts:
-            judge = JudgeFacts("sure", 512, unread=lambda text: [w for w in text.split() if w.startswith("Zz")])
-            return ScorerFacts("sure", judges=(judge,))
-
-        def read(self, source: Source) -> Reader:
-            return Prepared(lambda claims, _: [Score(0.9) for _ in claims], None)
-
-    rows = [{**ROWS[0], "claim": "Keys were lost. Zzyx paid."}, ROWS[0]]
-    refused, sure = scored_rows(Sure(), rows)
+    judge = JudgeFacts("sure", 512, unread=lambda text: [word for word in text.split() if word.startswith("Zz")])
+    always = Giving(lambda claims: [Score(0.9)] * len(claims), judge)
+    refused, sure = scored_rows(always, [{**ROWS[0], "claim": "Keys were lost. Zzyx paid."}, ROWS[0]])
     assert (refused["verdict"], refused["score"]) == ("unsupported", 0.0)
     assert refused["reason"] == "“Zzyx” cannot be read by the judge"
     assert (sure["verdict"], sure["score"]) == ("supported", 0.9)
@@ -94,17 +101,10 @@ def test_a_row_with_half_a_character_costs_the_others_nothing() -> None:
 
 
 def test_a_score_counts_by_the_threshold_of_whoever_gave_it() -> None:
-    class Asked(Scorer):
-        def read(self, source: Source) -> Reader:
-            values = {"Keys were lost.": Score(0.6, threshold=0.8), "Cats are not allowed.": Score(0.55)}
-            return Prepared(lambda claims, _: [values[claim] for claim in claims], None)
-
-    rows = [
-        {"id": "a", "claim": "Keys were lost.", "source": SOURCE},
-        {"id": "b", "claim": "Cats are not allowed.", "source": SOURCE},
-        {"id": "c", "claim": "Cats are not allowed. Keys were lost.", "source": SOURCE},
-    ]
-    found = scored_rows(Asked(), rows, threshold=0.5)
+    values = {"Keys were lost.": Score(0.6, threshold=0.8), "Cats are not allowed.": Score(0.55)}
+    claims = ["Keys were lost.", "Cats are not allowed.", "Cats are not allowed. Keys were lost."]
+    rows = [{"id": claim, "claim": claim, "source": SOURCE} for claim in claims]
+    found = scored_rows(Giving(lambda claims: [values[claim] for claim in claims]), rows, threshold=0.5)
     assert [(row["verdict"], row["score"]) for row in found] == [
         ("unsupported", 0.6),
         ("supported", 0.55),
@@ -165,8 +165,5 @@ def test_the_sentences_of_all_claims_of_a_source_are_one_call() -> None:
 
 
 def test_a_scorer_that_gives_another_number_of_scores_is_an_error_of_every_row() -> None:
-    class Generous(Scorer):
-        def read(self, source: Source) -> Reader:
-            return Prepared(lambda claims, _: [Score(1.0)] * (len(claims) + 1), None)
-
-    assert [row["verdict"] for row in scored_rows(Generous(), ROWS[:2])] == ["error", "error"]
+    generous = Giving(lambda claims: [Score(1.0)] * (len(claims) + 1))
+    assert [row["verdict"] for row in scored_rows(generous, ROWS[:2])] == ["error", "error"]

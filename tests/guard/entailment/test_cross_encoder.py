@@ -52,13 +52,22 @@ def test_batches_say_what_single_pairs_say(tiny_nli, tiny_tokenizer, pairs) -> N
         np.testing.assert_allclose(judge.entailment(pairs), expected[:, 0], atol=1e-6)
 
 
+@pytest.mark.parametrize("named", ["by id2label", "by label2id", "by the caller"])
 @pytest.mark.parametrize("names", list(itertools.permutations(["Entailment", "NEUTRAL", "contradiction"])))
-def test_the_order_of_the_labels_does_not_matter(names, tiny_nli, tiny_tokenizer, pairs) -> None:
-    places = {"Entailment": 1, "NEUTRAL": 2, "contradiction": 0}
-    model = with_head(tiny_nli, [places[name] for name in names], list(names))
-    judge = CrossEncoderEntailment(model, tiny_tokenizer)
+def test_outputs_are_known_by_their_names_in_any_order(names, named, tiny_nli, tiny_tokenizer, pairs) -> None:
+    rows = [{"Entailment": 1, "NEUTRAL": 2, "contradiction": 0}[name] for name in names]
+    bare = [f"LABEL_{number}" for number in range(3)]
+    model = with_head(tiny_nli, rows, list(names) if named == "by id2label" else bare)
+    if named == "by label2id":
+        model.config.label2id = {name: place for place, name in enumerate(names)}
+    judge = CrossEncoderEntailment(model, tiny_tokenizer, labels=names if named == "by the caller" else None)
     expected = CrossEncoderEntailment(tiny_nli, tiny_tokenizer).classify(pairs)
     np.testing.assert_allclose(judge.classify(pairs), expected, atol=1e-6)
+
+
+def test_labels_for_other_outputs_are_an_error(tiny_nli, tiny_tokenizer) -> None:
+    with pytest.raises(InputError, match="names 2 outputs"):
+        CrossEncoderEntailment(tiny_nli, tiny_tokenizer, labels=["yes", "no"])
 
 
 @pytest.mark.parametrize(
@@ -101,22 +110,6 @@ def test_labels_that_cannot_be_understood_are_an_error_that_names_them(names, ti
     model = with_head(tiny_nli, [0] * len(names), names)
     with pytest.raises(ModelError, match=", ".join(names)):
         CrossEncoderEntailment(model, tiny_tokenizer)
-
-
-def test_labels_can_be_named_by_the_caller(tiny_nli, tiny_tokenizer, pairs) -> None:
-    model = with_head(tiny_nli, [0, 1, 2], ["LABEL_0", "LABEL_1", "LABEL_2"])
-    judge = CrossEncoderEntailment(model, tiny_tokenizer, labels=["contradiction", "entailment", "neutral"])
-    expected = CrossEncoderEntailment(tiny_nli, tiny_tokenizer).classify(pairs)
-    np.testing.assert_allclose(judge.classify(pairs), expected)
-    with pytest.raises(InputError, match="names 2 outputs"):
-        CrossEncoderEntailment(model, tiny_tokenizer, labels=["yes", "no"])
-
-
-def test_labels_named_only_by_label2id(tiny_nli, tiny_tokenizer, pairs) -> None:
-    model = with_head(tiny_nli, [0, 1, 2], ["LABEL_0", "LABEL_1", "LABEL_2"])
-    model.config.label2id = {"contradiction": 0, "neutral": 2, "entailment": 1}
-    expected = CrossEncoderEntailment(tiny_nli, tiny_tokenizer).classify(pairs)
-    np.testing.assert_allclose(CrossEncoderEntailment(model, tiny_tokenizer).classify(pairs), expected)
 
 
 def test_temperature_divides_the_logits(tiny_nli, tiny_tokenizer, pairs) -> None:
