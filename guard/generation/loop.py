@@ -184,7 +184,8 @@ def _judged(
     started = time.monotonic()
     if asked:
         try:
-            given = yield Judge(asked, answer.time_left(since, len(asked)), answer.asked_threshold)
+            threshold = None if answer.policy.calibration else answer.threshold  # a calibration needs exact values
+            given = yield Judge(asked, answer.time_left(since, len(asked)), threshold)
             scores = _one_each(asked, given)
         except Exception as error:  # whatever a scorer throws, its claims were not checked
             scores = [error] * len(asked)

@@ -34,7 +34,6 @@ class Answer:
 
     def __init__(self, read: ReadClaim, has_source: bool, policy: Policy, threshold: float) -> None:
         self.policy, self._read, self.has_source, self.threshold = policy, read, has_source, threshold
-        self.asked_threshold = None if policy.calibration else self.threshold  # a calibration needs exact values
         self.sentences: list[CheckedSentence] = []
         self.length = 0
         self.shown = ""  # the text that a reader saw last

@@ -37,13 +37,11 @@ def parsed(text: str) -> Any:
         raise InputError(f"the JSON text is over {LARGEST} bytes; check its parts one by one")
     try:
         value = json.loads(text, object_pairs_hook=_with_distinct_keys, parse_constant=_refuse_constant)
-    except json.JSONDecodeError as error:  # its message names the place and quotes nothing
-        raise InputError(f"the answer is not JSON: {error.msg} at character {error.pos}") from None
-    except RecursionError:
-        raise InputError(f"the JSON text is nested deeper than {DEEPEST} levels") from None
     except InputError:
         raise
-    except ValueError as error:  # an integer of too many digits
+    except RecursionError:
+        raise InputError(f"the JSON text is nested deeper than {DEEPEST} levels") from None
+    except ValueError as error:  # it names the place and quotes nothing
         raise InputError(f"the answer is not JSON: {error}") from None
     refuse_unfit(value)
     return value
