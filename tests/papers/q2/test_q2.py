@@ -17,7 +17,7 @@ from groundrail.papers.decomposed import SentencePairScorer
 from groundrail.papers.q2.answering import AnswerSpan, LexicalAnswerer
 from groundrail.papers.q2.asking import TemplateQuestions
 from groundrail.papers.q2.candidates import Candidate, Kind, candidates
-from groundrail.papers.q2.exchanges import Exchange, normalised, tally, token_f1
+from groundrail.papers.q2.exchanges import normalised, tally, token_f1
 from groundrail.papers.q2.pronouns import resolved
 from groundrail.papers.q2.q2 import Q2Scorer
 from groundrail.types import Document
@@ -63,11 +63,7 @@ def test_candidates_are_slices_in_order(text):
     ("claim", "span", "question"),
     [
         ("Ada Lovelace wrote the first program in 1843.", "Ada Lovelace", "Who wrote the first program in 1843?"),
-        (
-            "Ada Lovelace wrote the first program in 1843.",
-            "1843",
-            "Ada Lovelace wrote the first program in what year?",
-        ),
+        ("Ada Lovelace wrote the program in 1843.", "1843", "Ada Lovelace wrote the program in what year?"),
         ("The rent is 1,450 euros per month.", "1,450 euros", "How much is the rent per month?"),
         ("Marie was born in 1867 in Warsaw.", "1867", "In what year was Marie born in Warsaw?"),
         ("The tower has 300 steps.", "300", "The tower has how many steps?"),
@@ -97,12 +93,7 @@ def test_normalisation_is_the_papers():
 @given(st.lists(st.sampled_from("abcd"), max_size=6), st.lists(st.sampled_from("bcde"), max_size=6))
 def test_f1_is_the_harmonic_mean_of_precision_and_recall(ours, theirs):
     ours, theirs = [f"w{word}" for word in ours], [f"w{word}" for word in theirs]
-    rest, shared = list(theirs), 0
-    for word in ours:
-        if word in rest:
-            rest.remove(word)
-            shared += 1
-    expected = 0.0
+    shared, expected = sum(min(ours.count(word), theirs.count(word)) for word in set(ours)), 0.0
     if shared:
         precision, recall = shared / len(ours), shared / len(theirs)
         expected = 2 * precision * recall / (precision + recall)
@@ -110,19 +101,17 @@ def test_f1_is_the_harmonic_mean_of_precision_and_recall(ours, theirs):
 
 
 def test_the_lexical_answerer_reads_the_sentence_and_the_kind():
-    answers = LexicalAnswerer().answer(
-        [
-            ("The lease ends on what date?", SOURCE),
-            ("How much is the deposit?", SOURCE),
-            ("Who owns the flat?", SOURCE),
-            ("What colour is the submarine?", SOURCE),
-            ("What year did Anna pay the deposit?", "Anna paid the deposit."),
-            ("?", SOURCE),
-            ("How much is the deposit?", " "),
-        ]
-    )
-    texts = [answer and answer.text for answer in answers]
-    assert texts == ["28 February 2026", "2,900 euros", "Anna", None, None, None, None]
+    expected = {
+        ("The lease ends on what date?", SOURCE): "28 February 2026",
+        ("How much is the deposit?", SOURCE): "2,900 euros",
+        ("Who owns the flat?", SOURCE): "Anna",
+        ("What colour is the submarine?", SOURCE): None,
+        ("What year did Anna pay the deposit?", "Anna paid the deposit."): None,
+        ("?", SOURCE): None,
+        ("How much is the deposit?", " "): None,
+    }
+    answers = LexicalAnswerer().answer(list(expected))
+    assert [answer and answer.text for answer in answers] == list(expected.values())
     assert all(SOURCE[a.start : a.end] == a.text and 0 < a.score <= 1 for a in answers if a)
 
 
@@ -295,24 +284,12 @@ def test_an_unknown_variant_is_refused(hashed_nli):
         Q2Scorer(hashed_nli(1), variant=unknown)
 
 
-def pronouns(*names):
-    """A resolver by lists: words that mean the same."""
-
-    def clusters(text):
-        return [
-            [match.span() for match in re.finditer(rf"\b(?:{'|'.join(map(re.escape, group))})\b", text)]
-            for group in names
-        ]
-
-    return clusters
-
-
 def test_pronouns_are_spelt_out_from_the_history_turn_by_turn():
     seen = []
 
     def resolver(text):
         seen.append(text)
-        return pronouns(("the Beatles", "they", "They"))(text)
+        return [[match.span() for match in re.finditer(r"\b(?:the Beatles|[Tt]hey)\b", text)]]
 
     history = ["Do you like the Beatles?", "Yes, they are my favourite band."]
     assert resolved("They were formed in 1960.", history, resolver) == "the Beatles were formed in 1960."
@@ -437,7 +414,6 @@ def test_a_wrong_figure_shows_in_the_exchange():
     assert (wrong.source_answer, wrong.score, wrong.label) == ("2,900 euros", 0.0, "contradiction")
     assert wrong.citation is not None
     assert wrong.citation.text == "The deposit is 2,900 euros."
-    assert isinstance(wrong, Exchange)
 
 
 TWO_SENTENCES = "Anna lives here. She pays 2,900 euros in March."
