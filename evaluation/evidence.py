@@ -9,20 +9,14 @@ from groundrail.evaluation.examples import EvidenceSet
 from groundrail.types import Span
 
 
-def _overlap(a: Span, b: Span) -> int:
-    if a.document_id != b.document_id:
-        return 0
-    return max(0, min(a.end, b.end) - max(a.start, b.start))
-
-
 def _characters(spans: Sequence[Span]) -> set[tuple[str, int]]:
     return {(span.document_id, place) for span in spans for place in range(span.start, span.end)}
 
 
-def hit(citations: Sequence[Span], evidence: Sequence[EvidenceSet], first: int = 1) -> bool:
-    """Whether one of the `first` best citations touches a sentence of any evidence set (SCALE's recall)."""
+def hit(citations: Sequence[Span], evidence: Sequence[EvidenceSet]) -> bool:
+    """Whether the best citation touches a sentence of any evidence set (SCALE's recall)."""
     marked = [span for chosen in evidence for span in chosen]
-    return any(_overlap(citation, span) > 0 for citation in citations[:first] for span in marked)
+    return bool(_characters(citations[:1]) & _characters(marked))
 
 
 def recall(citations: Sequence[Span], evidence: Sequence[EvidenceSet]) -> float:

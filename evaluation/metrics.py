@@ -259,12 +259,11 @@ def bootstrap(
     labels: ArrayLike,
     scores: ArrayLike,
     *,
-    confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
     biased: bool = False,
 ) -> Interval:
-    """Compute `measure` with its bootstrap interval; claims are resampled within each class.
+    """Compute `measure` with its bootstrap interval of 95 %; claims are resampled within each class.
 
     The interval is between percentiles. Claims are taken as independent: if many claims share a source, the true
     interval is wider.
@@ -277,7 +276,7 @@ def bootstrap(
     """
     y, s = checked(labels, scores)
     value = measure(y, s)
-    low, high = percentiles([measure(y[drawn], s[drawn]) for drawn in resampled(y, resamples, seed)], confidence)
+    low, high = percentiles([measure(y[drawn], s[drawn]) for drawn in resampled(y, resamples, seed)])
     if biased:
         low, high = max(0.0, 2 * value - high), max(0.0, 2 * value - low)
     return Interval(value, min(low, value), max(high, value))
@@ -290,8 +289,7 @@ def resampled(labels: Floats, resamples: int, seed: int) -> Iterator[NDArray[np.
         yield resample(np.arange(labels.size), stratify=labels >= 1, random_state=random)
 
 
-def percentiles(values: Sequence[float] | Floats, confidence: float) -> tuple[float, float]:
-    """The percentiles between which this share of the values lies."""
-    tail = (1 - confidence) / 2
-    low, high = map(float, np.quantile(values, [tail, 1 - tail]))
+def percentiles(values: Sequence[float] | Floats) -> tuple[float, float]:
+    """The percentiles between which 95 % of the values lie."""
+    low, high = map(float, np.quantile(values, [0.025, 0.975]))
     return low, high

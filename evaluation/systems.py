@@ -58,15 +58,12 @@ def simulated_correlation(
     scores: ArrayLike,
     contexts: Sequence[str | None],
     *,
-    shares: Sequence[float] = SHARES,
-    size: int = 350,
-    confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> Interval:
     """Correlate the scores of simulated systems with their shares of right responses, as the mean over `resamples`.
 
-    For each resample, `size` contexts are drawn with repetition from the contexts with a supported and an unsupported
+    For each resample, 350 contexts are drawn with repetition from the contexts with a supported and an unsupported
     response; the system with share c answers a random share c of them with the unsupported response. The paper does not
     name the correlation. The bounds that it prints for five systems are possible values of Spearman's rho, which is
     therefore used here.
@@ -77,10 +74,10 @@ def simulated_correlation(
     random = np.random.default_rng(seed)
     found = []
     for _ in range(resamples):
-        drawn = random.integers(right.size, size=size)
-        means = [_mixed(right[drawn], wrong[drawn], share, random) for share in shares]
-        found.append(spearman([1 - share for share in shares], means) if len(set(means)) > 1 else 0.0)
-    return _interval(found, confidence)
+        drawn = random.integers(right.size, size=350)
+        means = [_mixed(right[drawn], wrong[drawn], share, random) for share in SHARES]
+        found.append(spearman([1 - share for share in SHARES], means) if len(set(means)) > 1 else 0.0)
+    return Interval(fmean(found), *percentiles(found))
 
 
 def robustness(
@@ -88,22 +85,21 @@ def robustness(
     scores: ArrayLike,
     shares: Sequence[float],
     *,
-    size: int = 400,
-    confidence: float = 0.95,
     resamples: int = 1000,
     seed: int = 0,
 ) -> list[Interval]:
-    """Mean score of a system for each share of unsupported responses, drawn with repetition (section 5, figure 4)."""
+    """Mean score of a system for each share of unsupported responses, 400 drawn with repetition (section 5, figure 4)."""
     supported, s = two_classes(labels, scores, "Score robustness")
     random = np.random.default_rng(seed)
     table = []
     for share in shares:
-        wrong = round(share * size)
+        wrong = round(share * 400)
         drawn = (
             random.choice(s[~supported], (resamples, wrong)),
-            random.choice(s[supported], (resamples, size - wrong)),
+            random.choice(s[supported], (resamples, 400 - wrong)),
         )
-        table.append(_interval(np.concatenate(drawn, axis=1).mean(axis=1).tolist(), confidence))
+        means = np.concatenate(drawn, axis=1).mean(axis=1).tolist()
+        table.append(Interval(fmean(means), *percentiles(means)))
     return table
 
 
@@ -124,7 +120,3 @@ def _both(labels: ArrayLike, scores: ArrayLike, contexts: Sequence[str | None]) 
 def _mixed(right: Floats, wrong: Floats, share: float, random: np.random.Generator) -> float:
     unsupported: Bools = random.permutation(right.size) < round(share * right.size)
     return float(np.where(unsupported, wrong, right).mean())
-
-
-def _interval(values: Sequence[float], confidence: float) -> Interval:
-    return Interval(fmean(values), *percentiles(values, confidence))

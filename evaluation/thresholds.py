@@ -73,9 +73,9 @@ class Threshold:
     guarantee: float | None = None
 
 
-def rate(errors: int, total: int, confidence: float = 0.95) -> Rate:
-    """The error rate with its Clopper-Pearson interval."""
-    interval = library("scipy.stats").binomtest(errors, total).proportion_ci(confidence, method="exact")
+def rate(errors: int, total: int) -> Rate:
+    """The error rate with its Clopper-Pearson interval of 95 %."""
+    interval = library("scipy.stats").binomtest(errors, total).proportion_ci(0.95, method="exact")
     return Rate(errors, total, errors / total, float(interval.low), float(interval.high))
 
 
@@ -151,7 +151,6 @@ def choose_threshold(
     false_block: float | None = None,
     method: Method | None = None,
     guarantee: float | None = None,
-    confidence: float = 0.95,
     seed: int = 0,
 ) -> Threshold:
     """The threshold that keeps one error rate to what is asked and the other as low as it can.
@@ -163,8 +162,7 @@ def choose_threshold(
     Without a `guarantee` the rate is that of the labelled sentences, and new ones exceed it about half of the time. With one,
     the rate of new sentences is at most what was asked with at least that probability over the labels
     (`allowed_errors`), provided that the labelled sentences are drawn like the new ones, each by itself. A map keeps
-    the guarantee: it never falls, so that its thresholds are thresholds of scores. `confidence` is that of the
-    intervals that are reported.
+    the guarantee: it never falls, so that its thresholds are thresholds of scores.
 
     Raises: InputError where one class is missing, no threshold does or the labels are too few for the guarantee.
     """
@@ -179,8 +177,8 @@ def choose_threshold(
 
     value, fitted = chosen(supported, s)
     released = _mapped(fitted, s) >= value
-    false_releases, false_blocks = _rates(supported, released, confidence)
-    held_out_releases, held_out_blocks = _held_out(supported, s, chosen, confidence, seed)
+    false_releases, false_blocks = _rates(supported, released)
+    held_out_releases, held_out_blocks = _held_out(supported, s, chosen, seed)
     return Threshold(value, false_releases, false_blocks, held_out_releases, held_out_blocks, guarantee)
 
 
@@ -188,10 +186,10 @@ def _mapped(calibration: Calibration | None, scores: Floats) -> Floats:
     return scores if calibration is None else np.array([calibration(score) for score in scores])
 
 
-def _rates(supported: Bools, released: np.ndarray, confidence: float) -> tuple[Rate, Rate]:
+def _rates(supported: Bools, released: np.ndarray) -> tuple[Rate, Rate]:
     return (
-        rate(int((released & ~supported).sum()), int((~supported).sum()), confidence),
-        rate(int((~released & supported).sum()), int(supported.sum()), confidence),
+        rate(int((released & ~supported).sum()), int((~supported).sum())),
+        rate(int((~released & supported).sum()), int(supported.sum())),
     )
 
 
@@ -199,7 +197,6 @@ def _held_out(
     supported: Bools,
     s: Floats,
     chosen: Callable[[Bools, Floats], tuple[float, Calibration | None]],
-    confidence: float,
     seed: int,
 ) -> tuple[Rate, Rate] | tuple[None, None]:
     if min(supported.sum(), (~supported).sum()) < 5:
@@ -212,4 +209,4 @@ def _held_out(
         except InputError:
             return None, None
         released[fold] = _mapped(fitted, s[fold]) >= value
-    return _rates(supported, released, confidence)
+    return _rates(supported, released)
