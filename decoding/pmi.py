@@ -35,12 +35,10 @@ class PMILogitsProcessor(LogitsProcessor):
     returns scores without the final softmax. Raises `ModelError` if the vocabularies differ and
     `SourceTooLongError` if the prompt does not fit.
 
-    Where the answer starts. A processor sees token rows and nothing else, so the rows of the first call are
-    taken as the prompt. Rows that extend a remembered row by one token continue it, in whatever order; that
-    includes a new `generate` call on the output of the last one. Any other rows are a new prompt, unless
-    they extend the old prompt in another way: that could mean either, and is an `InputError` which asks for
-    `prompt_length` (tokens, padding included, after which every answer starts) or for `reset()` before the
-    call.
+    A processor sees token rows and nothing else, so the rows of the first call are the prompt. Rows that extend a
+    remembered row by one token continue it, also in a new `generate` call. Any other rows are a new prompt, unless they
+    extend the old prompt: that could mean either, and is an `InputError` which asks for `prompt_length` (tokens, padding
+    included, after which every answer starts) or for `reset()` before the call.
     """
 
     supports_continuous_batching = False
@@ -59,9 +57,7 @@ class PMILogitsProcessor(LogitsProcessor):
         require_same_vocabulary(model, estimator)
         if prompt_length is not None and prompt_length < 1:
             raise InputError(f"prompt_length is {prompt_length}: it must be at least 1")
-        self.model = model
-        self.steering = steering
-        self.renormalize = renormalize
+        self.model, self.steering, self.renormalize = model, steering, renormalize
         self._context = PromptCache(estimator, as_prompt(ungrounded, "the ungrounded prompt", estimator.device))
         self._fixed_start = prompt_length
         self.reset()

@@ -78,11 +78,6 @@ class HFSession(Session):
         self.gains: list[float] = []
 
     @property
-    def can_retry(self) -> bool:
-        """True: the caches can always go back."""
-        return True
-
-    @property
     def cut_off(self) -> str:
         """A message if the answer stopped at `max_new_tokens`, possibly within a sentence; else empty."""
         limit = self._generator.sampling.max_new_tokens
@@ -96,15 +91,12 @@ class HFSession(Session):
     @property
     def stats(self) -> dict[str, float]:
         """Tokens generated, kept, and fed (once for each prompt), and seconds to the first accepted sentence."""
-        kept = sum(token.end <= self._accepted for token in self._tokens)
-        stats: dict[str, float] = {
+        return {
             "tokens_generated": self._generated,
-            "tokens_kept": kept,
+            "tokens_kept": sum(token.end <= self._accepted for token in self._tokens),
             "tokens_fed": sum(cache.tokens_fed for cache in self._caches),
+            **({} if self._first_accepted is None else {"seconds_to_first_sentence": self._first_accepted}),
         }
-        if self._first_accepted is not None:
-            stats["seconds_to_first_sentence"] = self._first_accepted
-        return stats
 
     def propose(self) -> Iterator[str]:
         """Write on after the accepted text, in pieces of whole characters, up to the model's end of answer.
@@ -112,8 +104,7 @@ class HFSession(Session):
         Raises: GenerationError where refusals and processors leave no token to go on with.
         """
         owed = self._rewind()
-        start = len(self._tokens)
-        clean = len(self._tokens)  # tokens whose text is complete; a character may take several
+        start = clean = len(self._tokens)  # `clean` tokens have their whole text; a character may take several
         while len(self._tokens) < self._generator.sampling.max_new_tokens:
             token = self._draw(start, owed)
             self._generated += 1
@@ -142,8 +133,7 @@ class HFSession(Session):
         gains = [t.gain for t in self._tokens if before < t.end <= self._accepted and t.gain is not None]
         if gains:
             self.gains.append(sum(gains) / len(gains))
-        if self._first_accepted is None:
-            self._first_accepted = time.monotonic() - self._started
+        self._first_accepted = self._first_accepted or time.monotonic() - self._started
         self._refusals = []
 
     def reject(self, n_chars: int) -> None:

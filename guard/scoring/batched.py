@@ -1,8 +1,4 @@
-"""A scorer for many answers at once: an event loop's simultaneous requests share one model.
-
-It bounds the number of answers that are scored at a time and drops cancelled requests.
-`groundrail.entailment.shared` joins the pairs of several answers in one model call.
-"""
+"""A scorer for many answers at once: bounds how many are scored at a time, and drops cancelled requests."""
 
 import asyncio
 import contextvars
@@ -22,9 +18,9 @@ from groundrail.types import Source
 class BatchedScorer(Scorer):
     """Score with `scorer` for up to `max_concurrency` answers at a time; other answers wait in order of arrival.
 
-    The scorer is used unchanged. To judge the pairs of several answers in one model call, build it on
-    `groundrail.entailment.shared.shared(model)`, or use `batched`. Cancelling `Reader.ascore` removes the waiting pairs
-    from the queue. Synchronous code scores in the thread of the caller.
+    To judge the pairs of several answers in one model call, use `batched`, or build the scorer on
+    `groundrail.entailment.shared.shared(model)`; cancelling `Reader.ascore` then removes the waiting pairs. Synchronous
+    code scores in the thread of the caller.
     """
 
     def __init__(self, scorer: Scorer, *, max_concurrency: int = 64) -> None:

@@ -1,7 +1,6 @@
-"""Scorers by short name, for the command line and for settings files.
+"""Scorers by short name; naming a scorer loads nothing.
 
-A name stands for a dotted path that is imported at first use, so that naming a scorer loads nothing. Other packages,
-and `groundrail.papers`, add names as entry points of the group `groundrail.scorers`.
+Other packages, and `groundrail.papers`, add names as entry points of the group `groundrail.scorers`.
 """
 
 import inspect

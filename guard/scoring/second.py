@@ -1,7 +1,4 @@
-"""Two scorers: the first scores every claim, the second scores the claims about which the first is in doubt.
-
-A large judge is then asked about few sentences. `Policy.doubt` sets the range of scores that count as doubt.
-"""
+"""Two scorers: the first scores every claim, the second scores the claims about which the first is in doubt."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
