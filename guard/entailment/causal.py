@@ -17,7 +17,7 @@ from transformers.cache_utils import DynamicLayer
 
 from groundrail.entailment.base import BinaryEntailment, FloatArray, Pair
 from groundrail.entailment.batching import by_length, refuse_long, refuse_long_claims
-from groundrail.entailment.pretrained import SEAMS, PretrainedJudge, Template
+from groundrail.entailment.pretrained import SEAMS, PretrainedJudge, Template, token_of
 from groundrail.entailment.seq2seq import TEMPLATE
 from groundrail.errors import InputError, ModelError
 from groundrail.runtime.progress import step
@@ -97,11 +97,10 @@ class CausalEntailment(PretrainedJudge, BinaryEntailment):
 
 def _answers(tokenizer: PreTrainedTokenizerBase) -> list[list[int]]:
     """The ids of Yes and No as they follow a question: with the blank before them, where that is one token."""
-    for blank in (" ", ""):
-        ids = [tokenizer(blank + word, add_special_tokens=False)["input_ids"] for word in ("Yes", "No")]
-        if all(len(one) == 1 and one[0] != tokenizer.unk_token_id for one in ids):
-            return ids
-    raise ModelError("the tokenizer has no single token for Yes and for No, so their logits cannot be read")
+    try:
+        return [[token_of(tokenizer, word)] for word in (" Yes", " No")]
+    except ModelError:
+        return [[token_of(tokenizer, word)] for word in ("Yes", "No")]
 
 
 def _spellings(tokenizer: PreTrainedTokenizerBase, word: str) -> list[int]:

@@ -184,6 +184,18 @@ def require_fast(tokenizer: PreTrainedTokenizerBase) -> PreTrainedTokenizerBase:
     return tokenizer
 
 
+def token_of(tokenizer: PreTrainedTokenizerBase, answer: str | int) -> int:
+    """The id of an answer. Raises: ModelError where the tokenizer has no single token for a word, or no such id."""
+    if isinstance(answer, int):
+        if not 0 <= answer < len(tokenizer):
+            raise ModelError(f"the tokenizer has {len(tokenizer)} tokens and none with the id {answer}")
+        return answer
+    ids: list[int] = tokenizer(answer, add_special_tokens=False)["input_ids"]
+    if len(ids) != 1 or ids[0] == tokenizer.unk_token_id:
+        raise ModelError(f"the tokenizer has no single token for {answer!r}, so its logit cannot be read")
+    return ids[0]
+
+
 def longest_input(model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase) -> int | None:
     """Tokens the model reads at once, special ones included; None where neither model nor tokenizer says.
 

@@ -8,7 +8,7 @@ from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedToken
 from groundrail.entailment.base import BinaryEntailment, FloatArray, Pair
 from groundrail.entailment.batching import in_batches, refuse_long_claims
 from groundrail.entailment.packed_t5 import PackedT5
-from groundrail.entailment.pretrained import PretrainedJudge, Template
+from groundrail.entailment.pretrained import PretrainedJudge, Template, token_of
 from groundrail.errors import InputError, ModelError
 
 TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
@@ -45,7 +45,7 @@ class Seq2SeqEntailment(PretrainedJudge, BinaryEntailment):
         self.template = template
         if len(answers) not in (1, 2):
             raise InputError(f"answers names {len(answers)} tokens; name that of supported, and that of not supported")
-        self._answers = [_token(tokenizer, answer) for answer in answers]
+        self._answers = [token_of(tokenizer, answer) for answer in answers]
         start = getattr(model.config, "decoder_start_token_id", None)
         if start is None:
             raise ModelError("the model's config has no decoder_start_token_id, so its decoder cannot start")
@@ -66,15 +66,3 @@ class Seq2SeqEntailment(PretrainedJudge, BinaryEntailment):
         if len(self._answers) == 1:
             return torch.softmax(logits.float(), dim=-1)[:, self._answers]
         return torch.softmax(logits[:, self._answers].float(), dim=-1)[:, :1]
-
-
-def _token(tokenizer: PreTrainedTokenizerBase, answer: str | int) -> int:
-    """The id of an answer. Raises: ModelError where the tokenizer has no single token for a word, or no such id."""
-    if isinstance(answer, int):
-        if not 0 <= answer < len(tokenizer):
-            raise ModelError(f"the tokenizer has {len(tokenizer)} tokens and none with the id {answer}")
-        return answer
-    ids: list[int] = tokenizer(answer, add_special_tokens=False)["input_ids"]
-    if len(ids) != 1 or ids[0] == tokenizer.unk_token_id:
-        raise ModelError(f"the tokenizer has no single token for {answer!r}, so its logit cannot be read")
-    return ids[0]
