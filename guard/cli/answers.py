@@ -7,18 +7,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
+from tenacity import stop_after_attempt
+
+from groundrail.cli.main import STANDARD_INPUT
 from groundrail.cli.scorers import ScorerChoice
 from groundrail.cli.screen import console, progress
 from groundrail.errors import InputError
 from groundrail.guard import Guard
 from groundrail.objects import json_values
-from groundrail.objects.results import ObjectResult
 from groundrail.policy import Policy, Threshold
+from groundrail.report import html as html_report
+from groundrail.report import terminal
+from groundrail.report.hidden import in_json
 from groundrail.text.rendering.visible import is_blank
 from groundrail.types import Document, GuardResult, Verdict, as_documents
-
-STANDARD_INPUT = "standard input"
-"""The name by which commands read standard input; `main` puts it in the place of "-"."""
 
 
 def check(
@@ -64,15 +66,11 @@ def check(
     with progress("checking"):
         result = guard.check_object(text, documents, fields) if object else guard.check(text, documents)
     if isinstance(result, GuardResult) and html is not None:
-        from groundrail.report.html import save
-
-        save(result.to_html(documents), html)
+        html_report.save(result.to_html(documents), html)
     if isinstance(result, GuardResult) and rows is not None:
         _append_rows(result, documents, rows)
-    from groundrail.report import terminal
-
     if json:
-        _print_json(result)
+        print(in_json(result.model_dump_json(indent=2)))
     elif isinstance(result, GuardResult):
         terminal.print_result(result, console())
     else:
@@ -98,12 +96,6 @@ def _append_rows(result: GuardResult, documents: Sequence[Document], path: Path)
         raise InputError(f"cannot write the rows to {path}: {error.strerror}") from error
 
 
-def _print_json(result: GuardResult | ObjectResult) -> None:
-    from groundrail.report.hidden import in_json
-
-    print(in_json(result.model_dump_json(indent=2)))
-
-
 def ask(
     question: str,
     /,
@@ -126,10 +118,7 @@ def ask(
         attempts: tries at each sentence
         alpha: PMI-addition steering, 0 for none
     """
-    from tenacity import stop_after_attempt
-
     from groundrail.decoding import PMI, HFGenerator
-    from groundrail.report.terminal import print_sentence
 
     if attempts < 1:
         raise InputError(f"--attempts is {attempts}; at least one try is needed")
@@ -148,11 +137,11 @@ def ask(
     out = console()
     for sentence in stream.sentences():
         if not json:
-            print_sentence(sentence, out)
+            terminal.print_sentence(sentence, out)
     if stream.result.supported and is_blank(stream.result.answer):
         raise InputError("the model wrote nothing: there is nothing to check")
     if json:
-        _print_json(stream.result)
+        print(in_json(stream.result.model_dump_json(indent=2)))
     elif not stream.result.text.strip():
         out.print("Nothing the model wrote is supported by the source.", style="yellow")
     return 0 if stream.result.supported else 1

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 BAD_USE = 2
 
+STANDARD_INPUT = "standard input"
+"""The name by which commands read standard input, in the place of "-"."""
+
 _FACTS = ("name", "hub_id", "kind", "parameters", "licence", "languages", "published", "threshold", "code", "hint")
 """The facts of a judge that `judges` tells."""
 
@@ -53,8 +56,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     try:
         from cyclopts import CycloptsError
-
-        from groundrail.cli.answers import STANDARD_INPUT
     except ImportError as error:
         return _fail(_message(error))
     try:
