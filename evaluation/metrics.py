@@ -291,5 +291,6 @@ def resampled(labels: Floats, resamples: int, seed: int) -> Iterator[NDArray[np.
 
 def percentiles(values: Sequence[float] | Floats) -> tuple[float, float]:
     """The percentiles between which 95 % of the values lie."""
-    low, high = map(float, np.quantile(values, [0.025, 0.975]))
+    tail = (1 - 0.95) / 2
+    low, high = map(float, np.quantile(values, [tail, 1 - tail]))
     return low, high
