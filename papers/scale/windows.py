@@ -6,7 +6,7 @@ This module only cuts; the scorers judge a claim by a window.
 from array import array
 from bisect import bisect_left, bisect_right
 
-from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.errors import ClaimTooLongError
 from groundrail.runtime.progress import step
 from groundrail.scoring.index import PART, Offsets, token_starts
 from groundrail.types import Span
@@ -33,13 +33,8 @@ class Windows:
         Every character except white space is in a window, and the last window ends with the document. A boundary moves
         back to the beginning of a word if there is one within a quarter of a window.
 
-        Raises: InputError for a size or overlap that gives no windows; ClaimTooLongError if `size` tokens do not hold
-            one character.
+        Raises: ClaimTooLongError if `size` tokens do not hold one character.
         """
-        if size < 1:
-            raise InputError(f"a window holds at least one token, not {size}")
-        if not 0 <= overlap < 1:
-            raise InputError(f"overlap is a share of a window, from 0 to below 1, not {overlap}")
         if (size, overlap) not in self._cut:
             self._cut[size, overlap] = self._cut_anew(size, overlap)
         return self._cut[size, overlap]
