@@ -43,16 +43,16 @@ def test_what_the_place_gives_in_another_spelling_is_no_finding(sentence: str) -
     assert findings(sentence, PLACE) == ()
 
 
-def test_the_number_of_a_clause_is_no_detail() -> None:
-    place = Citation(document_id="d", start=0, end=24, text="3.2 Rent is due monthly.", score=0.5)
-    (found,) = findings("16.1 Rent of 250 is due.", place)
-    assert (found.start, found.given) == (13, None)
-
-
-def test_two_candidates_are_none() -> None:
-    place = Citation(document_id="d", start=0, end=30, text="From 3 May to 9 May it is shut.", score=0.5)
-    (found,) = findings("It is shut on 5 May.", place)
-    assert found.given is None
+@pytest.mark.parametrize(
+    ("text", "sentence", "said"),
+    [
+        ("3.2 Rent is due monthly.", "16.1 Rent of 250 is due.", "250"),  # the number of a clause is no detail
+        ("From 3 May to 9 May it is shut.", "It is shut on 5 May.", "5 May"),  # two candidates are none
+    ],
+)
+def test_a_detail_without_a_single_counterpart_is_given_none(text: str, sentence: str, said: str) -> None:
+    (found,) = findings(sentence, Citation(document_id="d", start=0, end=len(text), text=text, score=0.5))
+    assert (sentence[found.start : found.end], found.given) == (said, None)
 
 
 def test_without_a_place_nothing_is_compared() -> None:

@@ -1,6 +1,7 @@
 """A second scorer is asked where the first is in doubt, and nowhere else."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -19,15 +20,20 @@ def first(premise: str, claim: str) -> float:
     return {"sure": 0.9, "unsure": 0.5, "wrong": 0.1}[claim.rstrip(".").split()[-1]]
 
 
-def agrees(premise: str, claim: str) -> float:
-    return 0.7
+def guarded(second: FakeEntailment | None = None, **policy: Any) -> Guard:
+    """A guard whose first judge is sure, unsure or certain of the contrary."""
+    return Guard(scorer="scale", judge=FakeEntailment(first), second=second, policy=Policy(**policy))
+
+
+def agreeing() -> FakeEntailment:
+    return FakeEntailment(lambda premise, claim: 0.7)
 
 
 @pytest.mark.parametrize(("second_says", "released"), [(0.7, True), (0.2, False)])
 @pytest.mark.parametrize("is_async", [False, True])
 def test_only_doubtful_claims_are_asked_twice(second_says: float, released: bool, is_async: bool) -> None:
     second = FakeEntailment(lambda premise, claim: second_says, threshold=0.6)
-    guard = Guard(scorer="scale", judge=FakeEntailment(first), second=second, policy=Policy(doubt=(0.3, 0.7)))
+    guard = guarded(second, doubt=(0.3, 0.7))
     result = asyncio.run(guard.acheck(ANSWER, SOURCE)) if is_async else guard.check(ANSWER, SOURCE)
     sure, unsure, wrong = result.sentences
     assert {claim for call in second.calls for _, claim in call} == {"The shop is unsure."}
@@ -38,19 +44,16 @@ def test_only_doubtful_claims_are_asked_twice(second_says: float, released: bool
 
 
 def test_a_certain_first_scorer_leaves_the_second_unread() -> None:
-    second = FakeEntailment(agrees)
-    guard = Guard(scorer="scale", judge=FakeEntailment(first), second=second, policy=Policy(doubt=(0.4, 0.6)))
+    second = agreeing()
+    guard = guarded(second, doubt=(0.4, 0.6))
     assert guard.check("The shop is sure. The shop is wrong.", SOURCE).sentences[0].released
     assert second.calls == []
 
 
 def test_the_band_is_of_calibrated_scores_and_the_second_scorer_is_not_calibrated() -> None:
     halved = Calibration("isotonic", (0.0, 1.0), (0.0, 0.5))
-    policy = Policy(doubt=(0.4, 0.5), calibration=halved, threshold=0.45)
-    second = FakeEntailment(agrees)
-    sure, unsure, _ = (
-        Guard(scorer="scale", judge=FakeEntailment(first), second=second, policy=policy).check(ANSWER, SOURCE).sentences
-    )
+    guard = guarded(agreeing(), doubt=(0.4, 0.5), calibration=halved, threshold=0.45)
+    sure, unsure, _ = guard.check(ANSWER, SOURCE).sentences
     assert (sure.score, sure.first_score) == (0.7, 0.9)
     assert (unsure.score, unsure.verdict) == (0.25, Verdict.UNSUPPORTED)
 
@@ -75,13 +78,11 @@ def test_decisions_are_those_of_exact_scores() -> None:
 
 def test_band_and_second_scorer_come_together() -> None:
     with pytest.raises(InputError, match="second= and"):
-        Guard(scorer="scale", judge=FakeEntailment(), second=FakeEntailment())
+        guarded(agreeing())
     with pytest.raises(InputError, match="second= and"):
-        Guard(scorer="scale", judge=FakeEntailment(), policy=Policy(doubt=(0.1, 0.9)))
+        guarded(doubt=(0.1, 0.9))
     with pytest.raises(InputError, match="must hold the threshold"):
-        Guard(scorer="scale", judge=FakeEntailment(), second=FakeEntailment(), policy=Policy(doubt=(0.6, 0.9))).check(
-            "A.", "B."
-        )
+        guarded(agreeing(), doubt=(0.6, 0.9)).check("A.", "B.")
     with pytest.raises(ValueError, match="a lower score and a higher one"):
         Policy(doubt=(0.9, 0.1))
 
@@ -90,10 +91,7 @@ def test_a_second_scorer_that_fails_releases_nothing() -> None:
     def fails(premise: str, claim: str) -> float:
         raise ConnectionError("the server is gone")
 
-    guard = Guard(
-        scorer="scale", judge=FakeEntailment(first), second=FakeEntailment(fails), policy=Policy(doubt=(0.3, 0.7))
-    )
-    sure, unsure, _ = guard.check(ANSWER, SOURCE).sentences
+    sure, unsure, _ = guarded(FakeEntailment(fails), doubt=(0.3, 0.7)).check(ANSWER, SOURCE).sentences
     assert sure.released
     assert not unsure.released
     assert unsure.verdict is Verdict.ERROR
@@ -101,26 +99,20 @@ def test_a_second_scorer_that_fails_releases_nothing() -> None:
 
 
 def test_a_policy_is_validated_again_when_it_is_exchanged() -> None:
-    guard = Guard(scorer="scale", judge=FakeEntailment(first))
+    guard = guarded()
     with pytest.raises(AttributeError):
         guard.policy = Policy(doubt=(0.1, 0.9))  # type: ignore[misc]
     with pytest.raises(InputError, match="second= and"):
         guard.with_policy(Policy(doubt=(0.1, 0.9)))
-    both = Guard(
-        scorer="scale", judge=FakeEntailment(first), second=FakeEntailment(agrees), policy=Policy(doubt=(0.3, 0.7))
-    )
     with pytest.raises(InputError, match="second= and"):
-        both.with_policy(Policy())
+        guarded(agreeing(), doubt=(0.3, 0.7)).with_policy(Policy())
     others = Calibration("platt", (1.0,), (0.0,), scorer="another scorer")
     with pytest.raises(InputError, match="fitted on another scorer"):
         guard.with_policy(Policy(calibration=others)).check(ANSWER, SOURCE)
 
 
 def test_guards_of_other_policies_share_the_scorers_and_keep_their_own_rules() -> None:
-    second = FakeEntailment(agrees)
-    narrow = Guard(
-        scorer="scale", judge=FakeEntailment(first), second=second, policy=Policy(doubt=(0.49, 0.51), threshold=0.5)
-    )
+    narrow = guarded(agreeing(), doubt=(0.49, 0.51), threshold=0.5)
     strict = narrow.with_policy(Policy(doubt=(0.4, 0.96), threshold=0.95))
     assert (narrow.policy.threshold, strict.policy.threshold) == (0.5, 0.95)
     assert strict.scorer.first is narrow.scorer.first  # type: ignore[attr-defined]
