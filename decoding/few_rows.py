@@ -1,8 +1,8 @@
 """Faster float32 linear layers over two to four rows on a CPU, the shape of a decoding step with two prompts.
 
-On some processors torch multiplies few rows by the weights two to four times slower than it multiplies the weights by
-the transposed rows, which gives the same product; on other processors the first way is faster. Both ways are therefore
-timed once (`benchmarks/pmi.py` measures the gain). Other numbers of rows, types and devices are not changed.
+On some processors torch multiplies few rows by the weights two to four times slower than the weights by the transposed
+rows, which gives the same product; on others it is faster. Both ways are therefore timed once (`benchmarks/pmi.py`
+measures the gain). Other numbers of rows, types and devices are not changed.
 """
 
 import time

@@ -75,10 +75,7 @@ def grown(cache: Cache) -> Cache:
 
 
 def joined(*caches: Cache) -> DynamicCache:
-    """Join the rows of all caches in order in one cache, padded on the left.
-
-    Raises: `ModelError` for layers that do not keep every token, which cannot be padded.
-    """
+    """The rows of all caches, padded on the left. Raises: `ModelError` for layers that do not keep every token."""
     together = DynamicCache()
     for layers in zip(*(cache.layers for cache in caches), strict=True):
         keys, values = zip(*map(_states, layers), strict=True)
@@ -111,7 +108,7 @@ def _states(layer: object) -> tuple[Tensor, Tensor]:
 
 
 def _stacked(states: Sequence[Tensor]) -> Tensor:
-    """Stack the rows of all states, aligned at the right, with zeros in front of shorter rows."""
+    """The rows of all states, aligned at the right, with zeros in front of shorter rows."""
     if len(states) == 1:
         return states[0]
     width = max(each.shape[-2] for each in states)
@@ -124,6 +121,6 @@ def _widened(states: Tensor, width: int) -> Tensor:
 
 def _with_room(states: Tensor, room: int) -> Tensor:
     rows, heads, tokens, size = states.shape
-    buffer = torch.empty(rows, heads, tokens + room, size, dtype=states.dtype, device=states.device)
+    buffer = states.new_empty(rows, heads, tokens + room, size)
     buffer[:, :, :tokens] = states
     return buffer

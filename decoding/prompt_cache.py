@@ -47,8 +47,7 @@ class PromptCache:
             raise InputError(f"prompts with {[len(prompt.ids) for prompt in prompts]} rows: give equally many of each")
         self._longest = max(self.prompts, key=lambda prompt: prompt.longest)
         require_fit(model, self._longest.longest, self._longest.name)
-        self._takes_positions = takes(model, "position_ids")
-        self._takes_cache = takes(model, "past_key_values")
+        self._takes_positions, self._takes_cache = takes(model, "position_ids"), takes(model, "past_key_values")
         self._only_last = {"logits_to_keep": 1} if takes(model, "logits_to_keep") else {}
         self.tokens_fed = 0
         self.reset()
@@ -68,10 +67,7 @@ class PromptCache:
         return self.prompts[0].ids.shape[0]
 
     def rows_of(self, n: int) -> Tensor:
-        """Prompt row of each of `n` continuations: i // (n / rows), the order in which `generate` expands a batch.
-
-        Raises: `InputError` if n is no multiple of the number of rows.
-        """
+        """Prompt row of each of `n` continuations, see `rows_for`."""
         return rows_for(self.prompts[0], n)
 
     @torch.no_grad()

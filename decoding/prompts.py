@@ -48,7 +48,7 @@ class Prompt:
 def as_prompt(inputs: TokenInputs, name: str, device: torch.device) -> Prompt:
     """Token ids, or a tokenizer's output, as a `Prompt` on `device`; `name` is how errors call it.
 
-    Raises `InputError` if a row has no token or the mask has another shape than the ids.
+    `InputError` if a row has no token or the mask has another shape than the ids.
     """
     ids = inputs["input_ids"] if isinstance(inputs, Mapping) else inputs
     mask = inputs.get("attention_mask") if isinstance(inputs, Mapping) else None
@@ -122,7 +122,7 @@ def require_one_each(different: Tensor, ungrounded: Prompt, rows: Tensor) -> Non
 def rows_for(ungrounded: Prompt, n: int) -> Tensor:
     """Ungrounded row of each of `n` rows being generated, shape (n,), in the order in which `generate` expands a batch.
 
-    `InputError` if there is no whole number of them for every ungrounded row.
+    `InputError` if n is no multiple of the ungrounded rows.
     """
     batch = ungrounded.ids.shape[0]
     if n % batch:
