@@ -1,5 +1,6 @@
 """A note on scores that an English-only judge gave for text in another language. The scores stay unchanged."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -11,9 +12,8 @@ from groundrail.types import Document
 
 NOTE = "the judge reads English only; pass a multilingual model for other languages"
 
-
-_PROSE = 8
-"""Words from which a field of a record or a cell of a table counts as prose: shorter ones have no language."""
+_SENTENCE = re.compile(r"[.!?…。！？][^\w\s]*$")
+"""The end of a sentence. Fields, cells and titles have no such end, and no language of their own."""
 
 
 def with_language_note(scores: Sequence[Score], claims: Sequence[str], documents: Sequence[Document]) -> list[Score]:
@@ -34,9 +34,8 @@ def with_language_note(scores: Sequence[Score], claims: Sequence[str], documents
 
 @lru_cache(maxsize=64)
 def _is_foreign(text: str) -> bool:
-    """Whether the prose of a document is in another language. Names and numbers of records and tables are no prose."""
+    """Whether the sentences of a document are in another language. Names and numbers of records and tables are none."""
     if is_english(text):
         return False
-    premises = read_by_form(text).premises()
-    prose = (text[one.start : one.end] for one in premises if one.said is None or len(one.said.split()) >= _PROSE)
-    return not is_english(" ".join(prose))
+    premises = (text[one.start : one.end].rstrip() for one in read_by_form(text).premises())
+    return not is_english(" ".join(filter(_SENTENCE.search, premises)))

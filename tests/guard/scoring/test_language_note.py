@@ -51,6 +51,7 @@ RECORD = {
             "| Branch | Staff | Manager |\n| --- | --- | --- |\n| Gdansk | 790 | Oda Reinholt |\n| Porto | 212 | Ana Vale |\n",
             False,
         ),
+        ("Payload, photographic: 15 kg\nMount head weight: 16.4 kg\nPower supply: 12 V\nAutoguider port: yes\n", False),
     ],
 )
 def test_names_and_numbers_of_a_record_or_table_are_in_no_language(source: str, noted: bool) -> None:
