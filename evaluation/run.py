@@ -202,7 +202,7 @@ def _scores(scorer: UnitScorer, examples: Sequence[Example]) -> list[Score]:
 
 def _claimed(text: str, claims: Sequence[Claim | NoClaim | Refused]) -> list[str]:
     """The claims of a text; the first keeps the blanks at the start of the text, which a language model reads."""
-    found = [claim.text for claim in claims if isinstance(claim, Claim)]
+    found = [each for claim in claims if isinstance(claim, Claim) for each in claim.judged]
     return [text[: len(text) - len(text.lstrip())] + found[0], *found[1:]]
 
 

@@ -9,7 +9,9 @@ next sentence.
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
 from enum import Enum
+from itertools import islice
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from groundrail.errors import GenerationError, InputError, ScoringError
@@ -17,7 +19,7 @@ from groundrail.generation import correcting
 from groundrail.generation.verdicts import Answer
 from groundrail.policy import Attempts, Policy
 from groundrail.runtime.deadlines import OverdueError
-from groundrail.scoring.base import Score
+from groundrail.scoring.base import Score, below_all
 from groundrail.text.claims import Claim
 from groundrail.text.sentences import Sentence, Stream, is_finished, is_unicode, split
 from groundrail.types import CheckedSentence, GuardResult, Verdict
@@ -179,13 +181,14 @@ def _judged(
     """
     before = [answer.shown if previous is None else previous, *(s.text for s in sentences[:-1])]
     claims = [answer.claim(sentence, text) for sentence, text in zip(sentences, before, strict=False)]
-    asked = [claim.text for claim in claims if isinstance(claim, Claim)] if answer.has_source else []
+    texts = [claim.judged if isinstance(claim, Claim) and answer.has_source else () for claim in claims]
+    asked = [text for some in texts for text in some]
     scores: Sequence[Score | Exception] = ()
     started = time.monotonic()
     if asked:
         try:
             threshold = None if answer.policy.calibration else answer.threshold  # a calibration needs exact values
-            given = yield Judge(asked, answer.time_left(since, len(asked)), threshold)
+            given = yield Judge(asked, answer.time_left(since, sum(map(bool, texts))), threshold)
             scores = _one_each(asked, given)
         except Exception as error:  # whatever a scorer throws, its claims were not checked
             scores = [error] * len(asked)
@@ -197,14 +200,28 @@ def _judged(
     seconds = (time.monotonic() - started) / max(1, len(asked))
     upcoming = iter(scores)
     return [
-        answer.verdict(sentence, next(upcoming, None) if isinstance(claim, Claim) else claim, seconds)
-        for sentence, claim in zip(sentences, claims, strict=True)
+        answer.verdict(
+            sentence, _least(list(islice(upcoming, len(some)))) if isinstance(claim, Claim) else claim, seconds
+        )
+        for sentence, claim, some in zip(sentences, claims, texts, strict=True)
     ]
+
+
+def _least(scores: Sequence[Score | Exception]) -> Score | Exception | None:
+    """The lowest score of one claim's texts with the citations of all, the error if there is one, None without scores."""
+    given = [score for score in scores if isinstance(score, Score)]
+    if len(given) < len(scores):
+        return next(score for score in scores if isinstance(score, Exception))
+    if len(given) < 2:
+        return next(iter(given), None)
+    lowest = min(given, key=lambda score: below_all(score.value))
+    others = (citation for score in given if score is not lowest for citation in score.citations)
+    return replace(lowest, citations=(*lowest.citations, *others), exact=all(score.exact for score in given))
 
 
 def _one_each(claims: Sequence[str], scores: Sequence[Score]) -> Sequence[Score]:
     """The scores as they are. Raises: ScoringError if they are not one number for each claim."""
-    if len(scores) != len(claims) or not all(isinstance(getattr(s, "value", None), int | float) for s in scores):
+    if len(scores) != len(claims) or not all(isinstance(s, Score) and isinstance(s.value, int | float) for s in scores):
         raise ScoringError(f"the scorer gave {scores!r:.100} for {len(claims)} claims; it must give one Score each")
     return scores
 

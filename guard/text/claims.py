@@ -34,7 +34,7 @@ from groundrail.text.facts.quantities import MONTHS
 from groundrail.text.form import SourceText, refuse_unreadable, without_footnotes
 from groundrail.text.rendering.rendered import RenderedAnswer
 from groundrail.text.rendering.rendered import words as shown_words
-from groundrail.text.rendering.visible import visible
+from groundrail.text.rendering.visible import has_fence, visible
 from groundrail.text.sentences import split
 
 ClaimOf: TypeAlias = Callable[[str, str, str], str | None]
@@ -46,9 +46,19 @@ Raises: UncheckableError for a sentence that cannot be checked; the guard refuse
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A claim that a scorer can judge. `text`: what the scorer is given."""
+    """A claim that a scorer can judge.
+
+    text: all that is claimed.
+    lines: the lines of a block of code that say something. Each is judged by itself, since a reader takes each by itself.
+    """
 
     text: str
+    lines: tuple[str, ...] = ()
+
+    @property
+    def judged(self) -> tuple[str, ...]:
+        """The texts to score; the claim is as true as the least supported of them."""
+        return self.lines or (self.text,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +226,8 @@ def read_claim(
             refuse_unreadable(text, source, unread)
     except UncheckableError as error:
         return Refused(str(error))
-    return Claim(text)
+    lines = text.splitlines() if has_fence(sentence) else []
+    return Claim(text, tuple(line.strip() for line in lines if any(map(str.isalnum, line))))
 
 
 def read_claims(

@@ -67,12 +67,17 @@ def visible(text: str) -> str:
         return text
     _refuse("sentence", text)
     text = text.replace("\0", "")  # which markdown-it shows
-    shown = _shown(_parser().parse(text) if _FENCE.search(text) else _parser().parseInline(text))
+    shown = _shown(_parser().parse(text) if has_fence(text) else _parser().parseInline(text))
     if _MARK_OF_DIRECTION.search(text) and all(
         _MARK_OF_DIRECTION.match(letter) or unicodedata.bidirectional(letter) not in ("R", "AL") for letter in text
     ):
         raise UncheckableError("a direction mark reorders what is shown")  # of a text written from left to right
     return shown
+
+
+def has_fence(text: str) -> bool:
+    """Whether a line of a text may open a block of code, whose lines are shown one by one."""
+    return _FENCE.search(text) is not None
 
 
 def is_blank(text: str) -> bool:
