@@ -3,15 +3,18 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from groundrail.errors import InputError
 from groundrail.sources.premise import NOT_GIVEN, Premise, Region, field, words
 from groundrail.text.sentences import is_unicode
 
+_TOKEN = re.compile(
+    r"(?P<open>[{\[])|(?P<close>[}\]])|(?P<key>\"(?:[^\"\\]|\\.)*+\")(?=[ \t\r\n]*:)|(?P<value>\"(?:[^\"\\]|\\.)*+\"|[^][{}\s,:\"]+)"
+)
 _SPACE = re.compile(r"[ \t\r\n]*")
-_DECODER = json.JSONDecoder()
 _DEEPEST = 100
 _HOURS = re.compile(r"(?:[01]?\d|2[0-4]):[0-5]?\d ?[-–] ?(?:[01]?\d|2[0-4]):[0-5]?\d")
 _SHORT_MINUTES = re.compile(r"(?<=:)(?=\d(?!\d))")
@@ -28,16 +31,23 @@ def read_json(text: str) -> list[Region]:
 
     Raises: InputError for a text that is not JSON, is nested too deeply, or has a key twice in one object.
     """
-    walk, place = _Walk(text), 0
+    decoder, place = json.JSONDecoder(object_pairs_hook=_with_each_key_once), 0
     try:
-        while (place := _skip(text, place)) < len(text):
-            place = walk.value(place, (), 0)
+        while (place := _SPACE.match(text, place).end()) < len(text):  # type: ignore[union-attr]  # it matches nothing too
+            _, place = decoder.raw_decode(text, place)
     except InputError:
         raise
-    except (ValueError, IndexError) as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"it is no valid JSON ({error})") from error
-    premises = tuple(walk.premises())
+    premises = tuple(_premises(list(_fields(text))))
     return [Region(0, len(text), premises)] if premises else []
+
+
+def _with_each_key_once(pairs: list[tuple[str, Any]]) -> None:
+    """Raises: InputError for a key that an object has twice."""
+    for key, count in Counter(key for key, _ in pairs).items():
+        if count > 1:
+            raise InputError(f"its JSON has the key {key!r} twice in one object")
 
 
 _NAMING = frozenset({"name", "title"})
@@ -84,72 +94,45 @@ class _Field:
     around: tuple[_Record, ...]
 
 
-class _Walk:
-    """Walk through a text and record each field with its place; the standard library parses keys and plain values."""
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self._fields: list[_Field] = []
-
-    def value(self, place: int, around: tuple[_Record, ...], depth: int, key: str = "", listed: bool = False) -> int:
-        """Read the object or list at `place`; return its end."""
-        if depth > _DEEPEST:
-            raise InputError(f"its JSON is nested more than {_DEEPEST} deep")
-        if self.text[place] not in "{[":
-            return _DECODER.raw_decode(self.text, place)[1]
-        around = (*around, _Record(key, listed))
-        named = self.text[place] == "{"
-        closing = "}" if named else "]"
-        seen: set[str] = set()
-        place = _skip(self.text, place + 1)
-        while self.text[place] != closing:
-            start, label = place, ""
-            if named:
-                label, place = self._key(place)
-                if label in seen:
-                    raise InputError(f"its JSON has the key {label!r} twice in one object")
-                seen.add(label)
-            place = self._member(start, place, label, around, depth)
-            place = _skip(self.text, place)
-            if self.text[place] == ",":
-                place = _skip(self.text, place + 1)
-                if self.text[place] == closing:
-                    raise json.JSONDecodeError("a comma before a closing bracket", self.text, place)
-            elif self.text[place] != closing:
-                raise json.JSONDecodeError("a comma is missing", self.text, place)
-        return place + 1
-
-    def _key(self, place: int) -> tuple[str, int]:
-        label, place = _DECODER.raw_decode(self.text, place)
-        place = _skip(self.text, place)
-        if not isinstance(label, str) or self.text[place] != ":":
-            raise json.JSONDecodeError("a key is missing", self.text, place)
-        return label, _skip(self.text, place + 1)
-
-    def _member(self, start: int, place: int, label: str, around: tuple[_Record, ...], depth: int) -> int:
-        if self.text[place] in "{[":
-            return self.value(place, around, depth + 1, words(label), listed=start == place)
-        value, end = _DECODER.raw_decode(self.text, place)
-        self._fields.append(_Field(start, end, words(label), _scalar(value), around))
-        around[-1].learn(label, value)
-        return end
-
-    def premises(self) -> Iterator[Premise]:
-        """A premise for each field that is not blank, in order; the naming field of a record stands alone."""
-        records = {id(record): record for each in self._fields for record in each.around if record.listed}
-        known = Counter(record.name for record in records.values())
-        for each in self._fields:
-            if not each.value:
+def _fields(text: str) -> Iterator[_Field]:
+    """The plain values of a text that is valid JSON, in order. Raises: InputError for one that is nested too deeply."""
+    around: tuple[_Record, ...] = ()
+    key: re.Match[str] | None = None
+    for token in _TOKEN.finditer(text):
+        label = json.loads(key[0]) if key else ""
+        match token.lastgroup:
+            case "key":
+                key = token
                 continue
-            names = [part for record in each.around for part in (record.key, record.name)]
-            if names[-1] == each.value:
-                names.pop()
-            elif known[names[-1]] > 1 and each.around[-1].detail != f"{each.key} {each.value}":
-                names.append(each.around[-1].detail)
-            for said in field(", ".join(filter(None, names)), each.key, each.value):
-                if not is_unicode(said):
-                    raise InputError("its JSON has an escape that is half a character, such as \\ud800 alone")
-                yield Premise(each.start, each.end, said)
+            case "open":
+                if len(around) > _DEEPEST:
+                    raise InputError(f"its JSON is nested more than {_DEEPEST} deep")
+                around = (*around, _Record(words(label), listed=bool(around) and key is None))
+            case "close":
+                around = around[:-1]
+            case "value" if around:
+                value = json.loads(token[0])
+                yield _Field((key or token).start(), token.end(), words(label), _scalar(value), around)
+                around[-1].learn(label, value)
+        key = None
+
+
+def _premises(fields: Sequence[_Field]) -> Iterator[Premise]:
+    """A premise for each field that is not blank, in order; the naming field of a record stands alone."""
+    records = {id(record): record for each in fields for record in each.around if record.listed}
+    known = Counter(record.name for record in records.values())
+    for each in fields:
+        if not each.value:
+            continue
+        names = [part for record in each.around for part in (record.key, record.name)]
+        if names[-1] == each.value:
+            names.pop()
+        elif known[names[-1]] > 1 and each.around[-1].detail != f"{each.key} {each.value}":
+            names.append(each.around[-1].detail)
+        for said in field(", ".join(filter(None, names)), each.key, each.value):
+            if not is_unicode(said):
+                raise InputError("its JSON has an escape that is half a character, such as \\ud800 alone")
+            yield Premise(each.start, each.end, said)
 
 
 def _scalar(value: object) -> str:
@@ -160,8 +143,3 @@ def _scalar(value: object) -> str:
         return NOT_GIVEN
     said = " ".join(str(value).split())
     return _SHORT_MINUTES.sub("0", said) if _HOURS.fullmatch(said) else said
-
-
-def _skip(text: str, place: int) -> int:
-    match = _SPACE.match(text, place)
-    return match.end() if match else place
