@@ -14,7 +14,17 @@ import tinycss2
 from cssselect2 import ElementWrapper, Matcher, compile_selector_list
 
 from groundrail.errors import InputError
-from groundrail.sources.styles import Style, declared, is_legible, is_understood, letter_size, removes, words
+from groundrail.sources.styles import (
+    ROOT_SIZE,
+    Style,
+    behind,
+    declared,
+    is_legible,
+    is_understood,
+    letter_size,
+    removes,
+    words,
+)
 
 _BROWSER = """
 del, s, strike { text-decoration: line-through } [hidden], dialog:not([open]), [popover], datalist, rp { display: none }
@@ -40,11 +50,12 @@ class _Rule:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """Properties that an element hands on to its children."""
+    """What an element hands on to its children: inherited properties, the size of letters, the colour behind them."""
 
     style: Style = field(default_factory=dict)
     variables: Style = field(default_factory=dict)
-    size: float = 16.0
+    size: float = ROOT_SIZE
+    background: Any = None
 
 
 def unseen(root: Any) -> Iterator[tuple[Any, bool]]:
@@ -60,20 +71,17 @@ def unseen(root: Any) -> Iterator[tuple[Any, bool]]:
     waiting: list[tuple[_Element, _Seen]] = [(_Element.from_html_root(root), _Seen())]
     while waiting:
         element, inherited = waiting.pop()
-        style, variables, is_removed = _computed(element, matcher, inherited)
-        if is_removed:
+        seen = _computed(element, matcher, inherited)
+        if seen is None:
             yield element.etree_element, True
             continue
-        seen = _Seen(
-            {name: style[name] for name in _INHERITED if name in style}, variables, letter_size(style, inherited.size)
-        )
-        if not is_legible(seen.style, seen.size):
+        if not is_legible(seen.style, seen.size, seen.background):
             yield element.etree_element, False
         waiting += [(child, seen) for child in element.iter_children()]
 
 
-def _computed(element: "_Element", matcher: Matcher, inherited: _Seen) -> tuple[Style, Style, bool]:
-    """The style of an element, its variables, and whether it is not shown."""
+def _computed(element: "_Element", matcher: Matcher, inherited: _Seen) -> _Seen | None:
+    """What an element hands on; None if it is not shown."""
     rules = [rule for _, _, pseudo, rule in matcher.match(element) if pseudo is None]
     rules.sort(key=lambda rule: rule.origin != "browser")
     own = element.etree_element.get("style")
@@ -94,8 +102,10 @@ def _computed(element: "_Element", matcher: Matcher, inherited: _Seen) -> tuple[
         for rule in rules
         if rule.origin == "condition"
     )
-    is_removed = removes(style) or any(removes(one) or not is_legible(one, inherited.size) for one in perhaps)
-    return style, variables, is_removed
+    if removes(style) or any(removes(one) or not is_legible(one, inherited.size, behind(one)) for one in perhaps):
+        return None
+    kept = {name: style[name] for name in _INHERITED if name in style}
+    return _Seen(kept, variables, letter_size(style, inherited.size), behind(style, inherited.background))
 
 
 _Origin: TypeAlias = Literal["browser", "page", "condition"]
@@ -157,7 +167,7 @@ def _add_rule(matcher: Matcher, selector: str, rule: _Rule) -> None:
         for compiled in compile_selector_list(selector):
             matcher.add_selector(compiled, rule)
     except Exception as error:  # cssselect2 raises whatever an odd selector leads to
-        if removes(alone) or not is_legible(alone, 16.0):
+        if removes(alone) or not is_legible(alone, ROOT_SIZE, behind(alone)):
             raise InputError(
                 f"the page hides elements by {selector[:200]!r}, which cannot be read: remove the rule, or pass the text"
             ) from error

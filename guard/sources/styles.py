@@ -3,44 +3,29 @@
 `hides` reads the declarations of one element; `groundrail.sources.sheets` finds the declarations of a whole page.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from importlib.resources import files
 from itertools import takewhile
+from math import nan
 from typing import Any, TypeAlias
 
 Style: TypeAlias = Mapping[str, list[Any]]
 """The value of each property, as tokens of tinycss2 without white space."""
 
+_DATA = tomllib.loads(files(__package__).joinpath("styles.toml").read_text(encoding="utf-8"))
+_DISPLAYS, _WORDS = (frozenset(_DATA[name].split()) for name in ("displays", "words"))
+
 _MOST_STEPS = 200
 """Most tokens that are read of a value with variables, which may name each other in a circle."""
 
-_ROOT_SIZE = 16.0
+ROOT_SIZE = 16.0
 _SMALLEST_SIZE = 3.0
 """Sizes of letters in pixels: of a page that says nothing, and below which nobody reads."""
-_PIXELS = {
-    "px": 1.0,
-    "pt": 4 / 3,
-    "rem": _ROOT_SIZE,
-    "mm": 3.78,
-    "cm": 37.8,
-    "in": 96.0,
-    "pc": 16.0,
-    "vw": 12.0,
-    "vh": 8.0,
-}
-
-_SHIFTS = (
-    "text-indent",
-    "margin",
-    "margin-left",
-    "margin-top",
-    "margin-inline-start",
-    "margin-block-start",
-    "translate",
-)
-_PLACES = ("left", "top", "right", "bottom", "inset", "inset-inline-start", "inset-block-start")
-_SIZES = ("width", "height", "inline-size", "block-size")
-_BOXES = (*_SIZES, *(f"max-{size}" for size in _SIZES))
-_CLIPPED = frozenset({"hidden", "clip", "auto", "scroll"})
+_PALEST = 0.1
+"""Opacity below which nothing is seen."""
+_SAME = 0.04
+"""Difference of a red, green or blue, of 1, below which two colours are one to a reader."""
 
 
 def hides(declarations: str) -> bool:
@@ -50,7 +35,10 @@ def hides(declarations: str) -> bool:
     (True, False)
     """
     style = {declaration.lower_name: words(declaration.value) for declaration in declared(declarations)}
-    return removes(style) or not is_legible(style, _ROOT_SIZE)
+    try:
+        return removes(style) or not is_legible(style, ROOT_SIZE, behind(style))
+    except RecursionError:  # of a value with a thousand brackets nobody knows what it shows
+        return True
 
 
 def declared(written: "str | Iterable[Any]") -> list[Any]:
@@ -77,125 +65,171 @@ def words(value: Iterable[Any], variables: Style | None = None) -> list[Any]:
     return found
 
 
-_DISPLAYS = frozenset(
-    "none block inline inline-block flow flow-root flex inline-flex grid inline-grid table inline-table table-row "
-    "table-cell table-row-group table-header-group table-footer-group table-caption table-column table-column-group "
-    "list-item contents ruby ruby-base ruby-text run-in math -webkit-box -webkit-inline-box initial revert".split()
-)
-
-
-_WORDS = frozenset(
-    "auto none normal initial revert medium visible hidden clip scroll static relative absolute fixed sticky underline "
-    "line-through".split()
-)
-"""Words that may replace what was said before, by themselves."""
-
-
 def is_understood(name: str, value: list[Any]) -> bool:
     """Whether browsers take a value, and it says something of its own; else what was said before counts."""
-    if _names(value) & {"inherit", "unset"}:
+    said = _names(value)
+    if said & {"inherit", "unset"}:
         return False
     if name == "display":
-        return bool(_names(value) & _DISPLAYS) or any(token.type == "function" for token in value)
+        return bool(said & _DISPLAYS) or any(token.type == "function" for token in value)
     if name == "visibility":
-        return bool(_names(value) & {"visible", "hidden", "collapse", "initial"})
+        return bool(said & {"visible", "hidden", "collapse", "initial"})
     return any(token.type != "ident" or token.lower_value in _WORDS or _color(token) for token in value)
 
 
 def removes(style: Style) -> bool:
     """Whether an element is not shown, with all that is in it."""
-    clipped = any(_names(style.get(f"overflow{way}", ())) & _CLIPPED for way in ("", "-x", "-y"))
-    is_placed = _names(style.get("position", ())) & {"absolute", "fixed", "relative", "sticky"}
-    shifts = _SHIFTS + _PLACES if is_placed else _SHIFTS
+
+    def told(names: str) -> list[Any]:
+        return [token for name in names.split() for token in style.get(name, ())]
+
+    is_clipped = _names(told("overflow overflow-x overflow-y")) & {"hidden", "clip", "auto", "scroll"}
+    is_placed = _names(told("position")) & {"absolute", "fixed", "relative", "sticky"}
+    shifts = told(f"{_DATA['shifts']} {_DATA['places']}" if is_placed else _DATA["shifts"])
     return (
-        any(token.type == "function" or "none" in _names([token]) for token in style.get("display", ()))
-        or "hidden" in _names(style.get("content-visibility", ()))
-        or any("line-through" in _names(style.get(name, ())) for name in ("text-decoration", "text-decoration-line"))
-        or any(token.type == "function" for token in style.get("opacity", ()))
-        or any(amount < 0.1 for amount in _amounts(style.get("opacity", ())))
-        or any(amount <= -100 for name in shifts for amount in _amounts(style.get(name, ()), percent=1))
-        or any(amount < 0.1 for name in ("scale", "zoom") for amount in _amounts(style.get(name, ())))
-        or any(_is_vanishing(function) for name in ("transform", "filter") for function in style.get(name, ()))
-        or any(_is_cutting(function) for name in ("clip", "clip-path") for function in style.get(name, ()))
-        or (clipped and any(0 <= n <= 1 for name in _BOXES for n in _amounts(style.get(name, ()), percent=1)))
+        any(token.type == "function" or "none" in _names([token]) for token in told("display"))
+        or "hidden" in _names(told("content-visibility"))
+        or "line-through" in _names(told("text-decoration text-decoration-line"))
+        or any(token.type != "ident" and not _amount(token) >= _PALEST for token in told("opacity"))
+        or any(amount < _PALEST for amount in map(_amount, told("scale zoom")))
+        or any(amount <= -100 for amount in _amounts(shifts))
+        or any(map(_is_vanishing, told("transform filter")))
+        or any(map(_is_cutting, told("clip clip-path")))
+        or any(map(_is_masking, told("mask mask-image -webkit-mask -webkit-mask-image")))
+        or (bool(is_clipped) and any(0 <= amount <= 1 for amount in _amounts(told(_DATA["sides"]))))
     )
 
 
-def is_legible(style: Style, size: float) -> bool:
-    """Whether letters of `size` pixels, if no other size is declared, can be seen, by properties that parts inherit."""
+def is_legible(style: Style, size: float, background: Any = None) -> bool:
+    """Whether letters of `size` pixels, if no other size is declared, can be seen, by properties that parts inherit.
+
+    background: the colour behind them, see `behind`.
+    """
+    colors = [color for name in ("color", "-webkit-text-fill-color") for color in _colors(style.get(name, ()))]
     return (
         letter_size(style, size) >= _SMALLEST_SIZE
         and not _names(style.get("visibility", ())) & {"hidden", "collapse"}
-        and not any(_is_transparent(style.get(name, ())) for name in ("color", "-webkit-text-fill-color"))
+        and not any(color.alpha < _PALEST for color in colors)
+        and not (colors and background and _is_same(colors[-1], background))
     )
 
 
 def letter_size(style: Style, inherited: float) -> float:
     """The size of letters in pixels."""
     for token in [*style.get("font-size", ()), *style.get("font", ())]:
-        if token.type == "percentage":
-            return inherited * float(token.value) / 100
-        if token.type == "dimension":
-            return _pixels(token, inherited)
-        if token.type == "number" and token.value == 0:
-            return 0.0
+        if token.type in ("percentage", "dimension", "function") or (token.type == "number" and token.value == 0):
+            size = _amount(token, inherited / 100, inherited)
+            return inherited if size != size else size
         if token.type == "ident" and token.lower_value in ("medium", "initial", "small", "large", "x-large"):
-            return _ROOT_SIZE
+            return ROOT_SIZE
     return inherited
+
+
+def behind(style: Style, inherited: Any = None) -> Any:
+    """The colour behind the letters of an element, `inherited` if it sets none; None where it is a picture or not known."""
+    told = [token for name in ("background", "background-color", "background-image") for token in style.get(name, ())]
+    if any(token.type in ("url", "function") and not _color(token) for token in told):
+        return None
+    colors = [color for color in _colors(told) if color.alpha >= _PALEST]
+    return colors[-1] if colors else inherited
 
 
 def _names(value: Iterable[Any]) -> set[str]:
     return {token.lower_value for token in value if token.type == "ident"}
 
 
-def _amounts(value: Iterable[Any], percent: float = 0.01) -> Iterator[float]:
-    """The numbers in a value, lengths in pixels, percentages times `percent`."""
-    for token in value:
-        if token.type == "dimension":
-            yield _pixels(token, _ROOT_SIZE)
-        elif token.type in ("number", "percentage"):
-            yield float(token.value) * (percent if token.type == "percentage" else 1)
+def _amounts(value: Iterable[Any]) -> Iterator[float]:
+    """The lengths in a value, a percentage counted as so many pixels."""
+    return (_amount(token, percent=1) for token in value)
 
 
-def _pixels(length: Any, letter: float) -> float:
-    """A length in pixels; other dimensions, such as angles, as they are."""
-    return float(length.value) * (
-        letter if length.lower_unit in ("em", "ex", "ch") else _PIXELS.get(length.lower_unit, 1)
-    )
+def _amount(token: Any, percent: float = 0.01, letter: float = ROOT_SIZE) -> float:
+    """A number; a length in pixels, where letters have a size; a percentage times `percent`. NaN if it is no constant."""
+    if token.type == "dimension":
+        relative = letter if token.lower_unit in ("em", "ex", "ch") else _DATA["pixels"].get(token.lower_unit, 1)
+        return float(token.value) * relative
+    if token.type in ("number", "percentage"):
+        return float(token.value) * (percent if token.type == "percentage" else 1)
+    inner = getattr(token, "content", None) if token.type == "() block" else None
+    if token.type == "function" and token.lower_name in ("calc", "-webkit-calc"):
+        inner = token.arguments
+    return nan if inner is None else _reckoned(words(inner), percent, letter)
+
+
+def _reckoned(tokens: Sequence[Any], percent: float, letter: float) -> float:
+    """The result of `calc()`, NaN if it mixes lengths with percentages or has anything but a constant."""
+    total, product, operator = 0.0, 0.0, "+"
+    if {"percentage", "dimension"} <= {token.type for token in tokens}:
+        return nan
+    for token in tokens:
+        if token.type == "literal":
+            operator = token.value
+        elif operator == "*":
+            product *= _amount(token, percent, letter)
+        elif operator == "/":
+            product /= _amount(token, percent, letter) or nan
+        else:
+            total, product = total + product, _amount(token, percent, letter) * (-1 if operator == "-" else 1)
+    return total + product
 
 
 def _is_vanishing(function: Any) -> bool:
     """Whether a function of `transform` or `filter` leaves nothing to see."""
-    name, given = getattr(function, "lower_name", ""), list(_amounts(getattr(function, "arguments", ())))
+    name, given = getattr(function, "lower_name", ""), [*map(_amount, getattr(function, "arguments", ()))]
     if name.startswith("translate"):
         return any(amount <= -100 for amount in given)
     if name in ("rotatex", "rotatey"):  # seen from its edge
         return any(abs(amount) % 180 == 90 for amount in given)
-    if name == "matrix" and len(given) == 6:
-        return abs(given[0] * given[3] - given[1] * given[2]) < 0.01
+    if name == "matrix":
+        a, b, c, d = [amount for amount in given if amount == amount][:4] or [1, 0, 0, 1]
+        return abs(a * d - b * c) < 0.01
     if name == "blur":
         return any(amount >= 10 for amount in given)
-    return (name.startswith("scale") or name in ("opacity", "contrast")) and any(abs(n) < 0.1 for n in given)
+    return (name.startswith("scale") or name in ("opacity", "contrast")) and any(abs(n) < _PALEST for n in given)
 
 
 def _is_cutting(function: Any) -> bool:
     """Whether a function of `clip` or `clip-path` cuts all away."""
     name, arguments = getattr(function, "lower_name", ""), getattr(function, "arguments", ())
     shape = takewhile(lambda token: getattr(token, "lower_value", "") not in ("at", "round"), arguments)
-    given = list(_amounts(shape, percent=1))
+    given = [amount for amount in _amounts(shape) if amount == amount]
     if name == "inset":
         return any(amount >= 50 for amount in given)
     if name in ("rect", "polygon"):
-        return bool(given) and max(given) - min(given) <= 1
+        return bool(given) and (max(given) - min(given) <= 1 or (name == "polygon" and _area(given) <= 1))
+    if name == "xywh":
+        return any(amount <= 1 for amount in given[2:4])
     return name in ("circle", "ellipse") and bool(given) and max(given) <= 1
 
 
-def _is_transparent(value: Iterable[Any]) -> bool:
-    colors = filter(None, map(_color, value))
-    return any(color != "currentcolor" and color.alpha < 0.1 for color in colors)
+def _area(given: Sequence[float]) -> float:
+    """The area of a polygon, given the x and y of its corners."""
+    xs, ys = given[::2], given[1::2]
+    turned = zip(xs, ys, (*xs[1:], xs[0]), (*ys[1:], ys[0]), strict=False)
+    return abs(sum(x * next_y - next_x * y for x, y, next_x, next_y in turned)) / 2
+
+
+def _is_masking(image: Any) -> bool:
+    """Whether an image of `mask` lets nothing through: a gradient without colour, or a file, which may not be there."""
+    name, colors = getattr(image, "lower_name", ""), _colors(getattr(image, "arguments", ()))
+    is_clear = name.endswith("gradient") and bool(colors) and all(color.alpha < _PALEST for color in colors)
+    return image.type == "url" or name == "url" or is_clear
+
+
+def _colors(value: Iterable[Any]) -> list[Any]:
+    return [color for color in map(_color, value) if color and color != "currentcolor"]
 
 
 def _color(token: Any) -> Any:
     from tinycss2.color4 import parse_color
 
     return parse_color(token)
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """Whether two colours look the same, as far as tinycss2 can compare them."""
+    try:
+        pairs = zip(one.to("srgb").coordinates, other.to("srgb").coordinates, strict=True)
+    except NotImplementedError:
+        return bool(one.space == other.space and one.coordinates == other.coordinates)
+    return all(abs((a or 0) - (b or 0)) < _SAME for a, b in pairs)
