@@ -165,41 +165,6 @@ def test_a_pdf_that_cannot_be_read_is_an_error(tmp_path: Path, kind: str) -> Non
         Document.from_pdf(tmp_path / "a.pdf")
 
 
-def text_of(body: str, head: str = "") -> str:
-    return Document.from_html(f"<html><head>{head}</head><body><p>Seen.</p>{body}</body></html>").text
-
-
-@pytest.mark.parametrize(
-    "body",
-    [
-        "<!-- secret -->",
-        "<p hidden>secret</p>",
-        '<div style="color:red; DISPLAY : none !important"><p>secret</p></div>',
-        '<span style="visibility:hidden">secret</span>',
-        '<span style="font-size:0px">secret</span>',
-        '<span style="opacity: 0.0">secret</span>',
-        '<span style="display:/**/none">secret</span>',
-        '<span style="position:absolute;left:-9999px">secret</span>',
-        '<div style="height:0;overflow:hidden">secret</div>',
-        '<script>document.write("secret")</script>',
-        "<template>secret</template>",
-        "<noscript>secret</noscript>",
-        "<del>secret</del><s>secret</s>",
-        '<input type="hidden" value="secret"><img alt="secret">',
-        "<textarea>secret</textarea>",
-        "<dialog>secret</dialog>",
-        "<p><div hidden></p>secret</div>",
-        "<![CDATA[secret]]>",
-        "<?xml secret?>",
-        "<style>.quiet b, #x{display:none}</style><p class=quiet><b>secret</b></p><i id=x>secret</i>",
-        "<style>@media screen { .x { visibility : hidden } }</style><p class=x>secret</p>",
-        "<style>/* .x{} */ @import url(a.css); .x{display:none}</style><p class=x>secret</p>",
-    ],
-)
-def test_text_that_html_hides_is_no_source(body: str) -> None:
-    assert text_of(body) == "Seen."
-
-
 def test_html_is_laid_out_as_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "terms.html"
     path.write_text(

@@ -58,6 +58,7 @@ HIDDEN = [
     "<style>p.x{display:none}.x{display:block}</style><p class=x>secret</p>",
     '<style>.x{display:none!important}</style><p class=x style="display:block">secret</p>',
     "<style><!-- .x{display:none} --></style><p class=x>secret</p>",
+    "<style>/* .x{} */ @import url(a.css); .x{display:none}</style><p class=x>secret</p>",
     "<style>.x, .y { display : none }</style><p class=y>secret</p>",
     '<style>.x{display:none}</style><div class=x><p style="display:block">secret</p></div>',
     "<style>.x{visibility:hidden}</style><div class=x><p>secret</p></div>",

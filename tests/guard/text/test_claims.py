@@ -336,22 +336,10 @@ def test_a_blank_source_refuses_no_link() -> None:
 @pytest.mark.parametrize(
     "drawn",
     [
-        "| _ | |_|",
-        " _ ",
-        "|_|",
-        "  |",
-        "| |",
-        ".- -... -.-.",
-        "·− −···",
-        "*   *",
-        "/\\",
-        "|_ _|\n",
-        "🎉",
-        "😡",
-        "✅",
-        "$",
+        "| _ | |_|", " _ ", "|_|", "  |", "| |", ".- -... -.-.", "·− −···", "*   *", "/\\", "|_ _|\n", "🎉", "😡",
+        "✅", "$",
     ],
-)
+)  # fmt: skip
 def test_signs_that_can_say_something_are_unreadable(drawn: str) -> None:
     assert read_claim(drawn, "", "", _LEASE) == Refused("signs alone cannot be read as words")
 

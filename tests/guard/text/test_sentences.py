@@ -17,17 +17,7 @@ FRAGMENTS = [
     *"abzAZ19 .!?…,:;-*#|`~()[]\"'”“\n\r\t。！」।é😀\u200d\u3000\u2028",
     *("The ", "rent ", "is ", "due. ", "Dr. ", "e.g. ", "3.5 ", "Fig. 2 ", "He ", "No. ", "U.S. ", "p.m. "),
     *(
-        "\r\n",
-        "\n\n",
-        "\n- ",
-        "\n* ",
-        "\n1. ",
-        "\n  ",
-        "\n# ",
-        "\n```\n",
-        "```py\n",
-        "~~~\n",
-        "\n| a |\n",
+        "\r\n", "\n\n", "\n- ", "\n* ", "\n1. ", "\n  ", "\n# ", "\n```\n", "```py\n", "~~~\n", "\n| a |\n",
         "---\n",
     ),
     *(
@@ -44,7 +34,7 @@ FRAGMENTS = [
         "世界",
         "https://a.io/x.y?z=1. ",
     ),
-]
+]  # fmt: skip
 texts = st.one_of(
     st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join),
     st.text(max_size=80),
@@ -244,24 +234,9 @@ def test_a_text_is_finished_where_a_stop_ends_it(text: str, finished: bool) -> N
 
 
 _UNITS = [
-    "1",
-    "!",
-    "😀",
-    "word ",
-    "(",
-    '"',
-    "a. b ",
-    "\n",
-    " ",
-    "`",
-    "[1]",
-    "! [",
-    "。",
-    "-\n",
-    "```\n",
-    "e.g. ",
+    "1", "!", "😀", "word ", "(", '"', "a. b ", "\n", " ", "`", "[1]", "! [", "。", "-\n", "```\n", "e.g. ",
     "\u0301",
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("unit", _UNITS)

@@ -197,27 +197,9 @@ def test_text_without_markup_is_shown_as_it_is() -> None:
     """The renderer is not asked about it; it would say the same."""
     rng, markdown = random.Random(5), MarkdownIt("commonmark").enable(["table", "strikethrough"])
     parts = [
-        "alpha ",
-        "1. ",
-        "- ",
-        "> ",
-        "# ",
-        "#",
-        "\n",
-        "\n\n",
-        "    ",
-        "\t",
-        "beta. ",
-        "=\n",
-        "---\n",
-        ":-\n",
-        "!",
-        "]",
-        "(",
-        '"',
-        "{",
-        "$",
-    ]
+        "alpha ", "1. ", "- ", "> ", "# ", "#", "\n", "\n\n", "    ", "\t", "beta. ", "=\n", "---\n", ":-\n", "!",
+        "]", "(", '"', "{", "$",
+    ]  # fmt: skip
     for _ in range(3000):
         text = "".join(rng.choice(parts) for _ in range(rng.randint(1, 30)))
         shown = "".join(
@@ -242,7 +224,7 @@ def test_a_block_without_end_is_refused() -> None:
 
 @pytest.mark.parametrize(
     "piece", ["The *rent* is due.\n\n", "- *a* b\n", "1. *a* b\n", "| *a* | b |\n", "Plain words.\n"]
-)
+)  # fmt: skip
 def test_time_grows_with_the_text(piece: str) -> None:
     def seconds(times: int) -> float:
         answer = RenderedAnswer()

@@ -110,29 +110,10 @@ def test_what_readers_would_read_differently_is_refused(raw: str) -> None:
 
 _PIECES = st.sampled_from(
     [
-        "**",
-        "*",
-        "_",
-        "`",
-        "``",
-        "[a](b)",
-        "[",
-        "](",
-        "&amp;",
-        "<b>",
-        "</b>",
-        "é",
-        "e\u0301",
-        "𝐧",
-        "\u200b",
-        "x",
-        " ",
-        "\n",
-        "\\*",
-        "ﬁ",
-        "½",
+        "**", "*", "_", "`", "``", "[a](b)", "[", "](", "&amp;", "<b>", "</b>", "é", "e\u0301", "𝐧", "\u200b", "x",
+        " ", "\n", "\\*", "ﬁ", "½",
     ]
-)
+)  # fmt: skip
 
 
 @given(st.lists(_PIECES | st.characters(codec="utf-8"), max_size=30).map("".join))
@@ -149,34 +130,10 @@ def test_no_hidden_character_stays_and_plain_words_do(raw: str) -> None:
 @pytest.mark.parametrize(
     "piece",
     [
-        "`",
-        "~",
-        "*",
-        "**a ",
-        "[",
-        "](x) ",
-        "<b",
-        "&amp",
-        "_a_",
-        "e\u0301",
-        "\u200b",
-        "``` ",
-        "[a](",
-        "<!",
-        "\\",
-        "&#1",
-        "1*1",
-        "```x\n",
-        "[a]: b\n",
-        "[a\\]",
-        "- - ",
-        "\t```",
-        "| ` ",
-        "<td></td>",
-        "<tr>a",
-        "[^a]:",
+        "`", "~", "*", "**a ", "[", "](x) ", "<b", "&amp", "_a_", "e\u0301", "\u200b", "``` ", "[a](", "<!", "\\",
+        "&#1", "1*1", "```x\n", "[a]: b\n", "[a\\]", "- - ", "\t```", "| ` ", "<td></td>", "<tr>a", "[^a]:",
     ],
-)
+)  # fmt: skip
 def test_time_grows_with_the_text(piece: str) -> None:
     def seconds(times: int) -> float:
         started = time.process_time()  # other load does not count
