@@ -7,6 +7,7 @@ HTML can hide what stands between two tags.
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from itertools import takewhile
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -85,36 +86,32 @@ class _Reading:
 
     def _rows(self, place: int, heading: str) -> Iterator[Premise]:
         """A premise for each row of the table whose first token is at `place`."""
-        columns: list[str] = []
-        cells: list[str] = []
-        opened: Token | None = None
-        for token in map(self._tokens.__getitem__, range(place, len(self._tokens))):
-            if token.type == "table_close":
-                return
+        rows: list[tuple[Token, list[str]]] = []
+        for token in self._block(place):
             if token.type == "tr_open":
-                cells, opened = [], token
+                rows.append((token, []))
             elif token.type == "inline":
-                cells.append(seen(token))
-            elif token.type == "tr_close" and not columns:
-                columns = cells
-            elif token.type == "tr_close" and opened is not None:
-                start, end = Span.trimmed(self._text, *self._span(opened))
-                for said in row(heading, columns, cells):
-                    yield Premise(start, end, said)
+                rows[-1][1].append(seen(token))
+        (_, columns), *others = rows
+        for opened, cells in others:
+            start, end = Span.trimmed(self._text, *self._span(opened))
+            yield from (Premise(start, end, said) for said in row(heading, columns, cells))
 
     def _items(self, place: int, topic: str) -> Iterator[Premise]:
         """The sentences of the items of a list and of nested lists, each behind the topic."""
-        topic = topic.rstrip(":")
-        depth, read = 0, 0
-        for token in map(self._tokens.__getitem__, range(place, len(self._tokens))):
-            depth += token.nesting
+        read = 0
+        for token in self._block(place):
             start, end = self._span(token)
             if token.type in ("inline", "fence", "code_block") and start >= read:
                 bullet = _BULLET.match(self._text, start, end)
                 start, read = bullet.end() if bullet else start, end
-                yield from self._behind(topic, token, start, end)
-            if depth == 0:
-                return
+                yield from self._behind(topic.rstrip(":"), token, start, end)
+
+    def _block(self, place: int) -> Iterator[Token]:
+        """The tokens of the block that opens at `place`."""
+        opened = self._tokens[place]
+        yield opened
+        yield from takewhile(lambda token: token.level > opened.level, self._tokens[place + 1 :])
 
     def _behind(self, topic: str, token: Token, start: int, end: int) -> Iterator[Premise]:
         """The sentences of an item; if the item has markup, its visible words, and the whole item is cited."""
