@@ -54,7 +54,7 @@ class Document(Frozen):
 
         Raises: InputError for a file that is broken, encrypted or without any text (a scan, for example).
         """
-        from groundrail.sources.pdf import read_pdf
+        from groundrail.sources.files import read_pdf
 
         return cls(**read_pdf(path, id, url, title))
 
