@@ -31,7 +31,7 @@ from groundrail.evaluation.metrics import Bools, Floats
 from groundrail.evaluation.run import evaluate
 from groundrail.evaluation.sampling import sample
 from groundrail.evaluation.thresholds import choose_threshold
-from groundrail.scoring.nearest import NearestScorer
+from groundrail.scoring.scale import ScaleScorer
 
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
 
@@ -99,7 +99,7 @@ def scored(path: Path, limit: int, seed: int) -> Labelled:
     labelled = [example for example in load(path, documents=DOCUMENTS) if example.label is not None]
     chosen = sample(labelled, limit, seed)
     examples = [example for example in chosen if example.claim.strip()]
-    results = evaluate(NearestScorer(), examples, units="whole")
+    results = evaluate(ScaleScorer(), examples, units="whole")
     pairs = [(e.label == 1, r.value) for e, r in zip(examples, results, strict=True) if r.value is not None]
     return np.array([pair[0] for pair in pairs]), np.array([pair[1] for pair in pairs], dtype=np.float64)
 
