@@ -18,6 +18,7 @@ STREAMS = {True: 165, False: 4}
 """Streams of each way of writing at a cheap host, and at another one, in the large profile."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "way"), [(name, way) for name, host in HOSTS.items() for way in host.ways])
 def test_a_reader_sees_the_released_text_and_nothing_else(name: str, way: str) -> None:
     host = HOSTS[name]

@@ -145,6 +145,7 @@ def test_steering_costs_one_forward_pass_a_token(model, build: Build) -> None:
     assert len(rows) - 2 <= session.stats["tokens_generated"]
 
 
+@pytest.mark.slow
 @COMMON
 @given(data=st.data(), forgets=st.booleans())
 def test_after_any_rewinds_both_distributions_equal_a_fresh_run(build: Build, sliding, data, forgets) -> None:
@@ -196,6 +197,7 @@ def test_every_public_method_says_what_it_does(kind: type) -> None:
             assert member.__doc__, f"{kind.__name__}.{name}"
 
 
+@pytest.mark.slow
 @COMMON
 @given(data=st.data(), temperature=st.sampled_from([0.0, 1.3]), steering=st.sampled_from([None, PMI(0.5), AdaCAD()]))
 def test_accepted_text_never_changes_by_a_character(build: Build, tokenizer, data, temperature, steering) -> None:

@@ -75,7 +75,10 @@ def _trimmed(text: str) -> list[str]:
     return [line.rstrip() for line in text.splitlines()]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize(
+    "page",
+    [pytest.param(page, marks=[pytest.mark.slow] * (page.stem == "huggingface"), id=page.stem) for page in PAGES],
+)
 def test_a_page_runs_and_prints_what_it_says(page: Path) -> None:
     namespace: dict[str, Any] = {"__name__": page.stem}
     for snippet in snippets(page):

@@ -228,6 +228,7 @@ def evaluate(*arguments: object) -> int:
     return int(app(given)(given, exit_on_error=False, print_error=False))
 
 
+@pytest.mark.slow
 def test_eval_prints_the_papers_measures(
     ragtruth: Path,
     faithbench: Path,

@@ -78,6 +78,7 @@ def test_eval_prints_a_table_with_what_was_left_out(groundrail, data, capsys):
     assert "ROC-AUC" in printed
 
 
+@pytest.mark.slow
 def test_eval_repeats_itself_to_the_digit_and_continues(overlap, data, tmp_path):
     drawn, results = (data, "--limit", 40, "--seed", 3), tmp_path / "out" / "results.jsonl"
     reports = [overlap(*drawn), overlap(*drawn, "--out", tmp_path / "out")]
@@ -91,6 +92,7 @@ def test_eval_repeats_itself_to_the_digit_and_continues(overlap, data, tmp_path)
     assert json.loads((tmp_path / "out" / "summary.json").read_text())[0]["auc"] == reports[0][0]["auc"]
 
 
+@pytest.mark.slow
 def test_eval_draws_three_pictures_and_leaves_matplotlib_as_it_was(overlap, data, tmp_path):
     import matplotlib
 
@@ -110,6 +112,7 @@ def test_eval_of_one_class_says_why_there_is_no_auc(groundrail, tmp_path, capsys
     assert not list(tmp_path.glob("*-roc.png"))
 
 
+@pytest.mark.slow
 def test_settings_reach_the_scorer_and_unknown_ones_are_refused(overlap, data):
     precision, f1 = (overlap(data, "--set", f"measure={name}")[0]["auc"] for name in ("precision", "f1"))
     assert precision != f1
@@ -118,6 +121,7 @@ def test_settings_reach_the_scorer_and_unknown_ones_are_refused(overlap, data):
             overlap(data, "--set", setting)
 
 
+@pytest.mark.slow
 def test_the_threshold_of_validation_claims_and_another_scorers_results(overlap, groundrail, data, tmp_path, capsys):
     other = data.with_name("others.jsonl")
     other.write_text(data.read_text())
@@ -138,6 +142,7 @@ def test_the_threshold_of_validation_claims_and_another_scorers_results(overlap,
         overlap(data, "--against", tmp_path / "nothing.jsonl")
 
 
+@pytest.mark.slow
 def test_a_validation_set_of_the_same_name_is_no_part_of_the_results(overlap, data, tmp_path):
     (tmp_path / "validation").mkdir()
     other = tmp_path / "validation" / data.name
@@ -160,6 +165,7 @@ def test_settings_reach_the_model(overlap, tmp_path, tiny_t5_folder):
         overlap(path, "--set", "max_length=300")
 
 
+@pytest.mark.slow
 def test_the_context_of_ablation_rows_is_read_when_asked(overlap, tmp_path):
     sources = {"source": "It rose.", "new_source": "It fell."}
     record = {"context": "In May", "target": "In May it rose.", "new_target": "It fell.", **sources}
@@ -255,6 +261,7 @@ def test_a_scorer_that_needs_a_model_says_so(overlap, data):
         overlap(data, scorer="gain")
 
 
+@pytest.mark.slow
 def test_eval_measures_the_calibration_error_of_stretched_scores(overlap, tmp_path):
     claims = ["rent door", "rent keys door", "rent keys deposit door"]  # a half, two thirds and three quarters shared
     rows = [{"premise": "rent keys deposit", "hypothesis": claims[n % 3], "label": n % 2} for n in range(12)]
@@ -267,6 +274,7 @@ def test_eval_measures_the_calibration_error_of_stretched_scores(overlap, tmp_pa
     assert stretched["ece"]["value"] == pytest.approx((1 / 2 + 1 / 6 + 1 / 2) / 3)
 
 
+@pytest.mark.slow
 def test_files_of_one_class_each_are_pooled_into_a_curve(overlap, tmp_path):
     """Q²'s figure 3: consistent and inconsistent responses come in files of their own."""
     files = [tmp_path / f"dodeca_{name}.csv" for name in ("consistent", "inconsistent")]
@@ -279,6 +287,7 @@ def test_files_of_one_class_each_are_pooled_into_a_curve(overlap, tmp_path):
     assert (tmp_path / "plots" / "overlap-both-precision-recall.png").stat().st_size > 1000
 
 
+@pytest.mark.slow
 def test_eval_names_a_splitter_that_is_a_model(overlap, data, tmp_path, tiny_t5, tiny_tokenizer):
     """A random encoder-decoder ends none of its texts, so every claim stays whole and scores as whole sentences do."""
     tokenizer = copy.deepcopy(tiny_tokenizer)

@@ -44,6 +44,7 @@ def slow_macro_f1(rows, threshold):
     return total / 2
 
 
+@pytest.mark.slow
 @given(ROWS)
 def test_a_chosen_threshold_has_the_best_measure_of_all(rows):
     best, threshold = metrics.best_macro_f1(*columns(rows))

@@ -44,6 +44,7 @@ def examples(count: int = 160, seed: int = 1, shuffled: bool = False) -> list[Ex
     return found
 
 
+@pytest.mark.slow
 def test_a_judge_that_learns_is_better_and_loads_with_all_that_it_needs(judge, tmp_path) -> None:
     before = {name: weight.clone() for name, weight in judge.model.model.state_dict().items()}
     tuned = tune(examples(), judge=judge)

@@ -18,6 +18,7 @@ def scripted(prompt: str) -> Iterator[str]:
     yield "The lease ends on 28 February 2026. The lease ends on 28 March 2027."
 
 
+@pytest.mark.slow
 def test_the_recorded_answer_comes_first_and_ctrl_c_keeps_the_report(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -29,6 +29,7 @@ PAIRS = [
 ]
 
 
+@pytest.mark.slow
 def test_it_says_what_transformers_says_of_the_same_files() -> None:
     judge, model = builtin.load_builtin("cpu", "float32").model, builtin.as_cross_encoder("cpu", torch.float32)
     expected = model.classify(PAIRS)

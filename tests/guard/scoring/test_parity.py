@@ -58,6 +58,7 @@ def sides(scores: list[Score], limit: float) -> list[bool]:
     return [score.value >= limit for score in scores]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("around", AROUND)
 @pytest.mark.parametrize("name", NAMES)
 def test_scores_are_the_same_on_an_event_loop_and_decide_as_exact_ones_do(name: str, around: str, build: Build) -> None:

@@ -183,6 +183,7 @@ def test_truncating_anywhere_else_is_an_error(end: int) -> None:
         stream.truncate(end)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     [
@@ -239,6 +240,7 @@ _UNITS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", _UNITS)
 def test_time_grows_with_the_text(unit: str) -> None:
     def seconds(characters: int, piece: int) -> float:

@@ -17,6 +17,7 @@ from groundrail.papers.reproduce.table import SMOKE, Job
 from groundrail.papers.reproduce.tables import TABLES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_every_table_is_worked_out_on_the_bundled_rows(name, tmp_path, capsys):
     assert main(["reproduce", name, "--smoke", "--json", "--out", str(tmp_path)]) == 0

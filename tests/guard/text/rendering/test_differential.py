@@ -5,6 +5,7 @@ import random
 import re
 from collections.abc import Sequence
 
+import pytest
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
@@ -70,6 +71,7 @@ def shown(tokens: Sequence[Token]) -> str:
     return text
 
 
+@pytest.mark.slow
 def test_the_judge_reads_the_words_that_a_renderer_shows() -> None:
     rng, markdown = random.Random(2026), MarkdownIt("commonmark").enable(["table", "strikethrough"])
     read: dict[str, str] = {}
