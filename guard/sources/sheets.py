@@ -50,7 +50,7 @@ class _Rule:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What an element hands on to its children: inherited properties, the size of letters, the colour behind them."""
+    """Inherited properties, the size of letters and the colour behind them, as an element hands them on to its children."""
 
     style: Style = field(default_factory=dict)
     variables: Style = field(default_factory=dict)
@@ -81,7 +81,7 @@ def unseen(root: Any) -> Iterator[tuple[Any, bool]]:
 
 
 def _computed(element: "_Element", matcher: Matcher, inherited: _Seen) -> _Seen | None:
-    """What an element hands on; None if it is not shown."""
+    """The style that an element hands on to its children; None if it is not shown."""
     rules = [rule for _, _, pseudo, rule in matcher.match(element) if pseudo is None]
     rules.sort(key=lambda rule: rule.origin != "browser")
     own = element.etree_element.get("style")
