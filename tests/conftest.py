@@ -1,5 +1,6 @@
 """Fixtures for all tests: tiny models and their tokenizers (`tests.tiny`), and how many examples a property gets."""
 
+import gc
 import random
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -31,6 +32,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if SLOW_FIXTURES & set(getattr(item, "fixturenames", ())):
             item.add_marker("slow")
+
+
+def pytest_collection_finish() -> None:
+    """Spare every later run of the garbage collector the objects of all modules, which stay to the end."""
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

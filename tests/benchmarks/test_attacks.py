@@ -113,6 +113,7 @@ def test_attacks_that_passed_the_built_in_judge_once(document: str, sentence: st
     assert not checked.released
 
 
+@pytest.mark.slow
 def test_true_sentences_still_pass_the_built_in_judge(texts: dict[str, str]) -> None:
     guard = Guard()
     passed = [bool(guard.check(fact.true, texts[fact.document]).text) for fact in FACTS]

@@ -32,7 +32,13 @@ def ends_with(broken: failures.Break, is_async: bool) -> str:
 @pytest.mark.parametrize(
     ("row", "policy", "is_async"),
     [
-        pytest.param(row, policy, is_async, id=f"{broken.name}-{policy}-{'async' if is_async else 'plain'}")
+        pytest.param(
+            row,
+            policy,
+            is_async,
+            id=f"{broken.name}-{policy}-{'async' if is_async else 'plain'}",
+            marks=[pytest.mark.slow] * (broken.alone or ("late" in broken.name and policy != "drop")),
+        )
         for row, broken in enumerate(failures.BREAKS)
         for policy in failures.POLICIES
         for is_async in (False, True)
@@ -63,6 +69,7 @@ def test_nothing_breaks_is_the_plain_case() -> None:
     assert outcome(0, "drop", False) == (failures.TRUE + failures.LAST, "unsupported", "")
 
 
+@pytest.mark.slow
 def test_the_page_has_the_table() -> None:
     rows = {broken.name: row for row, broken in enumerate(failures.BREAKS)}
     table = failures.table(lambda broken, policy, is_async: outcome(rows[broken.name], policy, is_async))

@@ -31,13 +31,13 @@ MODES: dict[str, dict[str, Any]] = {
     "sampling": {"do_sample": True, "top_k": 0},
     "warped sampling": {"do_sample": True, "top_k": 20, "temperature": 0.8, "top_p": 0.9},
     "several sequences": {"do_sample": True, "top_k": 0, "num_return_sequences": 3},
-    "least length": {"min_new_tokens": 8},
+    "least length": {"min_new_tokens": 5},
 }
 
 
 def both(model: PreTrainedModel, prompts: Prompts, steering: Steering, **options: Any) -> tuple[Any, Any, PMIDecoding]:
     """The answers of the processor and of the joint pass."""
-    options = {"max_new_tokens": 10, "return_dict_in_generate": True, "output_scores": True} | options
+    options = {"max_new_tokens": 6, "return_dict_in_generate": True, "output_scores": True} | options
     processor = PMILogitsProcessor(model, padded(prompts.ungrounded), steering)
     torch.manual_seed(11)
     apart = model.generate(**padded(prompts.grounded), logits_processor=[processor], **options)

@@ -54,7 +54,7 @@ def generate(
     torch.manual_seed(3)
     recorder = Recorder()
     sequences = model.generate(
-        **padded(prompts.grounded), logits_processor=[processor, recorder], max_new_tokens=8, **options
+        **padded(prompts.grounded), logits_processor=[processor, recorder], max_new_tokens=5, **options
     )
     return sequences, recorder.steps
 
@@ -98,7 +98,7 @@ def test_addition_is_guidance_where_guidance_is_right(decoder: PreTrainedModel, 
         torch.tensor(ONE.grounded),
         guidance_scale=1 + alpha,
         negative_prompt_ids=torch.tensor(ONE.ungrounded),
-        max_new_tokens=8,
+        max_new_tokens=5,
         output_scores=True,
         return_dict_in_generate=True,
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from groundrail.cli.main import app
@@ -175,7 +175,6 @@ def slow(pairs: list[tuple[bool, bool]]) -> tuple[float, float, float, float | N
     return precision, recall, f1, (recall + sum(others) / len(others)) / 2 if wanted and others else None
 
 
-@settings(max_examples=40)
 @given(_ANSWERS)
 def test_measures_are_those_of_slow_counting(drawn: list[tuple[list[tuple[int, int]], list[bool]]]) -> None:
     (summary,) = summarise_answers(*cases(drawn), 0.5, resamples=2)

@@ -103,13 +103,13 @@ def test_the_promise_is_kept_where_the_true_rate_is_known():
     """Scores of wrong claims are uniform, so that the true rate of false releases at t is 1 - t."""
     draw = np.random.default_rng(0)
     kept = {None: 0, 0.9: 0}
-    for _ in range(300):
+    for _ in range(100):
         wrong, right = draw.random(80), 0.5 + 0.5 * draw.random(80)
         labels, scores = [0] * 80 + [1] * 80, [*wrong, *right]
         for guarantee in kept:
             kept[guarantee] += 1 - choose_threshold(labels, scores, false_release=0.1, guarantee=guarantee).value <= 0.1
-    assert kept[0.9] / 300 >= 0.9
-    assert kept[None] / 300 < 0.7
+    assert kept[0.9] / 100 >= 0.9
+    assert kept[None] / 100 < 0.7
 
 
 def test_intervals_hold_the_rate_and_are_exact_at_the_ends():

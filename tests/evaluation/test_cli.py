@@ -3,18 +3,23 @@ import json
 import random
 import subprocess
 import sys
+from functools import partial
 
 import pytest
 
 from groundrail.calibration import Calibration
 from groundrail.cli.main import app
 from groundrail.errors import InputError, MissingExtraError
+from groundrail.evaluation.summary import summarise
 from groundrail.papers.units.named import load_units
 from groundrail.scoring.registry import load_scorer, scorers
 
 
 @pytest.fixture
-def groundrail():
+def groundrail(monkeypatch):
+    """The command line, with intervals of few resamples."""
+    monkeypatch.setattr("groundrail.evaluation.cli.summarise", partial(summarise, resamples=20))
+
     def run(*arguments):
         given = [str(argument) for argument in arguments]
         return app(given)(given, exit_on_error=False, print_error=False)

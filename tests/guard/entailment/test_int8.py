@@ -51,6 +51,7 @@ def test_every_layer_that_was_run_is_replaced() -> None:
     assert [type(each) for each in model.modules() if "Linear" in type(each).__name__] == [Int8Linear] * 2
 
 
+@pytest.mark.slow
 def test_the_built_in_judge_says_nearly_the_same() -> None:
     pairs = [
         ("The rent is 1,450 euros per month.", "Each month 1,450 euros are due."),

@@ -45,6 +45,7 @@ class Unconvinced(BinaryEntailment):
         return np.full(len(pairs), 0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scorer", "most"),
     [

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from groundrail import Document, Guard
@@ -21,8 +21,6 @@ from groundrail.testing import FakeEntailment
 
 CLAIM = "The keys were lost in the garden."
 WORDS = "keys lost garden rent house dog lease tenant winter window".split()
-
-repeated = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 def some_sentences(seed: int, count: int) -> list[str]:
@@ -46,7 +44,6 @@ def asked(model: FakeEntailment) -> list[Pair]:
 
 
 @given(st.integers(0, 10_000), st.integers(1, 16))
-@repeated
 def test_the_score_is_the_mean_of_the_chunk_and_the_sentence_that_the_tree_ends_in(hashed_yes_no, seed, count) -> None:
     model, sentences = hashed_yes_no(seed), some_sentences(seed, count)
     likeness = WordIndex(sentences).likeness(CLAIM)
@@ -77,7 +74,6 @@ def test_the_score_is_the_mean_of_the_chunk_and_the_sentence_that_the_tree_ends_
 
 
 @given(st.integers(0, 10_000), st.integers(1, 60), st.floats(0, 1), st.sampled_from([10, 17, 40]))
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_every_decision_is_that_of_the_full_score(hashed_yes_no, seed, count, threshold, size) -> None:
     source = " ".join(some_sentences(seed, count))
     claims = [f"The {word} is lost." for word in random.Random(seed).sample(WORDS, 3)]
@@ -153,7 +149,6 @@ def test_the_citation_is_the_sentence_that_says_so_in_the_document_that_says_so(
 
 
 @given(st.integers(0, 99), st.integers(1, 40), st.integers(12, 60))
-@repeated
 def test_no_pair_is_too_long_and_citations_are_whole_sentences(hashed_yes_no, seed, count, longest) -> None:
     """The model refuses a pair that does not fit."""
     model = hashed_yes_no(seed, max_tokens=longest)

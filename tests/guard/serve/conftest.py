@@ -1,17 +1,20 @@
 """The server under uvicorn on loopback, and an upstream of plain sockets that does what a test scripts, good or bad."""
 
+import asyncio
 import json
 import socket
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import cache
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import openai
 import pytest
+import uvicorn.server
 from starlette.types import ASGIApp
 from tenacity import stop_after_attempt
 from tests.http_servers import Handler as Handler
@@ -131,6 +134,21 @@ class Broken(Scorer):
 def upstream() -> Iterator[Upstream]:
     with serving(Upstream()) as running:
         yield running
+
+
+class Hasty:
+    """asyncio with short sleeps: uvicorn looks every tenth of a second whether to end, and waits for as long at its end."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(asyncio, name)
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds / 20)
+
+
+uvicorn.server.asyncio = Hasty()  # type: ignore[attr-defined]
+# every client would read the same certificates
+httpx._transports.default.create_ssl_context = cache(httpx.create_ssl_context)  # type: ignore[attr-defined]
 
 
 @contextmanager

@@ -85,7 +85,11 @@ def test_requests_that_are_being_received_have_a_number_and_a_time(serve: Serve,
 
 @pytest.mark.parametrize(
     "sent",
-    ["", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /"],
+    [
+        "",
+        "GET /healthz HTTP/1.1\r\nHost: localhost\r\n",
+        pytest.param("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /", marks=pytest.mark.slow),
+    ],
 )
 def test_a_head_that_is_half_sent_has_a_time(serve: Serve, sent: str) -> None:
     where = urlsplit(serve(body_timeout=0.5))

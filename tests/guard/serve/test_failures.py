@@ -167,9 +167,17 @@ def silent(handler: Handler, body: dict[str, Any]) -> None:
 )
 @pytest.mark.parametrize("stream", [True, False])
 def test_an_upstream_that_does_not_begin(
-    serve: Serve, upstream: Upstream, client: Client, reply: Reply, status: int, tries: int, stream: bool
+    serve: Serve,
+    upstream: Upstream,
+    client: Client,
+    monkeypatch: pytest.MonkeyPatch,
+    reply: Reply,
+    status: int,
+    tries: int,
+    stream: bool,
 ) -> None:
     """The official client repeats the request where that makes sense, and not where it does not."""
+    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
     upstream.usual = reply
     trying = client(serve(timeout=0.3), max_retries=2)
     with pytest.raises(openai.APIStatusError) as failed:

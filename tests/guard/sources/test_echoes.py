@@ -137,4 +137,4 @@ def test_time_grows_with_the_text(value: str, result: str) -> None:
 
     n = 40_000 // len(result)
     seconds(n)
-    assert min(seconds(8 * n) for _ in range(3)) < 30 * min(seconds(n) for _ in range(3)) + 0.05
+    assert any(seconds(8 * n) < 30 * seconds(n) + 0.05 for _ in range(3))

@@ -102,6 +102,7 @@ def test_the_papers_models_and_figures_are_those_of_the_model_that_is_used():
     assert Job(table).theirs()["ScreenEval"]["ROC-AUC x 100"] == 76.1
 
 
+@pytest.mark.slow
 def test_retrieval_is_the_authors_tree_over_utterances():
     """By hand: halves of the list of utterances, the best of them, until one is left; the first with its words counts."""
     job = Job(TABLES["scale-table7"])
