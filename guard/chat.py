@@ -38,12 +38,16 @@ def transcript(turns: Sequence[Turn], message: str) -> str:
     return "\n".join(["The conversation so far:", *lines, "", f"User: {message}"])
 
 
-def in_context(claim_of: ClaimOf) -> ClaimOf:
-    """Wrap `claim_of`: put the previous claim in front of a claim that leans on it (`leans_on_sentence`)."""
+def in_context(guard: Guard) -> ClaimOf:
+    """The guard's `claim_of`, with the previous claim in front of a claim that leans on it (`leans_on_sentence`).
+
+    A claim stands alone if the guard's scorer takes no context.
+    """
+    claim_of = guard.claim_of
 
     def joined(sentence: str, previous: str, prompt: str) -> str | None:
         claim = claim_of(sentence, previous, prompt)
-        if claim is None or not leans_on_sentence(claim, nouns=True):
+        if claim is None or not leans_on_sentence(claim, nouns=True) or not guard.takes_context:
             return claim
         try:
             before = claim_of(previous, "", prompt)
@@ -87,8 +91,7 @@ class ChatGuard:
     ) -> None:
         if guard.generator is None:
             raise InputError("a chat needs a guard with a generator: ChatGuard(Guard(generator))")
-        leaning = pronouns and guard.takes_context
-        self.guard = guard.with_claim_of(in_context(guard.claim_of)) if leaning else guard
+        self.guard = guard.with_claim_of(in_context(guard)) if pronouns else guard
         self.source = source
         self.user_as_source, self.answers_as_source = user_as_source, answers_as_source
         self._prompt = prompt

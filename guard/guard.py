@@ -5,7 +5,7 @@
 
 import copy
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from groundrail.entailment.base import EntailmentModel
@@ -15,14 +15,14 @@ from groundrail.generation.effects import Judging, Writing
 from groundrail.generation.loop import Steps, checked_text, guarded_generation
 from groundrail.generation.streams import AsyncGuardedStream, GuardedStream, read_to_end
 from groundrail.generation.verdicts import Answer
-from groundrail.generators import Generator, as_generator
+from groundrail.generators import Generator, InProcess, as_generator
 from groundrail.policy import Policy
 from groundrail.runtime.both_ways import run
 from groundrail.runtime.deadlines import Calls
-from groundrail.runtime.locks import one_at_a_time
+from groundrail.runtime.locks import LOADING, one_at_a_time
 from groundrail.scoring.base import Scorer
-from groundrail.scoring.chosen import GuardScorers, LazyScorer
 from groundrail.scoring.registry import as_scorer, as_second, require_scorer
+from groundrail.scoring.second import under_policy
 from groundrail.text.claims import ClaimOf, claim_of, read_claim
 from groundrail.text.form import SourceText
 from groundrail.text.sentences import is_unicode
@@ -57,6 +57,8 @@ class Guard:
         guard still refuses a claim with a link, a mark or a spelling that the source lacks.
     """
 
+    _scorer: Scorer | None
+
     def __init__(
         self,
         generator: Generator | Callable[..., Any] | None = None,
@@ -70,12 +72,11 @@ class Guard:
         self.generator = None if generator is None else as_generator(generator)
         self.claim_of = claim_of
         require_scorer(scorer)
-        own = partial(_own_judge, self.generator)
-        first, other = LazyScorer((scorer, own(judge)), as_scorer), own(second)
-        self._scorers = GuardScorers(
-            first, None if other is None else LazyScorer((other,), as_second), policy or Policy()
-        )
+        model, other = _own_judge(self.generator, judge), _own_judge(self.generator, second)
+        self._first = cache(lambda: as_scorer(scorer, model))
+        self._second = None if other is None else cache(lambda: as_second(other))
         self._calls = Calls()
+        self._follow(policy or Policy())
 
     @classmethod
     @one_at_a_time
@@ -103,12 +104,16 @@ class Guard:
     @property
     def policy(self) -> Policy:
         """The rules of release; `with_policy` gives a guard with other rules."""
-        return self._scorers.policy
+        return self._policy
 
     @property
     def scorer(self) -> Scorer:
         """The scorer, its model loaded when first asked for."""
-        return self._scorers.get()
+        if self._scorer is None:
+            with LOADING:
+                if self._scorer is None:
+                    self._scorer = under_policy(self._first, self._second, self._policy)
+        return self._scorer
 
     @property
     def threshold(self) -> float:
@@ -117,8 +122,8 @@ class Guard:
 
     @property
     def takes_context(self) -> bool:
-        """Whether its scorer can judge a claim together with the sentence before it; loads only a scorer that was named."""
-        return all(facts.takes_context for facts in self._scorers.known())
+        """Whether its scorer can judge a claim together with the sentence before it."""
+        return self.scorer.facts.takes_context
 
     def with_generator(self, generator: Generator | Callable[..., Any] | None) -> Self:
         """This guard around another generator: same policy, same scorer, loaded once for both."""
@@ -132,7 +137,9 @@ class Guard:
         Raises: InputError for a `doubt` without a second scorer, or the reverse. A calibration of another scorer is
         refused when the scorer is first asked for, as it may have to be loaded.
         """
-        return self._copy(_scorers=GuardScorers(self._scorers.first, self._scorers.second, policy))
+        twin = self._copy()
+        twin._follow(policy)
+        return twin
 
     def with_claim_of(self, claim_of: ClaimOf) -> Self:
         """This guard with another way to read the claim of a sentence."""
@@ -199,9 +206,7 @@ class Guard:
 
         Raises: InputError here, what else `generate` raises while it is read; what loading a model raises.
         """
-        documents = as_documents(source)
-        writing = self._writing(prompt, documents, is_async=False)
-        return GuardedStream(*self._generation(prompt, documents), writing)
+        return GuardedStream(*self._written(prompt, as_documents(source), is_async=False))
 
     def pushed(self, source: Source, prompt: str = "") -> PushedAnswer:
         """Check an answer that someone else writes and hands over piece by piece.
@@ -231,9 +236,8 @@ class Guard:
 
         Raises: what `stream` raises.
         """
-        documents = as_documents(source)
-        writing = self._writing(prompt, documents, is_async=True)
-        return AsyncGuardedStream(*await self._calls.aside(self._generation, prompt, documents), writing)
+        written = partial(self._written, prompt, as_documents(source), is_async=True)
+        return AsyncGuardedStream(*await self._calls.aside(written))
 
     def as_runnable(self, runnable: "Runnable[Any, Any] | None" = None, **options: Any) -> "GuardedRunnable":
         """This guard around a LangChain chain or model, or around its own generator, as a `Runnable`.
@@ -270,12 +274,20 @@ class Guard:
         read = partial(read_claim, prompt=prompt, source=source, claim_of=self.claim_of, unread=unread)
         return Answer(read, not source.is_blank, self.policy, self.threshold)
 
-    def _writing(self, prompt: str, documents: Sequence[Document], *, is_async: bool) -> Writing:
+    def _written(self, prompt: str, documents: Sequence[Document], *, is_async: bool) -> tuple[Steps, Judging, Writing]:
         if self.generator is None:
             raise InputError("this guard has no generator; pass one: Guard(generator), or use check(answer, source)")
-        ahead = not self._scorers.asks_model_of(self.generator)
+        steps, judging = self._generation(prompt, documents)
+        # a judge that asks the generator's own model, which does one thing at a time, has to wait for it
+        ahead = not (isinstance(self.generator, InProcess) and self.scorer.facts.asks(self.generator.weights))
         how = {"is_async": is_async, "ahead": ahead, "explains": self.policy.keep_refused}
-        return Writing(self.generator, prompt, documents, self._calls, **how)
+        return steps, judging, Writing(self.generator, prompt, documents, self._calls, **how)
+
+    def _follow(self, policy: Policy) -> None:
+        """Take the policy; the scorer under it is made when it is first asked for."""
+        if (self._second is None) != (policy.doubt is None):
+            raise InputError("a second scorer is asked where the first is in doubt: pass second= and Policy(doubt=...)")
+        self._policy, self._scorer = policy, None
 
     def _copy(self, **changes: Any) -> Self:
         twin = copy.copy(self)

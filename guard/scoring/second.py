@@ -1,4 +1,7 @@
-"""Two scorers: the first scores every claim, the second scores the claims about which the first is in doubt."""
+"""Two scorers: the first scores every claim, the second scores the claims about which the first is in doubt.
+
+`under_policy` makes the scorer of a guard.
+"""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -6,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from groundrail.errors import InputError
+from groundrail.policy import Policy
 from groundrail.runtime.deadlines import calls
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
 from groundrail.types import Source
@@ -88,3 +92,20 @@ class _BothReaders(Reader):
         for place, score in zip(doubted, seconds, strict=True):
             scores[place] = replace(score, threshold=threshold, first=firsts[place].value)
         return scores
+
+
+def under_policy(first: Callable[[], Scorer], second: Callable[[], Scorer] | None, policy: Policy) -> Scorer:
+    """The first scorer, with the second one where it is in the policy's doubt; `first` and `second` make them.
+
+    Raises: InputError for a calibration of another scorer.
+    """
+    scorer, fitted_on = first(), getattr(policy.calibration, "scorer", "")
+    if fitted_on and fitted_on != scorer.facts.identity:
+        raise InputError(
+            f"the calibration was fitted on another scorer: {fitted_on}; this guard's is {scorer.facts.identity}. Run "
+            f"`groundrail calibrate` with the one that is used"
+        )
+    if policy.doubt is None or second is None:
+        return scorer
+    threshold = policy.decisive(scorer.facts)
+    return SecondOpinion(scorer, second(), policy.doubt, threshold=threshold, calibration=policy.calibration)
