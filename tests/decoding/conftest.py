@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import pytest
@@ -92,16 +93,19 @@ THREE = Prompts(
 )
 
 
-@torch.no_grad()
 def full_pass(model: PreTrainedModel, prompt: list[int], decoded: list[int]) -> Tensor:
     """log P(next token), (vocabulary,): one row, no cache, no padding, everything computed again."""
+    return _passed(model, tuple(prompt), tuple(decoded))
+
+
+@cache  # many tests ask the same
+@torch.no_grad()
+def _passed(model: PreTrainedModel, prompt: tuple[int, ...], decoded: tuple[int, ...]) -> Tensor:
     if model.config.is_encoder_decoder:
-        logits = model(
-            input_ids=torch.tensor([prompt]), decoder_input_ids=torch.tensor([decoded]), use_cache=False
-        ).logits
+        given = {"input_ids": torch.tensor([prompt]), "decoder_input_ids": torch.tensor([decoded])}
     else:
-        logits = model(input_ids=torch.tensor([prompt + decoded]), use_cache=False).logits
-    return logits[0, -1].float().log_softmax(dim=-1)
+        given = {"input_ids": torch.tensor([prompt + decoded])}
+    return model(**given, use_cache=False).logits[0, -1].float().log_softmax(dim=-1)
 
 
 def steered(log_p_grounded: Tensor, log_p_ungrounded: Tensor, steering: Steering) -> Tensor:

@@ -50,6 +50,7 @@ def test_a_judge_that_learns_is_better_and_loads_with_all_that_it_needs(judge, t
     tuned = tune(examples(), judge=judge)
     _, fitted, trained = tuned.rows
     assert tuned.better
+    assert tuned.rows == tune(examples(), judge=judge).rows  # the same seed says the same
     assert trained.balanced >= fitted.balanced
     assert sum(tuned.counts) == 160
     for name, weight in judge.model.model.state_dict().items():  # the given judge stays as it is
@@ -65,7 +66,7 @@ def test_a_judge_that_learns_is_better_and_loads_with_all_that_it_needs(judge, t
     assert np.abs(loaded.entailment(pairs) - judge.entailment(pairs)).max() > 0.01
 
 
-def test_the_parts_share_no_source_and_the_same_seed_says_the_same(judge) -> None:
+def test_the_parts_share_no_source() -> None:
     from groundrail.evaluation.tuning import _parts
 
     claims = examples(120)
@@ -74,7 +75,6 @@ def test_the_parts_share_no_source_and_the_same_seed_says_the_same(judge) -> Non
     sources = [{example.source[0].text for example in part} for part in parts]
     assert not (sources[0] & sources[1] | sources[0] & sources[2] | sources[1] & sources[2])
     assert sum(map(len, parts)) == 240
-    assert tune(claims, judge=judge, seed=2).rows == tune(claims, judge=judge, seed=2).rows
 
 
 def test_a_judge_that_is_no_better_is_not_saved(judge, tmp_path) -> None:
