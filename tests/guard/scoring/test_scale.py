@@ -4,6 +4,7 @@ import math
 import random
 import re
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 import pytest
@@ -14,6 +15,7 @@ from groundrail import Document, Guard
 from groundrail.entailment import Seq2SeqEntailment
 from groundrail.entailment.base import Pair
 from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.papers.scale.scorer import PaperScaleScorer
 from groundrail.scoring.index import WordIndex
 from groundrail.scoring.nearest import NearestScorer
 from groundrail.scoring.scale import ScaleScorer, children
@@ -21,6 +23,10 @@ from groundrail.testing import FakeEntailment
 
 CLAIM = "The keys were lost in the garden."
 WORDS = "keys lost garden rent house dog lease tenant winter window".split()
+
+
+BOTH = [ScaleScorer, *(partial(PaperScaleScorer, branches=branches) for branches in (2, 3, 8))]
+"""The guard's scorer and the paper's."""
 
 
 def some_sentences(seed: int, count: int) -> list[str]:
@@ -130,7 +136,8 @@ def test_a_claim_loses_to_a_likelier_rival() -> None:
     assert right.citations[0].score == 0.9
 
 
-def test_the_citation_is_the_sentence_that_says_so_in_the_document_that_says_so() -> None:
+@pytest.mark.parametrize("kind", BOTH)
+def test_the_citation_is_the_sentence_that_says_so_in_the_document_that_says_so(kind) -> None:
     noise = [f"Word{number} w{number}x1 w{number}x2 w{number}x3." for number in range(30)]
     documents: list[str | Document] = [
         Document(text=" ".join(noise), id="noise"),
@@ -140,7 +147,7 @@ def test_the_citation_is_the_sentence_that_says_so_in_the_document_that_says_so(
     ]
     judge = FakeEntailment(lambda premise, claim: 0.9 if claim.lower() in premise.lower() else 0.1)
     claims = ["Keys were lost in march", "Cats are not allowed", "The rent is due"]
-    cited = [score.citations[0] for score in ScaleScorer(judge, chunk_tokens=40).score(claims, documents)]
+    cited = [score.citations[0] for score in kind(judge, chunk_tokens=40).score(claims, documents)]
     assert [(citation.document_id, citation.text) for citation in cited] == [
         ("report", "Keys were lost in march!"),
         ("source-4", "Cats are not allowed."),
@@ -148,16 +155,17 @@ def test_the_citation_is_the_sentence_that_says_so_in_the_document_that_says_so(
     ]
 
 
-@given(st.integers(0, 99), st.integers(1, 40), st.integers(12, 60))
-def test_no_pair_is_too_long_and_citations_are_whole_sentences(hashed_yes_no, seed, count, longest) -> None:
+@given(st.sampled_from(BOTH), st.integers(0, 99), st.integers(1, 40), st.integers(12, 60))
+def test_no_pair_is_too_long_and_citations_are_whole_sentences(hashed_yes_no, kind, seed, count, longest) -> None:
     """The model refuses a pair that does not fit."""
     model = hashed_yes_no(seed, max_tokens=longest)
     sentences = [" ".join(f"w{number}x{place}" for place in range(4)).capitalize() + "." for number in range(count)]
     text = "\r\n\r\n".join(sentences)
-    (found,) = ScaleScorer(model).score(["one claim"], text)
+    (found,) = kind(model).score(["one claim"], text)
     (citation,) = found.citations
     assert citation.text in sentences
     assert text[citation.start : citation.end] == citation.text
+    assert citation.score == pytest.approx(model.entailment([(citation.text, "one claim")])[0])
 
 
 def test_nan_concerns_only_its_own_claim_and_is_asked_again() -> None:
@@ -180,8 +188,9 @@ def test_a_source_that_says_nothing_gives_no_number() -> None:
     assert model.calls == []
 
 
-def test_bad_input_is_an_error_that_says_so() -> None:
-    scorer = ScaleScorer(FakeEntailment(max_tokens=8))
+@pytest.mark.parametrize("kind", [ScaleScorer, PaperScaleScorer])
+def test_bad_input_is_an_error_that_says_so(kind) -> None:
+    scorer = kind(FakeEntailment(max_tokens=8))
     for source in ("", " \n\t", [], ["", " "]):
         with pytest.raises(InputError, match="the source is blank"):
             scorer.score(["a claim"], source)
@@ -192,6 +201,9 @@ def test_bad_input_is_an_error_that_says_so() -> None:
     with pytest.raises(ClaimTooLongError):
         scorer.score(["fine", "a claim of eight words leaves no room"], "a source")
     assert scorer.score([], "a source") == []
+
+
+def test_settings_below_one_are_errors() -> None:
     for setting in ({"chunk_tokens": 0}, {"chunks": 0}):
         with pytest.raises(InputError, match=f"{next(iter(setting))} is 0"):
             ScaleScorer(FakeEntailment(), **setting)
