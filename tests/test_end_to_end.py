@@ -40,9 +40,7 @@ def planted(scorer: Scorer) -> dict[str, tuple[GuardResult, list[dict[str, objec
     return checked
 
 
-def test_planted_errors_are_caught_and_true_sentences_pass(
-    planted: dict[str, tuple[GuardResult, list[dict[str, object]]]],
-) -> None:
+def test_planted_errors_are_caught_and_true_sentences_pass(planted) -> None:
     caught = passed = wrong = true = 0
     for result, rows in planted.values():
         for sentence, row in zip(result.sentences, rows, strict=True):
@@ -57,9 +55,7 @@ def test_planted_errors_are_caught_and_true_sentences_pass(
     assert passed / true >= 0.8
 
 
-def test_a_supported_sentence_cites_the_sentence_that_says_so(
-    planted: dict[str, tuple[GuardResult, list[dict[str, object]]]],
-) -> None:
+def test_a_supported_sentence_cites_the_sentence_that_says_so(planted) -> None:
     hits = total = 0
     for name in ("lease", "manual"):
         result, rows = planted[name]
@@ -75,7 +71,7 @@ def test_a_supported_sentence_cites_the_sentence_that_says_so(
     assert hits / total >= 0.9
 
 
-def test_the_model_answers_and_nothing_unsupported_comes_out(writer: HFGenerator, scorer: Scorer) -> None:
+def test_the_model_answers_and_nothing_unsupported_comes_out(writer, scorer) -> None:
     guard = Guard(writer, scorer=scorer, policy=Policy(stop=stop_after_attempt(2)))
     stream = guard.stream("When does the lease end?", document("lease"))
     text = "".join(stream)
@@ -88,7 +84,7 @@ def test_the_model_answers_and_nothing_unsupported_comes_out(writer: HFGenerator
         assert sentence.released == (sentence.verdict in (Verdict.SUPPORTED, Verdict.NO_CLAIM))
 
 
-def test_a_real_hallucination_is_caught(writer: HFGenerator, scorer: Scorer) -> None:
+def test_a_real_hallucination_is_caught(writer, scorer) -> None:
     result = Guard(writer, scorer=scorer, policy=Policy(stop=stop_after_attempt(2))).generate(
         "What happens if the rent is late?", document("lease")
     )
@@ -97,7 +93,7 @@ def test_a_real_hallucination_is_caught(writer: HFGenerator, scorer: Scorer) -> 
     assert "250 euros" not in result.text
 
 
-def test_a_wrong_date_is_refused_and_the_retry_is_right(writer: HFGenerator, scorer: Scorer) -> None:
+def test_a_wrong_date_is_refused_and_the_retry_is_right(writer, scorer) -> None:
     source = (
         "Invoices are sent on the fifth of the month and are due on the twentieth. "
         "Reminders go out on the twenty-fifth."
@@ -112,7 +108,7 @@ def test_a_wrong_date_is_refused_and_the_retry_is_right(writer: HFGenerator, sco
     assert result.generation["tokens_generated"] > result.generation["tokens_kept"]
 
 
-def test_a_steered_session_reports_its_grounding_gain(scorer: Scorer) -> None:
+def test_a_steered_session_reports_its_grounding_gain(scorer) -> None:
     steered = HFGenerator(*smollm2(), sampling=Sampling(max_new_tokens=24), steering=PMI(0.3))
     session = steered.start("How large is the deposit?", [document("lease")])
     text = "".join(session.propose())

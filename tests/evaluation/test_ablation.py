@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -44,9 +43,7 @@ def slow_log_p(
 
 @pytest.mark.parametrize("steering", [None, PMI(0.5), CAD(0.5), PMI(0.3, "interpolation"), AdaCAD()])
 @pytest.mark.parametrize("second", [None, "gpt2"])
-def test_log_ratios_equal_the_definition(
-    decoder: PreTrainedModel, models: dict[str, PreTrainedModel], steering: Steering | None, second: str | None
-) -> None:
+def test_log_ratios_equal_the_definition(decoder, models, steering, second) -> None:
     """Another model may estimate what is likely without a source."""
     other = models[second] if second and steering else None
     result = factual_ablation(decoder, letters(), EXAMPLES, steering=steering, ungrounded_model=other)
@@ -56,14 +53,14 @@ def test_log_ratios_equal_the_definition(
         assert found == pytest.approx(expected, abs=1e-3)
 
 
-def test_an_ungrounded_model_that_cannot_be_asked_is_an_error(models: dict[str, PreTrainedModel]) -> None:
+def test_an_ungrounded_model_that_cannot_be_asked_is_an_error(models) -> None:
     with pytest.raises(InputError, match="steering=PMI"):
         factual_ablation(models["llama"], letters(), EXAMPLES, ungrounded_model=models["gpt2"])
     with pytest.raises(ModelError, match=r"71 tokens.* 61"):
         factual_ablation(models["llama"], letters(), EXAMPLES, steering=PMI(0.5), ungrounded_model=llama(71))
 
 
-def test_a_tie_is_a_failure(models: dict[str, PreTrainedModel]) -> None:
+def test_a_tie_is_a_failure(models) -> None:
     """Equation 2 is strict."""
     tie = AblationExample("He won", " seven", "a seven b", "a seven b")
     result = factual_ablation(models["llama"], letters(), [tie], margins=[0.0])
@@ -72,7 +69,7 @@ def test_a_tie_is_a_failure(models: dict[str, PreTrainedModel]) -> None:
     assert AblationResult((math.log(100), 5.0), (math.log(100),)).accuracies == (0.5,)
 
 
-def test_a_target_below_the_floor_of_both_sources_is_above_no_margin(models: dict[str, PreTrainedModel]) -> None:
+def test_a_target_below_the_floor_of_both_sources_is_above_no_margin(models) -> None:
     result = factual_ablation(models["llama"], letters(), EXAMPLES, margins=[-math.inf], steering=PMI(0.5, floor=1.0))
     impossible = [math.isnan(ratio) for ratio in result.log_ratios]
     assert any(impossible)
@@ -95,14 +92,14 @@ RECORD = {"context": "c", "target": "t", "new_target": "n", "source": "s", "new_
         json.dumps({"2": RECORD}) + "\n" + json.dumps({"11": RECORD}),
     ],
 )
-def test_every_record_gives_two_examples(tmp_path: Path, text: str) -> None:
+def test_every_record_gives_two_examples(tmp_path, text) -> None:
     path = tmp_path / "synthetic.jsonl"
     path.write_text(text)
     expected = [AblationExample("c", "t", "s", "r"), AblationExample("c", "n", "r", "s")]
     assert load_examples(path) == expected * 2
 
 
-def test_bad_input_is_an_error(tmp_path: Path, models: dict[str, PreTrainedModel]) -> None:
+def test_bad_input_is_an_error(tmp_path, models) -> None:
     path = tmp_path / "examples.jsonl"
     path.write_text("\n")
     with pytest.raises(InputError, match="at least one row"):
@@ -129,7 +126,7 @@ def test_bad_input_is_an_error(tmp_path: Path, models: dict[str, PreTrainedModel
         ),
     ],
 )
-def test_a_file_in_the_wrong_format_is_named_with_its_line(tmp_path: Path, text: str, said: str) -> None:
+def test_a_file_in_the_wrong_format_is_named_with_its_line(tmp_path, text, said) -> None:
     path = tmp_path / "examples.jsonl"
     path.write_text(text)
     with pytest.raises(InputError, match=said):
@@ -145,7 +142,7 @@ LONG = [
 ]
 
 
-def test_what_does_not_fit_is_counted_before_anything_is_scored(decoder: PreTrainedModel) -> None:
+def test_what_does_not_fit_is_counted_before_anything_is_scored(decoder) -> None:
     with pytest.raises(
         SourceTooLongError, match=r"2 of 3 examples .* 96 tokens, the longest has 122 tokens: too_long='cut'"
     ):
@@ -159,13 +156,13 @@ def test_what_does_not_fit_is_counted_before_anything_is_scored(decoder: PreTrai
         factual_ablation(decoder, letters(), LONG, too_long=unknown)
 
 
-def test_what_is_left_out_leaves_the_rest_as_it_is(decoder: PreTrainedModel) -> None:
+def test_what_is_left_out_leaves_the_rest_as_it_is(decoder) -> None:
     found = factual_ablation(decoder, letters(), LONG, too_long="leave out")
     alone = factual_ablation(decoder, letters(), LONG[:1])
     assert (found.log_ratios, found.left_out, found.cut) == (alone.log_ratios, 2, 0)
 
 
-def test_a_cut_source_keeps_as_many_tokens_as_fit(decoder: PreTrainedModel) -> None:
+def test_a_cut_source_keeps_as_many_tokens_as_fit(decoder) -> None:
     found = factual_ablation(decoder, letters(), LONG, too_long="cut")
     assert (found.left_out, found.cut, len(found.log_ratios)) == (0, 2, 3)
     room = 96 - 1 - len("\n\n") - len("in") - len(" 1990.")

@@ -58,7 +58,7 @@ def faithbench(tmp_path: Path) -> Path:
     return path
 
 
-def test_ragtruth_joins_responses_with_sources_by_task(ragtruth: Path) -> None:
+def test_ragtruth_joins_responses_with_sources_by_task(ragtruth) -> None:
     answers = load_answers(ragtruth)
     assert [(a.dataset, a.id, a.marked) for a in answers] == [
         ("ragtruth-test-Summary", "7/m", ((23, 40),)),
@@ -72,7 +72,7 @@ def test_ragtruth_joins_responses_with_sources_by_task(ragtruth: Path) -> None:
     assert [bool(a.marked) for a in load_answers(ragtruth, leave_out=["due_to_null"])] == [True, False, False]
 
 
-def test_faithbench_counts_unwanted_and_questionable_passages(faithbench: Path) -> None:
+def test_faithbench_counts_unwanted_and_questionable_passages(faithbench) -> None:
     marks = [(), ((0, 3),), ((23, 27),), ()]
     found = [(a.dataset, a.id, a.marked) for a in load_answers(faithbench)]
     assert found == [("faithbench", f"batch_5/{n}", marked) for n, marked in enumerate(marks)]
@@ -97,12 +97,12 @@ def test_faithbench_counts_unwanted_and_questionable_passages(faithbench: Path) 
         ({"source_id": 7, "response": 4, "labels": []}, "field 'response'"),
     ],
 )
-def test_a_bad_response_is_named_by_line_and_field(ragtruth: Path, row: dict[str, Any], message: str) -> None:
+def test_a_bad_response_is_named_by_line_and_field(ragtruth, row, message) -> None:
     with pytest.raises(InputError, match=message):
         load_answers(lines(ragtruth, [row]), "ragtruth")
 
 
-def test_files_that_are_something_else_name_the_fields_looked_for_and_found(ragtruth: Path, tmp_path: Path) -> None:
+def test_files_that_are_something_else_name_the_fields_looked_for_and_found(ragtruth, tmp_path) -> None:
     other = lines(tmp_path / "other.jsonl", [{"premise": "a", "hypothesis": "b"}])
     with pytest.raises(
         InputError,
@@ -121,9 +121,7 @@ def test_files_that_are_something_else_name_the_fields_looked_for_and_found(ragt
         load_answers(ragtruth)
 
 
-def test_answers_are_judged_as_the_guard_judges_them_and_results_are_found_again(
-    ragtruth: Path, tmp_path: Path
-) -> None:
+def test_answers_are_judged_as_the_guard_judges_them_and_results_are_found_again(ragtruth, tmp_path) -> None:
     answers = load_answers(ragtruth)
     guard = Guard(scorer=OverlapScorer(), policy=Policy(threshold=0.5, fallback="flag"))
     results = tmp_path / "out" / "answers.jsonl"
@@ -176,7 +174,7 @@ def slow(pairs: list[tuple[bool, bool]]) -> tuple[float, float, float, float | N
 
 
 @given(_ANSWERS)
-def test_measures_are_those_of_slow_counting(drawn: list[tuple[list[tuple[int, int]], list[bool]]]) -> None:
+def test_measures_are_those_of_slow_counting(drawn) -> None:
     (summary,) = summarise_answers(*cases(drawn), 0.5, resamples=2)
     sentences = [
         (any(set(range(10 * n, 10 * n + 10)) & set(range(*mark)) for mark in marks), held)
@@ -213,7 +211,7 @@ def test_a_guard_that_judges_every_sentence_rightly_has_the_best_span_f1() -> No
     assert (summary.sentences, summary.unsupported_sentences) == (12, 4)
 
 
-def test_several_data_sets_are_also_measured_together(ragtruth: Path) -> None:
+def test_several_data_sets_are_also_measured_together(ragtruth) -> None:
     answers = load_answers(ragtruth)
     guard = Guard(scorer=OverlapScorer(), policy=Policy(threshold=0.5, fallback="flag"))
     summaries = summarise_answers(answers, judge_answers(guard, answers), 0.5, resamples=10)
@@ -228,13 +226,7 @@ def evaluate(*arguments: object) -> int:
 
 
 @pytest.mark.slow
-def test_eval_prints_the_papers_measures(
-    ragtruth: Path,
-    faithbench: Path,
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_eval_prints_the_papers_measures(ragtruth, faithbench, tmp_path, capsys, monkeypatch) -> None:
     monkeypatch.setenv("COLUMNS", "200")
     assert evaluate("--data", ragtruth, faithbench, "--out", tmp_path / "out", "--threshold", 0.5) == 0
     printed = capsys.readouterr().out
@@ -247,7 +239,7 @@ def test_eval_prints_the_papers_measures(
     assert len(json.loads((tmp_path / "out" / "summary.json").read_text())) == 5
 
 
-def test_whole_answers_and_single_claims_are_measured_in_two_runs(ragtruth: Path, tmp_path: Path) -> None:
+def test_whole_answers_and_single_claims_are_measured_in_two_runs(ragtruth, tmp_path) -> None:
     claims = lines(tmp_path / "pairs.jsonl", [{"premise": "a", "hypothesis": "a", "label": 1}])
     with pytest.raises(InputError, match="no known format of whole answers"):
         evaluate("--data", ragtruth, claims)

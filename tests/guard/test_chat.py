@@ -59,7 +59,7 @@ def test_an_answer_to_no_question_is_not_judged_after_the_question_of_an_earlier
 
 
 @pytest.mark.parametrize("attempts", [1, 2, 3])
-def test_the_policy_says_how_often(attempts: int) -> None:
+def test_the_policy_says_how_often(attempts) -> None:
     model = Model(*[TRUE + FALSE] * 9)
     turn = chat(model, policy={"stop": stop_after_attempt(attempts)}).ask("?")
     assert len(model.prompts) == attempts
@@ -89,9 +89,7 @@ def test_a_sentence_that_was_retried_has_used_the_turns_attempts() -> None:
         ([TRUE + PETS + FALSE, "Hello!"], 2, TRUE + PETS),  # more than an empty answer without a mistake
     ],
 )
-def test_the_answer_with_the_most_supported_sentences_is_the_reply(
-    answers: list[str], attempts: int, reply: str
-) -> None:
+def test_the_answer_with_the_most_supported_sentences_is_the_reply(answers, attempts, reply) -> None:
     model = Model(*answers)
     turn = chat(model, policy={"stop": stop_after_attempt(attempts)}).ask("?")
     assert turn.reply == reply
@@ -117,7 +115,7 @@ def test_fallback_raise_leaves_the_conversation_as_it_was() -> None:
         "I'm sorry, I cannot answer that question.",
     ],
 )
-def test_greetings_questions_and_refusals_pass_without_a_source(answer: str) -> None:
+def test_greetings_questions_and_refusals_pass_without_a_source(answer) -> None:
     model = Model(answer)
     turn = chat(model, source="").ask("Hi")
     assert turn.reply == answer
@@ -127,7 +125,7 @@ def test_greetings_questions_and_refusals_pass_without_a_source(answer: str) -> 
 
 @pytest.mark.parametrize("fallback", ["drop", "abstain"])
 @pytest.mark.parametrize("streamed", [False, True])
-def test_where_nothing_stands_the_reply_is_the_abstention(streamed: bool, fallback: str) -> None:
+def test_where_nothing_stands_the_reply_is_the_abstention(streamed, fallback) -> None:
     policy = {"fallback": fallback, "abstention": "I don't know.", "stop": stop_after_attempt(1)}
     subject = chat(Model(FALSE), policy=policy)
     if streamed:
@@ -160,7 +158,7 @@ def test_the_user_is_a_source_if_asked_for() -> None:
 
 
 @pytest.mark.parametrize("enabled", [False, True])
-def test_earlier_supported_answers_are_sources_if_asked_for(enabled: bool) -> None:
+def test_earlier_supported_answers_are_sources_if_asked_for(enabled) -> None:
     model = Model(TRUE + FALSE, "950 euros. ")
     subject = chat(
         model,
@@ -180,7 +178,7 @@ def test_earlier_supported_answers_are_sources_if_asked_for(enabled: bool) -> No
         ("Anna lives here. She is the signer.", False, True),  # only with her name can it be found
     ],
 )
-def test_a_pronoun_is_decided_by_the_sentence_before(answer: str, alone: bool, joined: bool) -> None:
+def test_a_pronoun_is_decided_by_the_sentence_before(answer, alone, joined) -> None:
     def judge(premise: str, claim: str) -> float:
         if "signer" in claim:
             return float("Anna" in claim)
@@ -285,7 +283,7 @@ def test_a_scorer_that_averages_never_sees_a_claim_joined() -> None:
 
 
 @pytest.mark.parametrize("written", ["\n ", "\n " + TRUE + "\n"])
-def test_a_streamed_turn_is_what_was_streamed(written: str) -> None:
+def test_a_streamed_turn_is_what_was_streamed(written) -> None:
     subject = chat(Model(written))
     assert "".join(subject.stream("?")) == subject.turns[-1].reply
     assert subject.turns[-1].abstained == (not written.strip())

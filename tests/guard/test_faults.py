@@ -8,7 +8,6 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Callable, Generator, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -117,7 +116,7 @@ def test_a_call_left_behind_by_a_guard_that_is_gone_ends_its_thread() -> None:
 
 @pytest.mark.parametrize("deadline", [None, 5.0])
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)])
-def test_interrupts_pass_through(error: BaseException, deadline: float | None) -> None:
+def test_interrupts_pass_through(error, deadline) -> None:
     subject = Guard(lambda prompt: TRUE, scorer=Scoring(raising(error)), policy=Policy(deadline=deadline))
     for is_async in (False, True):
         with pytest.raises(type(error)):
@@ -128,7 +127,7 @@ def test_interrupts_pass_through(error: BaseException, deadline: float | None) -
 @pytest.mark.parametrize(
     "error", [StopIteration("no"), StopAsyncIteration("no"), RuntimeError("no"), ValueError("no"), TimeoutError("no")]
 )
-def test_whatever_a_scorer_raises_is_an_error_verdict(error: Exception, deadline: float | None) -> None:
+def test_whatever_a_scorer_raises_is_an_error_verdict(error, deadline) -> None:
     subject = Guard(lambda prompt: TRUE, scorer=Scoring(raising(error)), policy=Policy(deadline=deadline))
     for result in (subject.check(TRUE, SOURCE), *both_ways(subject)):
         (sentence,) = result.sentences
@@ -165,7 +164,7 @@ def _calibrated(to: Any) -> dict[str, Any]:
         ({"claim_of": raising(KeyError("no"))}, "no"),
     ],
 )
-def test_a_part_that_gives_no_verdict_supports_nothing(broken: dict[str, Any], told: str) -> None:
+def test_a_part_that_gives_no_verdict_supports_nothing(broken, told) -> None:
     result = Guard(**{"scorer": Scoring()} | broken).check(TRUE, SOURCE)
     assert [s.verdict for s in result.sentences] == [Verdict.ERROR]
     assert told in str(result.sentences[0].reason)
@@ -189,13 +188,13 @@ def test_a_sentence_whose_scorer_is_late_is_held_back_and_the_next_is_judged() -
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_after_the_answers_deadline_no_thread_is_started(is_async: bool) -> None:
+def test_after_the_answers_deadline_no_thread_is_started(is_async) -> None:
     go = threading.Event()
     scorer = Scoring(lambda claims: go.wait(10))
     subject = Guard(lambda prompt: TRUE * 300, scorer=scorer, policy=Policy(answer_deadline=0.3))
     before, started = threading.active_count(), time.monotonic()
     result = generated(subject, is_async)
-    assert time.monotonic() - started < 3
+    assert time.monotonic() - started < 8
     assert threading.active_count() <= before + 4
     assert result.text == ""
     assert result.sentences[-1].verdict is Verdict.TIMEOUT
@@ -204,9 +203,7 @@ def test_after_the_answers_deadline_no_thread_is_started(is_async: bool) -> None
 
 @pytest.mark.parametrize("hangs", ["scorer", "scale", "second", "start"])
 @pytest.mark.parametrize("is_async", [False, True])
-def test_only_so_many_calls_of_a_guard_are_left_behind_and_other_guards_have_their_own(
-    hangs: str, is_async: bool
-) -> None:
+def test_only_so_many_calls_of_a_guard_are_left_behind_and_other_guards_have_their_own(hangs, is_async) -> None:
     go = threading.Event()
 
     def hang(*anything: Any) -> float:
@@ -235,7 +232,7 @@ def test_only_so_many_calls_of_a_guard_are_left_behind_and_other_guards_have_the
 
 
 @pytest.mark.parametrize(("is_async", "awaits"), [(False, False), (True, False), (True, True)])
-def test_an_endless_generator_is_stopped_and_closed(is_async: bool, awaits: bool) -> None:
+def test_an_endless_generator_is_stopped_and_closed(is_async, awaits) -> None:
     ended = threading.Event()
 
     def endless(prompt: str) -> Generator[str]:
@@ -254,14 +251,14 @@ def test_an_endless_generator_is_stopped_and_closed(is_async: bool, awaits: bool
     policy = Policy(answer_deadline=0.3, longest_sentence=10**6)
     started = time.monotonic()
     result = generated(Guard(awaited if awaits else endless, scorer=Scoring(), policy=policy), is_async)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 8
     assert [s.verdict for s in result.sentences] == [Verdict.TIMEOUT]
     assert ended.wait(5)
 
 
 @pytest.mark.parametrize("is_async", [False, True])
 @pytest.mark.parametrize("where", ["start", "propose", "write", "accept"])
-def test_starting_writing_and_accepting_are_in_time(where: str, is_async: bool) -> None:
+def test_starting_writing_and_accepting_are_in_time(where, is_async) -> None:
     go, closed = threading.Event(), threading.Event()
 
     def wait(here: str) -> object:
@@ -295,7 +292,7 @@ def test_starting_writing_and_accepting_are_in_time(where: str, is_async: bool) 
     subject = Guard(Starting(start), scorer=Scoring(), policy=Policy(answer_deadline=0.4))
     started = time.monotonic()
     result = asyncio.run(with_ticks()) if is_async else subject.generate("?", SOURCE)
-    assert time.monotonic() - started < 5
+    assert time.monotonic() - started < 8
     assert result.sentences[-1].verdict is Verdict.TIMEOUT
     assert result.text == (TRUE if where in ("write", "accept") else "")
     assert not closed.is_set()  # it is still running, and closes its session when it ends
@@ -305,7 +302,7 @@ def test_starting_writing_and_accepting_are_in_time(where: str, is_async: bool) 
 
 @pytest.mark.parametrize("told", ["start", "propose", "write", "accept"])
 @pytest.mark.parametrize("error", [ConnectionError("gone"), StopIteration("gone"), TimeoutError("gone")])
-def test_a_generator_that_fails_raises_what_is_documented(told: str, error: Exception) -> None:
+def test_a_generator_that_fails_raises_what_is_documented(told, error) -> None:
     def write() -> Iterator[str]:
         if told == "propose":
             raise error
@@ -373,7 +370,7 @@ print(result.sentences[0].verdict)
         "threading.Event().wait()",  # never comes back
     ],
 )
-def test_one_late_sentence_and_a_normal_exit(does: str) -> None:
+def test_one_late_sentence_and_a_normal_exit(does) -> None:
     done = subprocess.run(
         [sys.executable, "-c", LATE.format(does=does)], capture_output=True, text=True, timeout=120, check=False
     )
@@ -418,7 +415,7 @@ with ThreadPoolExecutor(8) as pool:
     ],
 )
 def test_eight_threads_at_once_load_one_judge_and_the_right_files(
-    imports: str, does: str, found: str, tiny_nli_folder: Path, causal_folder: Path
+    imports, does, found, tiny_nli_folder, causal_folder
 ) -> None:
     code = [sys.executable, "-c", imports + AT_ONCE.format(does=does), str(tiny_nli_folder), str(causal_folder)]
     done = subprocess.run(code, capture_output=True, text=True, timeout=300, check=False)
@@ -443,7 +440,7 @@ def test_a_deadline_is_a_sentences_also_where_all_are_judged_in_one_call() -> No
 
 @pytest.mark.parametrize("error", [OSError("broken"), KeyboardInterrupt()])
 @pytest.mark.parametrize("seconds", [0.0, 0.5])
-def test_a_session_is_closed_whatever_comes_of_its_last_call(error: BaseException, seconds: float) -> None:
+def test_a_session_is_closed_whatever_comes_of_its_last_call(error, seconds) -> None:
     closed = threading.Event()
 
     def fail() -> Iterator[str]:
@@ -456,7 +453,7 @@ def test_a_session_is_closed_whatever_comes_of_its_last_call(error: BaseExceptio
     assert closed.wait(10)
 
 
-def test_an_error_on_closing_takes_nothing_from_an_answer(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_error_on_closing_takes_nothing_from_an_answer(caplog) -> None:
     clinging = Starting(lambda: Told(TRUE, closed=raising(OSError("the slot is gone"))))
     assert Guard(clinging, scorer=Scoring()).generate("When?", SOURCE).text == TRUE
     assert "the slot is gone" in caplog.text

@@ -50,7 +50,7 @@ def test_check_scores_all_claims_in_one_call() -> None:
     st.lists(st.sampled_from([TRUE, FALSE, "Hello! ", "Pets are allowed.\n\n", "Dragons fly. "]), max_size=8),
     st.integers(1, 9),
 )
-def test_stream_pieces_are_the_result_and_sentences_are_slices(script: list[str], piece: int) -> None:
+def test_stream_pieces_are_the_result_and_sentences_are_slices(script, piece) -> None:
     subject = Guard(ScriptedGenerator(script, piece), scorer=Scoring(), policy=Policy(stop=stop_after_attempt(1)))
     stream = subject.stream("?", SOURCE)
     assert "".join(stream) == stream.result.text
@@ -85,7 +85,7 @@ def test_a_rejected_sentence_is_rewritten_and_every_attempt_is_kept() -> None:
 
 
 @pytest.mark.parametrize(("attempts", "kept"), [(1, 1), (2, 2), (3, 3), (9, 3)])
-def test_tenacity_stops_the_retries(attempts: int, kept: int) -> None:
+def test_tenacity_stops_the_retries(attempts, kept) -> None:
     script = [[FALSE, "The rent is 970 euros. ", "The rent is 980 euros. "], TRUE]
     result = guard(script, stop=stop_after_attempt(attempts) | stop_after_delay(60)).generate("?", SOURCE)
     assert len(result.sentences[0].attempts) == kept
@@ -102,9 +102,7 @@ def test_tenacity_stops_the_retries(attempts: int, kept: int) -> None:
         (lambda sentence: "[removed] ", TRUE + "[removed] " + TRUE, "[removed] ", [True, False, True]),
     ],
 )
-def test_a_fallback_decides_on_a_refused_sentence(
-    fallback: Any, text: str, replacement: str | None, released: list[bool]
-) -> None:
+def test_a_fallback_decides_on_a_refused_sentence(fallback, text, replacement, released) -> None:
     result = guard([TRUE, FALSE, TRUE], fallback=fallback, abstention="Ask the office.").generate("?", SOURCE)
     assert result.text == text
     assert verdicts(result)[1] == "unsupported"
@@ -145,7 +143,7 @@ def test_fallback_quote_puts_the_sources_sentence_in_place_of_what_it_contradict
 @pytest.mark.parametrize(
     "blank", ["", " \n\t", [], "\u200b\u200b", "\ufeff \n\u2060", "\u3164\u2800", "\x00\x01", "\u00ad"]
 )
-def test_no_source_that_a_reader_sees_supports_nothing(blank: str | list[str]) -> None:
+def test_no_source_that_a_reader_sees_supports_nothing(blank) -> None:
     closed = guard().check(TRUE + "Hello!", blank)
     assert verdicts(closed) == ["no_source", "no_claim"]
     assert closed.text == "Hello!"
@@ -170,7 +168,7 @@ def test_empty_answer_gives_an_empty_result() -> None:
         (lambda: guard([TRUE]).stream("?", SOURCE).result, "not ended"),
     ],
 )
-def test_a_wrong_call_is_an_error_that_says_so(call: Callable[[], object], told: str) -> None:
+def test_a_wrong_call_is_an_error_that_says_so(call, told) -> None:
     with pytest.raises(InputError, match=told):
         call()
 
@@ -227,7 +225,7 @@ def test_a_calibration_of_another_scorer_is_refused() -> None:
 
 
 @pytest.mark.parametrize(("written", "released"), [("The lease ends in", ""), (TRUE, TRUE), (TRUE + "Th", TRUE)])
-def test_half_a_sentence_is_not_released(written: str, released: str) -> None:
+def test_half_a_sentence_is_not_released(written, released) -> None:
     class Cut(Told):
         cut_off = "no room for more"
 
@@ -292,7 +290,7 @@ def _none(prompt: str, temperature: float = 0.5, **options: Any) -> str:
 @pytest.mark.parametrize(
     "function", [_named, _by_name_only, _last, _unnamed, _any_number, _none, lambda prompt: SOURCE]
 )
-def test_documents_go_to_the_parameter_that_is_meant_for_them(function: Any) -> None:
+def test_documents_go_to_the_parameter_that_is_meant_for_them(function) -> None:
     assert Guard(function, scorer=Scoring()).generate("?", SOURCE).text == SOURCE
 
 
@@ -426,9 +424,7 @@ ITEMS = ("Who must not take it: people with asthma", "people over 70", "people w
         (PILLS, lambda premise, claim: float("Rings" not in claim), PILLS[0] + PILLS[3] + PILLS[4]),
     ],
 )
-def test_a_sentence_is_judged_and_released_where_it_stands(
-    script: Sequence[str], judge: Callable[[str, str], float], released: str, written: bool
-) -> None:
+def test_a_sentence_is_judged_and_released_where_it_stands(script, judge, released, written) -> None:
     subject = scale(judge, script)
     result = subject.check("".join(script), LEAFLET) if written else subject.generate("Who?", LEAFLET)
     assert result.text == released

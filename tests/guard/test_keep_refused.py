@@ -6,7 +6,6 @@ import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from typing import Any
 
-import httpx
 import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.language_models import FakeListChatModel
@@ -18,7 +17,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pydantic import Field
 from tests.guard.parts import Starting, Told, raising
-from tests.guard.serve.conftest import Handler, Serve, Upstream, asking, client, http, judge, serve, upstream, writing
+from tests.guard.serve.conftest import Handler, asking, client, http, judge, serve, upstream, writing
 
 from groundrail import Guard, Policy
 from groundrail.chat import ChatGuard
@@ -69,7 +68,7 @@ def failing(prompt: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("fallback", FALLBACKS)
 @pytest.mark.parametrize("writer", [failing, lambda prompt: TRUE + FALSE + TRUE], ids=["failing", "whole"])
-def test_results_and_errors(writer: Any, fallback: Any) -> None:
+def test_results_and_errors(writer, fallback) -> None:
     subject = guard(writer, fallback)
 
     def html() -> str:
@@ -91,7 +90,7 @@ def test_results_and_errors(writer: Any, fallback: Any) -> None:
 
 
 @pytest.mark.parametrize("fallback", ["drop", "flag", "abstain"])
-def test_sentences_are_slices_of_what_is_kept_and_a_flag_shows_no_try_before_it(fallback: Any) -> None:
+def test_sentences_are_slices_of_what_is_kept_and_a_flag_shows_no_try_before_it(fallback) -> None:
     script = [TRUE, [FALSE, "The cat is allowed. "], "Dragons at http://evil.example fly. "]
     result = guard(ScriptedGenerator(script), fallback).generate("?", SOURCE)
     assert result.text.startswith(TRUE)
@@ -103,7 +102,7 @@ def test_sentences_are_slices_of_what_is_kept_and_a_flag_shows_no_try_before_it(
 
 @pytest.mark.parametrize("fallback", FALLBACKS)
 @pytest.mark.parametrize("first", [TRUE, FALSE], ids=["accept", "reject"])
-def test_a_session_that_fails_when_told(first: str, fallback: Any) -> None:
+def test_a_session_that_fails_when_told(first, fallback) -> None:
     failing = Starting(lambda: Told(first + FALSE, raising(RuntimeError(f"the {MARK} is next"))))
     assert MARK not in outcome(lambda: guard(failing, fallback).generate("?", SOURCE))
 
@@ -132,7 +131,7 @@ async def leading_to_one(prompt: str) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("keep", [True, False])
-def test_the_log_of_a_generator_that_raises_on_closing(caplog: pytest.LogCaptureFixture, keep: bool) -> None:
+def test_the_log_of_a_generator_that_raises_on_closing(caplog, keep) -> None:
     def leave(writer: Any) -> None:
         subject = Guard(writer, scorer=NearestScorer(FakeEntailment()), policy=Policy(keep_refused=keep))
         with subject.stream("?", SOURCE) as stream:
@@ -180,7 +179,7 @@ class Talking(FakeListChatModel):
 
 
 @pytest.mark.parametrize("fallback", FALLBACKS)
-def test_langchain(fallback: Any) -> None:
+def test_langchain(fallback) -> None:
     model, given = Talking(), {"documents": SOURCE, "prompt": "How much?"}
     chat = GuardedChatModel(model=model, guard=guard(fallback=fallback), sources_of=lambda messages: SOURCE)
     around = GuardedRunnable(model, guard=guard(fallback=fallback), return_result=True)
@@ -207,7 +206,7 @@ def test_langchain(fallback: Any) -> None:
             assert MARK not in heard
 
 
-def test_langsmith_where_the_environment_turns_it_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_langsmith_where_the_environment_turns_it_on(monkeypatch) -> None:
     from langsmith.utils import tracing_is_enabled
 
     monkeypatch.setenv("LANGSMITH_TRACING", "true")
@@ -244,15 +243,7 @@ def echoing(handler: Handler, body: dict[str, Any]) -> None:
 @pytest.mark.parametrize("fallback", FALLBACKS)
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("again", ["writes", "echoes"])
-def test_server(
-    serve: Serve,
-    upstream: Upstream,
-    http: httpx.Client,
-    caplog: pytest.LogCaptureFixture,
-    fallback: Any,
-    stream: bool,
-    again: str,
-) -> None:
+def test_server(serve, upstream, http, caplog, fallback, stream, again) -> None:
     caplog.set_level(logging.DEBUG, logger="groundrail")
     upstream.replies = [writing(TRUE, FALSE, TRUE)]
     upstream.usual = echoing if again == "echoes" else writing(FALSE)

@@ -29,9 +29,7 @@ def generated(tokenizer: PreTrainedTokenizerFast, judge: float) -> tuple[str, Gu
     return released, streamer, str(tokenizer.decode(whole, skip_special_tokens=True))
 
 
-def test_supported_text_comes_through_but_for_the_half_sentence_at_its_end(
-    tiny_tokenizer: PreTrainedTokenizerFast,
-) -> None:
+def test_supported_text_comes_through_but_for_the_half_sentence_at_its_end(tiny_tokenizer) -> None:
     released, streamer, whole = generated(tiny_tokenizer, 1.0)
     assert streamer.result.text == released
     *complete, cut = streamer.result.sentences
@@ -41,7 +39,7 @@ def test_supported_text_comes_through_but_for_the_half_sentence_at_its_end(
     assert "max_new_tokens" in str(cut.reason)
 
 
-def test_an_answer_that_ends_by_itself_is_whole(tiny_tokenizer: PreTrainedTokenizerFast) -> None:
+def test_an_answer_that_ends_by_itself_is_whole(tiny_tokenizer) -> None:
     guard = Guard(scorer=ScaleScorer(FakeEntailment(lambda premise, claim: 1.0)))
     streamer = GuardedTextIteratorStreamer(tiny_tokenizer, guard, "The rent is due.", skip_prompt=False)
     for token in [*tiny_tokenizer("the rent is due", add_special_tokens=False)["input_ids"], 1]:
@@ -51,7 +49,7 @@ def test_an_answer_that_ends_by_itself_is_whole(tiny_tokenizer: PreTrainedTokeni
     assert "".join(streamer).split() == ["the", "rent", "is", "due"]
 
 
-def test_unsupported_text_does_not(tiny_tokenizer: PreTrainedTokenizerFast) -> None:
+def test_unsupported_text_does_not(tiny_tokenizer) -> None:
     released, streamer, whole = generated(tiny_tokenizer, 0.0)
     assert whole.strip()
     assert released == ""
@@ -60,13 +58,13 @@ def test_unsupported_text_does_not(tiny_tokenizer: PreTrainedTokenizerFast) -> N
     assert cut.verdict is Verdict.ERROR
 
 
-def test_result_before_the_end_is_an_error(tiny_tokenizer: PreTrainedTokenizerFast) -> None:
+def test_result_before_the_end_is_an_error(tiny_tokenizer) -> None:
     guard = Guard(scorer=ScaleScorer(FakeEntailment()))
     with pytest.raises(InputError, match="not ended"):
         _ = GuardedTextIteratorStreamer(tiny_tokenizer, guard, "text").result
 
 
-def test_left_early_it_releases_nothing_more(tiny_tokenizer: PreTrainedTokenizerFast) -> None:
+def test_left_early_it_releases_nothing_more(tiny_tokenizer) -> None:
     guard = Guard(scorer=ScaleScorer(FakeEntailment(lambda premise, claim: 1.0)))
     streamer = GuardedTextIteratorStreamer(tiny_tokenizer, guard, "The rent is due.", skip_prompt=False)
     with streamer:
@@ -92,9 +90,7 @@ def waiting(tokenizer: PreTrainedTokenizerFast) -> tuple[GuardedTextIteratorStre
 @pytest.mark.parametrize(
     ("by_run", "words"), [(True, ""), (True, "the rent is due. the rent"), (False, "the rent is due. the rent")]
 )
-def test_a_generate_that_dies_ends_the_answer(
-    tiny_tokenizer: PreTrainedTokenizerFast, by_run: bool, words: str
-) -> None:
+def test_a_generate_that_dies_ends_the_answer(tiny_tokenizer, by_run, words) -> None:
     def generate(streamer: Any) -> None:
         for token in tiny_tokenizer(words, add_special_tokens=False)["input_ids"]:
             streamer.put(torch.tensor([token]))
@@ -112,7 +108,7 @@ def test_a_generate_that_dies_ends_the_answer(
     assert ("no such option" if by_run else "generate ended before its text did") in str(last.reason)
 
 
-def test_closed_by_another_thread_it_stops_waiting(tiny_tokenizer: PreTrainedTokenizerFast) -> None:
+def test_closed_by_another_thread_it_stops_waiting(tiny_tokenizer) -> None:
     streamer, released, follower = waiting(tiny_tokenizer)
     for token in tiny_tokenizer("the rent is due. the rent", add_special_tokens=False)["input_ids"]:
         streamer.put(torch.tensor([token]))

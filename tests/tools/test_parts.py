@@ -23,7 +23,7 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
 
 
-def test_parts_are_small_and_come_back_as_they_were(folder: Path, tmp_path: Path) -> None:
+def test_parts_are_small_and_come_back_as_they_were(folder, tmp_path) -> None:
     parts = pack(folder, tmp_path / "parts", 0.01)
     assert len(parts) == 3
     assert all(0 < part.stat().st_size <= 10_000 for part in parts)
@@ -38,9 +38,7 @@ def test_parts_are_small_and_come_back_as_they_were(folder: Path, tmp_path: Path
 
 @pytest.mark.parametrize("number", range(3))
 @pytest.mark.parametrize("damage", ["missing", "a bit", "shorter", "longer", "exchanged"])
-def test_a_part_that_is_missing_or_changed_is_named_and_nothing_is_written(
-    damage: str, number: int, folder: Path, tmp_path: Path
-) -> None:
+def test_a_part_that_is_missing_or_changed_is_named_and_nothing_is_written(damage, number, folder, tmp_path) -> None:
     part = pack(folder, tmp_path / "parts", 0.01)[number]
     content = part.read_bytes()
     other = tmp_path / "parts" / f"part-{(number + 1) % 3:03}"
@@ -61,7 +59,7 @@ def test_a_part_that_is_missing_or_changed_is_named_and_nothing_is_written(
 
 
 @pytest.mark.parametrize("manifest", ["", "[]", '{"parts": []}', '{"parts": [{"name": "../part-000"}]}'])
-def test_a_manifest_that_is_none_is_refused(manifest: str, folder: Path, tmp_path: Path) -> None:
+def test_a_manifest_that_is_none_is_refused(manifest, folder, tmp_path) -> None:
     pack(folder, tmp_path / "parts", 1)
     (tmp_path / "parts" / MANIFEST).write_text(manifest, encoding="utf-8")
     with pytest.raises(PartsError, match="is no list of parts"):
@@ -71,7 +69,7 @@ def test_a_manifest_that_is_none_is_refused(manifest: str, folder: Path, tmp_pat
         join(tmp_path / "parts", tmp_path / "back")
 
 
-def test_nothing_is_packed_or_joined_over_what_is_there(folder: Path, tmp_path: Path) -> None:
+def test_nothing_is_packed_or_joined_over_what_is_there(folder, tmp_path) -> None:
     pack(folder, tmp_path / "parts", 1)
     with pytest.raises(PartsError, match="is not empty"):
         pack(folder, tmp_path / "parts", 1)

@@ -88,7 +88,7 @@ def settings(weights: Path, folder: Path, tmp_path: Path) -> Callable[..., Names
     return made
 
 
-def test_a_run_takes_its_value_of_each_list(folder: Path) -> None:
+def test_a_run_takes_its_value_of_each_list(folder) -> None:
     first, second = plan_of(folder / "plan.toml", 1), plan_of(folder / "plan.toml", 2)
     assert (first["run"]["seed"], second["run"]["seed"]) == (1, 2)
     assert (first["sets"]["written"]["share"], second["sets"]["written"]["share"]) == (3, 5)
@@ -97,7 +97,7 @@ def test_a_run_takes_its_value_of_each_list(folder: Path) -> None:
         plan_of(folder / "plan.toml", 3)
 
 
-def test_logits_are_those_of_the_library(weights: Path) -> None:
+def test_logits_are_those_of_the_library(weights) -> None:
     from transformers import MPNetConfig, MPNetForSequenceClassification
 
     config = MPNetConfig.from_pretrained(weights.parent)
@@ -117,9 +117,7 @@ def test_buckets_are_those_of_the_library() -> None:
     assert torch.equal(bucket(distance), MPNetEncoder.relative_position_bucket(distance))
 
 
-def test_a_run_learns_and_leaves_the_word_embeddings(
-    settings: Callable[..., Namespace], weights: Path, tmp_path: Path
-) -> None:
+def test_a_run_learns_and_leaves_the_word_embeddings(settings, weights, tmp_path) -> None:
     assert train(settings("--every", "0.005"))
     lines = [json.loads(line) for line in (tmp_path / "out" / "log.jsonl").read_text(encoding="utf-8").splitlines()]
     assert {line["room"] for line in lines} == {150, 400}
@@ -134,7 +132,7 @@ def test_a_run_learns_and_leaves_the_word_embeddings(
     assert sum(moved) > 0.8 * len(moved)
 
 
-def test_a_run_that_was_stopped_goes_on(settings: Callable[..., Namespace], tmp_path: Path) -> None:
+def test_a_run_that_was_stopped_goes_on(settings, tmp_path) -> None:
     assert not train(settings("--minutes", "0"))
     stopped = torch.load(tmp_path / "out" / "checkpoint.pt", weights_only=True)
     assert stopped["tokens"] < 20_000
@@ -178,7 +176,7 @@ def test_batches_hold_every_pair_once_within_their_tokens() -> None:
     assert all(padded(batch).numel() <= 900 for batch in batches if len(batch) > 1)
 
 
-def test_the_export_takes_the_mean_and_keeps_what_layers_give(weights: Path, folder: Path, tmp_path: Path) -> None:
+def test_the_export_takes_the_mean_and_keeps_what_layers_give(weights, folder, tmp_path) -> None:
     before = load_file(weights)
     files = []
     for n, step in enumerate((0.0, 0.02)):

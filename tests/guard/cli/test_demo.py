@@ -1,7 +1,6 @@
 """The demo: a recorded answer is judged first, then a model writes, and Ctrl-C ends it with the report kept."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -19,9 +18,7 @@ def scripted(prompt: str) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_the_recorded_answer_comes_first_and_ctrl_c_keeps_the_report(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_recorded_answer_comes_first_and_ctrl_c_keeps_the_report(tmp_path, monkeypatch, capsys) -> None:
     reports: list[str] = []
 
     def small_model(progress: object) -> object:
@@ -50,9 +47,7 @@ def test_the_recorded_answer_comes_first_and_ctrl_c_keeps_the_report(
     assert all(wrong in page for wrong in WRONG for page in [*reports, kept])
 
 
-def test_ctrl_c_before_anything_is_judged_is_an_interruption(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_ctrl_c_before_anything_is_judged_is_an_interruption(tmp_path, monkeypatch, capsys) -> None:
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 

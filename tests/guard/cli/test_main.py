@@ -15,7 +15,7 @@ import pytest
 from groundrail.cli.main import main
 
 ROOT = Path(__file__).parents[3]
-LEASE = ROOT / "examples" / "documents" / "lease.txt"
+LEASE = Path(__file__).with_name("lease.txt")
 TRUE = "The lease ends on 28 February 2026."
 FALSE = "The lease ends on 28 March 2027."
 
@@ -60,7 +60,7 @@ def require_one_line(ran: Ran, said: str) -> None:
     assert ran.err.count("\n") == 1
 
 
-def test_check_finds_the_wrong_date(run: Run, answer: Path) -> None:
+def test_check_finds_the_wrong_date(run, answer) -> None:
     ran = run("check", answer, "--source", LEASE)
     assert ran.code == 1
     assert "unsupported" in ran.out
@@ -76,9 +76,7 @@ def test_check_finds_the_wrong_date(run: Run, answer: Path) -> None:
 
 
 @pytest.mark.parametrize("command", [["check", "-", "--source", LEASE], ["demo"]])
-def test_without_rich_one_line_names_the_extra(
-    command: list[object], run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_rich_one_line_names_the_extra(command, run, monkeypatch) -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "rich"]:
         monkeypatch.delitem(sys.modules, name)
     for name in ("groundrail.cli.demo", "groundrail.report.terminal"):
@@ -88,7 +86,7 @@ def test_without_rich_one_line_names_the_extra(
     require_one_line(run(*command), "groundrail[cli]")
 
 
-def test_check_object_finds_the_wrong_field(run: Run, tmp_path: Path) -> None:
+def test_check_object_finds_the_wrong_field(run, tmp_path) -> None:
     answer = written(tmp_path / "answer.json", '{"lease_end": "28 March 2027", "end": "28 February 2026"}')
     told = '{"properties": {"end": {"description": "The day on which the lease ends"}}}'
     schema = written(tmp_path / "schema.json", told)
@@ -105,7 +103,7 @@ def test_check_object_finds_the_wrong_field(run: Run, tmp_path: Path) -> None:
     require_one_line(run(*command), "not JSON")
 
 
-def test_check_correct_shows_what_was_and_what_is(run: Run, answer: Path) -> None:
+def test_check_correct_shows_what_was_and_what_is(run, answer) -> None:
     ran = run("check", answer, "--source", LEASE, "--correct")
     assert ran.code == 1
     shown = " ".join(ran.out.split())
@@ -113,13 +111,13 @@ def test_check_correct_shows_what_was_and_what_is(run: Run, answer: Path) -> Non
     assert "28 February 2026, not 28 March 2027" in shown
 
 
-def test_check_shows_how_a_figure_follows(run: Run, tmp_path: Path) -> None:
+def test_check_shows_how_a_figure_follows(run, tmp_path) -> None:
     source = written(tmp_path / "lease.txt", "The rent is 1,450 euros per month. The notice period is 3 months.")
     answer = written(tmp_path / "answer.txt", "The notice period is 3 months, which makes 4,350 euros of rent.")
     assert "│ 4,350 euros = 3 months x 1,450 euros\n" in run("check", answer, "--source", source).out
 
 
-def test_standard_input_and_report(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_standard_input_and_report(run, tmp_path, monkeypatch) -> None:
     given(monkeypatch, TRUE)
     page, rows = tmp_path / "report.html", tmp_path / "rows.jsonl"
     assert run("check", "-", "--source", LEASE, "--html", page, "--rows", rows).code == 0
@@ -128,10 +126,9 @@ def test_standard_input_and_report(run: Run, tmp_path: Path, monkeypatch: pytest
     assert (row["hypothesis"], row["label"], row["verdict"]) == (TRUE, None, "supported")
 
 
-def test_several_sources_are_named_in_citations_and_an_empty_one_supports_nothing(
-    run: Run, tmp_path: Path, answer: Path
-) -> None:
-    result = json.loads(run("check", answer, "--source", LEASE.with_name("manual.txt"), LEASE, "--json").out)
+def test_several_sources_are_named_in_citations_and_an_empty_one_supports_nothing(run, tmp_path, answer) -> None:
+    other = written(tmp_path / "other.txt", "The dishwasher needs two litres of water.")
+    result = json.loads(run("check", answer, "--source", other, LEASE, "--json").out)
     assert result["sentences"][0]["citations"][0]["document_id"] == str(LEASE)
     ran = run("check", answer, "--source", written(tmp_path / "blank.txt", " \n"), "--json")
     assert ran.code == 1
@@ -139,9 +136,10 @@ def test_several_sources_are_named_in_citations_and_an_empty_one_supports_nothin
 
 
 @pytest.mark.slow
-def test_peak_memory_of_check_stays_under_700_mb_beside_torch(answer: Path) -> None:
+def test_peak_memory_of_check_stays_under_700_mb_beside_torch(answer) -> None:
     """The size of torch itself depends on its build: 224 MB for processors alone, 394 MB with CUDA's libraries."""
-    check = f"from groundrail.cli.main import main; main(['check', {str(answer)!r}, '--source', {str(LEASE)!r}])"
+    source = str(ROOT / "examples" / "documents" / "lease.txt")
+    check = f"from groundrail.cli.main import main; main(['check', {str(answer)!r}, '--source', {source!r}])"
     assert peak(check) - peak("import torch") < 700_000
 
 
@@ -173,9 +171,7 @@ def peak(program: str) -> int:
         ("ask ? --source LEASE --attempts 0", "--attempts is 0"),
     ],
 )
-def test_bad_use_is_one_line_and_exit_code_2(
-    run: Run, answer: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, said: str
-) -> None:
+def test_bad_use_is_one_line_and_exit_code_2(run, answer, tmp_path, monkeypatch, arguments, said) -> None:
     monkeypatch.chdir(tmp_path)
     for name, text in (("latin", b"caf\xe9 co\xfbte"), ("empty", ""), ("blank", " \n"), ("hidden", "\u200b\u200b")):
         written(tmp_path / f"{name}.txt", text)
@@ -193,7 +189,7 @@ def in_a_shell(answer: object, redirection: str) -> tuple[int, str]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("redirection", ["--json > /dev/full", ">&-", "| head -c 0"])
-def test_output_that_cannot_be_written_is_one_line_and_exit_code_2(answer: Path, redirection: str) -> None:
+def test_output_that_cannot_be_written_is_one_line_and_exit_code_2(answer, redirection) -> None:
     code, told = in_a_shell(answer, redirection)
     assert code == 2
     assert "Traceback" not in told
@@ -209,9 +205,7 @@ def test_closed_standard_input_is_one_line() -> None:
 
 @pytest.mark.parametrize("blank", [True, False])
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_a_model_that_writes_nothing_is_exit_code_2(
-    run: Run, blank: bool, form: list[str], causal_folder: Path, tiny_nli_folder: Path, tmp_path: Path
-) -> None:
+def test_a_model_that_writes_nothing_is_exit_code_2(run, blank, form, causal_folder, tiny_nli_folder, tmp_path) -> None:
     folder = Path(shutil.copytree(causal_folder, tmp_path / "model"))
     changes: dict[str, Any] = {"generation_config": {"eos_token_id": list(range(50 if blank else 1))}}
     for name, value in (changes | {"config": {"max_position_embeddings": 9000}}).items():
@@ -224,7 +218,7 @@ def test_a_model_that_writes_nothing_is_exit_code_2(
     assert bool(ran.out) != blank
 
 
-def test_piped_output_is_as_wide_as_is_said(run: Run, answer: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_piped_output_is_as_wide_as_is_said(run, answer, monkeypatch) -> None:
     for width in (30, 70):
         monkeypatch.setenv("COLUMNS", str(width))
         shown = run("check", answer, "--source", LEASE).out.splitlines()
@@ -232,7 +226,7 @@ def test_piped_output_is_as_wide_as_is_said(run: Run, answer: Path, monkeypatch:
 
 
 @pytest.mark.parametrize("form", [[], ["--json"]])
-def test_no_control_character_reaches_the_terminal(run: Run, form: list[str], tmp_path: Path) -> None:
+def test_no_control_character_reaches_the_terminal(run, form, tmp_path) -> None:
     text = f"{TRUE}\x1b[2K\r\x07 \u202eNo\u202c \x9b2J\x7f\U0001d173 {FALSE}\n"
     shown = run("check", written(tmp_path / "answer.txt", text), "--source", LEASE, *form)
     assert shown.code == 1
@@ -241,9 +235,7 @@ def test_no_control_character_reaches_the_terminal(run: Run, form: list[str], tm
     assert all(letter.isprintable() or letter == "\n" for letter in shown.out + shown.err + refused.err)
 
 
-def test_another_package_adds_a_command_and_a_broken_one_stops_no_other(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_package_adds_a_command_and_a_broken_one_stops_no_other(run, tmp_path, monkeypatch) -> None:
     facts = tmp_path / "wheels-1.0.dist-info"
     facts.mkdir()
     written(facts / "METADATA", "Metadata-Version: 2.1\nName: wheels\nVersion: 1.0\n")

@@ -57,7 +57,7 @@ def test_the_released_sentence_has_the_sources_figure_and_its_citation() -> None
         ("The rent is 990 euros a month:\n- The deposit is 2,000 euros.\n", SOURCE, ""),  # a list's lead
     ],
 )
-def test_without_the_one_supported_correction_a_sentence_is_dropped(answer: str, source: str, text: str) -> None:
+def test_without_the_one_supported_correction_a_sentence_is_dropped(answer, source, text) -> None:
     result = guard().check(answer, source)
     assert result.text == text
     assert not any(sentence.corrected for sentence in result.sentences)
@@ -160,9 +160,7 @@ def written(sentences: Sequence[str], how: str, piece: int) -> tuple[str, GuardR
 @pytest.mark.parametrize("how", ["check", "stream", "astream", "pushed"])
 @settings(max_examples=25)
 @given(st.lists(st.sampled_from(SENTENCES), min_size=1, max_size=5), st.integers(1, 40))
-def test_released_text_joins_and_each_sentence_of_it_is_supported(
-    how: str, sentences: Sequence[str], piece: int
-) -> None:
+def test_released_text_joins_and_each_sentence_of_it_is_supported(how, sentences, piece) -> None:
     shown, result = written(sentences, how, piece)
     assert shown == result.text == "".join(s.released_text for s in result.sentences)
     assert result.answer == "".join(sentences)

@@ -71,9 +71,7 @@ def outcome(call: Callable[[], GuardResult]) -> Any:
     st.integers(1, 3),
     st.sampled_from([0.0, 0.002]),
 )
-def test_the_answer_is_the_same_as_without(
-    script: list[list[str]], piece: int, fails_after: int, fallback: Any, attempts: int, seconds: float
-) -> None:
+def test_the_answer_is_the_same_as_without(script, piece, fails_after, fallback, attempts, seconds) -> None:
     policy = Policy(fallback="drop" if fallback == "raise" and fails_after < 10**9 else fallback).replacing(
         stop=stop_after_attempt(attempts)
     )
@@ -110,7 +108,7 @@ class Gate:
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_the_next_sentence_is_written_while_one_is_judged(is_async: bool) -> None:
+def test_the_next_sentence_is_written_while_one_is_judged(is_async) -> None:
     gate = Gate([TRUE, "Pets ", "are ", "not ", "allowed. ", "The rent is 950."], wait_for=5)
     subject = Guard(gate, scorer=Scoring(gate.judge))
     result = generated(subject, is_async)
@@ -182,7 +180,7 @@ def test_an_error_ahead_of_a_refused_sentence_never_comes() -> None:
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_a_verdict_does_not_wait_for_the_piece_being_written(is_async: bool) -> None:
+def test_a_verdict_does_not_wait_for_the_piece_being_written(is_async) -> None:
     go, writing, ended = threading.Event(), threading.Event(), threading.Event()
 
     def slow(prompt: str) -> Iterator[str]:
@@ -213,7 +211,7 @@ def test_a_verdict_does_not_wait_for_the_piece_being_written(is_async: bool) -> 
 
 
 @pytest.mark.parametrize("is_async", [False, True])
-def test_a_writer_that_hangs_ahead_meets_its_deadline_and_is_closed_in_the_end(is_async: bool) -> None:
+def test_a_writer_that_hangs_ahead_meets_its_deadline_and_is_closed_in_the_end(is_async) -> None:
     go, ended = threading.Event(), threading.Event()
 
     def hanging(prompt: str) -> Iterator[str]:

@@ -8,18 +8,16 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-import httpx
 import pytest
-from tests.guard.serve.conftest import CHAT, SOURCE, TRUE, Serve, Upstream, asking, sent_by_hand, writing
+from tests.guard.serve.conftest import CHAT, SOURCE, TRUE, asking, sent_by_hand, writing
 
 from groundrail.serve import sources
 from groundrail.serve.requests import Message
 from groundrail.sources import echoes
-from groundrail.testing import FakeEntailment
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "[::1", "127.0.0.1.evil.example:8080"])
-def test_other_host_names_are_refused(serve: Serve, upstream: Upstream, http: httpx.Client, host: str) -> None:
+def test_other_host_names_are_refused(serve, upstream, http, host) -> None:
     address, named = serve(), {"host": host}
     posted = [http.post(address + path, json=asking(), headers=named) for path in (CHAT, "/v1/check", "/")]
     for response in (*posted, http.get(address, headers=named), http.get(address + "/metrics", headers=named)):
@@ -36,13 +34,13 @@ def test_other_host_names_are_refused(serve: Serve, upstream: Upstream, http: ht
         ("any.example", ["*"]),
     ],
 )
-def test_loopback_and_named_hosts_are_answered(serve: Serve, http: httpx.Client, host: str, allowed: list[str]) -> None:
+def test_loopback_and_named_hosts_are_answered(serve, http, host, allowed) -> None:
     address = serve(allowed_hosts=allowed)
     assert http.post(address + CHAT, json=asking(), headers={"host": host}).status_code == 200
 
 
 @pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost:1", "", "http://[::1"])
-def test_pages_of_other_sites_are_refused(serve: Serve, upstream: Upstream, http: httpx.Client, origin: str) -> None:
+def test_pages_of_other_sites_are_refused(serve, upstream, http, origin) -> None:
     address = serve()
     response = http.post(address + CHAT, json=asking(), headers={"origin": origin})
     assert (response.status_code, response.json()["error"]["code"]) == (403, "foreign_origin")
@@ -51,7 +49,7 @@ def test_pages_of_other_sites_are_refused(serve: Serve, upstream: Upstream, http
 
 
 @pytest.mark.parametrize("key", ["clé", "ключ"])
-def test_keys_are_compared_byte_for_byte(serve: Serve, upstream: Upstream, http: httpx.Client, key: str) -> None:
+def test_keys_are_compared_byte_for_byte(serve, upstream, http, key) -> None:
     address = serve(api_key=key, upstream_api_key=key)
     given: list[Any] = [{b"x-api-key": key.encode()}, {b"authorization": b"Bearer " + key.encode()}]
     for headers in given:
@@ -62,7 +60,7 @@ def test_keys_are_compared_byte_for_byte(serve: Serve, upstream: Upstream, http:
         assert http.post(address + CHAT, json=asking(), headers=headers).status_code == 401
 
 
-def test_half_sent_requests_take_no_answers_place(serve: Serve, http: httpx.Client) -> None:
+def test_half_sent_requests_take_no_answers_place(serve, http) -> None:
     address = serve(max_concurrency=1, max_bodies=20)
     waiting = [sent_by_hand(address, None) for _ in range(16)]
     try:
@@ -72,7 +70,7 @@ def test_half_sent_requests_take_no_answers_place(serve: Serve, http: httpx.Clie
             connection.close()
 
 
-def test_requests_that_are_being_received_have_a_number_and_a_time(serve: Serve, http: httpx.Client) -> None:
+def test_requests_that_are_being_received_have_a_number_and_a_time(serve, http) -> None:
     address = serve(max_bodies=2, body_timeout=2)
     with sent_by_hand(address, None), sent_by_hand(address, None) as last:
         while (refused := http.post(address + CHAT, json=asking())).status_code == 200:
@@ -91,7 +89,7 @@ def test_requests_that_are_being_received_have_a_number_and_a_time(serve: Serve,
         pytest.param("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nGET /", marks=pytest.mark.slow),
     ],
 )
-def test_a_head_that_is_half_sent_has_a_time(serve: Serve, sent: str) -> None:
+def test_a_head_that_is_half_sent_has_a_time(serve, sent) -> None:
     where = urlsplit(serve(body_timeout=0.5))
     with socket.create_connection((where.hostname or "", where.port or 0), timeout=20) as connection:
         connection.sendall(sent.encode())
@@ -99,7 +97,7 @@ def test_a_head_that_is_half_sent_has_a_time(serve: Serve, sent: str) -> None:
             pass  # until it is closed
 
 
-def test_a_place_is_free_once_the_answer_is_told(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+def test_a_place_is_free_once_the_answer_is_told(serve, upstream, http) -> None:
     upstream.usual = writing(TRUE)
     address = serve(max_concurrency=1)
     for stream in (True, False) * 20:
@@ -110,9 +108,7 @@ def test_a_place_is_free_once_the_answer_is_told(serve: Serve, upstream: Upstrea
                     break
 
 
-def test_a_client_that_hangs_up_frees_its_place_and_its_questions_to_the_judge(
-    serve: Serve, upstream: Upstream, http: httpx.Client, judge: FakeEntailment
-) -> None:
+def test_a_client_that_hangs_up_frees_its_place_and_its_questions_to_the_judge(serve, upstream, http, judge) -> None:
     go_on = threading.Event()
     upstream.usual = writing(json.dumps({f"rent {n}": "950 euros" for n in range(200)}), piece=1_000)
     address = serve(max_concurrency=2)
@@ -141,7 +137,7 @@ def doubling(levels: int) -> dict[str, Any]:
     return {"$ref": "#/$defs/a0", "$defs": {**parts, f"a{levels}": {"type": "object"}}}
 
 
-def test_schemas_that_take_too_long_take_no_place(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+def test_schemas_that_take_too_long_take_no_place(serve, upstream, http) -> None:
     upstream.usual = writing(TRUE)
     address = serve(max_concurrency=1)
     wanted = {"type": "json_schema", "json_schema": {"name": "a", "schema": doubling(40)}}
@@ -164,7 +160,7 @@ def test_schemas_that_take_too_long_take_no_place(serve: Serve, upstream: Upstre
     ],
 )
 def test_finding_the_source_is_inside_the_answers_time_and_beside_the_event_loop(
-    serve: Serve, http: httpx.Client, monkeypatch: pytest.MonkeyPatch, path: str, body: dict[str, Any]
+    serve, http, monkeypatch, path, body
 ) -> None:
     go_on, threads = threading.Event(), set()
 
@@ -201,7 +197,7 @@ class Counted(str):
         return before, found, Counted(after)
 
 
-def test_markers_are_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_markers_are_found_in_one_pass(monkeypatch) -> None:
     text = Counted("<source>a</source>" * 500)
     monkeypatch.setattr(sources, "text_of", lambda message: text)
     found = sources.find_source([Message(role="user")], None, ("<source>", "</source>"))
@@ -228,6 +224,6 @@ def compared(monkeypatch: pytest.MonkeyPatch, sentences: Sequence[str]) -> int:
     return counted
 
 
-def test_calls_are_compared_with_few_places_of_earlier_results(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_calls_are_compared_with_few_places_of_earlier_results(monkeypatch) -> None:
     some, more = ([f"the rent of flat {n} is due" for n in range(number)] for number in (300, 600))
     assert compared(monkeypatch, more) <= 2.2 * compared(monkeypatch, some) + 100

@@ -18,11 +18,7 @@ from tests.guard.serve.conftest import (
     ONCE,
     SOURCE,
     TRUE,
-    Client,
     Handler,
-    Reply,
-    Serve,
-    Upstream,
     asking,
     calling,
     chunks,
@@ -33,12 +29,11 @@ from tests.guard.serve.conftest import (
 )
 
 from groundrail import Policy
-from groundrail.testing import FakeEntailment
 
 ABSTAINING = Policy(stop=stop_after_attempt(1), fallback="abstain")
 
 
-def test_details_in_full_have_what_was_refused_and_only_there(serve: Serve, http: httpx.Client) -> None:
+def test_details_in_full_have_what_was_refused_and_only_there(serve, http) -> None:
     told = http.post(serve(policy=ONCE) + CHAT, json=asking(stream=True), headers={"x-groundrail-details": "full"})
     chunks = [json.loads(line[6:]) for line in told.text.splitlines() if line.startswith("data: {")]
     assert "".join(c["choices"][0]["delta"].get("content") or "" for c in chunks) == TRUE
@@ -47,7 +42,7 @@ def test_details_in_full_have_what_was_refused_and_only_there(serve: Serve, http
     assert sentences[0]["citations"][0]["text"] == "The rent is 950 euros a month."
 
 
-def test_a_level_of_details_that_does_not_exist_is_refused(serve: Serve, http: httpx.Client) -> None:
+def test_a_level_of_details_that_does_not_exist_is_refused(serve, http) -> None:
     refused = http.post(serve() + CHAT, json=asking(), headers={"x-groundrail-details": "some"})
     assert (refused.status_code, refused.json()["error"]["param"]) == (400, "x-groundrail-details")
 
@@ -66,9 +61,7 @@ def test_a_level_of_details_that_does_not_exist_is_refused(serve: Serve, http: h
     ],
 )
 @pytest.mark.parametrize("stream", [True, False])
-def test_no_reason_quotes_what_is_withheld(
-    serve: Serve, upstream: Upstream, http: httpx.Client, stream: bool, sentence: str, part: str
-) -> None:
+def test_no_reason_quotes_what_is_withheld(serve, upstream, http, stream, sentence, part) -> None:
     upstream.usual = writing(TRUE, sentence)
     address, unsaid = serve(policy=ONCE) + CHAT, json.dumps(part)[1:-1]
     received = http.post(address, json=asking(stream=stream)).text
@@ -78,7 +71,7 @@ def test_no_reason_quotes_what_is_withheld(
     assert unsaid in full.text
 
 
-def test_the_official_client_streams(serve: Serve, client: Client) -> None:
+def test_the_official_client_streams(serve, client) -> None:
     asked = for_client(stream=True, stream_options={"include_usage": True})
     chunks = list(client(serve(policy=ONCE)).chat.completions.create(**asked))
     assert len({chunk.id for chunk in chunks}) == 1
@@ -91,7 +84,7 @@ def test_the_official_client_streams(serve: Serve, client: Client) -> None:
     assert chunks[0].model == "scripted"
 
 
-def test_the_official_client_gets_a_whole_answer(serve: Serve, client: Client) -> None:
+def test_the_official_client_gets_a_whole_answer(serve, client) -> None:
     answer = completion(client(serve(policy=ONCE)), stream=False)
     assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == (TRUE, "stop")
     assert answer.usage.total_tokens == 16
@@ -100,7 +93,7 @@ def test_the_official_client_gets_a_whole_answer(serve: Serve, client: Client) -
     assert (told["source"], told["supported"]) == ("documents", False)
 
 
-def test_the_async_client_streams(serve: Serve) -> None:
+def test_the_async_client_streams(serve) -> None:
     async def answer(address: str) -> str:
         async with openai.AsyncOpenAI(base_url=f"{address}/v1", api_key=KEY, max_retries=0) as asked:
             stream = await asked.chat.completions.create(**for_client(stream=True))
@@ -109,7 +102,7 @@ def test_the_async_client_streams(serve: Serve) -> None:
     assert asyncio.run(answer(serve(policy=ONCE))) == TRUE
 
 
-def test_a_refused_sentence_is_asked_for_again(serve: Serve, client: Client, upstream: Upstream) -> None:
+def test_a_refused_sentence_is_asked_for_again(serve, client, upstream) -> None:
     upstream.replies = [writing(TRUE, FALSE), writing(MORE, usage=7)]
     answer = completion(client(serve()), stream=False)
     assert answer.choices[0].message.content == TRUE + MORE
@@ -120,7 +113,7 @@ def test_a_refused_sentence_is_asked_for_again(serve: Serve, client: Client, ups
     assert "990 euros" not in json.dumps(answer.model_dump())
 
 
-def test_sentences_leave_as_they_are_judged(serve: Serve, client: Client, upstream: Upstream) -> None:
+def test_sentences_leave_as_they_are_judged(serve, client, upstream) -> None:
     go_on = threading.Event()
 
     def slow(handler: Handler, body: dict[str, Any]) -> None:
@@ -140,9 +133,7 @@ def test_sentences_leave_as_they_are_judged(serve: Serve, client: Client, upstre
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_client_that_leaves_is_left_upstream_too(
-    serve: Serve, upstream: Upstream, http: httpx.Client, stream: bool
-) -> None:
+def test_a_client_that_leaves_is_left_upstream_too(serve, upstream, http, stream) -> None:
     upstream.usual = endless(TRUE)
     address = serve()
     if stream:
@@ -159,7 +150,7 @@ def test_a_client_that_leaves_is_left_upstream_too(
     pytest.fail("the answer is still counted as open")
 
 
-def test_an_abstention_hangs_up_upstream(serve: Serve, client: Client, upstream: Upstream) -> None:
+def test_an_abstention_hangs_up_upstream(serve, client, upstream) -> None:
     upstream.usual = endless(FALSE)
     (choice,) = completion(client(serve(policy=ABSTAINING)), stream=False).choices
     assert (choice.message.content, choice.finish_reason) == (Policy().abstention, "content_filter")
@@ -177,7 +168,7 @@ def test_an_abstention_hangs_up_upstream(serve: Serve, client: Client, upstream:
     ids=["abstention", "nothing", "call"],
 )
 def test_an_answer_that_the_guard_ended_or_emptied_does_not_end_as_the_upstreams(
-    serve: Serve, client: Client, upstream: Upstream, policy: Policy, reply: Reply, released: str, stream: bool
+    serve, client, upstream, policy, reply, released, stream
 ) -> None:
     """Even where the upstream was at its end by then, or called a tool."""
     upstream.usual = reply
@@ -200,15 +191,13 @@ def test_an_answer_that_the_guard_ended_or_emptied_does_not_end_as_the_upstreams
     ],
     ids=["cut off", "unsaid"],
 )
-def test_why_an_answer_ended(serve: Serve, client: Client, upstream: Upstream, reply: Reply, reason: str) -> None:
+def test_why_an_answer_ended(serve, client, upstream, reply, reason) -> None:
     upstream.usual = reply
     (choice,) = completion(client(serve()), stream=False).choices
     assert (choice.message.content, choice.finish_reason) == (TRUE, reason)
 
 
-def test_counts_of_calls_that_do_not_look_alike_are_added_where_they_do(
-    serve: Serve, client: Client, upstream: Upstream
-) -> None:
+def test_counts_of_calls_that_do_not_look_alike_are_added_where_they_do(serve, client, upstream) -> None:
     def reply(handler: Handler, body: dict[str, Any]) -> None:
         counts = {"total_tokens": 2, "prompt_tokens_details": {"cached_tokens": 1}, "a": 1}
         handler.begin()
@@ -223,7 +212,7 @@ def test_counts_of_calls_that_do_not_look_alike_are_added_where_they_do(
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_tool_calls_pass_as_they_are(serve: Serve, client: Client, upstream: Upstream, stream: bool) -> None:
+def test_tool_calls_pass_as_they_are(serve, client, upstream, stream) -> None:
     upstream.usual = calling(
         {"index": 0, "id": "call_1", "type": "function", "function": {"name": "look_up", "arguments": ""}},
         {"index": 0, "function": {"arguments": '{"city": '}},
@@ -242,7 +231,7 @@ def test_tool_calls_pass_as_they_are(serve: Serve, client: Client, upstream: Ups
     assert upstream.bodies[0]["tools"] == tools
 
 
-def test_custom_tool_calls_are_whole(serve: Serve, client: Client, upstream: Upstream) -> None:
+def test_custom_tool_calls_are_whole(serve, client, upstream) -> None:
     upstream.usual = calling(
         {"index": 0, "id": "call_1", "type": "custom", "custom": {"name": "run", "input": ""}},
         {"index": 0, "custom": {"input": "print("}},
@@ -254,9 +243,7 @@ def test_custom_tool_calls_are_whole(serve: Serve, client: Client, upstream: Ups
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_tool_call_beside_refused_text_is_passed_on_once(
-    serve: Serve, client: Client, upstream: Upstream, stream: bool
-) -> None:
+def test_a_tool_call_beside_refused_text_is_passed_on_once(serve, client, upstream, stream) -> None:
     call = {"index": 0, "id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     upstream.replies = [calling(call, text=FALSE.strip())]
     upstream.usual = writing(TRUE)
@@ -268,13 +255,13 @@ def test_a_tool_call_beside_refused_text_is_passed_on_once(
 
 
 @pytest.mark.parametrize("documents", [[], None])
-def test_without_a_source_nothing_is_released(serve: Serve, client: Client, documents: Any) -> None:
+def test_without_a_source_nothing_is_released(serve, client, documents) -> None:
     answer = completion(client(serve()), stream=False, documents=documents)
     assert (answer.choices[0].message.content, answer.choices[0].finish_reason) == ("", "content_filter")
     assert {s["verdict"] for s in answer.model_dump()["groundrail"]["sentences"]} == {"no_source"}
 
 
-def test_choices_that_nobody_asked_for_do_not_pass(serve: Serve, client: Client, upstream: Upstream) -> None:
+def test_choices_that_nobody_asked_for_do_not_pass(serve, client, upstream) -> None:
     def two(handler: Handler, body: dict[str, Any]) -> None:
         handler.begin()
         for index, text in ((1, "Pets are not allowed. "), (0, TRUE)):
@@ -287,9 +274,7 @@ def test_choices_that_nobody_asked_for_do_not_pass(serve: Serve, client: Client,
     assert (choice.message.content, choice.finish_reason) == (TRUE, "stop")
 
 
-def test_reasoning_and_logprobs_of_the_upstream_do_not_pass(
-    serve: Serve, upstream: Upstream, http: httpx.Client
-) -> None:
+def test_reasoning_and_logprobs_of_the_upstream_do_not_pass(serve, upstream, http) -> None:
     thought = {"reasoning_content": "secret thought", "reasoning": "secret thought"}
     upstream.usual = chunks(thought, thought | {"content": TRUE}, logprobs={"content": "secret"})
     received = http.post(serve() + CHAT, json=asking(stream=True)).text
@@ -306,18 +291,14 @@ def test_reasoning_and_logprobs_of_the_upstream_do_not_pass(
         ({"response_format": {"type": "grammar"}}, "response_format"),
     ],
 )
-def test_what_cannot_be_guarded_is_refused(
-    serve: Serve, client: Client, upstream: Upstream, fields: dict[str, Any], param: str
-) -> None:
+def test_what_cannot_be_guarded_is_refused(serve, client, upstream, fields, param) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
         completion(client(serve()), stream=False, **fields)
     assert (refused.value.param, refused.value.type) == (param, "invalid_request_error")
     assert upstream.bodies == []
 
 
-def test_fields_that_are_not_ours_reach_the_upstream_unchanged(
-    serve: Serve, http: httpx.Client, upstream: Upstream
-) -> None:
+def test_fields_that_are_not_ours_reach_the_upstream_unchanged(serve, http, upstream) -> None:
     theirs = {"temperature": 0.25, "seed": 3, "top_k": 4, "nested": {"a": [1, None]}}
     assert http.post(serve() + CHAT, json=asking(**theirs, n=1)).status_code == 200
     sent = upstream.bodies[0]
@@ -328,9 +309,7 @@ def test_fields_that_are_not_ours_reach_the_upstream_unchanged(
 
 
 @pytest.mark.parametrize("way", ["forward", "drop"])
-def test_documents_are_forwarded_or_dropped_if_asked(
-    serve: Serve, client: Client, upstream: Upstream, way: str
-) -> None:
+def test_documents_are_forwarded_or_dropped_if_asked(serve, client, upstream, way) -> None:
     completion(client(serve(documents=way)), stream=False)
     assert upstream.bodies[0].get("documents") == ([SOURCE] if way == "forward" else None)
     assert len(upstream.bodies[0]["messages"]) == 1
@@ -348,9 +327,7 @@ def test_documents_are_forwarded_or_dropped_if_asked(
         ],
     ],
 )
-def test_a_bare_answer_is_judged_with_what_the_last_user_message_asks(
-    serve: Serve, http: httpx.Client, upstream: Upstream, judge: FakeEntailment, content: Any
-) -> None:
+def test_a_bare_answer_is_judged_with_what_the_last_user_message_asks(serve, http, upstream, judge, content) -> None:
     judge.judge = lambda premise, claim: float(claim == "Pets are not allowed.")
     upstream.usual = writing("No.")
     address = serve(policy=ONCE) + CHAT

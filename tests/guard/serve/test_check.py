@@ -2,9 +2,8 @@
 
 import json
 
-import httpx
 import pytest
-from tests.guard.serve.conftest import FALSE, SOURCE, TRUE, Serve
+from tests.guard.serve.conftest import FALSE, SOURCE, TRUE
 
 from groundrail import Document, Guard, GuardResult, Policy
 from groundrail.scoring import NearestScorer
@@ -23,7 +22,7 @@ def without_times(result: GuardResult) -> dict[str, object]:
 @pytest.mark.parametrize(
     "source", [SOURCE, [SOURCE], {"text": SOURCE, "id": "lease"}, [{"content": SOURCE, "id": "lease"}]]
 )
-def test_a_check_is_the_guards(serve: Serve, http: httpx.Client, source: object) -> None:
+def test_a_check_is_the_guards(serve, http, source) -> None:
     response = http.post(serve() + "/v1/check", json={"answer": TRUE + FALSE, "source": source})
     assert response.status_code == 200
     result = GuardResult.model_validate_json(response.text)
@@ -32,7 +31,7 @@ def test_a_check_is_the_guards(serve: Serve, http: httpx.Client, source: object)
     assert without_times(result) == without_times(expected)
 
 
-def test_a_streamed_check_tells_of_every_sentence_and_of_the_whole(serve: Serve, http: httpx.Client) -> None:
+def test_a_streamed_check_tells_of_every_sentence_and_of_the_whole(serve, http) -> None:
     body = {"answer": TRUE + FALSE + "Pets are not allowed.", "source": SOURCE, "stream": True}
     response = http.post(serve() + "/v1/check", json=body)
     assert response.headers["content-type"].startswith("text/event-stream")
@@ -45,7 +44,7 @@ def test_a_streamed_check_tells_of_every_sentence_and_of_the_whole(serve: Serve,
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("answer", ["", "\ud800", "\x00", "Hello!", "\u202e" + TRUE])
-def test_any_text_can_be_checked(serve: Serve, http: httpx.Client, answer: str, stream: bool) -> None:
+def test_any_text_can_be_checked(serve, http, answer, stream) -> None:
     body = json.dumps({"answer": answer, "source": SOURCE, "stream": stream})
     response = http.post(serve() + "/v1/check", content=body, headers={"content-type": "application/json"})
     assert response.status_code == (400 if answer == "\ud800" else 200)
@@ -54,26 +53,24 @@ def test_any_text_can_be_checked(serve: Serve, http: httpx.Client, answer: str, 
 @pytest.mark.parametrize(
     "body", [{}, {"answer": "x"}, {"answer": 3, "source": "x"}, {"answer": "x", "source": "y", "z": 1}]
 )
-def test_a_check_with_wrong_fields_names_them(serve: Serve, http: httpx.Client, body: dict[str, object]) -> None:
+def test_a_check_with_wrong_fields_names_them(serve, http, body) -> None:
     response = http.post(serve() + "/v1/check", json=body)
     assert response.status_code == 400
     assert response.json()["error"]["param"]
 
 
-def test_health_needs_nothing(serve: Serve, http: httpx.Client) -> None:
+def test_health_needs_nothing(serve, http) -> None:
     assert http.get(serve() + "/healthz").json()["status"] == "ok"
 
 
-def test_a_server_without_an_upstream_checks_only(serve: Serve, http: httpx.Client) -> None:
+def test_a_server_without_an_upstream_checks_only(serve, http) -> None:
     address = serve(upstream=None)
     assert http.post(address + "/v1/check", json={"answer": TRUE, "source": SOURCE}).json()["text"] == TRUE
     assert http.get(address + "/v1/models").json()["data"] == []
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_bare_answer_is_checked_with_the_question_that_comes_with_it(
-    serve: Serve, http: httpx.Client, judge: FakeEntailment, stream: bool
-) -> None:
+def test_a_bare_answer_is_checked_with_the_question_that_comes_with_it(serve, http, judge, stream) -> None:
     judge.judge = lambda premise, claim: float(claim == "Pets are not allowed.")
     address = serve() + "/v1/check"
 
@@ -89,7 +86,7 @@ def test_a_bare_answer_is_checked_with_the_question_that_comes_with_it(
 
 
 @pytest.mark.parametrize("stream", [False, True])
-def test_an_event_has_what_was_and_what_is(serve: Serve, http: httpx.Client, stream: bool) -> None:
+def test_an_event_has_what_was_and_what_is(serve, http, stream) -> None:
     address = serve(policy=Policy(fallback="correct"))
     wrong = TRUE.replace("950", "990")
     response = http.post(address + "/v1/check", json={"answer": wrong, "source": SOURCE, "stream": stream})

@@ -6,11 +6,10 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
 
 import httpx
 import pytest
-from tests.guard.serve.conftest import KEY, Upstream, asking
+from tests.guard.serve.conftest import KEY, asking
 
 from groundrail.cli.main import app, main
 from groundrail.cli.serve import with_keys
@@ -37,9 +36,7 @@ def started(*arguments: str, **environment: str) -> tuple["subprocess.Popen[str]
 
 
 @pytest.mark.slow
-def test_the_command_serves_with_keys_from_the_environment_until_it_is_told_to_stop(
-    upstream: Upstream, tmp_path: Path
-) -> None:
+def test_the_command_serves_with_keys_from_the_environment_until_it_is_told_to_stop(upstream, tmp_path) -> None:
     policy = tmp_path / "policy.toml"
     policy.write_text('fallback = "abstain"\nabstention = "Nobody knows."\nattempts = 1\n', encoding="utf-8")
     process, address = started(
@@ -80,9 +77,7 @@ def test_the_command_serves_with_keys_from_the_environment_until_it_is_told_to_s
         (["--upstream", "http://localhost:1/v1", "--demo-model"], "two writers"),
     ],
 )
-def test_arguments_that_cannot_be_used_are_named(
-    capsys: pytest.CaptureFixture[str], arguments: list[str], said: str
-) -> None:
+def test_arguments_that_cannot_be_used_are_named(capsys, arguments, said) -> None:
     assert main(["serve", *arguments]) == 2
     printed = capsys.readouterr().err
     assert said in printed
@@ -90,9 +85,7 @@ def test_arguments_that_cannot_be_used_are_named(
 
 
 @pytest.mark.parametrize(("variable", "key"), [("", None), ("door", "door")])
-def test_a_variable_that_is_set_to_nothing_is_no_key(
-    monkeypatch: pytest.MonkeyPatch, variable: str, key: str | None
-) -> None:
+def test_a_variable_that_is_set_to_nothing_is_no_key(monkeypatch, variable, key) -> None:
     """As the compose file passes on what was not given."""
     for name in ("GROUNDRAIL_API_KEY", "GROUNDRAIL_UPSTREAM_API_KEY"):
         monkeypatch.setenv(name, variable)
@@ -116,7 +109,7 @@ def test_hosts_and_limits_of_requests_reach_the_settings() -> None:
     assert (settings.max_bodies, settings.body_timeout) == (7, 3)
 
 
-def test_a_port_in_use_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_port_in_use_is_one_line(capsys) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert main(["serve", "--port", str(taken.getsockname()[1])]) == 2
     assert "cannot listen on 127.0.0.1" in capsys.readouterr().err

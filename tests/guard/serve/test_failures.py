@@ -18,11 +18,7 @@ from tests.guard.serve.conftest import (
     SOURCE,
     TRUE,
     Broken,
-    Client,
     Handler,
-    Reply,
-    Serve,
-    Upstream,
     asking,
     chunks,
     completion,
@@ -75,9 +71,7 @@ def error_of(response: Answer) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_malformed_request_is_a_400(
-    serve: Serve, upstream: Upstream, http: httpx.Client, content: bytes, said: str
-) -> None:
+def test_a_malformed_request_is_a_400(serve, upstream, http, content, said) -> None:
     response = http.post(serve() + CHAT, content=content, headers={"content-type": "application/json"})
     assert response.status_code == 400
     error = error_of(response)
@@ -86,9 +80,7 @@ def test_a_malformed_request_is_a_400(
     assert upstream.bodies == []
 
 
-def test_bodies_of_another_kind_and_over_the_limit_are_refused(
-    serve: Serve, upstream: Upstream, http: httpx.Client
-) -> None:
+def test_bodies_of_another_kind_and_over_the_limit_are_refused(serve, upstream, http) -> None:
     address = serve(max_body=2000) + CHAT
     assert http.post(address, json=asking()).status_code == 200
     other = http.post(address, content=json.dumps(asking()), headers={"content-type": "text/plain"})
@@ -98,7 +90,7 @@ def test_bodies_of_another_kind_and_over_the_limit_are_refused(
     assert "xxx" not in str(upstream.bodies)
 
 
-def test_unknown_addresses_and_methods_are_errors_of_the_protocol(serve: Serve, http: httpx.Client) -> None:
+def test_unknown_addresses_and_methods_are_errors_of_the_protocol(serve, http) -> None:
     address = serve()
     assert error_of(http.post(address + "/v1/embeddings", json={}))["type"] == "not_found_error"
     assert http.get(address + CHAT).status_code == 405
@@ -126,9 +118,7 @@ def breaking_off(handler: Handler, body: dict[str, Any]) -> None:
     ],
     ids=["breaks off", "ends early", "stops", "nonsense", "list", "error", "no call"],
 )
-def test_an_upstream_that_fails_while_writing(
-    serve: Serve, upstream: Upstream, client: Client, reply: Reply, kept: str
-) -> None:
+def test_an_upstream_that_fails_while_writing(serve, upstream, client, reply, kept) -> None:
     upstream.usual = reply
     asked, released = client(serve(timeout=0.5)), list[str]()
     with pytest.raises(openai.APIError, match="upstream"):
@@ -166,16 +156,7 @@ def silent(handler: Handler, body: dict[str, Any]) -> None:
     ],
 )
 @pytest.mark.parametrize("stream", [True, False])
-def test_an_upstream_that_does_not_begin(
-    serve: Serve,
-    upstream: Upstream,
-    client: Client,
-    monkeypatch: pytest.MonkeyPatch,
-    reply: Reply,
-    status: int,
-    tries: int,
-    stream: bool,
-) -> None:
+def test_an_upstream_that_does_not_begin(serve, upstream, client, monkeypatch, reply, status, tries, stream) -> None:
     """The official client repeats the request where that makes sense, and not where it does not."""
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
     upstream.usual = reply
@@ -188,7 +169,7 @@ def test_an_upstream_that_does_not_begin(
     error_of(failed.value.response)
 
 
-def test_an_upstream_that_is_down_is_a_502(serve: Serve, http: httpx.Client) -> None:
+def test_an_upstream_that_is_down_is_a_502(serve, http) -> None:
     response = http.post(serve(upstream="http://127.0.0.1:9/v1") + CHAT, json=asking(stream=True))
     assert response.status_code == 502
     assert error_of(response)["code"] == "upstream_unreachable"
@@ -198,15 +179,13 @@ LONG = {"tool_calls": [{"index": 0, "function": {"arguments": "word " * 10}}]}
 
 
 @pytest.mark.parametrize("reply", [writing("word " * 1000), chunks(*[LONG] * 100, finish="tool_calls")])
-def test_an_answer_or_a_call_without_end_is_ended(
-    serve: Serve, upstream: Upstream, http: httpx.Client, reply: Reply
-) -> None:
+def test_an_answer_or_a_call_without_end_is_ended(serve, upstream, http, reply) -> None:
     upstream.usual = reply
     response = http.post(serve(max_answer=500) + CHAT, json=asking())
     assert (response.status_code, error_of(response)["code"]) == (502, "answer_too_long")
 
 
-def test_an_answer_over_its_time_is_ended(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+def test_an_answer_over_its_time_is_ended(serve, upstream, http) -> None:
     upstream.usual = endless(TRUE)
     address = serve(request_timeout=0.5)
     assert http.post(address + CHAT, json=asking()).status_code == 504
@@ -216,7 +195,7 @@ def test_an_answer_over_its_time_is_ended(serve: Serve, upstream: Upstream, http
     assert upstream.left.wait(10)
 
 
-def test_a_late_beginning_leaves_less_time_for_the_rest(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+def test_a_late_beginning_leaves_less_time_for_the_rest(serve, upstream, http) -> None:
     def late(handler: Handler, body: dict[str, Any]) -> None:
         time.sleep(1.5)
         handler.begin()
@@ -252,16 +231,14 @@ WRITTEN = {"texts": [TRUE], "input_type": "response", "additional_provider_speci
         (CHAT, asking(stream=True)),
     ],
 )
-def test_an_address_over_its_time_says_so(
-    serve: Serve, upstream: Upstream, http: httpx.Client, path: str, body: dict[str, Any]
-) -> None:
+def test_an_address_over_its_time_says_so(serve, upstream, http, path, body) -> None:
     upstream.usual = silent
     response = http.post(serve(scorer=Slow(), request_timeout=0.2) + path, json=body)
     assert response.status_code == 504
     assert error_of(response)["code"] == "request_timeout"
 
 
-def test_a_client_that_does_not_read_is_left(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+def test_a_client_that_does_not_read_is_left(serve, upstream, http) -> None:
     upstream.usual = writing("Ce mot est été. " * 50_000, piece=10_000)  # more than sockets hold
     address = serve(policy=Policy(on_no_source="open"), max_concurrency=1, request_timeout=2, heartbeat=0.5)
     with sent_by_hand(address, asking(stream=True, documents=[]), buffer=2048) as connection:
@@ -276,9 +253,7 @@ def test_a_client_that_does_not_read_is_left(serve: Serve, upstream: Upstream, h
         assert "groundrail_requests_open 0.0" in http.get(f"{address}/metrics").text
 
 
-def test_too_many_at_once_get_429_and_come_in_later(
-    serve: Serve, upstream: Upstream, client: Client, http: httpx.Client
-) -> None:
+def test_too_many_at_once_get_429_and_come_in_later(serve, upstream, client, http) -> None:
     go_on = threading.Event()
 
     def slow(handler: Handler, body: dict[str, Any]) -> None:
@@ -303,7 +278,7 @@ def test_too_many_at_once_get_429_and_come_in_later(
     assert answer.choices[0].message.content == TRUE
 
 
-def test_a_judge_that_fails_releases_nothing(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+def test_a_judge_that_fails_releases_nothing(serve, upstream, http) -> None:
     response = http.post(serve(scorer=Broken()) + CHAT, json=asking())
     assert response.status_code == 200
     assert response.json()["choices"][0]["message"]["content"] == ""
@@ -311,7 +286,7 @@ def test_a_judge_that_fails_releases_nothing(serve: Serve, upstream: Upstream, h
     assert "950 euros" not in response.text
 
 
-def test_keys_go_where_they_belong(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+def test_keys_go_where_they_belong(serve, upstream, http) -> None:
     address = serve(api_key="door", upstream_api_key="house")
     given: list[Any] = [{}, {"authorization": "Bearer wrong"}, {"x-api-key": "wrong"}, {b"x-api-key": b"d\xf6r"}]
     for headers in given:
@@ -351,9 +326,7 @@ LONG_ONE = {"code": "context_length_exceeded", "param": "messages.0"}
         (422, "The rent is 990 euros.", "upstream_refused", "it cannot use the request"),
     ],
 )
-def test_a_refusal_of_the_upstream_is_told_in_words_of_ours(
-    serve: Serve, upstream: Upstream, http: httpx.Client, status: int, error: Any, code: str, said: str
-) -> None:
+def test_a_refusal_of_the_upstream_is_told_in_words_of_ours(serve, upstream, http, status, error, code, said) -> None:
     told = {"message": f"The rent is 990 euros, says {KEY}.", **error} if isinstance(error, dict) else error
     upstream.usual = sending(status, json.dumps({"error": told}))
     refused = http.post(serve(upstream_api_key=KEY) + CHAT, json=asking())
@@ -364,9 +337,7 @@ def test_a_refusal_of_the_upstream_is_told_in_words_of_ours(
     assert not re.search(f"990|{KEY}", refused.text)
 
 
-def test_the_upstreams_cookies_do_not_travel_to_other_clients(
-    serve: Serve, upstream: Upstream, http: httpx.Client
-) -> None:
+def test_the_upstreams_cookies_do_not_travel_to_other_clients(serve, upstream, http) -> None:
     upstream.replies = [sending(500, "{}", Set_Cookie="session=first")]
     address = serve()
     http.post(address + CHAT, json=asking())

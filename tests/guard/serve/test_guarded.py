@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
-import httpx
 import pytest
-from tests.guard.serve.conftest import CHAT, SOURCE, TRUE, Serve, asking
+from tests.guard.serve.conftest import CHAT, SOURCE, TRUE, asking
 
 from groundrail import Guard
 from groundrail.generators import as_generator
@@ -44,7 +43,7 @@ def test_an_answer_that_nobody_could_end_ends_with_an_error() -> None:
     assert failed.value.status == 500
 
 
-def test_a_generator_in_the_servers_process_writes_one_answer_at_a_time(serve: Serve, http: httpx.Client) -> None:
+def test_a_generator_in_the_servers_process_writes_one_answer_at_a_time(serve, http) -> None:
     prompts, at_once = list[str](), list[int]()
 
     def write(prompt: str) -> Iterator[str]:

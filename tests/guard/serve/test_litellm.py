@@ -8,7 +8,6 @@ import pytest
 from tests.guard.serve.conftest import FALSE, SOURCE, TRUE, Serve
 
 from groundrail.serve.check import _Kept
-from groundrail.testing import FakeEntailment
 from groundrail.types import Document
 
 PATH = "/beta/litellm_basic_guardrail_api"
@@ -40,7 +39,7 @@ def tell(serve: Serve, http: httpx.Client) -> Tell:
     return lambda *told, **fields: http.post(address, json=telling(*told, **fields)).json()
 
 
-def test_the_three_answers(tell: Tell) -> None:
+def test_the_three_answers(tell) -> None:
     assert tell("request", "How much?", structured_messages=CONVERSATION) == {"action": "NONE"}
     assert tell("response", TRUE)["action"] == "NONE"
     mixed = tell("response", TRUE + FALSE + "Pets are not allowed.")
@@ -51,7 +50,7 @@ def test_the_three_answers(tell: Tell) -> None:
     assert "990" not in bad["blocked_reason"]
 
 
-def test_documents_come_with_the_answer_and_no_reason_quotes_it(tell: Tell) -> None:
+def test_documents_come_with_the_answer_and_no_reason_quotes_it(tell) -> None:
     given = {"documents": [{"text": SOURCE}], "threshold": 0.8}
     assert tell("response", TRUE, call=None, additional_provider_specific_params=given)["action"] == "NONE"
     blocked = tell("response", "Pay at http://unsaid.example.", additional_provider_specific_params=given)
@@ -60,14 +59,14 @@ def test_documents_come_with_the_answer_and_no_reason_quotes_it(tell: Tell) -> N
 
 
 @pytest.mark.parametrize("call", ["another", None])
-def test_an_answer_without_a_known_source_is_blocked(tell: Tell, call: str | None) -> None:
+def test_an_answer_without_a_known_source_is_blocked(tell, call) -> None:
     tell("request", "?", structured_messages=CONVERSATION)
     told = tell("response", TRUE.strip(), call=call)
     assert told["action"] == "BLOCKED"
     assert "no_source" in told["blocked_reason"]
 
 
-def test_calls_do_not_see_each_others_sources(tell: Tell) -> None:
+def test_calls_do_not_see_each_others_sources(tell) -> None:
     other = [{"role": "tool", "content": "The rent is 990 euros a month.", "tool_call_id": "t"}]
     tell("request", "?", call="a", structured_messages=CONVERSATION)
     tell("request", "?", call="b", structured_messages=other)
@@ -75,7 +74,7 @@ def test_calls_do_not_see_each_others_sources(tell: Tell) -> None:
         assert tell("response", text.strip(), call=call)["action"] == action
 
 
-def test_a_stream_holds_back_what_may_still_change(tell: Tell) -> None:
+def test_a_stream_holds_back_what_may_still_change(tell) -> None:
     tell("request", "?", structured_messages=CONVERSATION)
     half = tell("response", TRUE + "The rent is 95")
     assert half == {"action": "GUARDRAIL_INTERVENED", "texts": [TRUE], "stream_holdback_chars": [0]}
@@ -85,17 +84,17 @@ def test_a_stream_holds_back_what_may_still_change(tell: Tell) -> None:
     assert (begun["action"], begun["texts"]) == ("GUARDRAIL_INTERVENED", [""])
 
 
-def test_nothing_to_check_is_none(tell: Tell) -> None:
+def test_nothing_to_check_is_none(tell) -> None:
     assert tell("response")["action"] == "NONE"
     assert tell("response", texts=None)["action"] == "NONE"
 
 
-def test_wrong_documents_are_named(tell: Tell) -> None:
+def test_wrong_documents_are_named(tell) -> None:
     error = tell("response", TRUE, additional_provider_specific_params={"documents": "text"})["error"]
     assert error["param"] == "additional_provider_specific_params.documents"
 
 
-def test_litellms_key_header_opens_the_server(serve: Serve, http: httpx.Client) -> None:
+def test_litellms_key_header_opens_the_server(serve, http) -> None:
     address = serve(api_key="door") + PATH
     assert http.post(address, json=telling("response")).status_code == 401
     assert http.post(address, json=telling("response"), headers={"x-api-key": "door"}).status_code == 200
@@ -112,7 +111,7 @@ def test_what_is_kept_is_bounded() -> None:
     assert expired.get("call") == ((), "")
 
 
-def test_a_bare_answer_is_judged_with_the_question_of_its_call(tell: Tell, judge: FakeEntailment) -> None:
+def test_a_bare_answer_is_judged_with_the_question_of_its_call(tell, judge) -> None:
     judge.judge = lambda premise, claim: float(claim == "Pets are not allowed.")
     for call, question, action in (("a", "Are pets allowed?", "NONE"), ("b", "Is smoking allowed?", "BLOCKED")):
         messages = [{"role": "user", "content": f"<source>{SOURCE}</source> {question}"}]

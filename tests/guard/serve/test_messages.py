@@ -6,7 +6,6 @@ from contextlib import ExitStack
 from typing import Any
 
 import anthropic
-import httpx
 import pytest
 from tests.guard.serve.conftest import (
     ENDING_EARLY,
@@ -17,8 +16,6 @@ from tests.guard.serve.conftest import (
     SOURCE,
     TRUE,
     Reply,
-    Serve,
-    Upstream,
     calling,
     writing,
 )
@@ -64,7 +61,7 @@ def text_of(message: Any) -> str:
     return "".join(block.text for block in message.content if block.type == "text")
 
 
-def test_anthropics_client_gets_a_whole_answer(serve: Serve, connect: Connect, upstream: Upstream) -> None:
+def test_anthropics_client_gets_a_whole_answer(serve, connect, upstream) -> None:
     answer = connect(serve(policy=ONCE)).messages.create(
         **asking(),
         system="Be brief.",
@@ -84,7 +81,7 @@ def test_anthropics_client_gets_a_whole_answer(serve: Serve, connect: Connect, u
     assert upstream.headers[0]["authorization"] == f"Bearer {KEY}"
 
 
-def test_anthropics_client_streams(serve: Serve, connect: Connect) -> None:
+def test_anthropics_client_streams(serve, connect) -> None:
     events = list(connect(serve(policy=ONCE)).messages.create(**asking(), stream=True))
     assert [event.type for event in events] == [
         "message_start",
@@ -101,9 +98,7 @@ def test_anthropics_client_streams(serve: Serve, connect: Connect) -> None:
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_citations_have_blocks_of_their_own_where_they_are_asked_for(
-    serve: Serve, connect: Connect, upstream: Upstream, stream: bool
-) -> None:
+def test_citations_have_blocks_of_their_own_where_they_are_asked_for(serve, connect, upstream, stream) -> None:
     upstream.usual = writing(GREETING, TRUE, MORE, GREETING, GREETING)
     asked = asking(document("Pets are welcome."), document(title="Lease", **CITED))
     answer = final(connect(serve(policy=ONCE)), stream, **asked)
@@ -117,9 +112,7 @@ def test_citations_have_blocks_of_their_own_where_they_are_asked_for(
 
 
 @pytest.mark.parametrize("in_tool", [True, False])
-def test_search_results_are_cited_by_their_blocks(
-    serve: Serve, connect: Connect, upstream: Upstream, in_tool: bool
-) -> None:
+def test_search_results_are_cited_by_their_blocks(serve, connect, upstream, in_tool) -> None:
     upstream.usual = writing(TRUE)
     texts = ["Pets are not allowed.", "The rent is 950 euros a month."]
     blocks = [{"type": "text", "text": text} for text in texts]
@@ -148,7 +141,7 @@ def test_search_results_are_cited_by_their_blocks(
     }
 
 
-def test_documents_of_blocks_are_cited_by_them(serve: Serve, connect: Connect, upstream: Upstream) -> None:
+def test_documents_of_blocks_are_cited_by_them(serve, connect, upstream) -> None:
     blocks = [{"type": "text", "text": text} for text in ("Pets are not allowed.", SOURCE)]
     given = {"type": "document", "source": {"type": "content", "content": blocks}, **CITED}
     (block,) = connect(serve(policy=ONCE)).messages.create(**asking(given)).content
@@ -159,7 +152,7 @@ def test_documents_of_blocks_are_cited_by_them(serve: Serve, connect: Connect, u
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_no_citation_quotes_what_is_withheld(serve: Serve, http: httpx.Client, stream: bool) -> None:
+def test_no_citation_quotes_what_is_withheld(serve, http, stream) -> None:
     address, body = serve(policy=ONCE) + PATH, asking(document(**CITED), stream=stream)
     received = http.post(address, json=body).text
     assert "char_location" in received
@@ -176,9 +169,7 @@ def test_no_citation_quotes_what_is_withheld(serve: Serve, http: httpx.Client, s
     ],
 )
 @pytest.mark.parametrize("stream", [True, False])
-def test_why_a_message_ended(
-    serve: Serve, connect: Connect, upstream: Upstream, reply: Reply, reason: str, text: str, stream: bool
-) -> None:
+def test_why_a_message_ended(serve, connect, upstream, reply, reason, text, stream) -> None:
     upstream.usual = reply
     answer = final(connect(serve(policy=ONCE)), stream)
     assert (answer.stop_reason, text_of(answer)) == (reason, text)
@@ -193,7 +184,7 @@ def calling_with(arguments: str) -> Reply:
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_tool_calls_pass_as_they_are(serve: Serve, connect: Connect, upstream: Upstream, stream: bool) -> None:
+def test_tool_calls_pass_as_they_are(serve, connect, upstream, stream) -> None:
     upstream.usual = calling_with('{"city": "Oslo"}')
     choice = {"type": "tool", "name": "look_up", "disable_parallel_tool_use": True}
     answer = final(connect(serve()), stream, tools=[TOOL], tool_choice=choice)
@@ -207,7 +198,7 @@ def test_tool_calls_pass_as_they_are(serve: Serve, connect: Connect, upstream: U
     assert sent["parallel_tool_calls"] is False
 
 
-def test_calls_that_the_protocol_cannot_hold_are_an_error(serve: Serve, connect: Connect, upstream: Upstream) -> None:
+def test_calls_that_the_protocol_cannot_hold_are_an_error(serve, connect, upstream) -> None:
     upstream.usual = calling_with("[no JSON")
     for stream in (True, False):
         with pytest.raises(anthropic.APIStatusError, match="no JSON object"):
@@ -215,7 +206,7 @@ def test_calls_that_the_protocol_cannot_hold_are_an_error(serve: Serve, connect:
                 pass
 
 
-def test_results_of_tools_and_documents_are_sources(serve: Serve, connect: Connect, upstream: Upstream) -> None:
+def test_results_of_tools_and_documents_are_sources(serve, connect, upstream) -> None:
     garden = "Smoking is allowed in the garden."
     upstream.usual = writing(TRUE, garden)
     call = {"type": "tool_use", "id": "t1", "name": "read", "input": {}}
@@ -255,9 +246,7 @@ PDF = {"type": "document", "source": {"type": "base64", "media_type": "applicati
         ({"max_tokens": "many"}, "max_tokens"),
     ],
 )
-def test_what_cannot_be_guarded_is_refused_before_anything_is_asked(
-    serve: Serve, http: httpx.Client, upstream: Upstream, fields: dict[str, Any], named: str
-) -> None:
+def test_what_cannot_be_guarded_is_refused_before_anything_is_asked(serve, http, upstream, fields, named) -> None:
     refused = http.post(serve() + PATH, json={**asking(), **fields})
     assert refused.status_code == 400
     body = refused.json()
@@ -266,7 +255,7 @@ def test_what_cannot_be_guarded_is_refused_before_anything_is_asked(
     assert upstream.bodies == []
 
 
-def test_errors_are_those_of_the_protocol(serve: Serve, connect: Connect, upstream: Upstream) -> None:
+def test_errors_are_those_of_the_protocol(serve, connect, upstream) -> None:
     upstream.usual = lambda handler, body: handler.send(429, json.dumps({"error": {"message": "slow down"}}))
     address = serve(api_key="door")
     with pytest.raises(anthropic.RateLimitError, match="is busy"):
@@ -280,7 +269,7 @@ def test_errors_are_those_of_the_protocol(serve: Serve, connect: Connect, upstre
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_an_upstream_that_fails_while_writing(serve: Serve, connect: Connect, upstream: Upstream, stream: bool) -> None:
+def test_an_upstream_that_fails_while_writing(serve, connect, upstream, stream) -> None:
     upstream.usual = ENDING_EARLY
     seen: list[Any] = []
     with pytest.raises(anthropic.APIStatusError, match="upstream"):

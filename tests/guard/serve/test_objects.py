@@ -5,7 +5,6 @@ import re
 from typing import Any
 
 import anthropic
-import httpx
 import openai
 import pytest
 from pydantic import BaseModel
@@ -13,10 +12,6 @@ from tests.guard.serve.conftest import (
     CHAT,
     KEY,
     SOURCE,
-    Client,
-    Reply,
-    Serve,
-    Upstream,
     completion,
     for_client,
     writing,
@@ -36,9 +31,7 @@ def json_schema(*kinds: str) -> dict[str, Any]:
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("response_format", [ANY, json_schema("string", "null")])
 @pytest.mark.parametrize(("written", "rent"), [(RIGHT, "950 euros"), (WRONG, None)])
-def test_an_object_goes_out_whole(
-    serve: Serve, client: Client, upstream: Upstream, stream: bool, response_format: Any, written: str, rent: Any
-) -> None:
+def test_an_object_goes_out_whole(serve, client, upstream, stream, response_format, written, rent) -> None:
     upstream.usual = writing(written)
     asked = client(serve()).chat.completions
     answer: Any = asked.create(**for_client(response_format=response_format, stream=stream))
@@ -49,7 +42,7 @@ def test_an_object_goes_out_whole(
     assert len(upstream.bodies) == 1
 
 
-def test_the_verdict_is_told_without_the_refused_value(serve: Serve, client: Client, upstream: Upstream) -> None:
+def test_the_verdict_is_told_without_the_refused_value(serve, client, upstream) -> None:
     upstream.usual = writing(WRONG)
     answer = completion(client(serve()), stream=False, response_format=ANY)
     (sentence,) = answer.groundrail["sentences"]
@@ -70,9 +63,7 @@ def test_the_verdict_is_told_without_the_refused_value(serve: Serve, client: Cli
         (writing('{"rent": ', finish="length"), "not whole"),
     ],
 )
-def test_a_text_that_is_no_object_is_an_error_without_the_text(
-    serve: Serve, client: Client, upstream: Upstream, reply: Reply, said: str
-) -> None:
+def test_a_text_that_is_no_object_is_an_error_without_the_text(serve, client, upstream, reply, said) -> None:
     upstream.usual = reply
     with pytest.raises(openai.InternalServerError, match=said) as failed:
         completion(client(serve()), stream=False, response_format=ANY)
@@ -80,7 +71,7 @@ def test_a_text_that_is_no_object_is_an_error_without_the_text(
     assert "990" not in str(failed.value)
 
 
-def test_raise_and_flag_are_the_policys(serve: Serve, client: Client, upstream: Upstream) -> None:
+def test_raise_and_flag_are_the_policys(serve, client, upstream) -> None:
     upstream.usual = writing(WRONG)
     with pytest.raises(openai.UnprocessableEntityError, match="/rent"):
         completion(client(serve(policy=Policy(fallback="raise"))), stream=False, response_format=ANY)
@@ -121,7 +112,7 @@ def schema_format(path: str, schema: Any) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("written", "rent"), [(RIGHT, "950 euros"), (WRONG, None)])
 def test_the_responses_client_parses_an_object_without_its_refused_fields(
-    serve: Serve, client: Client, upstream: Upstream, written: str, rent: Any
+    serve, client, upstream, written, rent
 ) -> None:
     upstream.usual = writing(written)
     asked: dict[str, Any] = {"model": "scripted", "input": "How much is the rent?"}
@@ -140,9 +131,7 @@ def test_the_responses_client_parses_an_object_without_its_refused_fields(
 
 
 @pytest.mark.parametrize(("written", "rent"), [(RIGHT, "950 euros"), (WRONG, None)])
-def test_anthropics_client_parses_an_object_without_its_refused_fields(
-    serve: Serve, upstream: Upstream, written: str, rent: Any
-) -> None:
+def test_anthropics_client_parses_an_object_without_its_refused_fields(serve, upstream, written, rent) -> None:
     upstream.usual = writing(written)
     asked: dict[str, Any] = {"model": "scripted", "max_tokens": 100, "extra_body": {"documents": [SOURCE]}}
     asked["messages"] = ASKED
@@ -157,7 +146,7 @@ def test_anthropics_client_parses_an_object_without_its_refused_fields(
     assert set(sent["json_schema"]["schema"]["properties"]) == {"rent", "pets"}
 
 
-def test_any_object_is_asked_for_in_responses(serve: Serve, http: httpx.Client, upstream: Upstream) -> None:
+def test_any_object_is_asked_for_in_responses(serve, http, upstream) -> None:
     upstream.usual = writing(WRONG)
     body = http.post(serve() + "/v1/responses", json=with_format("/v1/responses", {"type": "json_object"})).json()
     assert json.loads(body["output"][0]["content"][0]["text"]) == {"rent": None, "pets": "allowed"}
@@ -165,9 +154,7 @@ def test_any_object_is_asked_for_in_responses(serve: Serve, http: httpx.Client, 
 
 
 @pytest.mark.parametrize("path", FIELDS)
-def test_a_format_that_cannot_be_guarded_is_refused_before_the_upstream_is_asked(
-    serve: Serve, http: httpx.Client, upstream: Upstream, path: str
-) -> None:
+def test_a_format_that_cannot_be_guarded_is_refused_before_the_upstream_is_asked(serve, http, upstream, path) -> None:
     field, function = FIELDS[path], {"type": "function", "function": {"name": "a"}}
     tool = {"/v1/responses": {"type": "function", "name": "a"}, CHAT: function}.get(path, {"name": "a"})
     patterned = {"type": "object", "properties": {"rent": {"type": "string", "pattern": "(a+)+$"}}}
@@ -190,9 +177,7 @@ def test_a_format_that_cannot_be_guarded_is_refused_before_the_upstream_is_asked
 
 @pytest.mark.parametrize("path", FIELDS)
 @pytest.mark.parametrize("stream", [False, True])
-def test_a_field_that_cannot_be_null_is_an_error_of_the_protocol(
-    serve: Serve, http: httpx.Client, upstream: Upstream, path: str, stream: bool
-) -> None:
+def test_a_field_that_cannot_be_null_is_an_error_of_the_protocol(serve, http, upstream, path, stream) -> None:
     upstream.usual = writing(WRONG)
     schema = {"type": "object", "properties": {"rent": {"type": "string"}}, "required": ["rent"]}
     answer = http.post(serve() + path, json=with_format(path, schema_format(path, schema), stream=stream))

@@ -13,7 +13,7 @@ from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from prometheus_client.parser import text_string_to_metric_families
-from tests.guard.serve.conftest import CHAT, FALSE, KEY, ONCE, SOURCE, TRUE, Broken, Serve, Upstream, asking, writing
+from tests.guard.serve.conftest import CHAT, FALSE, KEY, ONCE, SOURCE, TRUE, Broken, asking, writing
 from tests.http_servers import QuietHandler, serving
 
 from groundrail.serve.observe import Observer
@@ -29,7 +29,7 @@ def metrics(http: httpx.Client, address: str) -> dict[tuple[str, ...], float]:
     }
 
 
-def test_metrics_count_what_happened(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+def test_metrics_count_what_happened(serve, upstream, http) -> None:
     address = serve(policy=ONCE)
     http.post(address + CHAT, json=asking())
     http.post(address + CHAT, json=asking(stream=True))
@@ -72,9 +72,7 @@ def by_name(exporter: InMemorySpanExporter) -> dict[str, list[ReadableSpan]]:
 
 
 @pytest.mark.parametrize(("path", "body"), [(CHAT, asking(stream=True)), ("/v1/check", BOTH)])
-def test_spans_of_answer_sentences_and_model_calls(
-    serve: Serve, http: httpx.Client, spans: InMemorySpanExporter, path: str, body: dict[str, Any]
-) -> None:
+def test_spans_of_answer_sentences_and_model_calls(serve, http, spans, path, body) -> None:
     http.post(serve(policy=ONCE, observer=observer_into(spans)) + path, json=body)
     found = by_name(spans)
     (answer,) = found["groundrail.answer"]
@@ -101,9 +99,7 @@ def evaluations_of(span: ReadableSpan) -> list[dict[str, Any]]:
     return [{name.removeprefix("gen_ai.evaluation."): value for name, value in each.items()} for each in told]
 
 
-def test_each_sentence_is_an_evaluation_event_of_the_answers_span(
-    serve: Serve, http: httpx.Client, spans: InMemorySpanExporter
-) -> None:
+def test_each_sentence_is_an_evaluation_event_of_the_answers_span(serve, http, spans) -> None:
     address = serve(policy=ONCE, observer=observer_into(spans)) + "/v1/check"
     sentences = http.post(address, json=BOTH).json()["sentences"]
     (answer,) = by_name(spans)["groundrail.answer"]
@@ -117,9 +113,7 @@ def test_each_sentence_is_an_evaluation_event_of_the_answers_span(
     assert not any(span.events for span in spans.get_finished_spans() if span is not answer)
 
 
-def test_evaluation_events_are_log_records_of_the_answers_span_where_logs_are_taken(
-    serve: Serve, http: httpx.Client, spans: InMemorySpanExporter
-) -> None:
+def test_evaluation_events_are_log_records_of_the_answers_span_where_logs_are_taken(serve, http, spans) -> None:
     logged = InMemoryLogRecordExporter()
     logs = LoggerProvider()
     logs.add_log_record_processor(SimpleLogRecordProcessor(logged))
@@ -137,9 +131,7 @@ def test_evaluation_events_are_log_records_of_the_answers_span_where_logs_are_ta
     assert not any(span.events for span in spans.get_finished_spans())
 
 
-def test_spans_have_text_and_events_quote_the_source_if_asked(
-    serve: Serve, http: httpx.Client, spans: InMemorySpanExporter
-) -> None:
+def test_spans_have_text_and_events_quote_the_source_if_asked(serve, http, spans) -> None:
     address = serve(policy=ONCE, observer=observer_into(spans, content=True)) + "/v1/check"
     checked = http.post(address, json=BOTH).json()
     found = by_name(spans)
@@ -149,9 +141,7 @@ def test_spans_have_text_and_events_quote_the_source_if_asked(
     assert "950 euros" in explanation
 
 
-def test_a_sentence_that_could_not_be_judged_has_an_error_type_and_no_score(
-    serve: Serve, http: httpx.Client, spans: InMemorySpanExporter
-) -> None:
+def test_a_sentence_that_could_not_be_judged_has_an_error_type_and_no_score(serve, http, spans) -> None:
     address = serve(policy=ONCE, scorer=Broken(), observer=observer_into(spans))
     http.post(address + "/v1/check", json={"answer": TRUE, "source": SOURCE})
     (answer,) = by_name(spans)["groundrail.answer"]
@@ -161,9 +151,7 @@ def test_a_sentence_that_could_not_be_judged_has_an_error_type_and_no_score(
     assert "euros" not in answer.to_json()
 
 
-def test_the_log_has_no_text_and_no_key(
-    serve: Serve, upstream: Upstream, http: httpx.Client, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_log_has_no_text_and_no_key(serve, upstream, http, caplog) -> None:
     caplog.set_level(logging.DEBUG, logger="groundrail")
     address = serve(policy=ONCE)
     headers = {"authorization": f"Bearer {KEY}"}
@@ -180,9 +168,7 @@ def test_the_log_has_no_text_and_no_key(
     assert not any(record.exc_info for record in caplog.records if record.name.startswith("groundrail"))
 
 
-def test_the_log_has_text_if_asked(
-    serve: Serve, upstream: Upstream, http: httpx.Client, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_log_has_text_if_asked(serve, upstream, http, caplog) -> None:
     caplog.set_level(logging.DEBUG, logger="groundrail")
     upstream.usual = writing(TRUE)
     http.post(serve(observer=Observer(log_text=True)) + CHAT, json=asking())
@@ -190,9 +176,7 @@ def test_the_log_has_text_if_asked(
     assert [record.levelno for record in told] == [logging.DEBUG]
 
 
-def test_a_fault_of_the_server_is_a_500_without_its_message(
-    serve: Serve, http: httpx.Client, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_fault_of_the_server_is_a_500_without_its_message(serve, http, caplog, monkeypatch) -> None:
     def failing(*arguments: object, **named: object) -> None:
         raise KeyError("The rent is 990 euros.")
 
@@ -207,9 +191,7 @@ def test_a_fault_of_the_server_is_a_500_without_its_message(
 
 
 @pytest.mark.parametrize(("logs", "paths"), [("", {"/v1/traces", "/v1/logs"}), ("none", {"/v1/traces"})])
-def test_telemetry_is_exported_as_the_standard_variables_say(
-    logs: str, paths: set[str], serve: Serve, http: httpx.Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_telemetry_is_exported_as_the_standard_variables_say(logs, paths, serve, http, monkeypatch) -> None:
     from http.server import ThreadingHTTPServer
 
     from opentelemetry import _logs, trace

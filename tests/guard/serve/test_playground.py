@@ -3,7 +3,6 @@
 import json
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,7 +83,7 @@ class Page:
 EXAMPLE = ["no_claim", "supported", "unsupported", "supported", "supported", "unsupported", "supported"]
 
 
-def test_a_visitor_sees_the_first_example_judged_without_a_word(page: Page) -> None:
+def test_a_visitor_sees_the_first_example_judged_without_a_word(page) -> None:
     page.open().wait_until_done()
     assert page.verdicts() == EXAMPLE
     assert page.find("#tally").text == "5 of 7 released"
@@ -94,7 +93,7 @@ def test_a_visitor_sees_the_first_example_judged_without_a_word(page: Page) -> N
     assert [url for url in requested if url.startswith("http") and not url.startswith(page.address)] == []
 
 
-def test_a_click_shows_the_cited_place_in_the_source(page: Page) -> None:
+def test_a_click_shows_the_cited_place_in_the_source(page) -> None:
     page.open().wait_until_done()
     page.sentence("deposit of 2,900 euros").click()
     mark = page.wait(lambda: page.find("#source-view mark.now"))
@@ -117,7 +116,7 @@ def test_a_click_shows_the_cited_place_in_the_source(page: Page) -> None:
     assert "line-through" in page.sentence(FALSE).value_of_css_property("text-decoration-line")
 
 
-def test_the_threshold_colours_anew_without_a_request(page: Page) -> None:
+def test_the_threshold_colours_anew_without_a_request(page) -> None:
     page.open().wait_until_done()
     page.requested()
     slide = (
@@ -131,7 +130,7 @@ def test_the_threshold_colours_anew_without_a_request(page: Page) -> None:
     assert page.requested() == []
 
 
-def test_what_a_second_scorer_judged_keeps_its_own_threshold(browser: webdriver.Chrome, upstream: Upstream) -> None:
+def test_what_a_second_scorer_judged_keeps_its_own_threshold(browser, upstream) -> None:
     scorer, second = BatchedScorer(NearestScorer(shared(load()))), BatchedScorer(OverlapScorer())
     guard = Guard(scorer=scorer, second=second, policy=Policy(doubt=(0.0, 1.0)))
     with running(create_app(guard, Settings(upstream=upstream.url))) as address:
@@ -147,7 +146,7 @@ def test_what_a_second_scorer_judged_keeps_its_own_threshold(browser: webdriver.
     second.close()
 
 
-def test_the_reader_sees_only_what_is_released(page: Page) -> None:
+def test_the_reader_sees_only_what_is_released(page) -> None:
     page.open().wait_until_done()
     page.find("#reader").click()
     shown = " ".join(page.find("#sentences").text.split())
@@ -158,7 +157,7 @@ def test_the_reader_sees_only_what_is_released(page: Page) -> None:
     assert "the tenants pay a deposit of 2,900 euros." in shown
 
 
-def test_keys_walk_through_the_sentences_and_check(page: Page) -> None:
+def test_keys_walk_through_the_sentences_and_check(page) -> None:
     page.open("/#empty")
     page.wait(lambda: page.find("#source").get_attribute("value"))
     answer = page.find("#answer")
@@ -178,7 +177,7 @@ def test_keys_walk_through_the_sentences_and_check(page: Page) -> None:
     assert not page.find("#card").is_displayed()
 
 
-def test_a_model_is_asked_through_the_guard(page: Page, upstream: Upstream) -> None:
+def test_a_model_is_asked_through_the_guard(page, upstream) -> None:
     upstream.replies = [writing("Cash is not accepted. ", FALSE), writing("The rent is 1,450 euros a month.")]
     page.open("/#ask")
     page.wait(lambda: page.find("#model").text == "scripted")
@@ -191,7 +190,7 @@ def test_a_model_is_asked_through_the_guard(page: Page, upstream: Upstream) -> N
     assert "3.1 The rent is 1,450" in upstream.bodies[0]["messages"][0]["content"]
 
 
-def test_stop_hangs_up(page: Page, upstream: Upstream) -> None:
+def test_stop_hangs_up(page, upstream) -> None:
     def endless(handler: Any, body: dict[str, Any]) -> None:
         handler.begin()
         while True:
@@ -208,7 +207,7 @@ def test_stop_hangs_up(page: Page, upstream: Upstream) -> None:
     assert upstream.left.wait(240)
 
 
-def test_text_of_any_kind_is_shown_as_text(page: Page) -> None:
+def test_text_of_any_kind_is_shown_as_text(page) -> None:
     page.open("/#empty")
     page.wait(lambda: page.find("#source").get_attribute("value"))
     hostile = "<img src=x onerror=\"document.title='owned'\"> The rent is 950 euros."
@@ -222,7 +221,7 @@ def test_text_of_any_kind_is_shown_as_text(page: Page) -> None:
     assert hostile in page.find("#source-view").text
 
 
-def test_an_error_is_told(page: Page, upstream: Upstream) -> None:
+def test_an_error_is_told(page, upstream) -> None:
     upstream.usual = lambda handler, body: handler.send(404, '{"error": {"message": "no such model"}}')
     page.open("/#ask")
     page.wait(lambda: page.find("#model").text == "scripted")
@@ -231,7 +230,7 @@ def test_an_error_is_told(page: Page, upstream: Upstream) -> None:
     page.browser.get_log("browser")  # the browser's own note of the 404
 
 
-def test_dark_and_light(page: Page) -> None:
+def test_dark_and_light(page) -> None:
     def brightness() -> float:
         colour = page.find("body").value_of_css_property("background-color")
         return sum(float(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3]) / 3
@@ -247,7 +246,7 @@ def test_dark_and_light(page: Page) -> None:
     page.browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
 
 
-def test_a_phone_has_room_for_it(page: Page, tmp_path: Path) -> None:
+def test_a_phone_has_room_for_it(page, tmp_path) -> None:
     metrics = {"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": True}
     page.browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
     try:

@@ -16,7 +16,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_every_key_reaches_the_policy(tmp_path: Path) -> None:
+def test_every_key_reaches_the_policy(tmp_path) -> None:
     (tmp_path / "map.json").write_text(
         '{"method": "isotonic", "x": [0.0, 1.0], "y": [0.0, 0.5], "scorer": "any"}', encoding="utf-8"
     )
@@ -61,7 +61,7 @@ def test_every_key_reaches_the_policy(tmp_path: Path) -> None:
     assert [tries.another(), tries.another()] == [True, False]
 
 
-def test_an_empty_file_is_the_default(tmp_path: Path) -> None:
+def test_an_empty_file_is_the_default(tmp_path) -> None:
     read = read_policy(written(tmp_path, ""))
     assert read.model_dump(exclude={"stop"}) == Policy().model_dump(exclude={"stop"})
     tries = Attempts(read)
@@ -84,9 +84,7 @@ def test_an_empty_file_is_the_default(tmp_path: Path) -> None:
         ('calibration = "missing.json"', "missing.json"),
     ],
 )
-def test_a_mistake_is_one_line_and_exit_code_2(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], text: str, said: str
-) -> None:
+def test_a_mistake_is_one_line_and_exit_code_2(tmp_path, capsys, text, said) -> None:
     path = written(tmp_path, text)
     with pytest.raises(InputError, match=said):
         read_policy(path)
@@ -96,6 +94,6 @@ def test_a_mistake_is_one_line_and_exit_code_2(
     assert len(printed.splitlines()) == 1
 
 
-def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_file_that_is_not_there(tmp_path, capsys) -> None:
     assert main(["serve", "--policy", str(tmp_path / "none.toml")]) == 2
     assert "none.toml" in capsys.readouterr().err

@@ -6,10 +6,9 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-import httpx
 import pytest
 from tenacity import stop_after_attempt
-from tests.guard.serve.conftest import FALSE, MORE, ONCE, SOURCE, TRUE, Handler, Serve, Upstream, chunks, writing
+from tests.guard.serve.conftest import FALSE, MORE, ONCE, SOURCE, TRUE, Handler, chunks, writing
 
 from groundrail import Policy
 
@@ -77,9 +76,7 @@ def whole_text_of(answer: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_the_released_text_comes_out_once_and_nothing_else(
-    serve: Serve, upstream: Upstream, http: httpx.Client, path: str
-) -> None:
+def test_the_released_text_comes_out_once_and_nothing_else(serve, upstream, http, path) -> None:
     address, chance = serve(policy=ONCE) + path, random.Random(path)
     for _ in range(12):
         said = chance.choices(TOLD, k=chance.randint(1, 6))
@@ -97,9 +94,7 @@ def test_the_released_text_comes_out_once_and_nothing_else(
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("level", ["on", "off", "full"])
-def test_a_false_sentence_never_crosses_the_socket(
-    serve: Serve, http: httpx.Client, path: str, stream: bool, level: str
-) -> None:
+def test_a_false_sentence_never_crosses_the_socket(serve, http, path, stream, level) -> None:
     address, asked = serve(policy=ONCE) + path, asking(path, stream=stream)
     received = http.post(address, json=asked, headers={"x-groundrail-details": level})
     assert "The rent is 950 euros." in received.text
@@ -109,9 +104,7 @@ def test_a_false_sentence_never_crosses_the_socket(
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("stream", [True, False])
-def test_a_refused_sentence_is_asked_for_again(
-    serve: Serve, upstream: Upstream, http: httpx.Client, path: str, stream: bool
-) -> None:
+def test_a_refused_sentence_is_asked_for_again(serve, upstream, http, path, stream) -> None:
     upstream.replies = [writing(TRUE, FALSE), writing(MORE)]
     answer = http.post(serve() + path, json=asking(path, stream=stream))
     assert (text_of(answer.content) if stream else whole_text_of(answer.json())) == TRUE + MORE
@@ -119,9 +112,7 @@ def test_a_refused_sentence_is_asked_for_again(
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_grounding_sources_and_queries_of_litellm_count(
-    serve: Serve, upstream: Upstream, http: httpx.Client, path: str
-) -> None:
+def test_grounding_sources_and_queries_of_litellm_count(serve, upstream, http, path) -> None:
     content = [{"type": "grounding_source", "text": SOURCE}, {"type": "query", "text": "Rent?"}]
     turns = {"input" if path == "/v1/responses" else "messages": [{"role": "user", "content": content}]}
     body = {name: value for name, value in asking(path, **turns).items() if name != "documents"}
@@ -130,7 +121,7 @@ def test_grounding_sources_and_queries_of_litellm_count(
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_an_abstention_takes_the_answers_place(serve: Serve, upstream: Upstream, http: httpx.Client, path: str) -> None:
+def test_an_abstention_takes_the_answers_place(serve, upstream, http, path) -> None:
     upstream.usual = writing(TOLD[0], TOLD[4], TOLD[1])
     policy = Policy(stop=stop_after_attempt(1), fallback="abstain")
     address = serve(policy=policy) + path
@@ -139,7 +130,7 @@ def test_an_abstention_takes_the_answers_place(serve: Serve, upstream: Upstream,
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_signs_of_life_while_a_sentence_waits(serve: Serve, upstream: Upstream, http: httpx.Client, path: str) -> None:
+def test_signs_of_life_while_a_sentence_waits(serve, upstream, http, path) -> None:
     def slow(handler: Handler, body: dict[str, Any]) -> None:
         handler.begin()
         time.sleep(0.5)
@@ -154,9 +145,7 @@ def test_signs_of_life_while_a_sentence_waits(serve: Serve, upstream: Upstream, 
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("stream", [True, False])
-def test_the_policy_raise_is_an_error(
-    serve: Serve, upstream: Upstream, http: httpx.Client, path: str, stream: bool
-) -> None:
+def test_the_policy_raise_is_an_error(serve, upstream, http, path, stream) -> None:
     upstream.usual = writing(TOLD[0], TOLD[4])
     response = http.post(serve(policy=Policy(fallback="raise")) + path, json=asking(path, stream=stream))
     assert "not supported by the source" in response.text
@@ -165,14 +154,14 @@ def test_the_policy_raise_is_an_error(
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_a_server_that_only_checks_says_so(serve: Serve, http: httpx.Client, path: str) -> None:
+def test_a_server_that_only_checks_says_so(serve, http, path) -> None:
     response = http.post(serve(upstream=None) + path, json=asking(path))
     assert response.status_code == 501
     assert "--upstream" in response.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("path", PATHS)
-def test_metrics_count_each_protocol(serve: Serve, http: httpx.Client, path: str) -> None:
+def test_metrics_count_each_protocol(serve, http, path) -> None:
     address = serve()
     http.post(address + path, json=asking(path))
     name = {"/v1/chat/completions": "chat", "/v1/responses": "responses", "/v1/messages": "messages"}[path]
@@ -207,7 +196,7 @@ COUNTS: dict[str, Any] = {"prompt_tokens": 5, "completion_tokens": 7, "total_tok
     ],
 )
 def test_what_an_upstream_says_beside_its_text_is_of_known_kinds(
-    serve: Serve, upstream: Upstream, http: httpx.Client, path: str, stream: bool, chunk: Any, counts: int
+    serve, upstream, http, path, stream, chunk, counts
 ) -> None:
     upstream.usual = odd(**chunk)
     answer = http.post(serve() + path, json=asking(path, stream=stream))
@@ -238,9 +227,7 @@ def json_format(path: str) -> dict[str, Any]:
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize("kind", ["none", "other", "custom", "object", "old", "unwanted"])
-def test_a_tool_that_is_not_offered_is_not_called(
-    serve: Serve, upstream: Upstream, http: httpx.Client, path: str, stream: bool, kind: str
-) -> None:
+def test_a_tool_that_is_not_offered_is_not_called(serve, upstream, http, path, stream, kind) -> None:
     said = {"name": "look_up" if kind != "other" else "send", "arguments": json.dumps({"text": EVIL}), "input": EVIL}
     call = {"index": 0, "id": "a", "custom" if kind == "custom" else "function": said}
 
@@ -267,6 +254,6 @@ def test_a_tool_that_is_not_offered_is_not_called(
     assert stream or answer.status_code == 502
 
 
-def test_the_list_of_models_has_their_names_alone(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+def test_the_list_of_models_has_their_names_alone(serve, upstream, http) -> None:
     (model,) = http.get(f"{serve()}/v1/models").json()["data"]
     assert model == {"id": "scripted", "object": "model", "created": 0, "owned_by": "upstream"}

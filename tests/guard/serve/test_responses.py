@@ -12,10 +12,6 @@ from tests.guard.serve.conftest import (
     ONCE,
     SOURCE,
     TRUE,
-    Client,
-    Reply,
-    Serve,
-    Upstream,
     calling,
     writing,
 )
@@ -40,9 +36,7 @@ def final(client: openai.OpenAI, stream: bool, **fields: Any) -> Any:
         return streamed.get_final_response()
 
 
-def test_the_official_client_gets_a_whole_answer_with_its_citations(
-    serve: Serve, client: Client, upstream: Upstream
-) -> None:
+def test_the_official_client_gets_a_whole_answer_with_its_citations(serve, client, upstream) -> None:
     answer = client(serve(policy=ONCE)).responses.create(**asking(instructions="Be brief.", max_output_tokens=50))
     assert (answer.output_text, answer.status, answer.model) == (TRUE, "completed", "scripted")
     (message,) = answer.output
@@ -63,7 +57,7 @@ def test_the_official_client_gets_a_whole_answer_with_its_citations(
     assert "input" not in sent
 
 
-def test_the_official_client_streams(serve: Serve, client: Client) -> None:
+def test_the_official_client_streams(serve, client) -> None:
     events = list(client(serve(policy=ONCE)).responses.create(**asking(), stream=True))
     assert [event.type for event in events] == [
         "response.created",
@@ -85,7 +79,7 @@ def test_the_official_client_streams(serve: Serve, client: Client) -> None:
     assert last.response.usage is not None
 
 
-def test_a_stream_ends_with_the_whole_answer(serve: Serve, client: Client, upstream: Upstream) -> None:
+def test_a_stream_ends_with_the_whole_answer(serve, client, upstream) -> None:
     upstream.usual = writing(TRUE, MORE)
     streamed, whole = (final(client(serve()), stream).model_dump()["output"] for stream in (True, False))
     assert whole[0].pop("id") != streamed[0].pop("id")
@@ -103,7 +97,7 @@ def test_a_stream_ends_with_the_whole_answer(serve: Serve, client: Client, upstr
     ],
 )
 def test_an_answer_that_is_emptied_or_cut_off_is_incomplete(
-    serve: Serve, client: Client, upstream: Upstream, stream: bool, reply: Reply, text: str, reason: str
+    serve, client, upstream, stream, reply, text, reason
 ) -> None:
     upstream.usual = reply
     asked = client(serve(policy=ONCE)).responses
@@ -117,7 +111,7 @@ def test_an_answer_that_is_emptied_or_cut_off_is_incomplete(
 
 
 @pytest.mark.parametrize("stream", [True, False])
-def test_tool_calls_pass_as_they_are(serve: Serve, client: Client, upstream: Upstream, stream: bool) -> None:
+def test_tool_calls_pass_as_they_are(serve, client, upstream, stream) -> None:
     upstream.usual = calling(
         {"index": 0, "id": "call_1", "type": "function", "function": {"name": "look_up", "arguments": ""}},
         {"index": 0, "function": {"arguments": '{"city": '}},
@@ -138,7 +132,7 @@ def test_tool_calls_pass_as_they_are(serve: Serve, client: Client, upstream: Ups
     ]
 
 
-def test_results_of_tools_and_files_are_sources(serve: Serve, client: Client, upstream: Upstream) -> None:
+def test_results_of_tools_and_files_are_sources(serve, client, upstream) -> None:
     upstream.usual = writing(TRUE, "Smoking is allowed in the garden.")
     turns: Any = [
         {
@@ -161,7 +155,7 @@ def test_results_of_tools_and_files_are_sources(serve: Serve, client: Client, up
     assert [a.file_id for a in message.content[0].annotations] == ["c1", "lease.txt"]
 
 
-def test_documents_with_an_address_are_cited_by_it(serve: Serve, client: Client) -> None:
+def test_documents_with_an_address_are_cited_by_it(serve, client) -> None:
     metadata = {"url": "https://example.com/lease", "title": "The lease"}
     documents = [{"id": "a", "text": SOURCE, "metadata": metadata}]
     answer = client(serve(policy=ONCE)).responses.create(
@@ -198,9 +192,7 @@ def test_documents_with_an_address_are_cited_by_it(serve: Serve, client: Client)
         ({"prompt": {"id": "pmpt"}}, "prompt"),
     ],
 )
-def test_what_cannot_be_guarded_is_refused_before_anything_is_asked(
-    serve: Serve, client: Client, upstream: Upstream, fields: dict[str, Any], param: str
-) -> None:
+def test_what_cannot_be_guarded_is_refused_before_anything_is_asked(serve, client, upstream, fields, param) -> None:
     with pytest.raises(openai.BadRequestError) as refused:
         client(serve()).responses.create(**{**asking(), **fields})
     assert refused.value.param == param
@@ -208,7 +200,7 @@ def test_what_cannot_be_guarded_is_refused_before_anything_is_asked(
     assert upstream.bodies == []
 
 
-def test_an_upstream_that_fails_while_writing(serve: Serve, client: Client, upstream: Upstream) -> None:
+def test_an_upstream_that_fails_while_writing(serve, client, upstream) -> None:
     upstream.usual = ENDING_EARLY
     address = serve()
     events = list(client(address).responses.create(**asking(), stream=True))

@@ -4,11 +4,10 @@ import re
 import tomllib
 from pathlib import Path
 
-import httpx
 import pytest
 import yaml
 from scripted_upstream import create_upstream
-from tests.guard.serve.conftest import Client, Serve, running
+from tests.guard.serve.conftest import running
 
 from groundrail.cli.main import app
 from groundrail.serve.policy_file import KEYS, read_policy
@@ -17,7 +16,7 @@ ROOT = Path(__file__).parents[3]
 LEASE = "The rent is 950 euros a month. Pets are not allowed in the flat. The lease ends on 28 February 2026."
 
 
-def test_the_scripted_upstream_is_guarded(serve: Serve, client: Client) -> None:
+def test_the_scripted_upstream_is_guarded(serve, client) -> None:
     with running(create_upstream()) as upstream:
         asking = client(serve(upstream=f"{upstream}/v1"))
         assert [model.id for model in asking.models.list()] == ["scripted"]
@@ -34,7 +33,7 @@ def test_the_scripted_upstream_is_guarded(serve: Serve, client: Client) -> None:
     assert "283" not in text
 
 
-def test_the_scripted_upstream_writes_what_it_is_told(http: httpx.Client) -> None:
+def test_the_scripted_upstream_writes_what_it_is_told(http) -> None:
     with running(create_upstream(piece=3)) as upstream:
         body = {"messages": [{"role": "user", "content": "<write>Word for word.</write>"}], "stream": True}
         streamed = http.post(f"{upstream}/v1/chat/completions", json=body).text
@@ -59,7 +58,7 @@ def test_the_container_runs_commands_that_exist() -> None:
     assert any("docker compose up" in step.get("run", "") for step in workflow["jobs"]["container"]["steps"])
 
 
-def test_the_docs_policy_has_every_key_and_is_read(tmp_path: Path) -> None:
+def test_the_docs_policy_has_every_key_and_is_read(tmp_path) -> None:
     block = re.search(r"```toml\n(.*?)```", (ROOT / "docs" / "serve.md").read_text(encoding="utf-8"), re.DOTALL)
     assert block is not None
     assert set(tomllib.loads(block[1])) == set(KEYS)
@@ -71,9 +70,7 @@ def test_the_docs_policy_has_every_key_and_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", ["/", "/playground.css", "/playground.js", "/examples.json"])
-def test_the_playground_is_served_without_a_key_and_asks_no_other_host(
-    serve: Serve, http: httpx.Client, path: str
-) -> None:
+def test_the_playground_is_served_without_a_key_and_asks_no_other_host(serve, http, path) -> None:
     response = http.get(serve(api_key="door") + path)
     assert response.status_code == 200
     if path == "/":

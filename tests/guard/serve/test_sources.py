@@ -2,9 +2,8 @@
 
 from typing import Any
 
-import httpx
 import pytest
-from tests.guard.serve.conftest import CHAT, SOURCE, TRUE, Serve, Upstream, writing
+from tests.guard.serve.conftest import CHAT, SOURCE, TRUE, writing
 
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.requests import ChatRequest
@@ -68,7 +67,7 @@ def test_metadata_stays_with_its_document() -> None:
         {"role": "user", "content": "<source>" * 50_000},  # without an end
     ],
 )
-def test_markers_that_hold_no_source(message: dict[str, Any]) -> None:
+def test_markers_that_hold_no_source(message) -> None:
     assert found([message, ASKED]) == ("none", [])
 
 
@@ -98,7 +97,7 @@ CALLS: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("call", CALLS)
-def test_what_a_tool_repeats_of_a_call_is_no_source(call: dict[str, Any]) -> None:
+def test_what_a_tool_repeats_of_a_call_is_no_source(call) -> None:
     echo, more = {**TOOL, "content": f"Saved: {ECHO}"}, {**TOOL, "content": f"Notes of 3 March: {ECHO} Pets: none."}
     assert found([ASKED, call, echo]) == ("none", [])
     (place, [(_, text)]) = found([ASKED, call, echo, called("read_notes", "{}", "call_8"), more])
@@ -110,7 +109,7 @@ def test_what_a_tool_repeats_of_a_call_is_no_source(call: dict[str, Any]) -> Non
 @pytest.mark.parametrize(
     "calls", [3, [3], [{}], [{"function": 3}], [{"id": [], "function": {"name": {}, "arguments": 3}}]]
 )
-def test_calls_that_are_none_count_for_nothing(calls: Any) -> None:
+def test_calls_that_are_none_count_for_nothing(calls) -> None:
     assert found([ASKED, {"role": "assistant", "tool_calls": calls}, {**TOOL, "name": {}}]) == (
         "tool",
         [("call_7", "From the tool.")],
@@ -118,14 +117,14 @@ def test_calls_that_are_none_count_for_nothing(calls: Any) -> None:
 
 
 @pytest.mark.parametrize(("names", "place"), [({"search"}, "tool"), ({"note", "other"}, "none"), (set(), "none")])
-def test_tools_whose_results_count_can_be_named(names: set[str], place: str) -> None:
+def test_tools_whose_results_count_can_be_named(names, place) -> None:
     by_call = [ASKED, called("search", '{"query": "rent"}'), TOOL]
     by_name = [ASKED, {"role": "function", "name": "search", "content": "From the tool."}]
     for messages in (by_call, by_name):
         assert source_in(messages, tools=names).place == place
 
 
-def test_the_server_takes_named_tools_alone(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+def test_the_server_takes_named_tools_alone(serve, upstream, http) -> None:
     upstream.usual = writing(TRUE)
     messages = [ASKED, called("search", '{"query": "rent"}'), {**TOOL, "content": SOURCE}]
     for names, shown in (({"search"}, TRUE), ({"other"}, "")):
@@ -151,7 +150,7 @@ def test_two_documents_with_one_id_are_refused() -> None:
     ],
 )
 def test_the_server_checks_against_what_it_found_and_sends_the_upstream_what_it_knows(
-    serve: Serve, upstream: Upstream, http: httpx.Client, messages: list[dict[str, Any]], place: str
+    serve, upstream, http, messages, place
 ) -> None:
     upstream.usual = writing(TRUE)
     answer = http.post(serve() + CHAT, json={"model": "m", "messages": messages}).json()
@@ -173,7 +172,7 @@ GROUNDED: list[dict[str, Any]] = [
 """LiteLLM's blocks for a source and a question."""
 
 
-def test_blocks_of_litellm_are_source_and_question(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+def test_blocks_of_litellm_are_source_and_question(serve, upstream, http) -> None:
     assert found(GROUNDED) == ("parts", [("source-1", SOURCE)])
     asked = ChatRequest.model_validate({"model": "m", "messages": GROUNDED})
     assert question_in(asked.messages, MARKERS) == "Are pets allowed?"
@@ -188,7 +187,7 @@ def test_parts_and_results_count_together_where_the_protocol_has_blocks_for_both
     assert [(d.id, d.text) for d in source.documents] == [("p", "From a part."), ("call_7", "Plain."), ("o", "Own.")]
 
 
-def test_markers_can_be_chosen(serve: Serve, upstream: Upstream, http: httpx.Client) -> None:
+def test_markers_can_be_chosen(serve, upstream, http) -> None:
     upstream.usual = writing(TRUE)
     message = {"role": "system", "content": f"[[{SOURCE}]]"}
     address = serve(markers=("[[", "]]")) + CHAT

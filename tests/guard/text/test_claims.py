@@ -45,7 +45,7 @@ def _is_claim(text: str) -> bool:
         "Unable to answer based on given passages.",
     ],
 )
-def test_known_phrases_claim_nothing(text: str) -> None:
+def test_known_phrases_claim_nothing(text) -> None:
     assert claim_of(text) is None
 
 
@@ -85,7 +85,7 @@ def test_known_phrases_claim_nothing(text: str) -> None:
         "\u00bd",
     ],
 )
-def test_what_could_carry_a_fact_is_a_claim(text: str) -> None:
+def test_what_could_carry_a_fact_is_a_claim(text) -> None:
     assert _is_claim(text)
     result = Guard(scorer="scale", judge=FakeEntailment(lambda premise, claim: 0.0)).check(
         text, "Pets are not allowed."
@@ -124,7 +124,7 @@ def test_what_could_carry_a_fact_is_a_claim(text: str) -> None:
         ("According to the tenants, the rent is due.", "According to the tenants, the rent is due."),
     ],
 )
-def test_marks_go_and_values_stay(text: str, claim: str) -> None:
+def test_marks_go_and_values_stay(text, claim) -> None:
     assert claim_of(text) == claim
 
 
@@ -142,12 +142,12 @@ def test_refusals() -> None:
 @pytest.mark.parametrize(
     "text", ["how can i help " * 400, "would you " + "help " * 3000, "yes" + " " * 50_000 + "x", "[1]" * 20_000]
 )
-def test_long_texts_are_read_once(text: str) -> None:
+def test_long_texts_are_read_once(text) -> None:
     assert _is_claim(text)  # by patterns that backtrack, this would take hours
 
 
 @given(st.text(max_size=60))
-def test_letters_are_never_passed_over_unless_they_are_known_phrases(text: str) -> None:
+def test_letters_are_never_passed_over_unless_they_are_known_phrases(text) -> None:
     if not _is_claim(f"zzz {text}"):
         raise AssertionError(f"an unknown word was passed over: {text!r}")
 
@@ -165,7 +165,7 @@ _QUESTION = "How long is the lease?"
         "After the third reminder only.", "No, they can't.", "Twelve months.", "28 February 2026.", "To the landlord.", "Every month.", "Not allowed.", "1,450",
     ],
 )  # fmt: skip
-def test_a_bare_answer_is_checked_with_its_question_or_not_at_all(answer: str) -> None:
+def test_a_bare_answer_is_checked_with_its_question_or_not_at_all(answer) -> None:
     with pytest.raises(UncheckableError, match="no question"):
         claim_of(answer)
     bare = answer.strip("*- ")
@@ -192,12 +192,12 @@ def test_a_bare_answer_is_checked_with_its_question_or_not_at_all(answer: str) -
         "In summer tenants agreed to pay.",
     ],
 )
-def test_a_statement_needs_no_question(claim: str) -> None:
+def test_a_statement_needs_no_question(claim) -> None:
     assert claim_of(claim) == claim == claim_of(claim, "", _QUESTION)
 
 
 @pytest.mark.parametrize("name", ["Daniel Reyes.", "Brightwater Savings Bank.", "A second key"])
-def test_a_name_is_checked_with_its_question_where_there_is_one(name: str) -> None:
+def test_a_name_is_checked_with_its_question_where_there_is_one(name) -> None:
     assert claim_of(name) == name
     assert claim_of(name, "", "Who is the landlord?") == f"Who is the landlord? {name}"
 
@@ -227,7 +227,7 @@ def test_a_yes_before_a_statement_is_checked_with_its_question_where_there_is_on
         ("User: Is smoking allowed?\nUser: Are pets?", "Are pets?"),
     ],
 )
-def test_the_question_of_a_prompt(prompt: str, question: str) -> None:
+def test_the_question_of_a_prompt(prompt, question) -> None:
     assert question_of(prompt) == question
 
 
@@ -252,7 +252,7 @@ def test_an_answer_is_judged_after_what_is_shown() -> None:
         ("b) Guests may stay.", "", "Guests may stay."),
     ],
 )
-def test_a_number_is_a_mark_only_where_it_counts_the_items_of_a_list(sentence: str, previous: str, claim: str) -> None:
+def test_a_number_is_a_mark_only_where_it_counts_the_items_of_a_list(sentence, previous, claim) -> None:
     assert claim_of(sentence, previous, "How many guests may stay?") == claim
 
 
@@ -265,7 +265,7 @@ def test_a_list_whose_first_item_is_kept_back_is_a_list() -> None:
 
 
 @pytest.mark.parametrize("phrase", ["Short.", "Brief", "In short.", "Great.", "The summary.", "Welcome."])
-def test_phrases_that_answer_a_question_are_judged_with_it(phrase: str) -> None:
+def test_phrases_that_answer_a_question_are_judged_with_it(phrase) -> None:
     question = "Is the notice period long or short?"
     assert claim_of(phrase, "", question) == f"{question} {phrase}"
     assert claim_of(phrase) is None
@@ -274,12 +274,12 @@ def test_phrases_that_answer_a_question_are_judged_with_it(phrase: str) -> None:
 @pytest.mark.parametrize(
     "phrase", ["In short:", "Summary:", "Great!", "Summary\n", "The answer:", "Here is the answer."]
 )
-def test_what_only_leads_to_an_answer_claims_nothing(phrase: str) -> None:
+def test_what_only_leads_to_an_answer_claims_nothing(phrase) -> None:
     assert claim_of(phrase, "", "Is the notice period long or short?") is None
 
 
 @pytest.mark.parametrize("sign", ["+", "-", "\u2212", "**+**", "++", "=", "- +"])
-def test_a_sign_that_can_answer_is_judged_with_its_question(sign: str) -> None:
+def test_a_sign_that_can_answer_is_judged_with_its_question(sign) -> None:
     question = "Is the result positive or negative?"
     seen = sign.strip("*\n")
     assert claim_of(sign, "", question) == f"{question} {seen}" == claim_of(sign, f"{question} ")
@@ -293,7 +293,7 @@ def test_a_footnote_mark_makes_no_answer_a_statement() -> None:
 
 
 @pytest.mark.parametrize("rule", ["---", "- - -", "===", "| - | :-: |", "+---+---+", "", " \n", "]", "\u2022", "**"])
-def test_rules_and_brackets_claim_nothing_after_a_question(rule: str) -> None:
+def test_rules_and_brackets_claim_nothing_after_a_question(rule) -> None:
     assert claim_of(rule, "", "Is the result positive or negative?") is None
 
 
@@ -313,7 +313,7 @@ _LEASE = SourceText([Document(text="Pets are allowed, see lease.example/pets. Th
         ("Yes.", "", Refused("it says something only as an answer, and there is no question to it")),
     ],
 )
-def test_a_sentence_is_a_claim_or_no_claim_or_refused_with_a_reason(sentence: str, previous: str, read: object) -> None:
+def test_a_sentence_is_a_claim_or_no_claim_or_refused_with_a_reason(sentence, previous, read) -> None:
     assert read_claim(sentence, previous, "", _LEASE) == read
 
 
@@ -340,7 +340,7 @@ def test_a_blank_source_refuses_no_link() -> None:
         "✅", "$",
     ],
 )  # fmt: skip
-def test_signs_that_can_say_something_are_unreadable(drawn: str) -> None:
+def test_signs_that_can_say_something_are_unreadable(drawn) -> None:
     assert read_claim(drawn, "", "", _LEASE) == Refused("signs alone cannot be read as words")
 
 
@@ -348,7 +348,7 @@ def test_signs_that_can_say_something_are_unreadable(drawn: str) -> None:
     "refusal",
     ["I cannot find this in the source:\n", "In short, I don't know:", "**I cannot answer this from the document:**"],
 )
-def test_a_refusal_with_a_colon_is_a_claim_about_what_follows(refusal: str) -> None:
+def test_a_refusal_with_a_colon_is_a_claim_about_what_follows(refusal) -> None:
     assert read_claim(refusal, "", "", _LEASE) == Refused("a refusal with a colon says something about what follows it")
     assert read_claim(refusal.replace(":", "."), "", "", _LEASE) == NoClaim()
 
@@ -365,7 +365,7 @@ def test_a_refusal_with_a_colon_is_a_claim_about_what_follows(refusal: str) -> N
         ("- Smoking pets\n", "Here are the key points:", "Smoking pets"),
     ],
 )  # fmt: skip
-def test_an_item_without_a_verb_is_read_with_the_lead_of_its_list(sentence: str, lead: str, claim: str) -> None:
+def test_an_item_without_a_verb_is_read_with_the_lead_of_its_list(sentence, lead, claim) -> None:
     source = SourceText([Document(text="It is sold.")])
     assert read_claim(sentence, "", "", source, lead=lead) == Claim(claim)
 
@@ -385,7 +385,7 @@ def test_an_item_without_a_verb_is_read_with_the_lead_of_its_list(sentence: str,
         ("Here is an overview of Hotel Larkspur.", True),
     ],
 )
-def test_a_lead_in_claims_nothing_if_the_source_has_its_name(lead_in: str, claims: bool) -> None:
+def test_a_lead_in_claims_nothing_if_the_source_has_its_name(lead_in, claims) -> None:
     text = "Hotel Larkspur opened in May. It is not the hotel that closed. NO DOGS ARE ALLOWED. Not Approved Suppliers: one."
     read = read_claim(lead_in, "Acme. ", "", SourceText([Document(text=text)]))
     assert isinstance(read, Claim) is claims
@@ -402,7 +402,7 @@ def test_a_lead_in_claims_nothing_if_the_source_has_its_name(lead_in: str, claim
         ("Pets:", "Great!", "Pets: Great!"),
     ],
 )
-def test_an_item_of_a_list_says_something_about_its_topic(lead: str, item: str, claim: str) -> None:
+def test_an_item_of_a_list_says_something_about_its_topic(lead, item, claim) -> None:
     source = SourceText([Document(text="Pets are not welcome.")])
     assert read_claim(f"{lead}\n- {item}\n", "", "", source, lead=lead) == Claim(claim)
     assert read_claim(f"- {item}\n", "", "", source, lead=lead) == Claim(claim)
@@ -412,7 +412,7 @@ def test_an_item_of_a_list_says_something_about_its_topic(lead: str, item: str, 
     "prompt",
     ["Summarize the lease.", "Please write two sentences about the flat.", "Write an overview of the house.\n"],
 )
-def test_sure_claims_nothing_as_an_answer_to_an_order_to_write(prompt: str) -> None:
+def test_sure_claims_nothing_as_an_answer_to_an_order_to_write(prompt) -> None:
     assert read_claim("Sure!", "", prompt, _LEASE) == NoClaim()
     assert read_claim("Sure!", "Dogs are allowed. ", prompt, _LEASE) != NoClaim()
     assert read_claim("Based on the given passages, sure.", "", prompt, _LEASE) != NoClaim()
@@ -432,7 +432,7 @@ def test_sure_claims_nothing_as_an_answer_to_an_order_to_write(prompt: str) -> N
         "Write-offs are deductible, right.",
     ],
 )
-def test_sure_may_be_the_answer_to_every_other_prompt(prompt: str) -> None:
+def test_sure_may_be_the_answer_to_every_other_prompt(prompt) -> None:
     assert read_claim("Sure!", "", prompt, _LEASE) != NoClaim()
 
 
@@ -446,14 +446,14 @@ def test_sure_may_be_the_answer_to_every_other_prompt(prompt: str) -> None:
         ("This is the complete list.", "Which are the side effects?"),
     ],
 )
-def test_a_polite_phrase_that_answers_a_question_is_a_claim(sentence: str, question: str) -> None:
+def test_a_polite_phrase_that_answers_a_question_is_a_claim(sentence, question) -> None:
     assert isinstance(read_claim(sentence, "", question, _LEASE), Claim)
 
 
 @pytest.mark.parametrize(
     "sentence", ["-" * 80 + ">", "|" + "=" * 80 + "|.", "great " * 33 + "x", "welcome " * 24 + "x"]
 )
-def test_a_repeated_sign_or_word_is_read_at_once(sentence: str) -> None:
+def test_a_repeated_sign_or_word_is_read_at_once(sentence) -> None:
     assert read_claim(sentence, "", "", _LEASE) != NoClaim()  # took hours
 
 
@@ -487,7 +487,7 @@ def test_markup_does_not_reach_from_a_lead_to_its_item() -> None:
         ("", False, False),
     ],
 )
-def test_a_pronoun_or_a_bare_noun_leans_on_the_sentence_before(claim: str, pronoun: bool, noun: bool) -> None:
+def test_a_pronoun_or_a_bare_noun_leans_on_the_sentence_before(claim, pronoun, noun) -> None:
     assert leans_on_sentence(claim) is pronoun
     assert leans_on_sentence(claim, nouns=True) is noun
 
@@ -516,7 +516,5 @@ def test_a_pronoun_or_a_bare_noun_leans_on_the_sentence_before(claim: str, prono
         ("Is smoking allowed?", "Of course not.", "Is smoking allowed? Of course not."),
     ],
 )
-def test_question_and_bare_answer_make_a_statement_where_the_grammar_is_plain(
-    question: str, answer: str, claim: str
-) -> None:
+def test_question_and_bare_answer_make_a_statement_where_the_grammar_is_plain(question, answer, claim) -> None:
     assert claim_of(answer, "", question) == claim == claim_of(answer, f"{question} ")
