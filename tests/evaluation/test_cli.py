@@ -1,7 +1,6 @@
 import copy
 import json
 import random
-import subprocess
 import sys
 from functools import partial
 
@@ -249,16 +248,6 @@ def test_what_is_not_installed_is_named_with_its_extra(groundrail, data, tmp_pat
     monkeypatch.chdir(tmp_path)
     with pytest.raises(MissingExtraError, match=rf"groundrail\[{extra}\]"):
         groundrail("eval", "--scorer", "overlap", "--data", data, *flags)
-
-
-@pytest.mark.slow
-def test_importing_the_evaluation_loads_no_optional_library():
-    code = (
-        "import sys, groundrail.evaluation; "
-        "print([name for name in ('sklearn', 'scipy', 'matplotlib', 'rich', 'torch') if name in sys.modules])"
-    )
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "[]"
 
 
 def test_a_scorer_that_needs_a_model_says_so(overlap, data):

@@ -84,18 +84,6 @@ def test_nothing_is_cut_off() -> None:
     assert judge.classify([("rent " * (judge.max_tokens - 1), "rent")]).shape == (1, 3)
 
 
-@pytest.mark.slow
-def test_a_check_imports_no_transformers() -> None:
-    code = f"""
-import sys
-from groundrail import Guard
-assert Guard().check({SENTENCE!r}, {SENTENCE!r}).supported
-print(*(name for name in ("transformers", "torch._dynamo", "sympy") if name in sys.modules))
-"""
-    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=True)
-    assert (done.stdout, done.stderr) == ("\n", "")
-
-
 def refused(code: str, tmp_path: Path) -> str:
     """The line that `groundrail check` prints of an installation that `code` has broken."""
     text = tmp_path / "text.txt"

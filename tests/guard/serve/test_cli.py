@@ -113,23 +113,3 @@ def test_a_port_in_use_is_one_line(capsys) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         assert main(["serve", "--port", str(taken.getsockname()[1])]) == 2
     assert "cannot listen on 127.0.0.1" in capsys.readouterr().err
-
-
-@pytest.mark.slow
-def test_importing_the_command_needs_no_server_library() -> None:
-    program = (
-        "import sys, groundrail.cli.main; groundrail.cli.main.app(['check']); "
-        "print(sorted({'starlette', 'uvicorn', 'prometheus_client', 'opentelemetry'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
-
-
-@pytest.mark.slow
-def test_the_built_in_judge_is_served_without_transformers() -> None:
-    program = (
-        "import sys; from groundrail.cli.serve import Settings, app_of; app_of(Settings()); "
-        "print(sorted({'transformers', 'sympy', 'torch._dynamo'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
