@@ -8,6 +8,7 @@ from tests.tiny import written
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.papers.decomposed import FullDocumentScorer, SentencePairScorer, SentliScorer, TopKScorer
+from groundrail.papers.infuse import InfuseScorer
 from groundrail.papers.units.base import SentenceUnits, UnitScorer, WholeClaim
 from groundrail.scoring.base import Prepared, Score, Scorer
 from groundrail.text import sentences
@@ -24,7 +25,7 @@ def ask(model: EntailmentModel, premise: str, claim: str) -> float:
     return float(model.entailment([(premise, claim)])[0])
 
 
-@pytest.fixture(params=[SentencePairScorer, TopKScorer, FullDocumentScorer, SentliScorer])
+@pytest.fixture(params=[SentencePairScorer, TopKScorer, FullDocumentScorer, SentliScorer, InfuseScorer])
 def scorer_type(request):
     return request.param
 
@@ -108,6 +109,7 @@ def test_a_claim_scores_the_same_alone_and_in_company(hashed_nli, scorer_type):
     assert together == [scorer_type(model).score([claim], text)[0] for claim in claims]
 
 
+@pytest.mark.parametrize("scorer_type", [SentencePairScorer, TopKScorer, FullDocumentScorer, SentliScorer])
 def test_the_model_is_called_once_or_twice_however_many_claims(hashed_nli, scorer_type):
     model = hashed_nli(2, max_tokens=60)
     scorer = scorer_type(model)

@@ -8,7 +8,7 @@ from tests.hashed import HashedNLI
 from tests.tiny import written
 
 from groundrail.entailment import CrossEncoderEntailment
-from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.errors import InputError
 from groundrail.papers.infuse import InfuseScorer
 from groundrail.papers.units.named import in_units
 from groundrail.text import sentences
@@ -121,17 +121,6 @@ def test_probabilities_that_are_not_numbers_give_no_score():
     (score,) = InfuseScorer(Broken(1)).score([CLAIM], written(1, 4))
     assert math.isnan(score.value)
     assert score.citations == ()
-
-
-@pytest.mark.parametrize("source", ["", " \n", []])
-def test_a_blank_source_has_no_score(hashed_nli, source):
-    (score,) = InfuseScorer(hashed_nli(1)).score([CLAIM], source)
-    assert math.isnan(score.value)
-
-
-def test_too_long_a_claim_is_an_error(hashed_nli):
-    with pytest.raises(ClaimTooLongError):
-        InfuseScorer(hashed_nli(1, max_tokens=5)).score([CLAIM], "The rent is due.")
 
 
 @pytest.mark.parametrize("setting", [{"ahead": 0}, {"max_sentences": 0}, {"margin": -0.1}, {"margin": math.nan}])

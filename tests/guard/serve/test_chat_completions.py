@@ -1,6 +1,5 @@
 """`/v1/chat/completions` with the official client, and with bare sockets where bytes are what counts."""
 
-import asyncio
 import json
 import threading
 import time
@@ -13,7 +12,6 @@ from tenacity import stop_after_attempt
 from tests.guard.serve.conftest import (
     CHAT,
     FALSE,
-    KEY,
     MORE,
     ONCE,
     SOURCE,
@@ -91,26 +89,6 @@ def test_the_official_client_gets_a_whole_answer(serve, client) -> None:
     told = answer.model_dump()["groundrail"]
     assert [s["verdict"] for s in told["sentences"]] == ["supported", "unsupported"]
     assert (told["source"], told["supported"]) == ("documents", False)
-
-
-def test_the_async_client_streams(serve) -> None:
-    async def answer(address: str) -> str:
-        async with openai.AsyncOpenAI(base_url=f"{address}/v1", api_key=KEY, max_retries=0) as asked:
-            stream = await asked.chat.completions.create(**for_client(stream=True))
-            return "".join([chunk.choices[0].delta.content or "" async for chunk in stream if chunk.choices])
-
-    assert asyncio.run(answer(serve(policy=ONCE))) == TRUE
-
-
-def test_a_refused_sentence_is_asked_for_again(serve, client, upstream) -> None:
-    upstream.replies = [writing(TRUE, FALSE), writing(MORE, usage=7)]
-    answer = completion(client(serve()), stream=False)
-    assert answer.choices[0].message.content == TRUE + MORE
-    assert answer.usage.completion_tokens == 18
-    again = upstream.bodies[1]["messages"]
-    assert again[-2] == {"role": "assistant", "content": TRUE.strip()}
-    assert FALSE.strip() in again[-1]["content"]
-    assert "990 euros" not in json.dumps(answer.model_dump())
 
 
 def test_sentences_leave_as_they_are_judged(serve, client, upstream) -> None:

@@ -105,10 +105,15 @@ def test_a_false_sentence_never_crosses_the_socket(serve, http, path, stream, le
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("stream", [True, False])
 def test_a_refused_sentence_is_asked_for_again(serve, upstream, http, path, stream) -> None:
-    upstream.replies = [writing(TRUE, FALSE), writing(MORE)]
+    upstream.replies = [writing(TRUE, FALSE), writing(MORE, usage=7)]
     answer = http.post(serve() + path, json=asking(path, stream=stream))
     assert (text_of(answer.content) if stream else whole_text_of(answer.json())) == TRUE + MORE
-    assert FALSE.strip() in upstream.bodies[1]["messages"][-1]["content"]
+    *_, partial, again = upstream.bodies[1]["messages"]
+    assert partial == {"role": "assistant", "content": TRUE.strip()}
+    assert FALSE.strip() in again["content"]
+    if not stream:
+        usage = answer.json()["usage"]
+        assert usage.get("completion_tokens", usage.get("output_tokens")) == 18
 
 
 @pytest.mark.parametrize("path", PATHS)

@@ -19,25 +19,6 @@ PREMISE = (
 )
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [
-        "It ends on February 28, 2026.",
-        "It ends on 2026-02-28.",
-        "It runs for two years.",
-        "The rent is €1,450.",
-        "The rent is 1450 euros.",
-        "Pay before 3 pm on Monday.",
-        "Heat 500 ml at 6% power.",
-        "Heat it for half a minute, says Anna.",
-        "Halden takes five weeks.",
-        "One tenant banks with Brightwater.",
-    ],
-)
-def test_other_spellings_of_a_detail_are_found(claim: str) -> None:
-    assert missing(PREMISE, claim) == 0
-
-
 @pytest.mark.parametrize("premise", ["Market Street opens in June.", "Jane opens it in June.", "Decide in June."])
 @pytest.mark.parametrize("month", ["January", "March", "December"])
 def test_a_word_that_begins_like_a_month_gives_none(premise: str, month: str) -> None:
@@ -53,20 +34,20 @@ def test_what_is_no_date_and_letters_that_look_like_others_are_details_too(writt
 
 
 @pytest.mark.parametrize(
-    ("claim", "count"),
+    "claim",
     [
-        ("It ends on March 28, 2026.", 1),
-        ("It ends on 27 February 2027.", 1),
-        ("It runs for three years.", 1),
-        ("The rent is 1,540 euros.", 1),
-        ("The rent is $1,450.", 1),
-        ("Heat it for 30 minutes.", 1),
-        ("The bank is called Clearwater.", 1),
-        ("Pay by Tuesday.", 1),
+        "It ends on March 28, 2026.",
+        "It ends on 27 February 2027.",
+        "It runs for three years.",
+        "The rent is 1,540 euros.",
+        "The rent is $1,450.",
+        "Heat it for 30 minutes.",
+        "The bank is called Clearwater.",
+        "Pay by Tuesday.",
     ],
 )
-def test_absent_details_are_counted(claim: str, count: int) -> None:
-    assert missing(PREMISE, claim) == count
+def test_an_absent_detail_is_counted_once(claim: str) -> None:
+    assert missing(PREMISE, claim) == 1
 
 
 def test_a_premise_lacks_nothing_of_itself() -> None:
@@ -77,6 +58,10 @@ def test_a_premise_lacks_nothing_of_itself() -> None:
 @pytest.mark.parametrize(
     ("premise", "claim"),
     [
+        (PREMISE, "It ends on February 28, 2026, that is on 2026-02-28, after two years."),
+        (PREMISE, "The rent is €1,450, or 1450 euros; pay before 3 pm on Monday."),
+        (PREMISE, "Heat 500 ml at 6% power for half a minute, says Anna."),
+        (PREMISE, "Halden takes five weeks, and one tenant banks with Brightwater."),
         ("15.03.2025", "15 March 2025"),
         ("15 Mar", "15 March"),
         ("two hundred and fifty euros", "250 euros"),
