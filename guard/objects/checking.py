@@ -100,6 +100,8 @@ def _corrected(leaf: Leaf, result: GuardResult, opposite: GuardResult | None) ->
     if len(result.sentences) > 1 or leaf.is_key or sentence.corrected is None or sentence.replacement is None:
         return None
     start, now = sentence.corrected.start, sentence.corrected.now
+    if start < len(leaf.name):  # the name of another field was judged
+        return None
     was = leaf.statement[start : len(leaf.statement) - len(sentence.replacement) + start + len(now)]
     if not isinstance(leaf.value, str):
         return _number(leaf.value, was, now)

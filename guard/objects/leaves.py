@@ -30,6 +30,7 @@ class Leaf:
 
     path: the keys and positions that lead to the value.
     statement: the text to judge; empty if the leaf claims nothing.
+    name: the beginning of the statement, which only names the field.
     opposite: the statement of a yes or no of the other value; the leaf's own must be likelier.
     question: a question for the field; a short answer is judged together with it.
     is_text: whether the statement is the value itself, made of sentences.
@@ -39,6 +40,7 @@ class Leaf:
     path: tuple[Step, ...]
     value: Any
     statement: str = ""
+    name: str = ""
     opposite: str = ""
     question: str = ""
     is_text: bool = False
@@ -128,10 +130,11 @@ def _leaf(path: tuple[Step, ...], value: Any, schema: Schema | None, fields: Seq
     question = f"What is the {label}?"
     if (truth := truth_of(value)) is not None:
         said, opposite = both_ways(label)[:: 1 if truth else -1]
-        return Leaf(path, value, said, opposite, question)
+        return Leaf(path, value, said, opposite=opposite, question=question)
     if isinstance(value, str) and _is_text(value):
         return Leaf(path, value, value, question=question, is_text=True)
-    return Leaf(path, value, statement(label, value, in_list=isinstance(path[-1], int), source=source), "", question)
+    name, told = statement(label, value, in_list=isinstance(path[-1], int), source=source)
+    return Leaf(path, value, name + told, name, question=question)
 
 
 def _is_text(value: str) -> bool:

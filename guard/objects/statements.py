@@ -28,17 +28,17 @@ _MONTH_FIRST = re.compile(
 _HALF_DAYS = re.compile(r"\d\s*[ap]\.?m\b", re.IGNORECASE)
 
 
-def statement(label: str, value: str | int | float, *, in_list: bool, source: str = "") -> str:
-    """One sentence that states the value of a field; dates are written as `source` writes them.
+def statement(label: str, value: str | int | float, *, in_list: bool, source: str = "") -> tuple[str, str]:
+    """One sentence that states the value of a field, as the name and the value; dates are as `source` writes them.
 
     >>> statement("lease start", "2025-03-01", in_list=False)
-    'The lease start is 1 March 2025.'
+    ('The lease start is ', '1 March 2025.')
     """
     written = _text(value, source) if isinstance(value, str) else _number(value)
     if not isinstance(value, str) and (measured := _UNIT.fullmatch(label)):
         label, written = measured["name"], f"{written} {measured['unit']}"
     verb = "is" if not in_list else "include" if label.endswith("s") else "includes"
-    return f"The {label} {verb} {written}{'' if ENDS_LIKE_SENTENCE.search(written) else '.'}"
+    return f"The {label} {verb} ", written if ENDS_LIKE_SENTENCE.search(written) else f"{written}."
 
 
 def truth_of(value: Any) -> bool | None:

@@ -289,11 +289,13 @@ def test_the_policy_decides_on_refused_fields():
         ({"pets_allowed": "TRUE"}, {"pets_allowed": "FALSE"}),
         ({"note": "The rent is 990 euros. Pets bark."}, {"note": "The rent is 950 euros."}),
         ({"rent": "990 euros or 980 euros"}, {"rent": None}),
+        ({"phase_1": "12 weeks"}, {"phase_1": None}),
     ],
 )
 def test_a_corrected_field_has_the_sources_value_in_its_own_form(value, corrected, keep):
     source = (
-        "The rent is 950 euros. The lease end is 28 February 2026. The caretaker is Daniel Reyes. Pets are not allowed."
+        "The rent is 950 euros. The lease end is 28 February 2026. The caretaker is Daniel Reyes. Pets are not allowed. "
+        "The phase 2 is 12 weeks."
     )
     judge = FakeEntailment(lambda premise, claim: float(claim in source or claim == "The rent is €950."))
     result = guard(judge, fallback="correct", keep_refused=keep).check_object(value, source)
