@@ -4,19 +4,25 @@ The model finds the sources, the guard decides on sentences.
 """
 
 import json
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import AsyncGenerator, Collection, Sequence
+from typing import Any, TypeGuard
 
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, message_chunk_to_message
+from langchain_core.callbacks.manager import BaseRunManager
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.messages.ai import UsageMetadata, add_usage
 from langchain_core.messages.content import create_citation
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
+from langchain_core.runnables import Runnable
 
 from groundrail.generators.asked import request_to_continue
+from groundrail.guard import Guard
 from groundrail.integrations.doors import metadata
-from groundrail.integrations.langchain.guarded_run import Event
+from groundrail.integrations.langchain.guarded_run import Event, GuardedRun
 from groundrail.integrations.langchain.retrieved import SourceDocuments, SourcedResult
+from groundrail.objects.answers import as_answer, object_format
+from groundrail.runtime.both_ways import value_of
+from groundrail.text.rendering.visible import is_blank
 from groundrail.types import CheckedSentence
 
 _THOUGHT = frozenset(["reasoning", "thinking", "redacted_thinking"])
@@ -35,18 +41,30 @@ def continued(messages: Sequence[BaseMessage], accepted: str, refused: Sequence[
     return [*messages, *stands, *asks]
 
 
-class ModelCall:
-    """The sources of a call, the model's reply beside its text, and the chunks to show.
+class ModelCall(GuardedRun):
+    """A call of `model` with `messages` and `options`.
 
-    `request` makes the messages for the model; `begin`, `read` and `complete` follow each of its replies.
+    annotate: put citations on the text block.
     """
 
-    def __init__(self, messages: Sequence[BaseMessage], sources: SourceDocuments, *, annotate: bool) -> None:
-        self.sources = sources
-        asked = [str(message.text) for message in messages if isinstance(message, HumanMessage)]
-        self.question = asked[-1] if asked else ""
-        self._messages, self._annotate = list(messages), annotate
-        self._saying: AIMessage | None = None
+    def __init__(
+        self,
+        model: Runnable[Any, Any],
+        messages: Sequence[BaseMessage],
+        guard: Guard,
+        sources: SourceDocuments,
+        tools: Collection[str] | None,
+        run_manager: BaseRunManager | None,
+        *,
+        annotate: bool,
+        is_async: bool,
+        **options: Any,
+    ) -> None:
+        super().__init__(guard, sources, tools, run_manager, is_async=is_async)
+        self.messages = messages
+        self._model, self._annotate, self._options = model, annotate, options
+        questions = [str(message.text) for message in messages if isinstance(message, HumanMessage)]
+        self.question = questions[-1] if questions else ""
         self._said: AIMessage | None = None
         self._usage: UsageMetadata | None = None
         self._position = 0
@@ -56,97 +74,102 @@ class ModelCall:
         """Whether the model's last complete reply calls tools."""
         return self._said is not None and bool(self._said.tool_calls)
 
-    def request(self, accepted: str, refused: Sequence[str]) -> list[BaseMessage]:
-        """The messages, then what stands of the answer and what was refused."""
-        return continued(self._messages, accepted, refused)
+    async def chunks(self) -> AsyncGenerator[ChatGenerationChunk]:
+        """Each released sentence, then everything but text."""
+        async for event in self.quietly(self.events()):
+            if isinstance(event, SourcedResult):
+                yield ChatGenerationChunk(message=self._last(event))
+            elif text := event.released_text:
+                content: Any = [self._block(event, text)] if self._annotate else text
+                self._position += len(text)
+                yield ChatGenerationChunk(message=AIMessageChunk(content=content))
 
-    def begin(self) -> None:
-        """The model is asked, perhaps not for the first time."""
-        self._saying = self._said = None
+    def events(self) -> AsyncGenerator[Event]:
+        """The sentences as they are decided on, then the result."""
+        if (wanted := object_format(self._options.get("response_format"))) is not None:
+            return self._checked(wanted.schema)
+        return self.answer(self.question, self.write)
 
-    def read(self, chunk: AIMessage) -> str:
-        """The text of a chunk, which is kept with all it holds."""
-        self._saying = chunk if self._saying is None else self._saying + chunk  # type: ignore[assignment]
-        return str(chunk.text)
+    async def write(self, accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
+        """The text of a reply to the messages, what stands of the answer and what was refused."""
+        said: Any = None
+        self._said = None
+        async for chunk in self.asked(self._model, continued(self.messages, accepted, refused), **self._options):
+            said = chunk if said is None else said + chunk
+            if text := str(chunk.text):
+                yield text
+        self._said = said
+        if said is not None and said.usage_metadata is not None:
+            self._usage = add_usage(self._usage, said.usage_metadata)
 
-    def complete(self) -> None:
-        """The model has said all that it says this time."""
-        self._said = self._saying
-        if self._said is not None and self._said.usage_metadata is not None:
-            self._usage = add_usage(self._usage, self._said.usage_metadata)
+    async def _checked(self, schema: Any) -> AsyncGenerator[Event]:
+        """The reply read whole and checked as an object: one sentence, then the result.
 
-    def chunk(self, event: Event) -> ChatGenerationChunk | None:
-        """The chunk for an event: a released sentence, or at the end everything but text."""
-        if isinstance(event, SourcedResult):
-            return ChatGenerationChunk(message=self._last(event))
-        text = event.released_text
-        if not text:
-            return None
-        content: Any = [self._block(event, text)] if self._annotate else text
-        self._position += len(text)
-        return ChatGenerationChunk(message=AIMessageChunk(content=content))
+        A message that calls tools and has no text passes. Raises: InputError for a text that is no object of the schema;
+        UnsupportedObjectError.
+        """
+        text = "".join([piece async for piece in self.write("", ())])
+        if self.calls_tools and is_blank(text):
+            yield SourcedResult(text="", answer="", threshold=self.guard.threshold)
+            return
+        result = await self.check_object(text, schema)
+        answer = as_answer(text, result, keep_refused=self.traced)
+        for sentence in answer.sentences:
+            yield sentence
+        yield self.sources.result(answer)
 
-    def said_with(self, shown: AIMessage) -> AIMessage:
-        """The model's last message, with the text, the id and the verdicts of the message that was shown.
+    async def check_object(self, obj: Any, schema: Any) -> Any:
+        """The `ObjectResult` of an object that answers the question."""
+        check: Any = self.guard.acheck_object if self.is_async else self.guard.check_object
+        return await value_of(check(obj, self.sources.documents, schema, self.question))
 
-        Of the rest, the calls go on, the metadata of known kinds, and the keys by which a provider knows its own reasoning
-        again, without the reasoning's text.
+    def with_thoughts(self, shown: AIMessage) -> AIMessage:
+        """The message that was shown, as one that calls tools: it has no verdicts where it has no text.
+
+        It has the keys by which a provider knows its own reasoning again, without the reasoning's text.
         """
         if self._said is None:
             return shown
-        said: Any = self._said
-        if isinstance(said, AIMessageChunk):
-            said = message_chunk_to_message(said)
-        content, text = said.content, str(shown.text)
-        if not isinstance(content, str):
-            thoughts = [
-                _silent(block) for block in content if isinstance(block, dict) and block.get("type") in _THOUGHT
-            ]
-            content = [*thoughts, *([{"type": "text", "text": text}] if text else [])]
-        verdicts = shown.response_metadata if shown.response_metadata["groundrail"]["sentences"] else {}
-        return AIMessage(
-            content=text if isinstance(content, str) else content,
-            id=shown.id,
-            name=shown.name,
-            tool_calls=said.tool_calls,
-            invalid_tool_calls=said.invalid_tool_calls,
-            additional_kwargs={key: value for key, value in said.additional_kwargs.items() if key == _SIGNATURES},
-            response_metadata=metadata(said.response_metadata) | verdicts,
-            usage_metadata=shown.usage_metadata,
-        )
+        content: Any = str(shown.text)
+        if not isinstance(self._said.content, str):
+            text = [{"type": "text", "text": content}] if content else []
+            content = [*(_silent(block) for block in self._said.content if _is_thought(block)), *text]
+        told = shown.response_metadata
+        if not told["groundrail"]["sentences"]:
+            told = {name: value for name, value in told.items() if name not in ("groundrail", "citations")}
+        signatures = {name: kept for name, kept in self._said.additional_kwargs.items() if name == _SIGNATURES}
+        calls = {"tool_calls": self._said.tool_calls, "invalid_tool_calls": self._said.invalid_tool_calls}
+        beside = {"additional_kwargs": signatures, "response_metadata": told}
+        return shown.model_copy(update={"content": content} | calls | beside)
 
     def _block(self, sentence: CheckedSentence, text: str) -> dict[str, Any]:
         block: dict[str, Any] = {"type": "text", "text": text, "index": 0}
-        end = self._position + len(text.rstrip())
         for citation in sentence.supporting:
-            metadata = self.sources.metadata(citation)
+            facts = self.sources.metadata(citation)
             block.setdefault("annotations", []).append(
                 create_citation(
-                    url=citation.link or metadata.get("url") or metadata.get("source"),
-                    title=metadata.get("title"),
+                    url=citation.link or facts.get("url") or facts.get("source"),
+                    title=facts.get("title"),
                     start_index=self._position,
-                    end_index=end,
+                    end_index=self._position + len(text.rstrip()),
                     cited_text=citation.text,
                     document_id=citation.document_id,
                     document_start=citation.start,
                     document_end=citation.end,
                     score=citation.score,
-                    metadata=metadata,
+                    metadata=facts,
                 )
             )
         return block
 
     def _last(self, result: SourcedResult) -> AIMessageChunk:
-        said = self._said
-        raw = {} if said is None else said.response_metadata
-        citations = [c.model_dump(mode="json") | {"metadata": self.sources.metadata(c)} for c in result.citations]
-        calls = [] if said is None else [*said.tool_calls, *said.invalid_tool_calls]
+        said = self._said or AIMessage("")
         return AIMessageChunk(
             content=[] if self._annotate else "",
             response_metadata={
-                **metadata(raw),
+                **metadata(said.response_metadata),
                 "groundrail": result.model_dump(mode="json", exclude={"documents"}),
-                "citations": citations,
+                "citations": [self.sources.cited(citation) for citation in result.citations],
             },
             usage_metadata=self._usage,
             tool_call_chunks=[
@@ -156,10 +179,14 @@ class ModelCall:
                     id=call["id"],
                     index=number,
                 )
-                for number, call in enumerate(calls)
+                for number, call in enumerate([*said.tool_calls, *said.invalid_tool_calls])
             ],
             chunk_position="last",
         )
+
+
+def _is_thought(block: Any) -> TypeGuard[dict[str, Any]]:
+    return isinstance(block, dict) and block.get("type") in _THOUGHT
 
 
 def _silent(block: dict[str, Any]) -> dict[str, Any]:

@@ -8,14 +8,12 @@ import asyncio
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 from uuid import UUID
 
-from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.callbacks.manager import adispatch_custom_event, dispatch_custom_event
 from langchain_core.messages import BaseMessage
 from langchain_core.outputs import LLMResult
-from langchain_core.runnables import RunnableConfig
 from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import BaseTool
 
@@ -25,96 +23,44 @@ from groundrail.guard import Guard
 from groundrail.integrations.langchain.retrieved import (
     SourceDocuments,
     SourcedResult,
+    SourceFinder,
     documents_in,
     of_tools,
     tool_names,
-    tool_source,
-    tool_sources,
 )
 from groundrail.integrations.langchain.runnable import RESULT_EVENT, SENTENCE_EVENT
 from groundrail.runtime.both_ways import run, value_of
 from groundrail.sources.echoes import Echoes
 from groundrail.types import CheckedSentence
 
+Findings: TypeAlias = list[tuple[str, Any] | UnsupportedError]
+"""Custom events to tell now, by name and data, and perhaps the error to raise after them."""
 
-class _RunTree:
-    """Runs by id, with what retrievers and tools found below them, documents in their inputs and the echoes of calls.
+
+@dataclass(slots=True, eq=False)
+class _Run:
+    """A run of a chain or a tool: what was found in it, and the echoes of calls in its whole tree."""
+
+    parent: UUID | None
+    echoes: Echoes
+    sources: SourceDocuments | None = None
+
+
+@dataclass(slots=True)
+class _Writing:
+    """A model's run: the answer it writes, begun with its first text."""
+
+    sources: SourceDocuments
+    question: str
+    answer: PushedAnswer | None = None
+
+
+class _RunWatcher(SourceFinder):
+    """The part that both handlers share: the tree of runs, and findings for text, ends and failures.
 
     A run sees the documents of its nearest ancestor that has any: parallel branches, each with its own
     retriever, do not see each other's, and a retriever that found nothing counts as having looked. Runs whose
     start was not seen have nothing, so that nothing outlives its run.
-    """
-
-    def __init__(self, input_keys: tuple[str, ...]) -> None:
-        self._input_keys = input_keys
-        self._parents: dict[UUID, UUID | None] = {}
-        self._sources: dict[UUID, SourceDocuments] = {}
-        self._echoes: dict[UUID, Echoes] = {}
-        self._lock = threading.Lock()
-
-    def start(self, run: UUID, parent: UUID | None, inputs: Any = None) -> None:
-        """A run begins; lists of documents under the input keys of its inputs are its sources."""
-        found = [documents_in(inputs.get(key)) for key in self._input_keys] if isinstance(inputs, Mapping) else []
-        with self._lock:
-            self._parents[run] = parent
-            if any(found):
-                self._sources.setdefault(run, SourceDocuments()).add(found)
-
-    def end(self, run: UUID) -> None:
-        """A run is over; the documents that it found stay with the runs around it."""
-        with self._lock:
-            self._parents.pop(run, None)
-            self._sources.pop(run, None)
-            self._echoes.pop(run, None)
-
-    def found(self, run: UUID | None, documents: Any) -> None:
-        """Documents turned up in a run: it and every run around it has them."""
-        with self._lock:
-            for ancestor in self._upwards(run):
-                self._sources.setdefault(ancestor, SourceDocuments()).add(documents)
-
-    def echoes(self, run: UUID | None) -> Echoes:
-        """The echoes of tool calls around a run: those of the outermost run around it."""
-        with self._lock:
-            *_, outermost = None, *self._upwards(run)
-            return Echoes() if outermost is None else self._echoes.setdefault(outermost, Echoes())
-
-    def visible_from(self, run: UUID | None) -> SourceDocuments:
-        """A copy of the sources of the run, or of its nearest ancestor that has sources."""
-        with self._lock:
-            nearest = next((self._sources[r] for r in self._upwards(run) if r in self._sources), SourceDocuments())
-            copied = SourceDocuments(nearest.documents)
-            copied.empty = nearest.empty
-            return copied
-
-    def __len__(self) -> int:
-        return len(self._parents)
-
-    def _upwards(self, run: UUID | None) -> Iterator[UUID]:
-        while run in self._parents:
-            yield run
-            run = self._parents[run]
-
-
-class _Findings(NamedTuple):
-    """Events to tell now, and the error to raise after them."""
-
-    events: Sequence[tuple[str, Any]] = ()
-    error: UnsupportedError | None = None
-
-
-@dataclass(slots=True)
-class _ModelRun:
-    """A model's run: the answer it writes, begun with its first text."""
-
-    sources: SourceDocuments
-    question: str = ""
-    answer: PushedAnswer | None = None
-    told: bool = False
-
-
-class _RunWatcher(BaseCallbackHandler):
-    """The part that both handlers share: the run tree, and findings for text, ends and failures.
 
     guard: scores and judges; its policy's fallback `"raise"` stops the chain, every other one only tells.
     documents_keys: keys of chain inputs that hold lists of documents; also looked for in the metadata given
@@ -140,46 +86,35 @@ class _RunWatcher(BaseCallbackHandler):
         self.source_tools = tool_names(source_tools)
         self.on_sentence, self.on_result = on_sentence, on_result
         self.raise_error = raise_error
-        self.runs = _RunTree(self.documents_keys)
-        self._writing: dict[UUID, _ModelRun] = {}
+        self.runs: dict[UUID, _Run] = {}
+        self._writing: dict[UUID, _Writing] = {}
+        self._lock = threading.Lock()
 
     def on_chain_start(
         self, serialized: Any, inputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
-        self.runs.start(run_id, parent_run_id, inputs)
+        given = inputs if isinstance(inputs, Mapping) else {}
+        found = [documents for key in self.documents_keys for documents in documents_in(given.get(key))]
+        self.runs[run_id] = _Run(parent_run_id, self.echoes(parent_run_id), SourceDocuments(found) if found else None)
 
     def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
-        self.runs.end(run_id)
+        self.runs.pop(run_id, None)
 
     def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self.runs.end(run_id)
+        self.runs.pop(run_id, None)
 
     def on_tool_start(
-        self,
-        serialized: Any,
-        input_str: str,
-        *,
-        run_id: UUID,
-        parent_run_id: UUID | None = None,
-        inputs: Any = None,
-        **kwargs: Any,
+        self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
-        self.runs.start(run_id, parent_run_id)
-        self.runs.echoes(run_id).call(input_str if inputs is None else inputs)
+        self.runs[run_id] = _Run(parent_run_id, self.echoes(parent_run_id))
+        super().on_tool_start(serialized, input_str, run_id=run_id, **kwargs)
 
-    def on_tool_end(self, output: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
-        echoes = self.runs.echoes(parent_run_id)
-        self.runs.end(run_id)
-        if self.source_tools is None or kwargs.get("name") in self.source_tools:
-            self.runs.found(parent_run_id, tool_source(output, echoes))
+    def on_tool_end(self, output: Any, *, run_id: UUID, **kwargs: Any) -> None:
+        self.runs.pop(run_id, None)
+        super().on_tool_end(output, run_id=run_id, **kwargs)
 
     def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self.runs.end(run_id)
-
-    def on_retriever_end(
-        self, documents: Sequence[Any], *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
-    ) -> None:
-        self.runs.found(parent_run_id, documents)
+        self.runs.pop(run_id, None)
 
     def on_llm_start(
         self,
@@ -191,73 +126,93 @@ class _RunWatcher(BaseCallbackHandler):
         metadata: dict[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
-        sources = self.runs.visible_from(parent_run_id)
-        for key in self.documents_keys:
-            sources.add((metadata or {}).get(key))
-        self._writing[run_id] = _ModelRun(sources, prompts[-1] if prompts else "")
+        sources = self._visible_from(parent_run_id)
+        sources.add([(metadata or {}).get(key) for key in self.documents_keys])
+        self._writing[run_id] = _Writing(sources, prompts[-1] if prompts else "")
 
     def on_chat_model_start(
         self, serialized: Any, messages: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
-        for conversation in messages:
-            tool_sources(conversation, echoes=self.runs.echoes(parent_run_id))
+        super().on_chat_model_start(serialized, messages, run_id=run_id, parent_run_id=parent_run_id)
         asked = [str(message.text) for row in messages for message in row if message.type == "human"]
         self.on_llm_start(serialized, asked[-1:], run_id=run_id, parent_run_id=parent_run_id, **kwargs)
 
-    def _written(self, run_id: UUID, text: str) -> _Findings:
-        writing = self._writing.get(run_id)
-        if writing is None or not text:
-            return _Findings()
-        if writing.answer is None:
-            writing.answer = self.guard.pushed(writing.sources.documents, writing.question)
-        return self._found(writing, writing.answer.feed(text))
+    def echoes(self, run: UUID | None) -> Echoes:
+        return next((around.echoes for around in self._around(run)), Echoes())
 
-    def _ended(self, run_id: UUID, response: LLMResult) -> _Findings:
+    def found(self, run: UUID | None, documents: Any) -> None:
+        with self._lock:
+            for around in self._around(run):
+                around.sources = around.sources or SourceDocuments()
+                around.sources.add(documents)
+
+    def _around(self, run: UUID | None) -> Iterator[_Run]:
+        """The run and the runs around it."""
+        while run is not None and (around := self.runs.get(run)) is not None:
+            yield around
+            run = around.parent
+
+    def _visible_from(self, run: UUID | None) -> SourceDocuments:
+        """A copy of the sources of the run, or of its nearest ancestor that has sources."""
+        keys, tools = ", ".join(map(repr, self.documents_keys)), of_tools(self.source_tools)
+        looked_at = f"the retrievers and tools of the run{tools}, and the keys {keys} of chain inputs and of metadata"
+        visible = SourceDocuments(looked_at=looked_at)
+        with self._lock:
+            if nearest := next((around.sources for around in self._around(run) if around.sources), None):
+                visible.add(nearest.documents)
+                visible.empty = nearest.empty
+        return visible
+
+    def _written(self, run_id: UUID, text: str) -> Findings:
+        """Findings for the sentences that this text completes."""
+        writing = self._writing.get(run_id)
+        return [] if writing is None or not text else self._told(run_id, writing, self._begun(writing).feed(text))
+
+    def _ended(self, run_id: UUID, response: LLMResult) -> Findings:
         """Findings for the rest of a streamed answer, or for all answers that came at once."""
         writing = self._writing.pop(run_id, None)
         if writing is None:
-            return _Findings()
-        texts = [_text(generation.text, generation) for row in response.generations for generation in row]
+            return []
         if writing.answer is not None:
-            return self._found(writing, writing.answer.finish())
-        events: list[tuple[str, Any]] = []
+            return self._told(run_id, writing, writing.answer.finish())
+        findings: Findings = []
+        texts = [_text(generation.text, generation) for row in response.generations for generation in row]
         for text in filter(str.strip, texts):
-            answer = self.guard.pushed(writing.sources.documents, writing.question)
-            found = self._found(_ModelRun(writing.sources, answer=answer), [*answer.feed(text), *answer.finish()])
-            events += found.events
-            if found.error is not None:
-                return _Findings(events, found.error)
-        return _Findings(events)
+            whole = _Writing(writing.sources, writing.question)
+            answer = self._begun(whole)
+            findings += self._told(run_id, whole, [*answer.feed(text), *answer.finish()])
+            if answer.error is not None:
+                break
+        return findings
 
-    def _failed(self, run_id: UUID, error: BaseException) -> _Findings:
+    def _failed(self, run_id: UUID, error: BaseException) -> Findings:
         """Findings for an answer whose model failed; langchain-core raises the error itself."""
         writing = self._writing.pop(run_id, None)
         if writing is None or writing.answer is None:
-            return _Findings()
+            return []
         cause = error if isinstance(error, Exception) else RuntimeError(repr(error))
-        return _Findings(self._found(writing, writing.answer.fail(cause)).events)
+        told = self._told(run_id, writing, writing.answer.fail(cause))
+        return [finding for finding in told if not isinstance(finding, Exception)]
 
-    def _found(self, writing: _ModelRun, decided: Sequence[CheckedSentence]) -> _Findings:
-        """Events for sentences just decided on and for an answer that has just ended."""
-        sources, answer, looked_at = writing.sources, writing.answer, self._looked_at()
-        events: list[tuple[str, Any]] = []
-        for sentence in (sources.explained(sentence, looked_at) for sentence in decided):
-            events.append((SENTENCE_EVENT, sources.event(sentence)))
+    def _begun(self, writing: _Writing) -> PushedAnswer:
+        writing.answer = writing.answer or self.guard.pushed(writing.sources.documents, writing.question)
+        return writing.answer
+
+    def _told(self, run_id: UUID, writing: _Writing, decided: Sequence[CheckedSentence]) -> Findings:
+        """Findings for sentences just decided on and for an answer that has just ended, whose run is told no more."""
+        sources, answer = writing.sources, self._begun(writing)
+        findings: Findings = []
+        for sentence in map(sources.explained, decided):
+            findings.append((SENTENCE_EVENT, sources.event(sentence)))
             if self.on_sentence is not None:
                 self.on_sentence(sentence)
-        if answer is None or answer.result is None or writing.told:
-            return _Findings(events)
-        writing.told = True
-        result = sources.result(answer.result, looked_at)
-        events.append((RESULT_EVENT, result))
-        if self.on_result is not None:
-            self.on_result(result)
-        return _Findings(events, answer.error and sources.raised(answer.error, looked_at))
-
-    def _looked_at(self) -> str:
-        keys = ", ".join(map(repr, self.documents_keys))
-        tools = of_tools(self.source_tools)
-        return f"the retrievers and tools of the run{tools}, and the keys {keys} of chain inputs and of metadata"
+        if answer.result is not None:
+            self._writing.pop(run_id, None)
+            result = sources.result(answer.result)
+            findings.append((RESULT_EVENT, result))
+            if self.on_result is not None:
+                self.on_result(result)
+        return findings if answer.error is None else [*findings, sources.raised(answer.error)]
 
 
 class GroundrailCallbackHandler(_RunWatcher):
@@ -314,18 +269,15 @@ class AsyncGroundrailCallbackHandler(_RunWatcher):
         await _tell(await asyncio.to_thread(self._failed, run_id, error), adispatch_custom_event)
 
 
-async def _tell(findings: _Findings, dispatch: Callable[..., Any]) -> None:
-    config = _enclosing_run()
-    for name, data in findings.events if config else ():
-        await value_of(dispatch(name, data, config=config))
-    if findings.error is not None:
-        raise findings.error
-
-
-def _enclosing_run() -> RunnableConfig | None:
-    """The config of the chain around the model; None for a model called by itself, which no event can reach."""
+async def _tell(findings: Findings, dispatch: Callable[..., Any]) -> None:
+    """Send the events where a chain is around the model: none reaches a model called by itself. Then raise."""
     config = ensure_config()
-    return config if getattr(config.get("callbacks"), "parent_run_id", None) is not None else None
+    is_heard = getattr(config.get("callbacks"), "parent_run_id", None) is not None
+    for finding in findings:
+        if isinstance(finding, Exception):
+            raise finding
+        if is_heard:
+            await value_of(dispatch(*finding, config=config))
 
 
 def _text(token: Any, chunk: Any) -> str:

@@ -1,10 +1,7 @@
-"""`GuardedChatModel`: a chat model for any place that takes one, whose text is checked before it is out.
+"""`GuardedChatModel`: a chat model for any place that takes one, whose text is checked before it is out."""
 
-Turns sessions into messages with citations. The guard decides on release.
-"""
-
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from typing import Any, ClassVar
 
 from langchain_core.caches import BaseCache
 from langchain_core.callbacks.manager import BaseRunManager
@@ -13,23 +10,14 @@ from langchain_core.language_models.chat_models import agenerate_from_stream, ge
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.runnables.config import ensure_config, set_config_context
+from langchain_core.runnables.config import ensure_config
 from pydantic import Field, field_validator
 
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.call import ModelCall
-from groundrail.integrations.langchain.guarded_run import (
-    AsyncWrite,
-    Event,
-    answer,
-    asked,
-    in_context,
-    inner_config,
-    quietly,
-)
-from groundrail.integrations.langchain.retrieved import SourceCollector, SourceDocuments, tool_sources
-from groundrail.integrations.langchain.structured import GuardedStructuredOutput, checked_answer
-from groundrail.objects.answers import object_format
+from groundrail.integrations.langchain.guarded_run import configured, quietly
+from groundrail.integrations.langchain.retrieved import SourceDocuments, tool_sources
+from groundrail.integrations.langchain.structured import guarded_objects
 from groundrail.runtime.both_ways import each, iterate
 
 LOOKED_AT = "the tool results among the messages, documents= of the call, its metadata's 'documents', and sources_of"
@@ -56,6 +44,8 @@ class GuardedChatModel(BaseChatModel):
     cache: BaseCache | bool | None = Field(default=False, exclude=True)
     """Off, also where LangChain's global cache is set: its key knows neither documents nor policy."""
 
+    _kind: ClassVar[type[ModelCall]] = ModelCall
+
     @field_validator("cache")
     @classmethod
     def _never_caches(cls, value: Any) -> Any:
@@ -81,26 +71,33 @@ class GuardedChatModel(BaseChatModel):
     ) -> Runnable[LanguageModelInput, Any]:
         """Objects of a schema: an object goes out whole, with null in the place of each refused field.
 
-        `unchecked=True` returns the wrapped model's own structured output. `groundrail.integrations.langchain.structured`
-        says what `include_raw` returns and which errors are raised. Other options are the wrapped model's.
+            GuardedChatModel(model=model).with_structured_output(Lease).invoke(question, documents=documents)
+
+        `include_raw=True` returns a dict with the object under "parsed" and a message under "raw", whose metadata holds
+        the verdicts and citations by JSON pointer. `unchecked=True` returns the wrapped model's own structured output.
+        Other options are the wrapped model's.
+
+        Raises, when it is asked: UnsupportedObjectError if the schema does not allow null in the place of a refused field;
+        GenerationError if the model wrote no object of the schema. `with_retry` asks again.
         """
-        if not unchecked:
-            return GuardedStructuredOutput(self, schema, include_raw=include_raw, **kwargs)
-        bind: Any = self.model.with_structured_output  # type: ignore[attr-defined]
-        bound: Runnable[LanguageModelInput, Any] = bind(schema, include_raw=include_raw, **kwargs)
-        return bound
+        structured: Any = self.model.with_structured_output  # type: ignore[attr-defined]
+        if unchecked:
+            bound: Runnable[LanguageModelInput, Any] = structured(schema, include_raw=include_raw, **kwargs)
+            return bound
+        objects = structured(schema, include_raw=True, **kwargs)
+        return guarded_objects(self._call, objects, schema, include_raw=include_raw)
 
     def invoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
         """The released text as one message."""
-        with set_config_context(ensure_config(config)) as context:
-            return context.run(super().invoke, input, config, **kwargs)
+        with configured(ensure_config(config)):
+            return super().invoke(input, config, **kwargs)
 
     async def ainvoke(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
     ) -> AIMessage:
         """`invoke` for an event loop."""
-        with set_config_context(ensure_config(config)) as context:
-            return await in_context(context, super().ainvoke(input, config, **kwargs))
+        with configured(ensure_config(config)):
+            return await super().ainvoke(input, config, **kwargs)
 
     def stream(
         self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
@@ -116,67 +113,42 @@ class GuardedChatModel(BaseChatModel):
         chunks: Any = super().astream(input, config, **kwargs)
         return quietly(ensure_config(config), chunks)
 
-    def _generate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
-        return generate_from_stream(self._stream(messages, stop, run_manager, **kwargs))
+    def _generate(self, *call: Any, **kwargs: Any) -> ChatResult:
+        return generate_from_stream(self._stream(*call, **kwargs))
 
-    async def _agenerate(self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any) -> ChatResult:
-        return await agenerate_from_stream(self._astream(messages, stop, run_manager, **kwargs))
+    async def _agenerate(self, *call: Any, **kwargs: Any) -> ChatResult:
+        return await agenerate_from_stream(self._astream(*call, **kwargs))
 
     def _stream(
         self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> Iterator[ChatGenerationChunk]:
-        return iterate(self._chunks(messages, stop, run_manager, kwargs, is_async=False))
+        return iterate(self._call(messages, run_manager, is_async=False, stop=stop, **kwargs).chunks())
 
     def _astream(
         self, messages: Any, stop: Any = None, run_manager: Any = None, **kwargs: Any
     ) -> AsyncIterator[ChatGenerationChunk]:
-        return self._chunks(messages, stop, run_manager, kwargs, is_async=True)
+        return self._call(messages, run_manager, is_async=True, stop=stop, **kwargs).chunks()
 
-    def messages_of(self, input: LanguageModelInput) -> list[BaseMessage]:
-        """An input as messages."""
-        return self._convert_input(input).to_messages()
-
-    def call_for(self, messages: list[BaseMessage], documents: Any, run_manager: BaseRunManager | None) -> ModelCall:
-        """A call with the sources for these messages."""
-        metadata = ensure_config().get("metadata", {}) if run_manager is None else run_manager.metadata
-        sources = SourceDocuments(documents, metadata.get("documents"), tool_sources(messages, self.tools))
-        if self.sources_of is not None:
-            sources.add(self.sources_of(messages))
-        return ModelCall(messages, sources, annotate=self.annotate)
-
-    def _events(self, call: ModelCall, write: AsyncWrite, *, is_async: bool) -> AsyncGenerator[Event]:
-        """The sentences of the text that `write` gives, as they are decided on, then the result."""
-        session = asked(write, is_async=is_async)
-        return answer(self.guard, session, call.question, call.sources, LOOKED_AT, is_async=is_async)
-
-    async def _chunks(
+    def _call(
         self,
-        messages: list[BaseMessage],
-        stop: list[str] | None,
-        run_manager: BaseRunManager | None,
-        kwargs: dict[str, Any],
+        input: LanguageModelInput,
+        run_manager: BaseRunManager | None = None,
         *,
         is_async: bool,
-    ) -> AsyncGenerator[ChatGenerationChunk]:
-        call = self.call_for(messages, kwargs.pop("documents", None), run_manager)
-        traced = self.guard.policy.keep_refused
-        collector = SourceCollector(call.sources, self.tools)
-        config = inner_config(None, run_manager, collector, is_async=is_async, traced=traced)
-        stream: Any = self.model.astream if is_async else self.model.stream
+        documents: Any = None,
+        **options: Any,
+    ) -> ModelCall:
+        """A call with its sources."""
+        messages = self._convert_input(input).to_messages()
+        sources = self._sources(messages, documents, run_manager)
+        if self.sources_of is not None:
+            sources.add(self.sources_of(messages))
+        around: Any = self.guard, sources, self.tools, run_manager
+        return self._kind(self.model, messages, *around, annotate=self.annotate, is_async=is_async, **options)
 
-        async def write(accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
-            call.begin()
-            async for chunk in each(stream(call.request(accepted, refused), config, stop=stop, **kwargs)):
-                if text := call.read(chunk):
-                    yield text
-            call.complete()
-
-        wanted = object_format(kwargs.get("response_format"))
-        events = (
-            self._events(call, write, is_async=is_async)
-            if wanted is None
-            else checked_answer(self.guard, write, call, wanted, is_async=is_async)
-        )
-        async for event in quietly(config, events, traced=traced):
-            if (chunk := call.chunk(event)) is not None:
-                yield chunk
+    def _sources(
+        self, messages: Sequence[BaseMessage], documents: Any, run_manager: BaseRunManager | None
+    ) -> SourceDocuments:
+        metadata = ensure_config().get("metadata", {}) if run_manager is None else run_manager.metadata
+        found = documents, metadata.get("documents"), tool_sources(messages, self.tools)
+        return SourceDocuments(*found, looked_at=LOOKED_AT)

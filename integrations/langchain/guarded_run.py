@@ -1,30 +1,22 @@
 """One guarded answer of a LangChain runnable: its sentences as they are decided on, then the result.
 
-The runnable and the chat model share it, in plain and in async code, and the config of the wrapped runnable. They say
-what the runnable is asked and what its chunks mean.
+The runnable and the chat model share it, in plain and in async code. They say what the runnable is asked and what its
+chunks mean.
 """
 
-import types
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
-from contextlib import ExitStack
-from contextvars import Context
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any, TypeAlias, TypeVar
 
-from langchain_core.callbacks import (
-    AsyncCallbackHandler,
-    AsyncCallbackManager,
-    BaseCallbackHandler,
-    BaseCallbackManager,
-    CallbackManager,
-)
+from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler, BaseCallbackManager, CallbackManager
 from langchain_core.callbacks.manager import BaseRunManager
-from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import ensure_config, patch_config, set_config_context
+from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.config import ensure_config, patch_config, var_child_runnable_config
 from langsmith import tracing_context
 
 from groundrail import generators
 from groundrail.errors import UnsupportedError
-from groundrail.generators.asked import AskedSession, Pieces
+from groundrail.generators.asked import AskedSession
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.retrieved import SourceCollector, SourceDocuments, SourcedResult
 from groundrail.runtime.both_ways import closing, each, iterate, value_of
@@ -32,122 +24,118 @@ from groundrail.types import CheckedSentence, Document
 
 Event: TypeAlias = CheckedSentence | SourcedResult
 T = TypeVar("T")
-AsyncWrite: TypeAlias = Callable[[str, Sequence[str]], AsyncGenerator[str]]
+Write: TypeAlias = Callable[[str, Sequence[str]], AsyncGenerator[str]]
 """(accepted text, refused sentences) -> pieces that follow the accepted text."""
 
 
-def asked(write: AsyncWrite, *, is_async: bool, continues: bool = True) -> AskedSession:
-    """A session that asks by `write`, in plain code by a plain iterator."""
+class GuardedRun:
+    """One answer under guard, in plain code or in async code.
 
-    def written(accepted: str, refused: Sequence[str]) -> Pieces:
-        pieces = write(accepted, refused)
-        return pieces if is_async else iterate(pieces)
-
-    return AskedSession(written, continues=continues)
-
-
-async def answer(
-    guard: Guard, session: AskedSession | None, prompt: str, sources: SourceDocuments, looked_at: str, *, is_async: bool
-) -> AsyncGenerator[Event]:
-    """Drive `session`, or the guard's own generator where there is none, against `sources`.
-
-    Raises: the session's own exception where it fails before its first text.
+    tools: names of the tools whose answers are sources; None for all.
+    run_manager: of the run that answers. Without one (a chat model gets none while it streams) the chain around is
+        the parent of the wrapped runnable's run.
     """
-    if session is not None:
-        deadline = guard.policy.nearest_deadline
-        if is_async:
-            await session.aopen(deadline)
-        else:
-            session.open(deadline)
-        guard = guard.with_generator(_Started(session))
-    stream: Any = guard.astream if is_async else guard.stream
-    async with closing(await value_of(stream(prompt, sources.documents))) as writing:
-        try:
-            async for sentence in each(writing.sentences()):
-                yield sources.explained(sentence, looked_at)
-        except UnsupportedError as error:
-            raise sources.raised(error, looked_at) from error
-        yield sources.result(writing.result, looked_at)
+
+    def __init__(
+        self,
+        guard: Guard,
+        sources: SourceDocuments,
+        tools: Collection[str] | None,
+        run_manager: BaseRunManager | None = None,
+        *,
+        is_async: bool,
+    ) -> None:
+        self.guard, self.sources, self.is_async = guard, sources, is_async
+        self.traced = guard.policy.keep_refused
+        callbacks = quieted(run_manager or ensure_config().get("callbacks"), traced=self.traced)
+        callbacks.add_handler(SourceCollector(sources, tools))
+        self.config = patch_config(None, callbacks=callbacks)
+
+    def asked(self, runnable: Runnable[Any, Any], input: Any, **options: Any) -> AsyncIterator[Any]:
+        """The chunks of the wrapped runnable."""
+        stream: Any = runnable.astream if self.is_async else runnable.stream
+        return each(stream(input, self.config, **options))
+
+    async def answer(self, question: str, write: Write | None, *, continues: bool = True) -> AsyncGenerator[Event]:
+        """The sentences of the text that `write` gives, or the guard's own generator where that is None; the result.
+
+        Raises: the exception of `write` where it fails before its first text.
+        """
+        guard = self.guard
+        if write is not None:
+            session = AskedSession(write if self.is_async else lambda *said: iterate(write(*said)), continues=continues)
+            await value_of((session.aopen if self.is_async else session.open)(guard.policy.nearest_deadline))
+            guard = guard.with_generator(_Opened(session))
+        stream: Any = guard.astream if self.is_async else guard.stream
+        async with closing(await value_of(stream(question, self.sources.documents))) as writing:
+            try:
+                async for sentence in each(writing.sentences()):
+                    yield self.sources.explained(sentence)
+            except UnsupportedError as error:
+                raise self.sources.raised(error) from error
+            yield self.sources.result(writing.result)
+
+    def quietly(self, events: AsyncGenerator[T]) -> AsyncGenerator[T]:
+        """The events, made under the config of the wrapped runnable."""
+        return quietly(self.config, events, traced=self.traced)
+
+
+class _Opened(generators.Generator):
+    """A generator that is asked once and has its session already."""
+
+    def __init__(self, session: AskedSession) -> None:
+        self._session = session
+
+    def start(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+        return self._session
 
 
 async def quietly(config: RunnableConfig, events: AsyncGenerator[T], *, traced: bool = True) -> AsyncGenerator[T]:
-    """The events, made in a context whose config is `config`.
+    """The events, made under `config`; the code that reads them keeps its own config."""
+    end: Any = object()
+    try:
+        while True:
+            with configured(config, traced=traced):
+                event = await anext(events, end)
+            if event is end:
+                return
+            yield event
+    finally:
+        with configured(config, traced=traced):
+            await events.aclose()
+
+
+@contextmanager
+def configured(config: RunnableConfig, *, traced: bool = True) -> Iterator[None]:
+    """A block that runs under `config`.
 
     A model that is called without a config, by a runnable that drops it, by a generator or by a judge, finds this
     config. It does not find the config of the caller, whose handlers show every token. `traced`: whether LangSmith,
     where the environment turns it on, sees the unreleased text.
     """
-    end: Any = object()
-    with set_config_context(config) as context, ExitStack() as ending:
-        _set_tracing(context, ending, traced)
-        try:
-            while (event := await in_context(context, anext(events, end))) is not end:
-                yield event
-        finally:
-            await in_context(context, events.aclose())
+    token = var_child_runnable_config.set(config)
+    try:
+        with nullcontext() if traced else tracing_context(enabled=False):
+            yield
+    finally:
+        var_child_runnable_config.reset(token)
 
 
-@types.coroutine
-def in_context(context: Context, awaitable: Awaitable[T]) -> Generator[Any, Any, T]:
-    """Await something in a context of its own, without a task, so that plain code can do it as well."""
-    steps: Any = awaitable.__await__()
-    given: Any = None
-    resume = steps.send
-    while True:
-        try:
-            awaited = context.run(resume, given)
-        except StopIteration as done:
-            outcome: T = done.value
-            return outcome
-        try:
-            resume, given = steps.send, (yield awaited)
-        except BaseException as raised:  # such as the cancellation of the task, which the awaitable handles
-            resume, given = steps.throw, raised
+def quieted(around: Any, *, traced: bool = True) -> CallbackManager:
+    """Callbacks for a run below the run or the callbacks `around`, where unreleased text is.
 
-
-def _set_tracing(context: Context, ending: ExitStack, traced: bool) -> None:
-    """Turn LangSmith off in `context`, until `ending`, where nothing is to be traced."""
-    if not traced:
-        off = tracing_context(enabled=False)
-        context.run(off.__enter__)
-        ending.callback(context.run, off.__exit__, None, None, None)
-
-
-def inner_config(
-    config: RunnableConfig | None,
-    run_manager: BaseRunManager | None,
-    collector: SourceCollector,
-    *,
-    is_async: bool,
-    traced: bool = True,
-) -> RunnableConfig:
-    """A config for the wrapped runnable: its run is a child, its retrievers and tools report to `collector`.
-
-    Without a run manager (a chat model gets none while it streams) the chain around is the parent. Handlers
-    that forward raw tokens to a consumer (`astream_events`, `astream_log`, LangGraph's streams) are left out:
+    Handlers that forward raw tokens to a consumer (`astream_events`, `astream_log`, LangGraph's streams) are left out:
     through them unreleased text would reach whoever listens. Tracers stay where the run is to be `traced`.
     """
-    around = run_manager or ensure_config().get("callbacks")
-    parent = getattr(around, "run_id", None) or getattr(around, "parent_run_id", None)
-    manager = (AsyncCallbackManager if is_async else CallbackManager)([], parent_run_id=parent)
+    quiet = CallbackManager([])
     if isinstance(around, BaseRunManager | BaseCallbackManager):
+        quiet.parent_run_id = getattr(around, "run_id", None) or around.parent_run_id
         for handler in around.inheritable_handlers:
             if isinstance(handler, SourceCollector) or (traced and not forwards_tokens(handler)):
-                manager.add_handler(handler)
-        manager.add_tags(around.inheritable_tags)
-        manager.add_metadata(around.inheritable_metadata)
-    manager.add_handler(collector)
-    return patch_config(config, callbacks=manager)
-
-
-def silenced(config: RunnableConfig) -> tuple[RunnableConfig, list[BaseCallbackHandler]]:
-    """The config without the handlers that forward raw tokens, and these handlers."""
-    around = config.get("callbacks")
-    quiet = around.copy() if isinstance(around, BaseCallbackManager) else CallbackManager(list(around or []))
-    listeners = [handler for handler in quiet.handlers if forwards_tokens(handler)]
-    for handler in listeners:
-        quiet.remove_handler(handler)
-    return patch_config(config, callbacks=quiet), listeners
+                quiet.add_handler(handler)
+        quiet.add_tags(around.inheritable_tags)
+        quiet.add_metadata(around.inheritable_metadata)
+    return quiet
 
 
 def forwards_tokens(handler: BaseCallbackHandler) -> bool:
@@ -158,13 +146,3 @@ def forwards_tokens(handler: BaseCallbackHandler) -> bool:
     taps = any(hasattr(handler, name) for name in ("tap_output_iter", "tap_output_aiter"))
     unused = [getattr(base, "on_stream_event", None) for base in (BaseCallbackHandler, AsyncCallbackHandler)]
     return taps or getattr(type(handler), "on_stream_event", None) not in [None, *unused]
-
-
-class _Started(generators.Generator):
-    """A generator that is asked once and has its session already."""
-
-    def __init__(self, session: AskedSession) -> None:
-        self._session = session
-
-    def start(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
-        return self._session

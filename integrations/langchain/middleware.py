@@ -4,14 +4,15 @@ Gives the agent's model call a guarded model, of this turn's sources. Holding te
 what may go out is the guarded chat model's; needs the extra `langchain`.
 """
 
+from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 from langchain_core.callbacks.manager import BaseRunManager
 from langchain_core.language_models import LanguageModelInput
-from langchain_core.messages import AIMessage, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, BaseMessage
 from langchain_core.runnables import RunnableConfig
-from langchain_core.runnables.config import ensure_config, set_config_context
+from langchain_core.runnables.config import ensure_config, patch_config
 from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr
 
@@ -19,16 +20,10 @@ from groundrail.errors import InputError, MissingExtraError
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.call import ModelCall
 from groundrail.integrations.langchain.chat_model import GuardedChatModel
-from groundrail.integrations.langchain.guarded_run import AsyncWrite, Event, answer, asked, in_context, silenced
-from groundrail.integrations.langchain.retrieved import (
-    SourceDocuments,
-    SourcedResult,
-    of_tools,
-    tool_names,
-    tool_sources,
-)
-from groundrail.integrations.langchain.tool_watch import Ended, ToolWatch
-from groundrail.runtime.both_ways import run, value_of
+from groundrail.integrations.langchain.guarded_run import Event, configured, forwards_tokens, quieted
+from groundrail.integrations.langchain.retrieved import SourceDocuments, of_tools, tool_names, tool_sources
+from groundrail.runtime.both_ways import is_running, run, value_of
+from groundrail.runtime.deadlines import calls, in_time
 from groundrail.types import CheckedSentence, GuardResult
 
 try:
@@ -82,31 +77,118 @@ class GroundrailMiddleware(AgentMiddleware[Any, Any]):
         return await self._called(request, handler)
 
     async def _called(self, request: "ModelRequest[Any]", handler: Callable[..., Any]) -> "ModelResponse[Any]":
-        model, config = self._guarded(request)
-        with set_config_context(config) as context:
-            called = context.run(handler, request.override(model=model))
-            response: ModelResponse[Any] = await in_context(context, value_of(called))
-        return model.own(response)
-
-    def _guarded(self, request: "ModelRequest[Any]") -> "tuple[_TurnModel, RunnableConfig]":
-        """The model to call, and a config around it in which no other model's tokens reach a listener."""
         if request.response_format is not None:
             raise InputError(
                 "a guarded agent has no response_format: ask GuardedChatModel.with_structured_output for the object, "
                 "or check it with guard.check_object and leave this middleware out"
             )
-        config, listeners = silenced(ensure_config())
+        config = ensure_config()
+        around: Any = config.get("callbacks")
+        listeners = [listener for listener in getattr(around, "handlers", around or ()) if forwards_tokens(listener)]
         options: dict[str, Any] = self._options
-        return _TurnModel(model=request.model, guard=self.guard, callbacks=listeners, **options), config
+        model = _TurnModel(model=request.model, guard=self.guard, callbacks=listeners, **options)
+        with configured(patch_config(config, callbacks=quieted(around))):  # no other model's tokens reach a listener
+            response: ModelResponse[Any] = await value_of(handler(request.override(model=model)))
+        if any(isinstance(message, AIMessage) and message.id not in model.given for message in response.result):
+            raise InputError(
+                "a middleware after GroundrailMiddleware gave an answer that was not guarded; "
+                "put GroundrailMiddleware last: middleware=[..., GroundrailMiddleware(guard)]"
+            )
+        return response
+
+
+class _TurnCall(ModelCall):
+    """A call whose message may call tools: then it is no answer, and nothing that the guard finds is retried or raised.
+
+    To see whether it does, the message is read to its end early; its reader gets the same pieces and the same failure.
+    """
+
+    _pieces: AsyncGenerator[str] | None = None
+    _held: deque[str]
+    _failure: Exception | None
+
+    async def write(self, accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
+        """The text of a reply; none if the message before, which was refused, calls tools."""
+        if await self._turns_to_tools():
+            return
+        self._pieces = super().write(accepted, refused)
+        self._held, self._failure = deque(), None
+        while True:
+            if self._held:
+                yield self._held.popleft()
+            elif self._failure is not None:
+                raise self._failure
+            elif (piece := await anext(self._pieces, None)) is not None:
+                yield piece
+            else:
+                return
+
+    async def events(self) -> AsyncGenerator[Event]:
+        """The events of an answer; a message that calls tools ends with the first sentence that would not go out."""
+        told: list[CheckedSentence] = []
+        untold: Sequence[CheckedSentence]
+        events = super().events()
+        try:
+            async for event in events:
+                if isinstance(event, CheckedSentence):
+                    if not event.released and await self._turns_to_tools():
+                        untold = [event]
+                        break
+                    told.append(event)
+                yield event
+            else:
+                return
+        except Exception as error:
+            if not await self._turns_to_tools():
+                raise
+            result = getattr(error, "result", None)
+            untold = result.sentences[len(told) :] if isinstance(result, GuardResult) else ()
+        finally:
+            await events.aclose()
+            if self._pieces is not None and not is_running(self._pieces):
+                await self._pieces.aclose()
+        as_written = {"replacement": None, "corrected": None}
+        sentences = (*told, *(sentence.model_copy(update=as_written) for sentence in untold))
+        result = GuardResult(
+            text="".join(sentence.released_text for sentence in sentences),
+            answer="".join(sentence.text for sentence in sentences),
+            sentences=sentences,
+            threshold=self.guard.threshold,
+        )
+        yield self.sources.result(result)
+
+    async def _turns_to_tools(self) -> bool:
+        """Whether the current message calls tools: False if its end cannot be read, or not in time."""
+        if self._pieces is None:
+            return False
+        timeout = self.guard.policy.nearest_deadline
+        try:
+            if self.is_async:
+                await in_time(timeout, self._read_on(self._pieces))
+            else:
+                calls().within(timeout, lambda pieces: run(self._read_on(pieces)), self._pieces)
+        except Exception as failure:  # the reader meets it when it gets there
+            self._failure = failure
+            return False
+        return self.calls_tools
+
+    async def _read_on(self, pieces: AsyncGenerator[str]) -> None:
+        async for piece in pieces:
+            self._held.append(piece)
 
 
 class _TurnModel(GuardedChatModel):
-    """The guarded model of one model call in an agent: sources are this turn's, what calls tools passes."""
+    """The guarded model of one model call in an agent: sources are this turn's, a message that calls tools passes."""
 
+    _kind: ClassVar[type[ModelCall]] = _TurnCall
     _calls: list[ModelCall] = PrivateAttr(default_factory=list)
     """The call, once it is made; shared with the copies that have tools bound."""
+    _given: set[str | None] = PrivateAttr(default_factory=set)
 
-    _given: list[AIMessage] = PrivateAttr(default_factory=list)
+    @property
+    def given(self) -> set[str | None]:
+        """The ids of the messages that it gave."""
+        return self._given
 
     def invoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
         return self._passed_on(super().invoke(input, config, **kwargs))
@@ -116,55 +198,18 @@ class _TurnModel(GuardedChatModel):
     ) -> AIMessage:
         return self._passed_on(await super().ainvoke(input, config, **kwargs))
 
-    def own(self, response: "ModelResponse[Any]") -> "ModelResponse[Any]":
-        """The response, whose messages are this model's. Raises: InputError if any is not."""
-        given = {message.id for message in self._given}
-        if any(isinstance(message, AIMessage) and message.id not in given for message in response.result):
-            raise InputError(
-                "a middleware after GroundrailMiddleware gave an answer that was not guarded; "
-                "put GroundrailMiddleware last: middleware=[..., GroundrailMiddleware(guard)]"
-            )
-        return response
-
     def _passed_on(self, shown: AIMessage) -> AIMessage:
-        message = self._calls[-1].said_with(shown) if self._calls[-1].calls_tools else shown
-        self._given.append(message)
-        return message
+        self._given.add(shown.id)
+        call = self._calls[-1]
+        return call.with_thoughts(shown) if call.calls_tools else shown
 
-    def call_for(self, messages: list[BaseMessage], documents: Any, run_manager: BaseRunManager | None) -> ModelCall:
-        """A call with the results of this turn's tools."""
-        sources = SourceDocuments(tool_sources(messages, self.tools, since=_this_turn(messages)))
-        if self.sources_of is not None:
-            sources.add(self.sources_of(messages))
-        call = ModelCall(messages, sources, annotate=self.annotate)
-        self._calls.append(call)
-        return call
+    def _call(self, *asked: Any, **options: Any) -> ModelCall:
+        self._calls.append(super()._call(*asked, **options))
+        return self._calls[-1]
 
-    def _events(self, call: ModelCall, write: AsyncWrite, *, is_async: bool) -> AsyncGenerator[Event]:
-        watch = ToolWatch(write, call, self.guard.policy.nearest_deadline, is_async=is_async)
-        session = asked(watch.pieces, is_async=is_async)
-        events = answer(self.guard, session, call.question, call.sources, self._looked_at, is_async=is_async)
-        return watch.until_tools(events, self._ended(call))
-
-    def _ended(self, call: ModelCall) -> Ended:
-        def ended(sentences: Sequence[CheckedSentence]) -> SourcedResult:
-            result = GuardResult(
-                text="".join(sentence.released_text for sentence in sentences),
-                answer="".join(sentence.text for sentence in sentences),
-                sentences=tuple(sentences),
-                threshold=self.guard.threshold,
-            )
-            return call.sources.result(result, self._looked_at)
-
-        return ended
-
-    @property
-    def _looked_at(self) -> str:
+    def _sources(
+        self, messages: Sequence[BaseMessage], documents: Any, run_manager: BaseRunManager | None
+    ) -> SourceDocuments:
         found = "" if self.sources_of is None else ", and sources_of"
-        return f"the results of the tools called since the user's last message{of_tools(self.tools)}{found}"
-
-
-def _this_turn(messages: Sequence[BaseMessage]) -> int:
-    """Where the messages after the user's last one begin."""
-    asked = [number for number, message in enumerate(messages) if isinstance(message, HumanMessage)]
-    return asked[-1] + 1 if asked else 0
+        looked_at = f"the results of the tools called since the user's last message{of_tools(self.tools)}{found}"
+        return SourceDocuments(tool_sources(messages, self.tools, this_turn=True), looked_at=looked_at)

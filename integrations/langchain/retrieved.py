@@ -1,14 +1,13 @@
-"""LangChain's documents as groundrail's: distinct ids, metadata kept, empty ones counted.
-
-The runnable, the callback handler and the chat model find the documents of a run.
-"""
+"""LangChain's documents as groundrail's: distinct ids, metadata kept, empty ones counted; and a handler that finds them."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count
 from typing import Any
+from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document as LangChainDocument
-from langchain_core.messages import AIMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.tools import BaseTool
 
 from groundrail.errors import InputError, UnsupportedError
@@ -33,18 +32,19 @@ class SourcedResult(GuardResult):
 
 
 class SourceDocuments:
-    """Collects the documents of one answer.
+    """Collects the documents of one answer, and tells of its sentences with them.
 
     Documents often share an id or have none: a document is named by its id, else by its metadata's
     `id` or `source`, and a name that is taken gets a number. The same document found twice is kept once.
+    looked_at: words for the places of documents, which the reason of a sentence without source names.
     """
 
-    def __init__(self, *found: Any) -> None:
+    def __init__(self, *found: Any, looked_at: str = "") -> None:
         self._documents: dict[str, Document] = {}
         self._seen: list[tuple[str, str, dict[str, Any]]] = []
+        self._looked_at = looked_at
         self.empty = 0
-        for value in found:
-            self.add(value)
+        self.add(found)
 
     @property
     def documents(self) -> tuple[Document, ...]:
@@ -61,81 +61,102 @@ class SourceDocuments:
                 self.empty += 1
             elif (text, name, metadata) not in self._seen:
                 self._seen.append((text, name, metadata))
-                free = _free_name(name, self._documents)
+                names = chain([name], (f"{name}-{number}" for number in count(2)))
+                free = next(name for name in names if name not in self._documents)
                 self._documents[free] = Document(text=text, id=free, metadata=metadata)
 
     def metadata(self, citation: Citation) -> dict[str, Any]:
         """The metadata of the document that a citation points into."""
         return self._documents[citation.document_id].metadata
 
-    def result(self, result: GuardResult, looked_at: str) -> SourcedResult:
-        """The result with its documents, and with sentences that say where a source was looked for."""
-        fields = {name: getattr(result, name) for name in GuardResult.model_fields}
-        fields["sentences"] = tuple(self.explained(sentence, looked_at) for sentence in result.sentences)
-        return SourcedResult(**fields, documents=self.documents, empty_documents=self.empty)
+    def cited(self, citation: Citation) -> dict[str, Any]:
+        """A citation as data, with its document's metadata."""
+        return citation.model_dump(mode="json") | {"metadata": self.metadata(citation)}
 
-    def explained(self, sentence: CheckedSentence, looked_at: str) -> CheckedSentence:
-        """A sentence without source says which places were looked at."""
+    def event(self, sentence: CheckedSentence) -> dict[str, Any]:
+        """A sentence as the data of a custom event; its citations and its conflict carry their document's metadata."""
+        data = sentence.model_dump(mode="json", exclude={"citations", "conflict"})
+        data["citations"] = [self.cited(citation) for citation in sentence.citations]
+        data["conflict"] = sentence.conflict and self.cited(sentence.conflict)
+        return data
+
+    def explained(self, sentence: CheckedSentence) -> CheckedSentence:
+        """The sentence; where it has no source, its reason says which places were looked at."""
         if sentence.verdict is not Verdict.NO_SOURCE:
             return sentence
-        return sentence.model_copy(update={"reason": self.no_source(looked_at)})
-
-    def no_source(self, looked_at: str) -> str:
-        """The reason of a sentence that has no source."""
         empty = f" ({self.empty} documents were empty)" if self.empty else ""
-        return f"no document with text was found{empty}; looked at {looked_at}"
+        reason = f"no document with text was found{empty}; looked at {self._looked_at}"
+        return sentence.model_copy(update={"reason": reason})
 
-    def raised(self, error: UnsupportedError, looked_at: str) -> UnsupportedError:
+    def result(self, result: GuardResult) -> SourcedResult:
+        """The result with its documents and explained sentences."""
+        fields = {name: getattr(result, name) for name in GuardResult.model_fields}
+        fields["sentences"] = tuple(map(self.explained, result.sentences))
+        return SourcedResult(**fields, documents=self.documents, empty_documents=self.empty)
+
+    def raised(self, error: UnsupportedError) -> UnsupportedError:
         """The error with this source's result, saying where a source was looked for if there was none."""
         if not isinstance(error.result, GuardResult):
             return error
-        result = self.result(error.result, looked_at)
+        result = self.result(error.result)
         last = result.sentences[-1] if result.sentences else None
         if last is None or last.verdict is not Verdict.NO_SOURCE:
             return UnsupportedError(str(error), result)
         return UnsupportedError(f"a sentence has no source: {last.text.strip()!r} ({last.reason})", result)
 
-    def event(self, sentence: CheckedSentence) -> dict[str, Any]:
-        """A sentence as the data of a custom event; its citations and its conflict carry their document's metadata."""
-        data = sentence.model_dump(mode="json", exclude={"citations", "conflict"})
-        data["citations"] = [self._sourced(citation) for citation in sentence.citations]
-        data["conflict"] = sentence.conflict and self._sourced(sentence.conflict)
-        return data
 
-    def _sourced(self, citation: Citation) -> dict[str, Any]:
-        return citation.model_dump(mode="json") | {"metadata": self.metadata(citation)}
+class SourceFinder(BaseCallbackHandler):
+    """Finds what retrievers return and tools answer, without the model's own words. A subclass keeps it, by runs.
 
-
-class SourceCollector(BaseCallbackHandler):
-    """Puts what retrievers return and tools answer into `sources`, for the runs below its config.
-
-    tools: names of the tools whose answers count; None for all.
+    source_tools: names of the tools whose answers count; None for all.
     """
+
+    source_tools: Collection[str] | None = None
+
+    def echoes(self, run: UUID | None) -> Echoes:
+        """The echoes of the calls around a run."""
+        raise NotImplementedError
+
+    def found(self, run: UUID | None, documents: Any) -> None:
+        """Documents turned up in a run."""
+        raise NotImplementedError
+
+    def on_chat_model_start(
+        self, serialized: Any, messages: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        """Follow the calls and results of the conversation so far."""
+        for conversation in messages:
+            tool_sources(conversation, echoes=self.echoes(parent_run_id))
+
+    def on_tool_start(
+        self, serialized: Any, input_str: str, *, run_id: UUID, inputs: Any = None, **kwargs: Any
+    ) -> None:
+        self.echoes(run_id).call(input_str if inputs is None else inputs)
+
+    def on_tool_end(self, output: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
+        if self.source_tools is None or kwargs.get("name") in self.source_tools:
+            self.found(parent_run_id, tool_source(output, self.echoes(parent_run_id)))
+
+    def on_retriever_end(
+        self, documents: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
+    ) -> None:
+        self.found(parent_run_id, documents)
+
+
+class SourceCollector(SourceFinder):
+    """Puts what is found below its config into `sources`, whatever the run."""
 
     raise_error = True
     run_inline = True
 
     def __init__(self, sources: SourceDocuments, tools: Collection[str] | None = None) -> None:
-        self._sources, self._tools = sources, tools
-        self._echoes = Echoes()
+        self._sources, self.source_tools, self._echoes = sources, tools, Echoes()
 
-    def on_chat_model_start(self, serialized: Any, messages: Sequence[Sequence[BaseMessage]], **kwargs: Any) -> None:
-        """Follow the calls and results of the conversation so far."""
-        for conversation in messages:
-            tool_sources(conversation, echoes=self._echoes)
+    def echoes(self, run: UUID | None) -> Echoes:
+        return self._echoes
 
-    def on_tool_start(self, serialized: Any, input_str: str, *, inputs: Any = None, **kwargs: Any) -> None:
-        """Note the arguments of the tool's call: text that tools repeat of them is no source."""
-        self._echoes.call(input_str if inputs is None else inputs)
-
-    def on_retriever_end(self, documents: Any, **kwargs: Any) -> None:
-        """Add the retrieved documents."""
+    def found(self, run: UUID | None, documents: Any) -> None:
         self._sources.add(documents)
-
-    def on_tool_end(self, output: Any, **kwargs: Any) -> None:
-        """Add the tool's answer, if it counts."""
-        if self._tools is None or kwargs.get("name") in self._tools:
-            self._sources.add(tool_source(output, self._echoes))
 
 
 def tool_names(tools: Iterable[str | BaseTool] | None) -> frozenset[str] | None:
@@ -175,27 +196,27 @@ def tool_sources(
     messages: Sequence[BaseMessage],
     names: Collection[str] | None = None,
     *,
-    since: int = 0,
+    this_turn: bool = False,
     echoes: Echoes | None = None,
 ) -> list[Any]:
     """The sources in the tool results among messages, of the tools in `names` alone where these are given.
 
-    since: the first message whose result counts; what the model wrote into calls before it is no source either.
+    this_turn: results count from the user's last message on; the words of calls before it are no evidence either.
     echoes: of the conversation, where that is not in the messages alone.
     """
     echoes = echoes or Echoes()
     called: dict[str | None, str] = {}
-    found = []
-    for number, message in enumerate(messages):
+    found: list[Any] = []
+    for message in messages:
         if isinstance(message, AIMessage):
             for call in message.tool_calls:
                 called[call["id"]] = call["name"]
                 echoes.call(call["args"])
-        elif isinstance(message, ToolMessage) and (
-            names is None or (message.name or called.get(message.tool_call_id)) in names
-        ):
-            source = tool_source(message, echoes)
-            found += [source] if number >= since else []
+        elif isinstance(message, ToolMessage):
+            if names is None or (message.name or called.get(message.tool_call_id)) in names:
+                found.append(tool_source(message, echoes))
+        elif this_turn and isinstance(message, HumanMessage):
+            found.clear()
     return found
 
 
@@ -227,10 +248,3 @@ def _read(found: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
                 yield from _read(item)
         case _:
             raise InputError(f"documents are text, Documents or a list of them, not {type(found).__name__}")
-
-
-def _free_name(name: str, taken: Mapping[str, Any]) -> str:
-    free, number = name, 2
-    while free in taken:
-        free, number = f"{name}-{number}", number + 1
-    return free

@@ -13,21 +13,14 @@ from langchain_core.messages import BaseMessage
 from langchain_core.prompt_values import PromptValue, StringPromptValue
 from langchain_core.prompts import BasePromptTemplate, PromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig
-from langchain_core.runnables.config import patch_config
 from langchain_core.tools import BaseTool
 
-from groundrail.errors import GenerationError, InputError
+from groundrail.errors import InputError
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.call import continued
-from groundrail.integrations.langchain.guarded_run import Event, answer, asked, inner_config, quietly
-from groundrail.integrations.langchain.retrieved import (
-    SourceCollector,
-    SourceDocuments,
-    SourcedResult,
-    of_tools,
-    tool_names,
-)
-from groundrail.runtime.both_ways import each, iterate, run, value_of
+from groundrail.integrations.langchain.guarded_run import GuardedRun
+from groundrail.integrations.langchain.retrieved import SourceDocuments, SourcedResult, of_tools, tool_names
+from groundrail.runtime.both_ways import each, iterate, value_of
 
 TEMPLATE = """Answer from the source below and from nothing else.
 
@@ -89,83 +82,59 @@ class GuardedRunnable(Runnable[Any, Any]):
         """The released text, or a `SourcedResult` with `return_result=True`.
 
         Raises: InputError for an input without what it needs, UnsupportedError under `fallback="raise"`."""
-        return self._call_with_config(self._invoke, input, config, **kwargs)
+        return self._whole(list(self.stream(input, config, **kwargs)))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """`invoke` for an event loop."""
-        return await self._acall_with_config(self._ainvoke, input, config, **kwargs)
+        return self._whole([piece async for piece in self.astream(input, config, **kwargs)])
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
         """Released text, a sentence at a time; with `return_result=True` the result alone, at the end."""
-        return self._transform_stream_with_config(iter([input]), self._stream, config, **kwargs)
+        return self._transform_stream_with_config(
+            iter([input]), lambda _: iterate(self._pieces(input, kwargs, is_async=False)), config
+        )
 
     def astream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AsyncIterator[Any]:
         """`stream` for an event loop."""
-        return self._atransform_stream_with_config(each([input]), self._astream, config, **kwargs)
+        return self._atransform_stream_with_config(
+            each([input]), lambda _: self._pieces(input, kwargs, is_async=True), config
+        )
 
-    def _invoke(self, input: Any, run_manager: Any, config: RunnableConfig, **kwargs: Any) -> Any:
-        return run(self._answered(input, run_manager, config, kwargs, is_async=False))
+    def _whole(self, pieces: Sequence[Any]) -> Any:
+        return pieces[-1] if self.return_result else "".join(pieces)
 
-    async def _ainvoke(self, input: Any, run_manager: Any, config: RunnableConfig, **kwargs: Any) -> Any:
-        return await self._answered(input, run_manager, config, kwargs, is_async=True)
-
-    def _stream(self, inputs: Any, run_manager: Any, config: RunnableConfig, **kwargs: Any) -> Iterator[Any]:
-        return iterate(self._pieces(inputs, run_manager, config, kwargs, is_async=False))
-
-    def _astream(self, inputs: Any, run_manager: Any, config: RunnableConfig, **kwargs: Any) -> AsyncIterator[Any]:
-        return self._pieces(inputs, run_manager, config, kwargs, is_async=True)
-
-    async def _answered(self, *call: Any, is_async: bool) -> str | SourcedResult:
-        async for event in self._events(*call, is_async=is_async):
-            if isinstance(event, SourcedResult):
-                return event if self.return_result else event.text
-        raise GenerationError("the guarded answer ended without a result")
-
-    async def _pieces(self, inputs: Any, *call: Any, is_async: bool) -> AsyncGenerator[str | SourcedResult]:
-        async for input in each(inputs):
-            async for event in self._events(input, *call, is_async=is_async):
-                if (shown := self._shown(event)) is not None:
-                    yield shown
-
-    def _shown(self, event: Event) -> str | SourcedResult | None:
-        if isinstance(event, SourcedResult):
-            return event if self.return_result else None
-        return None if self.return_result else event.released_text or None
-
-    async def _events(
-        self, input: Any, run_manager: Any, config: RunnableConfig, kwargs: dict[str, Any], *, is_async: bool
-    ) -> AsyncGenerator[Event]:
+    async def _pieces(self, input: Any, kwargs: dict[str, Any], *, is_async: bool) -> AsyncGenerator[Any]:
         sources, prompt, request = self._read(input)
-        traced = self.guard.policy.keep_refused
-        child = patch_config(config, callbacks=run_manager.get_child())
-        collector = SourceCollector(sources, self.source_tools)
-        inner = inner_config(config, run_manager, collector, is_async=is_async, traced=traced)
-        session = None
-        if self.runnable is not None:
-            stream: Any = self.runnable.astream if is_async else self.runnable.stream
+        run = GuardedRun(self.guard, sources, self.source_tools, is_async=is_async)
+        wrapped: Any = self.runnable
 
-            async def write(accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
-                chunks = _Chunks(self.answer_key, self.documents_key, sources)
-                async for chunk in each(stream(self._request(request, sources, accepted, refused), inner, **kwargs)):
-                    if text := chunks.text(chunk):
-                        yield text
-                chunks.finish()
+        async def write(accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
+            asked = self._request(request, accepted, refused)
+            async for text in self._texts(run.asked(wrapped, asked, **kwargs), sources):
+                yield text
 
-            session = asked(write, is_async=is_async, continues=self._model is not None)
-        events = answer(self.guard, session, prompt, sources, self._looked_at(), is_async=is_async)
+        answer = run.answer(prompt, write if wrapped else None, continues=self._model is not None)
         dispatch: Any = adispatch_custom_event if is_async else dispatch_custom_event
-        async for event in quietly(inner, events, traced=traced):
-            await value_of(dispatch(*_announced(event, sources), config=child))
-            yield event
+        async for event in run.quietly(answer):
+            if isinstance(event, SourcedResult):
+                await value_of(dispatch(RESULT_EVENT, event))
+                shown: Any = event if self.return_result else None
+            else:
+                await value_of(dispatch(SENTENCE_EVENT, sources.event(event)))
+                shown = None if self.return_result else event.released_text
+            if shown:
+                yield shown
 
     def _read(self, input: Any) -> tuple[SourceDocuments, str, Any]:
         """The sources and the prompt of an input, and what to ask the wrapped runnable."""
+        inside = "" if self.runnable is None else ", the retrievers and tools that ran before the first text"
+        looked_at = f"the input's key {self.documents_key!r}{inside}{of_tools(self.source_tools)}"
         if not isinstance(input, Mapping):
             prompt = input if isinstance(input, str) else ""
             if self.runnable is None and not prompt:
                 raise InputError(f"the input must be a dict with {self.prompt_key!r} and {self.documents_key!r}")
-            return SourceDocuments(), prompt, input
-        sources = SourceDocuments(input.get(self.documents_key))
+            return SourceDocuments(looked_at=looked_at), prompt, input
+        sources = SourceDocuments(input.get(self.documents_key), looked_at=looked_at)
         prompt = input.get(self.prompt_key, "")
         if self._model is None and self.runnable is not None:
             return sources, prompt if isinstance(prompt, str) else "", input
@@ -173,12 +142,10 @@ class GuardedRunnable(Runnable[Any, Any]):
             raise InputError(
                 f"a model's prompt must be text under {self.prompt_key!r}; the input has the keys {sorted(input)}"
             )
-        if self._model is None:
-            return sources, prompt, prompt
         texts = "\n\n".join(document.text for document in sources.documents)
         return sources, prompt, self.template.invoke({"documents": texts, "prompt": prompt})
 
-    def _request(self, request: Any, sources: SourceDocuments, accepted: str, refused: Sequence[str]) -> Any:
+    def _request(self, request: Any, accepted: str, refused: Sequence[str]) -> Any:
         """The first request as it is; later ones with the accepted text and the refused sentences."""
         if self._model is None or not (accepted or refused):
             return request
@@ -188,49 +155,31 @@ class GuardedRunnable(Runnable[Any, Any]):
         messages: list[Any] = value.to_messages() if isinstance(value, PromptValue) else list(value)
         return continued(messages, accepted, refused)
 
-    def _looked_at(self) -> str:
-        inside = "" if self.runnable is None else ", the retrievers and tools that ran before the first text"
-        return f"the input's key {self.documents_key!r}{inside}{of_tools(self.source_tools)}"
+    async def _texts(self, chunks: AsyncIterator[Any], sources: SourceDocuments) -> AsyncGenerator[str]:
+        """The text in what one call of a runnable streams; documents that come along in dicts are sources.
 
-
-class _Chunks:
-    """Reads what one call of a runnable streams: its text, and documents that come along in dicts."""
-
-    def __init__(self, answer_key: str, documents_key: str, sources: SourceDocuments) -> None:
-        self._answer_key, self._documents_key, self._sources = answer_key, documents_key, sources
-        self._other_keys: set[str] = set()
-        self._answered = False
-
-    def text(self, chunk: Any) -> str:
-        """The text of a chunk. Raises: InputError unless it is text, a message or a dict."""
-        if isinstance(chunk, Mapping):
-            self._sources.add(chunk.get(self._documents_key))
-            if self._answer_key not in chunk:
-                self._other_keys.update(chunk)
-                return ""
-            chunk = chunk[self._answer_key]
-        self._answered = True
-        if isinstance(chunk, BaseMessage):
-            return str(chunk.text)
-        if isinstance(chunk, str):
-            return chunk
-        raise InputError(
-            f"the runnable gave {type(chunk).__name__}; it must give text, a message, "
-            f"or a dict with one of these under {self._answer_key!r} (answer_key)"
-        )
-
-    def finish(self) -> None:
-        """Raises: InputError if dicts came and none had the answer's key."""
-        if self._other_keys and not self._answered:
-            keys = sorted(self._other_keys)
-            raise InputError(f"no answer under {self._answer_key!r}: the runnable gave {keys}; set answer_key to one")
-
-
-def _announced(event: Event, sources: SourceDocuments) -> tuple[str, Any]:
-    """A custom event's name and data."""
-    if isinstance(event, SourcedResult):
-        return RESULT_EVENT, event
-    return SENTENCE_EVENT, sources.event(event)
+        Raises: InputError for a chunk that is no text, message or dict, and for dicts of which none has the answer's key.
+        """
+        answered, keys = False, set[str]()
+        async for chunk in chunks:
+            if isinstance(chunk, Mapping):
+                sources.add(chunk.get(self.documents_key))
+                keys.update(chunk)
+                if self.answer_key not in chunk:
+                    continue
+                chunk = chunk[self.answer_key]
+            answered = True
+            if not isinstance(chunk, str | BaseMessage):
+                raise InputError(
+                    f"the runnable gave {type(chunk).__name__}; it must give text, a message, "
+                    f"or a dict with one of these under {self.answer_key!r} (answer_key)"
+                )
+            if text := chunk if isinstance(chunk, str) else str(chunk.text):
+                yield text
+        if keys and not answered:
+            raise InputError(
+                f"no answer under {self.answer_key!r}: the runnable gave {sorted(keys)}; set answer_key to one"
+            )
 
 
 def _innermost(runnable: Any) -> BaseLanguageModel[Any] | None:

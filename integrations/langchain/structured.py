@@ -1,121 +1,153 @@
-"""Structured output of a guarded chat model: an object goes out whole, once its fields are judged."""
+"""Structured output of a guarded chat model: an object goes out whole, once its fields are judged.
 
+A parsed object becomes the JSON values that are judged, and the returned object is built from the released ones. Both
+go field by field, by name: serializers, aliases and what an object keeps beside its fields have no say.
+"""
+
+import dataclasses
 import json
-from collections.abc import AsyncGenerator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from datetime import date, time, timedelta
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePath
+from types import NoneType
+from typing import Any
+from uuid import UUID
 
-from langchain_core.callbacks.manager import BaseRunManager
 from langchain_core.language_models import LanguageModelInput
 from langchain_core.messages import AIMessage
-from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.utils.function_calling import convert_to_json_schema
-from pydantic import BaseModel
+from pydantic import AnyUrl, BaseModel, ValidationError
+from pydantic_core import to_jsonable_python
 
-from groundrail.errors import GenerationError
-from groundrail.guard import Guard
+from groundrail.errors import GenerationError, InputError, UnsupportedObjectError
 from groundrail.integrations.doors import metadata
 from groundrail.integrations.langchain.call import ModelCall
-from groundrail.integrations.langchain.guarded_run import AsyncWrite, Event, inner_config, quietly
-from groundrail.integrations.langchain.parsed import plain, rebuilt
-from groundrail.integrations.langchain.retrieved import SourceCollector, SourcedResult
-from groundrail.objects.answers import ObjectFormat, as_answer
+from groundrail.integrations.langchain.guarded_run import configured
 from groundrail.objects.results import ObjectResult
 from groundrail.runtime.both_ways import run, value_of
-from groundrail.text.rendering.visible import is_blank
 
-if TYPE_CHECKING:
-    from groundrail.integrations.langchain.chat_model import GuardedChatModel
+_SCALARS = (str, int, float, NoneType, Decimal, date, time, timedelta, UUID, Enum, PurePath, AnyUrl)
 
 
-class GuardedStructuredOutput(Runnable[LanguageModelInput, Any]):
-    """Asks a chat model for an object, and returns it with null in the place of each refused field.
+def guarded_objects(
+    call: Callable[..., ModelCall], objects: Runnable[Any, Any], schema: Any, *, include_raw: bool
+) -> Runnable[LanguageModelInput, Any]:
+    """A runnable that gives what `objects` parsed, with null in the place of each refused field.
 
-        GuardedChatModel(model=model).with_structured_output(Lease).invoke(question, documents=documents)
-
-    The sources are the guarded chat model's. `include_raw=True` returns a dict with the object under "parsed" and a
-    message under "raw", whose metadata holds the verdicts and citations by JSON pointer.
-
-    Raises: UnsupportedObjectError if the schema does not allow null in the place of a refused field; GenerationError
-    if the model wrote no object of the schema. `with_retry` asks again.
+    call: (input, is_async, documents) -> the call whose sources count.
+    objects: the wrapped model's structured output, raw messages included.
     """
+    is_model = isinstance(schema, type) and issubclass(schema, BaseModel)
+    json_schema = schema.model_json_schema(by_alias=False) if is_model else convert_to_json_schema(schema)
 
-    def __init__(self, chat: "GuardedChatModel", schema: Any, *, include_raw: bool = False, **kwargs: Any) -> None:
-        self.name = "guarded_structured_output"
-        wrapped: Any = chat.model
-        self._structured: Any = wrapped.with_structured_output(schema, include_raw=True, **kwargs)
-        self._chat, self._include_raw = chat, include_raw
-        is_model = isinstance(schema, type) and issubclass(schema, BaseModel)
-        self._schema = schema.model_json_schema(by_alias=False) if is_model else convert_to_json_schema(schema)
+    async def answered(input: Any, documents: Any, options: dict[str, Any], *, is_async: bool) -> Any:
+        asked = call(input, is_async=is_async, documents=documents)
+        ask: Any = objects.ainvoke if is_async else objects.invoke
+        with configured(asked.config, traced=asked.traced):
+            said = await value_of(ask(asked.messages, asked.config, **options))
+            parsed = _parsed(said, explained=asked.traced)
+            result = await asked.check_object(plain(parsed), json_schema)
+        released = rebuilt(parsed, plain(parsed), result.object, result)
+        return _told(said["raw"], released, result) if include_raw else released
 
-    def invoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """The checked object."""
-        return self._call_with_config(self._plain, input, config, **kwargs)
+    def answer(input: Any, documents: Any = None, **options: Any) -> Any:
+        return run(answered(input, documents, options, is_async=False))
 
-    async def ainvoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        """`invoke` for an event loop."""
-        return await self._acall_with_config(self._async, input, config, **kwargs)
+    async def aanswer(input: Any, documents: Any = None, **options: Any) -> Any:
+        return await answered(input, documents, options, is_async=True)
 
-    def _plain(self, input: LanguageModelInput, run_manager: BaseRunManager, **kwargs: Any) -> Any:
-        return run(self._asked(input, run_manager, kwargs, is_async=False))
-
-    async def _async(self, input: LanguageModelInput, run_manager: BaseRunManager, **kwargs: Any) -> Any:
-        return await self._asked(input, run_manager, kwargs, is_async=True)
-
-    async def _asked(
-        self, input: LanguageModelInput, run_manager: BaseRunManager, kwargs: dict[str, Any], *, is_async: bool
-    ) -> Any:
-        chat = self._chat
-        call = chat.call_for(chat.messages_of(input), kwargs.pop("documents", None), run_manager)
-        traced = chat.guard.policy.keep_refused
-        collector = SourceCollector(call.sources, chat.tools)
-        config = inner_config(None, run_manager, collector, is_async=is_async, traced=traced)
-
-        async def checked() -> AsyncGenerator[Any]:
-            ask = self._structured.ainvoke if is_async else self._structured.invoke
-            said = await value_of(ask(call.request("", ()), config, **kwargs))
-            parsed = self._parsed(said, explained=traced)
-            check: Any = chat.guard.acheck_object if is_async else chat.guard.check_object
-            result = await value_of(check(plain(parsed), call.sources.documents, self._schema, call.question))
-            yield self._told(said["raw"], parsed, result)
-
-        (told,) = [each async for each in quietly(config, checked(), traced=traced)]
-        return told
-
-    def _parsed(self, said: dict[str, Any], *, explained: bool) -> Any:
-        """The model's object. Raises: GenerationError if there is none."""
-        error, parsed = said["parsing_error"], said["parsed"]
-        if error is None and parsed is not None:
-            return parsed
-        reason = f": {error}" if error is not None and explained else ""
-        raise GenerationError(f"the model wrote no object of the schema{reason}") from (error if explained else None)
-
-    def _told(self, raw: AIMessage, parsed: Any, result: ObjectResult) -> Any:
-        released = rebuilt(parsed, result)
-        if not self._include_raw:
-            return released
-        message = AIMessage(
-            content=json.dumps(result.object, ensure_ascii=False),
-            response_metadata=metadata(raw.response_metadata) | {"groundrail": result.model_dump(mode="json")},
-            usage_metadata=raw.usage_metadata,
-        )
-        return {"raw": message, "parsed": released, "parsing_error": None}
+    return RunnableLambda(answer, aanswer, name="guarded_structured_output")
 
 
-async def checked_answer(
-    guard: Guard, write: AsyncWrite, call: ModelCall, wanted: ObjectFormat, *, is_async: bool
-) -> AsyncGenerator[Event]:
-    """The text that `write` gives, read whole and checked as an object: one sentence, then the result.
+def _parsed(said: dict[str, Any], *, explained: bool) -> Any:
+    """The model's object. Raises: GenerationError if there is none."""
+    error, parsed = said["parsing_error"], said["parsed"]
+    if error is None and parsed is not None:
+        return parsed
+    reason = f": {error}" if error is not None and explained else ""
+    raise GenerationError(f"the model wrote no object of the schema{reason}") from (error if explained else None)
 
-    A message that calls tools and has no text passes. Raises: InputError for a text that is no object of the schema;
-    UnsupportedObjectError.
+
+def _told(raw: AIMessage, released: Any, result: ObjectResult) -> dict[str, Any]:
+    message = AIMessage(
+        content=json.dumps(result.object, ensure_ascii=False),
+        response_metadata=metadata(raw.response_metadata) | {"groundrail": result.model_dump(mode="json")},
+        usage_metadata=raw.usage_metadata,
+    )
+    return {"raw": message, "parsed": released, "parsing_error": None}
+
+
+def plain(value: Any, pointer: str = "") -> Any:
+    """The JSON values of a parsed object, without the defaults of its class, which are the caller's.
+
+    Raises: InputError for a value of another kind than pydantic's objects, dataclasses, containers and scalars.
     """
-    text = "".join([piece async for piece in write("", ())])
-    if call.calls_tools and is_blank(text):
-        yield SourcedResult(text="", answer="", threshold=guard.threshold)
-        return
-    check: Any = guard.acheck_object if is_async else guard.check_object
-    result = await value_of(check(text, call.sources.documents, wanted.schema, call.question))
-    answer = as_answer(text, result, keep_refused=guard.policy.keep_refused)
-    for sentence in answer.sentences:
-        yield sentence
-    yield call.sources.result(answer, "the documents of the call")
+    if (fields := _fields(value)) is not None:
+        return {name: plain(inner, f"{pointer}/{name}") for name, inner in fields.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [plain(item, f"{pointer}/{number}") for number, item in enumerate(value)]
+    if not isinstance(value, _SCALARS):  # a SecretStr, for example, is another text than it says
+        raise InputError(f"{pointer} holds a {type(value).__name__}, which no guard reads; give its class plain fields")
+    return to_jsonable_python(value)
+
+
+def rebuilt(value: Any, judged: Any, released: Any, result: ObjectResult, pointer: str = "") -> Any:
+    """The parsed object `value`, whose JSON values were `judged`, made anew of the released ones.
+
+    Raises: UnsupportedObjectError where a validator of its class does not take a released value in a refused one's place.
+    """
+    if released is None:
+        return None
+
+    def within(key: Any, inner: Any) -> Any:
+        return rebuilt(inner, judged[key], released[key], result, f"{pointer}/{key}")
+
+    if isinstance(value, list | tuple | set | frozenset):
+        items = [within(number, item) for number, item in enumerate(value)]
+        return value._make(items) if hasattr(value, "_make") else type(value)(items)
+    if (fields := _fields(value)) is None:
+        return value if judged == released else released
+    made = {name: within(name, inner) for name, inner in fields.items()}
+    if isinstance(value, Mapping):
+        return made
+    if isinstance(value, BaseModel):
+        for name in made:
+            if judged[name] != released[name] and not _takes(value, name, made[name]):
+                told = f"{pointer}/{name} is not supported, and the validators of {type(value).__name__} allow nothing in its place"
+                raise UnsupportedObjectError(told, result.fields)
+        rest = {name: getattr(value, name) for name in type(value).model_fields if name not in made}
+        return type(value).model_construct(value.model_fields_set, **made, **rest)
+    new = object.__new__(type(value))
+    for name, inner in made.items():
+        object.__setattr__(new, name, inner)
+    return new
+
+
+def _fields(value: Any) -> dict[str, Any] | None:
+    """The fields of an object by name; None for a value that has none."""
+    if isinstance(value, BaseModel):
+        own = {name: getattr(value, name) for name in type(value).model_fields if not _is_default(value, name)}
+        return own | (value.model_extra or {})
+    if isinstance(value, Mapping):
+        return {str(key): inner for key, inner in value.items()}
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    return None
+
+
+def _is_default(value: BaseModel, name: str) -> bool:
+    """Whether a field was left to its class, which makes nothing of the other fields for it."""
+    field = type(value).model_fields[name]
+    return name not in value.model_fields_set and not field.default_factory_takes_validated_data
+
+
+def _takes(value: BaseModel, name: str, released: Any) -> bool:
+    """Whether the validators of a field take a released value; that the field is frozen counts for nothing."""
+    try:
+        type(value).__pydantic_validator__.validate_assignment(value.model_copy(), name, released)
+    except ValidationError as error:
+        return all(found["type"].startswith("frozen") for found in error.errors(include_input=False))
+    return True

@@ -11,7 +11,7 @@ from langchain_core.documents import Document as LangChainDocument
 from langchain_core.language_models import FakeListChatModel, FakeListLLM, GenericFakeChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import StrOutputParser
-from langchain_core.outputs import ChatGeneration, ChatResult
+from langchain_core.outputs import ChatGeneration, ChatResult, Generation, LLMResult
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough
@@ -337,7 +337,11 @@ def test_the_abstention_ends_the_telling() -> None:
 
 
 def test_unknown_runs_leave_nothing_behind() -> None:
-    handler = GroundrailCallbackHandler(guard())
-    handler.on_retriever_end([LangChainDocument(SOURCE)], run_id=uuid4(), parent_run_id=uuid4())
-    assert handler.runs.visible_from(uuid4()).documents == ()
+    results: list[SourcedResult] = []
+    handler = GroundrailCallbackHandler(guard(), on_result=results.append)
+    parent, writer = uuid4(), uuid4()
+    handler.on_retriever_end([LangChainDocument(SOURCE)], run_id=uuid4(), parent_run_id=parent)
+    handler.on_llm_start({}, ["?"], run_id=writer, parent_run_id=parent)
+    handler.on_llm_end(LLMResult(generations=[[Generation(text=TRUE)]]), run_id=writer)
+    assert [sentence.verdict for sentence in results[0].sentences] == [Verdict.NO_SOURCE]
     assert len(handler.runs) == 0
