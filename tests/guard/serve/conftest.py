@@ -146,7 +146,7 @@ class Hasty:
         await asyncio.sleep(seconds / 20)
 
 
-uvicorn.server.asyncio = Hasty()  # type: ignore[assignment]
+uvicorn.server.asyncio = Hasty()  # type: ignore[assignment, attr-defined]
 # every client would read the same certificates
 httpx._transports.default.create_ssl_context = cache(httpx.create_ssl_context)  # type: ignore[attr-defined]
 
