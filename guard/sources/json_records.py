@@ -20,12 +20,6 @@ _HOURS = re.compile(r"(?:[01]?\d|2[0-4]):[0-5]?\d ?[-–] ?(?:[01]?\d|2[0-4]):[0
 _SHORT_MINUTES = re.compile(r"(?<=:)(?=\d(?!\d))")
 
 
-def looks_like_json(text: str) -> bool:
-    """Whether a text begins and ends with the brackets of an object or a list."""
-    bare = text.strip()
-    return bare[:1] + bare[-1:] in ("{}", "[]") and re.match(r'[{\[]\s*["{\[}\]]', bare) is not None
-
-
 def read_json(text: str) -> list[Region]:
     """The records of one JSON value, or of several in sequence (JSON Lines).
 

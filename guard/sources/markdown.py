@@ -16,9 +16,6 @@ from groundrail.sources.premise import Premise, Region, row
 from groundrail.text.sentences import split
 from groundrail.types import Span
 
-_FORM = re.compile(r"^ {0,3}(?:#{1,6}\s|\|?[ \t]*:?-+:?[ \t]*\|)|:[ \t]*\r?\n\s*(?:[-+*]|\d{1,9}[.)])\s", re.MULTILINE)
-"""A sign of a heading, of the line under a table's head, or of a list behind a colon: without one nothing is parsed."""
-
 _HARMLESS = re.compile(r"\s*+(?:<!--(?:(?!-->).)*+-->\s*+)++|<br\s*/?>", re.DOTALL | re.IGNORECASE)
 _BULLET = re.compile(r"\s*(?:[-+*]|\d{1,9}[.)])\s+(?:\[[ xX]\]\s+)?")
 _WORDS = frozenset({"text", "code_inline", "text_special"})
@@ -34,7 +31,7 @@ def _parser() -> MarkdownIt:
 
 def read_markdown(text: str) -> list[Region]:
     """The tables and lists of a text, in order."""
-    if not _FORM.search(text) or "\r" in text.replace("\r\n", "") or "\x00" in text:
+    if "\r" in text.replace("\r\n", "") or "\x00" in text:
         return []
     tokens = _parser().parse(text)
     if any(token.level >= _DEEPEST for token in tokens):  # markdown-it leaves out what is nested deeper than 20

@@ -3,18 +3,32 @@
 A text that has none of these forms, or cannot be parsed, is read as sentences.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groundrail.errors import InputError
 from groundrail.sources.csv_table import read_csv
 from groundrail.sources.hidden import NOTE, hidden_parts
-from groundrail.sources.json_records import looks_like_json, read_json
+from groundrail.sources.json_records import read_json
 from groundrail.sources.markdown import read_markdown
 from groundrail.sources.plain_table import read_plain_tables
 from groundrail.sources.premise import Premise, Region
 from groundrail.sources.turns import read_turns
 from groundrail.text.sentences import splits
+
+_JSON = re.compile(r"""\s*(?=[{\[]\s*["{\[}\]])(?:\{.*\}|\[.*\])\s*""", re.DOTALL)
+_FORMS = [
+    (re.compile(sign, re.MULTILINE), read)
+    for sign, read in (
+        (r"\A[\r\n]*+(?=[^\n]*\n)[^\n]*?[\t;,]\S", read_csv),
+        (r"^ {0,3}(?:#{1,6}\s|\|?[ \t]*:?-+:?[ \t]*\|)|:[ \t]*\r?\n\s*(?:[-+*]|\d{1,9}[.)])\s", read_markdown),
+        (r"[|\t]| {2}", read_plain_tables),
+        (r"^[^\n:.!?|]+:\s", read_turns),
+    )
+]
+"""The readers in order, each behind a sign of its form: a delimiter in the first of several lines; a heading, the line
+under a table's head, or a list behind a colon; columns that stand apart; a label. No reader sees a text without its sign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +61,14 @@ def read_by_form(text: str) -> Reading:
     >>> [premise.said for premise in reading.premises()]
     ['name: Hotel Larkspur', 'Hotel Larkspur, check in: from 15:00']
     """
-    if looks_like_json(text):
+    if _JSON.fullmatch(text):
         try:
             return Reading(text, tuple(read_json(text)))
         except InputError as error:
             return Reading(text, note=f"a source looks like JSON and is read as plain text: {error}")
-    regions = read_csv(text) or read_markdown(text) or read_plain_tables(text) or read_turns(text)
-    hidden = [part for part in hidden_parts(text) if not any(_overlap(part, region) for region in regions)]
+    regions = next((found for sign, read in _FORMS if sign.search(text) and (found := read(text))), [])
+    parts = hidden_parts(text) if "<" in text else ()
+    hidden = [part for part in parts if not any(_overlap(part, region) for region in regions)]
     if not hidden:
         return Reading(text, tuple(regions))
     return Reading(text, tuple(sorted([*regions, *hidden], key=lambda region: region.start)), NOTE)
