@@ -1,5 +1,6 @@
 """The seam to entailment models, P(claim | premise). Chunking, maxima and citations belong to `groundrail.scoring`."""
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,7 +9,7 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from groundrail.errors import ClaimTooLongError
+from groundrail.errors import ClaimTooLongError, InputError
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Pair: TypeAlias = tuple[str, str]
@@ -96,6 +97,33 @@ class BinaryEntailment(EntailmentModel):
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         """Entailment, and all else as neutral, shape (n, 3)."""
         return rest_neutral(self.entailment(pairs))
+
+
+TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
+"""SCALE's question to a language model, in the wording of the authors' package."""
+
+
+class Template:
+    """A text with the names of `places` in it, in braces and once each; the texts are put in as they are, braces included.
+
+    Raises: InputError where it holds others.
+
+        >>> Template("{premise} So: {claim}").fill("It rains.", "The road is wet.")
+        'It rains. So: The road is wet.'
+    """
+
+    def __init__(self, text: str, places: Sequence[str] = ("premise", "claim")) -> None:
+        self.around = re.split(r"\{(?:premise|claim)\}", text)
+        """The fixed text before, between and after the places."""
+        self.names = re.findall(r"\{(premise|claim)\}", text)
+        if sorted(self.names) != sorted(places):
+            wanted = " and ".join(f"{{{place}}}" for place in places)
+            raise InputError(f"a template holds {wanted} once each, unlike {text!r}")
+
+    def fill(self, premise: str, claim: str = "") -> str:
+        """The text with premise and claim in their places."""
+        filling = {"premise": premise, "claim": claim}
+        return "".join(text + filling.get(name, "") for text, name in zip(self.around, [*self.names, ""], strict=True))
 
 
 def room(claim: str, model: EntailmentModel) -> int:

@@ -15,10 +15,9 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM, DynamicCache, PreTrainedModel, PreTrainedTokenizerBase
 from transformers.cache_utils import DynamicLayer
 
-from groundrail.entailment.base import BinaryEntailment, FloatArray, Pair
+from groundrail.entailment.base import TEMPLATE, BinaryEntailment, FloatArray, Pair, Template
 from groundrail.entailment.batching import by_length, refuse_long, refuse_long_claims
-from groundrail.entailment.pretrained import SEAMS, PretrainedJudge, Template, token_of
-from groundrail.entailment.seq2seq import TEMPLATE
+from groundrail.entailment.pretrained import SEAMS, PretrainedJudge, token_of
 from groundrail.errors import InputError, ModelError
 from groundrail.runtime.progress import step
 

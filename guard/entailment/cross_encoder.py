@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from transformers import AutoModelForSequenceClassification, PreTrainedModel, PreTrainedTokenizerBase
 
-from groundrail.entailment.base import FloatArray, Pair, rest_neutral
-from groundrail.entailment.pretrained import PretrainedJudge, Template
+from groundrail.entailment.base import FloatArray, Pair, Template, rest_neutral
+from groundrail.entailment.pretrained import PretrainedJudge
 from groundrail.errors import InputError, ModelError
 
 _ENTAILMENT = frozenset({"entailment", "entails", "entailed", "yes", "true", "supported", "supports", "consistent"})

@@ -4,16 +4,15 @@ Subclasses of `PretrainedJudge` know which head a model needs and what its outpu
 """
 
 import inspect
-import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self
 
 import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair, Template
 from groundrail.entailment.batching import Encoding, in_batches, padded, refuse_long, refuse_long_claims
-from groundrail.errors import InputError, ModelError
+from groundrail.errors import ModelError
 from groundrail.runtime.hub import load_pretrained
 
 SEAMS = 8
@@ -21,29 +20,6 @@ SEAMS = 8
 
 _UNLIMITED = 1_000_000
 """Tokenizers that know no limit say a number far above this."""
-
-
-class Template:
-    """A text with the names of `places` in it, in braces and once each; the texts are put in as they are, braces included.
-
-    Raises: InputError where it holds others.
-
-        >>> Template("{premise} So: {claim}").fill("It rains.", "The road is wet.")
-        'It rains. So: The road is wet.'
-    """
-
-    def __init__(self, text: str, places: Sequence[str] = ("premise", "claim")) -> None:
-        self.around = re.split(r"\{(?:premise|claim)\}", text)
-        """The fixed text before, between and after the places."""
-        self.names = re.findall(r"\{(premise|claim)\}", text)
-        if sorted(self.names) != sorted(places):
-            wanted = " and ".join(f"{{{place}}}" for place in places)
-            raise InputError(f"a template holds {wanted} once each, unlike {text!r}")
-
-    def fill(self, premise: str, claim: str = "") -> str:
-        """The text with premise and claim in their places."""
-        filling = {"premise": premise, "claim": claim}
-        return "".join(text + filling.get(name, "") for text, name in zip(self.around, [*self.names, ""], strict=True))
 
 
 class PretrainedJudge(EntailmentModel):

@@ -5,14 +5,11 @@ from collections.abc import Sequence
 import torch
 from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedTokenizerBase
 
-from groundrail.entailment.base import BinaryEntailment, FloatArray, Pair
+from groundrail.entailment.base import TEMPLATE, BinaryEntailment, FloatArray, Pair, Template
 from groundrail.entailment.batching import in_batches, refuse_long_claims
 from groundrail.entailment.packed_t5 import PackedT5
-from groundrail.entailment.pretrained import PretrainedJudge, Template, token_of
+from groundrail.entailment.pretrained import PretrainedJudge, token_of
 from groundrail.errors import InputError, ModelError
-
-TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
-"""The wording of the authors' package."""
 
 
 class Seq2SeqEntailment(PretrainedJudge, BinaryEntailment):

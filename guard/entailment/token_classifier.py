@@ -5,9 +5,9 @@ from collections.abc import Sequence
 import torch
 from transformers import AutoModelForTokenClassification, BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
-from groundrail.entailment.base import BinaryEntailment, FloatArray, Pair
+from groundrail.entailment.base import BinaryEntailment, FloatArray, Pair, Template
 from groundrail.entailment.batching import Encoding
-from groundrail.entailment.pretrained import PretrainedJudge, Template
+from groundrail.entailment.pretrained import PretrainedJudge
 from groundrail.errors import InputError
 
 _CLAIM = "claim_mask"

@@ -12,12 +12,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from groundrail.entailment.base import BinaryEntailment, FloatArray, JudgeFacts, Pair
-from groundrail.errors import ClaimTooLongError, InputError, ModelError, ScoringError
+from groundrail.entailment.base import TEMPLATE, BinaryEntailment, FloatArray, JudgeFacts, Pair, Template, room
+from groundrail.errors import InputError, ModelError, ScoringError
 from groundrail.openai.client import ChatCompletions, Connection
-
-TEMPLATE = '{premise} Question: Does this imply that "{claim}"? Yes or No?'
-"""The wording of the authors' package."""
 
 _PIECE = re.compile(r"[A-Za-z]{1,4}|\S")
 _WORD_MARKS = " \t\n▁Ġ\"'*.,"
@@ -51,10 +48,7 @@ class RemoteEntailment(BinaryEntailment):
         parameters: Mapping[str, Any] | None = None,
         **connection: Unpack[Connection],
     ) -> None:
-        self._parts = re.split(r"\{(premise|claim)\}", template)
-        if sorted(self._parts[1::2]) != ["claim", "premise"]:
-            raise InputError(f"a template holds {{premise}} and {{claim}} once each, unlike {template!r}")
-        self.threshold, self.max_tokens = threshold, max_tokens
+        self._template, self.threshold, self.max_tokens = Template(template), threshold, max_tokens
         self.client = ChatCompletions(base_url, model, failure=ScoringError, **connection)
         self._parameters = {"max_tokens": 1, "temperature": 0, "logprobs": True, "top_logprobs": _TOP}
         self._parameters |= parameters or {}
@@ -77,7 +71,9 @@ class RemoteEntailment(BinaryEntailment):
         Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
         """
         for premise, claim in pairs:
-            self._require_room(premise, claim)
+            total = len(self.offsets(premise)) + self.max_tokens - room(claim, self)
+            if total > self.max_tokens:
+                raise InputError(f"premise and claim have {total} tokens together, more than {self.max_tokens}")
         distinct = list(dict.fromkeys(pairs))
         if not distinct:
             return np.empty(0)
@@ -91,18 +87,9 @@ class RemoteEntailment(BinaryEntailment):
         return np.array([values[pair] for pair in pairs], dtype=np.float64)
 
     def _ask(self, premise: str, claim: str) -> float:
-        filling = {"premise": premise, "claim": claim}
-        prompt = "".join(filling[part] if n % 2 else part for n, part in enumerate(self._parts))
-        answer = self.client.complete({"messages": [{"role": "user", "content": prompt}], **self._parameters})
+        prompt = {"role": "user", "content": self._template.fill(premise, claim)}
+        answer = self.client.complete({"messages": [prompt], **self._parameters})
         return _probability(_first_token(answer, self.client.server), self.client.server)
-
-    def _require_room(self, premise: str, claim: str) -> None:
-        asked = len(self.offsets(claim))
-        if asked >= self.max_tokens:
-            raise ClaimTooLongError(f"a claim of {asked} tokens leaves no room for a premise in {self.max_tokens}")
-        total = asked + len(self.offsets(premise))
-        if total > self.max_tokens:
-            raise InputError(f"premise and claim have {total} tokens together, more than {self.max_tokens}")
 
 
 def _first_token(answer: Mapping[str, Any], server: str) -> Collection[tuple[str, float]]:
