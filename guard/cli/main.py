@@ -80,7 +80,6 @@ def app(arguments: Sequence[str]) -> "App":
         name="groundrail",
         help="Let a sentence out only when the source supports it.",
         version=__version__,
-        help_formatter="plain",
         result_action="return_value",
         suppress_keyboard_interrupt=False,
         default_parameter=plain,
@@ -169,7 +168,7 @@ def judges(name: str | None = None, /, *, json: bool = False) -> int:
     elif name is not None:
         print("\n".join(f"{fact:<10}  {value}" for fact, value in facts[0].items() if value != ""))
     else:
-        print("\n".join(f"{judge['name']:<25}  {judge['parameters']:>5}  {judge['hub_id']}" for judge in facts))
+        print("\n".join(f"{judge['name']:<26}  {judge['parameters']:>5}  {judge['hub_id']}" for judge in facts))
         print("\nMore about one: groundrail judges NAME. Use it: --judge NAME, or NAME:FOLDER.")
     return 0
 

@@ -251,4 +251,4 @@ def test_another_package_adds_a_command_and_a_broken_one_stops_no_other(run, tmp
     assert all(name in ran.err for name in ("'flat'", "package wheels ", "wheels_gone"))
     ran = run("--help")
     assert ran.code == 0
-    assert all(f"  {name}: " in ran.out for name in ("check", "eval", "roll", "flat"))
+    assert all(f"│ {name} " in ran.out for name in ("check", "eval", "roll", "flat"))
