@@ -244,7 +244,7 @@ def _unscored(sentence: Sentence, verdict: Verdict, reason: str | None, seconds:
 
 def _why(score: Score, found: Sequence[Finding]) -> str:
     """The reason for a reader, without words of the unsupported sentence: the policy may keep them back."""
-    told = [f"there it is “{detail.given.text}”" for detail in found if detail.given]
+    told = list(dict.fromkeys(f"there it is “{detail.given.text}”" for detail in found if detail.given))
     told += [] if score.note is None else [score.note]
     aside = f" ({'; '.join(told)})" if told else ""
     if score.conflict is not None:

@@ -197,3 +197,11 @@ def test_a_sentence_shows_reckonings_from_all_that_was_read_whatever_its_verdict
         assert_shown_as_it_stands(sentence.findings, [source])
         assert [each.derived and each.derived.reckoning for each in sentence.findings] == ["3 months x 1,450 euros"]
         assert ("4,350" in str(of_sentence(sentence, "on"))) == (verdict == "supported")
+
+
+def test_a_reason_gives_the_figure_of_the_source_once() -> None:
+    guard = Guard(scorer=NearestScorer(FakeEntailment(lambda premise, claim: 0.1)))
+    answer = "The tenant pays a rent of 1,650 euros, the rent of 1,650 euros is due monthly."
+    (sentence,) = guard.check(answer, "The rent is 1,450 euros.").sentences
+    assert [each.given and each.given.text for each in sentence.findings] == ["1,450 euros"] * 2
+    assert str(sentence.reason).count("there it is") == 1
