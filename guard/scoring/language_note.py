@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from groundrail.scoring.base import Score
 from groundrail.sources.reading import read_by_form
-from groundrail.text.english.language import is_english
+from groundrail.text.english.language import is_english, is_latin
 from groundrail.types import Document
 
 NOTE = "the judge reads English only; pass a multilingual model for other languages"
@@ -26,7 +26,7 @@ def with_language_note(scores: Sequence[Score], claims: Sequence[str], documents
     foreign_source = any(_is_foreign(document.text) for document in documents)
     return [
         replace(score, note="; ".join(filter(None, [score.note, NOTE])))
-        if isinstance(score, Score) and (foreign_source or not is_english(claim))
+        if isinstance(score, Score) and (foreign_source or not (is_english(claim) and is_latin(claim)))
         else score
         for claim, score in zip(claims, scores, strict=True)
     ]
@@ -35,6 +35,8 @@ def with_language_note(scores: Sequence[Score], claims: Sequence[str], documents
 @lru_cache(maxsize=64)
 def _is_foreign(text: str) -> bool:
     """Whether the sentences of a document are in another language. Names and numbers of records and tables are none."""
+    if not is_latin(text):
+        return True
     if is_english(text):
         return False
     premises = (text[one.start : one.end].rstrip() for one in read_by_form(text).premises())

@@ -13,8 +13,15 @@ _SHARE = 0.18
 _FEW = 8
 _MANY = 40
 """Words from which the share of a text is known well; of fewer, at least one must be such a word."""
+_LAST_LATIN = "\u024f"
 _READ = 4000
 """Characters of a text that tell its language."""
+
+
+def is_latin(text: str) -> bool:
+    """Whether half of the letters of a text are Latin, or more."""
+    letters = "".join(_WORD.findall(text[:_READ]))
+    return 2 * sum(letter <= _LAST_LATIN for letter in letters) >= len(letters)
 
 
 @lru_cache(maxsize=4096)

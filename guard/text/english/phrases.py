@@ -116,7 +116,9 @@ def without_pointer(sentence: str) -> str:
     return rest[0].upper() + rest[1:] if _PLAIN.match(rest) else rest
 
 
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
+_CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
+_WORD = re.compile(rf"[{_CJK}]{{1,4}}|[^\W_{_CJK}]+(?:['’][^\W_{_CJK}]+)*")
+"""A word. Where Chinese and Japanese put no spaces between words, four letters count as one: a yes or a no is no longer."""
 _ANSWER_WORDS = words.FUNCTION | words.NEGATIONS | words.ADVERBS | _WORDS["polar"] | _WORDS["in_answers"]
 _MEASURES = frozenset((*CARDINALS, *ORDINALS, *MONTHS, *DAYS, *UNITS))
 _OPENING = words.CONJUNCTIONS | words.ADVERBS | _WORDS["polar"]

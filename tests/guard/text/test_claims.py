@@ -311,6 +311,8 @@ _LEASE = SourceText([Document(text="Pets are allowed, see lease.example/pets. Th
         ("Pets are allowed [2].", "", Refused("the source does not hold the footnote mark [2]")),
         ("Pets are ⊘ allowed.", "", Refused("the symbol ⊘ cannot be read as words")),
         ("Yes.", "", Refused("it says something only as an answer, and there is no question to it")),
+        ("是的。", "", Refused("it says something only as an answer, and there is no question to it")),
+        ("宠物不允许。", "", Claim("宠物不允许。")),
     ],
 )
 def test_a_sentence_is_a_claim_or_no_claim_or_refused_with_a_reason(sentence, previous, read) -> None:
