@@ -9,7 +9,6 @@ next sentence.
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
-from dataclasses import replace
 from enum import Enum
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias, TypeVar
@@ -19,7 +18,7 @@ from groundrail.generation import correcting
 from groundrail.generation.verdicts import Answer
 from groundrail.policy import Attempts, Policy
 from groundrail.runtime.deadlines import OverdueError
-from groundrail.scoring.base import Score, below_all
+from groundrail.scoring.base import Score
 from groundrail.text.claims import Claim
 from groundrail.text.sentences import Sentence, Stream, is_finished, is_unicode, split
 from groundrail.types import CheckedSentence, GuardResult, Verdict
@@ -199,24 +198,22 @@ def _judged(
         return alone
     seconds = (time.monotonic() - started) / max(1, len(asked))
     upcoming = iter(scores)
+    found = [list(islice(upcoming, len(some))) or [claim] for claim, some in zip(claims, texts, strict=True)]
     return [
-        answer.verdict(
-            sentence, _least(list(islice(upcoming, len(some)))) if isinstance(claim, Claim) else claim, seconds
-        )
-        for sentence, claim, some in zip(sentences, claims, texts, strict=True)
+        _gravest([answer.verdict(sentence, each, seconds) for each in given])
+        for sentence, given in zip(sentences, found, strict=True)
     ]
 
 
-def _least(scores: Sequence[Score | Exception]) -> Score | Exception | None:
-    """The lowest score of one claim's texts with the citations of all, the error if there is one, None without scores."""
-    given = [score for score in scores if isinstance(score, Score)]
-    if len(given) < len(scores):
-        return next(score for score in scores if isinstance(score, Exception))
-    if len(given) < 2:
-        return next(iter(given), None)
-    lowest = min(given, key=lambda score: below_all(score.value))
-    others = (citation for score in given if score is not lowest for citation in score.citations)
-    return replace(lowest, citations=(*lowest.citations, *others), exact=all(score.exact for score in given))
+def _gravest(checked: Sequence[CheckedSentence]) -> CheckedSentence:
+    """A sentence with the gravest of the verdicts on its claim's texts, and the citations of all."""
+    if len(checked) == 1:
+        return checked[0]
+    order = (Verdict.UNSUPPORTED, Verdict.ERROR, Verdict.TIMEOUT, Verdict.SUPPORTED)
+    gravest = min(checked, key=lambda each: (order.index(each.verdict), each.score or 0.0))
+    others = (citation for each in checked if each is not gravest for citation in each.citations)
+    exact = all(each.exact for each in checked)
+    return gravest.model_copy(update={"citations": (*gravest.citations, *others), "exact": exact})
 
 
 def _one_each(claims: Sequence[str], scores: Sequence[Score]) -> Sequence[Score]:

@@ -68,19 +68,18 @@ class Answer:
         return repr(self.claim(sentence, previous)) != repr(self.claim(sentence, self.shown))
 
     def verdict(
-        self, sentence: Sentence, found: Score | NoClaim | Refused | Exception | None, seconds: float
+        self, sentence: Sentence, found: Score | Claim | NoClaim | Refused | Exception, seconds: float
     ) -> CheckedSentence:
         """The sentence with its verdict.
 
-        found: the score of its claim, what it has instead of a claim, or the error in the place of either; None for a
-            claim without a source.
+        found: the score of its claim, the claim where there is no source, what it has instead of a claim, or an error.
         """
         match found:
             case NoClaim():
                 return _unscored(sentence, Verdict.NO_CLAIM, None)
             case Refused(reason=reason):
                 return _unscored(sentence, Verdict.UNSUPPORTED, reason)
-            case None:
+            case Claim():
                 return _unscored(sentence, Verdict.NO_SOURCE, "there is no source text to check against")
             case OverdueError():
                 return _unscored(sentence, Verdict.TIMEOUT, f"no verdict: {found}")

@@ -1,5 +1,6 @@
 """A block of code goes out only if the source supports each of its lines."""
 
+import math
 from collections.abc import Sequence
 
 import pytest
@@ -73,3 +74,14 @@ def test_each_line_is_asked_alone_and_in_one_call() -> None:
 
     Guard(scorer=Asked()).check(f"Smoking is not allowed.\n\n{block('retries = 3', '---', 'timeout = 30')}", SOURCE)
     assert asked == [["Smoking is not allowed.", "retries = 3", "timeout = 30"]]
+
+
+@pytest.mark.parametrize("scores", [(Score(0.6), Score(0.7, threshold=0.9)), (Score(math.nan), Score(0.4))])
+def test_a_refused_line_counts_before_a_lower_score_on_another_scale_and_before_an_error(scores: list[Score]) -> None:
+    class Given(Scorer):
+        def read(self, source: Source) -> Reader:
+            return Prepared(lambda claims, _: list(scores), source)
+
+    result = Guard(scorer=Given(), policy=Policy(on_error="open")).check(block("retries = 3", "timeout = 30"), SOURCE)
+    assert result.text == ""
+    assert result.sentences[0].score == scores[1].value
