@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
+from tests.tables import tabled
 
 from groundrail import Guard
 from groundrail.corpus.folder import score_corpus
@@ -112,25 +113,7 @@ def test_a_score_counts_by_the_threshold_of_whoever_gave_it() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [
-        "Cash is accepted.",
-        "Cash is not accepted.",
-        "Cash is ~~not~~ accepted.",
-        "Cash is <!-- not --> accepted.",
-        "Cash is **accepted**.",
-        "1. Cash is accepted.",
-        "Cash is accepted [44].",
-        "Cash is accepted 🚫.",
-        "Cash is accepted at http://evil.example/pay.",
-        "The rent is \u202e950\u202c euros.",
-        "Cash is accepted. Cash is not accepted.",
-        "Thank you! Cash is accepted.",
-        "Thank you!",
-        "Yes.",
-    ],
-)
+@tabled("claim")
 def test_a_claim_has_the_verdict_that_a_guard_gives_it_as_an_answer(claim) -> None:
     source = "The rent is 950 euros. Cash is accepted."
     kind = ScaleScorer(FakeEntailment(lambda premise, claim: float(claim in premise)))

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import tabled
 
 from groundrail.entailment.respelled import respelled
 from groundrail.text.facts.mentions import mentions
@@ -10,43 +11,7 @@ from groundrail.text.facts.missing import missing
 from groundrail.text.facts.quantities import MONTHS
 
 
-@pytest.mark.parametrize(
-    ("premise", "claim", "expected"),
-    [
-        ("It ends on 28 February 2026.", "It ends on February 28, 2026.", "It ends on 28 February 2026."),
-        ("It ends on 28 February 2026.", "It ends on 2026-02-28.", "It ends on 28 February 2026."),
-        ("It ends on 28 February 2026.", "It ends on February 28th.", "It ends on 28 February 2026."),
-        ("The rent is 1,450 euros.", "The rent is \u20ac1450.", "The rent is 1,450 euros."),
-        ("It holds 0.8 litres.", "It holds 800 ml.", "It holds 0.8 litres."),
-        ("Wait thirty minutes.", "Wait half an hour.", "Wait thirty minutes."),
-        ("It runs for two years.", "It runs for 24 months.", "It runs for two years."),
-        ("We open at 15:30.", "We open at 3:30 pm.", "We open at 15:30."),
-        ("At ten in the morning we meet.", "We meet at 10 a.m. today.", "We meet at ten in the morning today."),
-        ("Thirty-eight people came.", "38 people came.", "Thirty-eight people came."),
-        ("The fee is 1.86 million dollars.", "The fee is $1,860,000.", "The fee is 1.86 million dollars."),
-        ("It is six percent.", "It is 6 %.", "It is six percent."),
-        ("Send it by 3 March 2025.", "Send it by Mar 3, 2025.", "Send it by 3 March 2025."),
-        ("Send it by 3 March 2025.", "Send it by 03.03.2025.", "Send it by 3 March 2025."),
-        ("It holds two hundred and fifty litres.", "It holds 250 litres.", "It holds two hundred and fifty litres."),
-        ("It costs 3,200 euros.", "It costs three thousand two hundred euros.", "It costs 3,200 euros."),
-        ("It costs $250,000.", "It costs two hundred and fifty thousand dollars.", "It costs $250,000."),
-        ("It costs 3,200 euros.", "It costs EUR 3200.", "It costs 3,200 euros."),
-        ("Set it to 93 degrees Celsius.", "Set it to 93 °C.", "Set it to 93 degrees Celsius."),
-        ("It is on the third floor.", "It is on the 3rd floor.", "It is on the third floor."),
-        ("Keep it below 25°\u00a0C.", "Keep it below 25 °\nC.", "Keep it below 25°\u00a0C."),
-        ("It took 5 kWh.", "It took 5 kilowatt-hours.", "It took 5 kWh."),
-        # what differs, or would lose something, stays
-        ("It ends on 28 February.", "It ends on 28 February 2027.", "It ends on 28 February 2027."),
-        ("It ends on 28 February 2026.", "It ends on 27 February 2026.", "It ends on 27 February 2026."),
-        ("The rent is 1,450 euros.", "The rent is $1,450.", "The rent is $1,450."),
-        ("Leave after twelve months.", "Leave after the first year.", "Leave after the first year."),
-        ("Wait 30 seconds.", "Wait 30 minutes.", "Wait 30 minutes."),
-        ("Five of them.", "One of them said so.", "One of them said so."),
-        ("We open at 3 am.", "We open at 3 pm.", "We open at 3 pm."),
-        ("It took 5 kilowatt-hours.", "It took 5 kilowatts.", "It took 5 kilowatts."),
-        ("It has fifty metres.", "It has 50 m2.", "It has 50 m2."),
-    ],
-)
+@tabled("premise, claim, expected")
 def test_spellings(premise: str, claim: str, expected: str) -> None:
     assert respelled(premise, claim) == expected
 
@@ -73,16 +38,7 @@ def test_a_number_means_its_value_with_or_without_commas(number: int, unit: str)
     assert respelled(f"It is {number:,} {unit}.", other) == other
 
 
-@pytest.mark.parametrize(
-    ("premise", "claim"),
-    [
-        ("It is 20 °C.", "It is 20 °F."),
-        ("20 degrees Celsius", "at 20°F"),
-        ("The line does 5 Gbps.", "It costs £5."),
-        ("10.20.2024 is a version", "10 November 2024"),
-        ("The fee is $1.5 million.", "The fee is $1.5."),
-    ],
-)
+@tabled("premise, claim")
 def test_different_units_are_left_alone(premise: str, claim: str) -> None:
     assert respelled(premise, claim) == claim
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 import pytest
+from tests.tables import tabled
 
 from groundrail import Document, Guard, Policy
 from groundrail.scoring.findings import derived, findings
@@ -134,18 +135,7 @@ def test_a_reckoning_evaluates_to_its_figure_and_its_operands_stand_in_the_sourc
     assert signs == {"+", "-", "x", "/", "% of"}
 
 
-@pytest.mark.parametrize(
-    ("claim", "texts"),
-    [
-        ("It costs 50 euros.", ["A is 20 euros, B 30 euros, C 80 euros."]),  # 20 + 30 and 80 - 30
-        ("It costs 50 euros.", ["A is 20 euros, B 30 euros.", "C is 10 euros, D 40 euros."]),
-        ("It costs 50 euros.", ["A is 20 euros, B 30 euros.", "Together they cost 50 euros."]),  # stated
-        ("It costs 50 euros.", ["A is 20 dogs, B 30 dogs."]),
-        ("It costs about 51 euros.", ["A is 20 euros, B 30 euros."]),
-        ("50 It costs much.", ["A is 20 and B is 30 euros."]),
-        ("It costs 50 euros.", []),
-    ],
-)
+@tabled("claim, texts")
 def test_a_figure_that_follows_in_no_way_or_in_several_has_no_reckoning(claim: str, texts: list[str]) -> None:
     assert derived(claim, read(*texts)[1]) == ()
 

@@ -11,7 +11,7 @@ from groundrail import Document, InputError
 if TYPE_CHECKING:
     from selenium import webdriver
 
-BODIES = tomllib.loads(Path(__file__).with_name("pages.toml").read_text(encoding="utf-8"))
+BODIES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 
 
 def page_of(body: str) -> str:

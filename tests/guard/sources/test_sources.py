@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import tabled
 
 from groundrail import Document
 from groundrail.errors import InputError
@@ -96,18 +97,7 @@ def test_items_say_the_heading_or_the_sentence_above_them() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "| A | B |\n|---|---|\n| one <!-- secret --> | two |\n",
-        "| A | B |\n|---|---|\n| one | two | secret |\n",
-        "<!-- \n\n| A | B |\n|---|---|\n| secret | two |\n-->\n\n# Rooms\n- one\n",
-        "# Rooms\n- one <!-- secret --> seat\n- two\n",
-        "<div hidden>\n\n| A | B |\n|---|---|\n| secret | two |\n\n</div>\n",
-        '# Rooms\n- one <span style="display:none">secret</span>\n',
-        "# Rooms\n- ![secret](a.png)\n  - two\n\n| A | B |\n|---|---|\n| ![secret](a.png) | b |\n",
-    ],
-)
+@tabled("text")
 def test_what_no_reader_sees_is_not_said_in_a_new_way(text: str) -> None:
     sentences = {part.text.strip() for part in split(text)}
     for words, place in said(text):
@@ -286,16 +276,7 @@ def test_lines_without_names_and_figures_are_no_table(text: str) -> None:
     assert not any(" : " in words or "Pool: " in words or ", 50 °C" in words for words, _ in said(text))
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "Hello, world\nGoodbye, moon\nNever, ever\n",
-        "a,b\n1,2\n3,4,5\n",
-        "a,a\n1,2\n3,4\n",
-        "It rained,\nit poured,\nit froze.\n",
-        "a,b\n1,2\n",
-    ],
-)
+@tabled("text")
 def test_lines_with_commas_are_no_table_unless_every_line_is_a_row(text: str) -> None:
     assert read_by_form(text).regions == ()
 
@@ -344,17 +325,7 @@ def test_the_citation_is_the_row_that_says_the_claim() -> None:
     assert TABLE[score.citations[0].start : score.citations[0].end] == score.citations[0].text
 
 
-@pytest.mark.parametrize(
-    ("value", "told"),
-    [
-        ("11:30-22:0", "11:30-22:00"),
-        ("7:0 – 17:5", "7:00 – 17:05"),
-        ("07:00-17:30", "07:00-17:30"),
-        ("3:1", "3:1"),
-        ("7:0-17:0, 18:0-22:0", "7:0-17:0, 18:0-22:0"),
-        ("31:0-99:9", "31:0-99:9"),
-    ],
-)
+@tabled("value, told")
 def test_hours_of_a_record_have_minutes_of_two_digits(value: str, told: str) -> None:
     (premise,) = read_by_form(json.dumps({"Monday": value})).premises()
     assert premise.said == f"Monday: {told}"

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import tabled
 
 from groundrail import Guard, Verdict
 from groundrail.errors import InputError, UncheckableError
@@ -21,70 +22,12 @@ def _is_claim(text: str) -> bool:
         return True
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "  \n",
-        "---",
-        "| --- | :-: |",
-        "* * *",
-        "Hello!",
-        "**Hello there!** How can I help you today?",
-        "I'm sorry, I cannot answer that from the document.",
-        "I don't know.",
-        "Thank you for asking. Would you like to know more?",
-        "Here is a short summary:",
-        "Sources: [1], [2]",
-        "I don't know [1].",
-        "+---+---+",
-        "- Let me know if you have any other questions.",
-        "Sure, I can help you with that!",
-        "Here's a summary of the article in 60 words or less:",
-        "Based on the provided passages, here are the key points:",
-        "Unable to answer based on given passages.",
-    ],
-)
+@tabled("text")
 def test_known_phrases_claim_nothing(text) -> None:
     assert claim_of(text) is None
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "900. I hope this helps.",
-        "B. I hope this helps.",
-        "100) 200) 300) great",
-        "12) I hope this helps.",
-        "No, I'm sorry.",
-        "Yes.",
-        "OK.",
-        "Certainly, have a nice day!",
-        "Absolutely, I see.",
-        "\u281e\u2813\u2811",  # Braille
-        "\U0001f188\U0001f174\U0001f182",  # squared letters
-        "\u2705",  # a check mark says yes
-        "\U000e0059\U000e0045\U000e0053",  # invisible tags
-        "Is the rent 900 euros?",
-        "Would you like to know that the rent is 900 euros?",
-        "Hello! The rent is 900 euros.",
-        "I cannot answer that because the rent is 900 euros.",
-        "I hope this helps you find the rent of 900.",
-        "2)",
-        "900.",
-        "The answer: [3].",
-        "Great [4].",
-        "| + | + |",
-        "Here is a list of people who died:",
-        "Here is a summary of the article in 900 euros:",
-        "Based on the given passages, here is why it closed:",
-        "I am unable to answer based on the 900 passages.",
-        "Based on the given passages, absolutely.",
-        "\u2b50\u2b50\u2b50",
-        "\U0001f621",
-        "\u00bd",
-    ],
-)
+@tabled("text")
 def test_what_could_carry_a_fact_is_a_claim(text) -> None:
     assert _is_claim(text)
     result = Guard(scorer="scale", judge=FakeEntailment(lambda premise, claim: 0.0)).check(
@@ -94,36 +37,7 @@ def test_what_could_carry_a_fact_is_a_claim(text) -> None:
     assert not any(character.isdigit() for character in result.text)
 
 
-@pytest.mark.parametrize(
-    ("text", "claim"),
-    [
-        ("- The rent is due. ", "The rent is due."),
-        ("1. The rent is due.", "The rent is due."),
-        ("## The **rent** is due", "The rent is due"),
-        ("- The rent is 900 euros [1].", "The rent is 900 euros [1]."),
-        ("The deposit is [900] months.", "The deposit is [900] months."),
-        ("The deposit is [12] months.", "The deposit is [12] months."),
-        ("The deposit is [12].", "The deposit is [12]."),
-        ("- 5 degrees is too cold.", "- 5 degrees is too cold."),
-        ("X. Smith signed the lease.", "X. Smith signed the lease."),
-        ("> 5 people may live here.", "> 5 people may live here."),
-        ("(3) bedrooms are here.", "(3) bedrooms are here."),
-        ("(3) The flat has bedrooms.", "The flat has bedrooms."),
-        ("Number of rooms: [3].", "Number of rooms: [3]."),
-        ("● The rent is due.", "The rent is due."),
-        ("- 📅 The rent is due.", "The rent is due."),
-        ("⚠️ **Rent:** it is due.", "Rent: it is due."),
-        ("😊 The rent is due! 🎉", "The rent is due!"),
-        ("The guests keep a 🐶 here.", "The guests keep a 🐶 here."),
-        ("The tenants were 😊 and left.", "The tenants were 😊 and left."),
-        ("**Based on the given passages**, the rent is due.", "The rent is due."),
-        ("- According to the sources, the rent is due.", "The rent is due."),
-        ("Based on the given data, pH is 5.", "pH is 5."),
-        ("From the source, the river flows north.", "From the source, the river flows north."),
-        ("Based solely on the available data, it is due.", "Based solely on the available data, it is due."),
-        ("According to the tenants, the rent is due.", "According to the tenants, the rent is due."),
-    ],
-)
+@tabled("text, claim")
 def test_marks_go_and_values_stay(text, claim) -> None:
     assert claim_of(text) == claim
 
@@ -155,16 +69,7 @@ def test_letters_are_never_passed_over_unless_they_are_known_phrases(text) -> No
 _QUESTION = "How long is the lease?"
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "Yes.", "No.", "No, never.", "Both.", "Neither.", "All of them.", "Until Friday.", "Two years.", "950 euros.",
-        "Yes, it is.", "They do.", "Of course not.", "Absolutely.", "In March 2025.", "Anna.", "The landlord.",
-        "By bank transfer.", "Only on Sundays.", "Not at all.", "Correct.", "**Yes**", "- Never", "Three.", "That is right.",
-        "Same as above.", "As agreed.", "As stated above.", "When asked.", "Within fourteen days after moving out.",
-        "After the third reminder only.", "No, they can't.", "Twelve months.", "28 February 2026.", "To the landlord.", "Every month.", "Not allowed.", "1,450",
-    ],
-)  # fmt: skip
+@tabled("answer")
 def test_a_bare_answer_is_checked_with_its_question_or_not_at_all(answer) -> None:
     with pytest.raises(UncheckableError, match="no question"):
         claim_of(answer)
@@ -176,22 +81,7 @@ def test_a_bare_answer_is_checked_with_its_question_or_not_at_all(answer) -> Non
     assert sure.check(answer, "The lease has 12 months.", _QUESTION).text == answer
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [
-        "The rent is due.",
-        "Pets are allowed.",
-        "Rent: 950 euros",
-        "Tenants pay rent.",
-        "The lease ends in May.",
-        "Anna signed.",
-        "In winter it is not allowed.",
-        "In 2024 it rose.",
-        "Before cleaning, unplug the machine.",
-        "In an emergency call 112.",
-        "In summer tenants agreed to pay.",
-    ],
-)
+@tabled("claim")
 def test_a_statement_needs_no_question(claim) -> None:
     assert claim_of(claim) == claim == claim_of(claim, "", _QUESTION)
 
@@ -207,26 +97,7 @@ def test_a_yes_before_a_statement_is_checked_with_its_question_where_there_is_on
     assert claim_of("Yes, pets are allowed.", "", "Are dogs allowed?") == "Are dogs allowed? Yes, pets are allowed."
 
 
-@pytest.mark.parametrize(
-    ("prompt", "question"),
-    [
-        ("", ""),
-        ("Summarise the lease.", ""),
-        ("Question: How long is it?", "How long is it?"),
-        ("The conversation so far:\nUser: Who?\nAssistant: Anna.\n\nUser: How long is it?", "How long is it?"),
-        ("Are cats allowed? And dogs?", "Are cats allowed? And dogs?"),
-        ("How long is it? Answer in one word.", "How long is it?"),
-        ("How long is it?\nAnswer briefly, only from the document.\n\nThank you!", "How long is it?"),
-        ("Question: How long is it?\nAnswer:", "How long is it?"),
-        ("User: How long is it?\nAssistant:", "How long is it?"),
-        ("FAQ: is cash accepted?", "FAQ: is cash accepted?"),
-        ("Is smoking allowed? Tell me whether pets are.", ""),
-        ("Is smoking allowed? Answer whether pets are.", ""),
-        ("Is smoking allowed? It is not.\n\nDescribe the rules on pets.", ""),
-        ("User: Is smoking allowed?\nAssistant: No.\n\nUser: Answer briefly.", ""),
-        ("User: Is smoking allowed?\nUser: Are pets?", "Are pets?"),
-    ],
-)
+@tabled("prompt, question")
 def test_the_question_of_a_prompt(prompt, question) -> None:
     assert question_of(prompt) == question
 
@@ -238,20 +109,7 @@ def test_an_answer_is_judged_after_what_is_shown() -> None:
     assert result.text == ""  # "No." alone would answer the prompt
 
 
-@pytest.mark.parametrize(
-    ("sentence", "previous", "claim"),
-    [
-        ("4. Guests may stay overnight.", "", "4. Guests may stay overnight."),
-        ("12. March is the deadline.", "", "12. March is the deadline."),
-        ("1. March is the deadline.", "The dates:\n", "1. March is the deadline."),
-        ("2. Guests may stay.", "\n", "Guests may stay."),
-        ("2. Guests may stay.", "They are loud.\n", "Guests may stay."),
-        ("1. Guests may stay overnight.", "", "Guests may stay overnight."),
-        ("2. Guests may stay.", "1. Cats may not.\n", "Guests may stay."),
-        ("2. The rent is due.", "The rules:\n", "The rent is due."),
-        ("b) Guests may stay.", "", "Guests may stay."),
-    ],
-)
+@tabled("sentence, previous, claim")
 def test_a_number_is_a_mark_only_where_it_counts_the_items_of_a_list(sentence, previous, claim) -> None:
     assert claim_of(sentence, previous, "How many guests may stay?") == claim
 
@@ -355,38 +213,13 @@ def test_a_refusal_with_a_colon_is_a_claim_about_what_follows(refusal) -> None:
     assert read_claim(refusal.replace(":", "."), "", "", _LEASE) == NoClaim()
 
 
-@pytest.mark.parametrize(
-    ("sentence", "lead", "claim"),
-    [
-        ("Who must not take it:\n- people with asthma\n", "Who must not take it:", "Who must not take it: people with asthma"),
-        (" \nBanned:\n\n* nobody\n", "Banned:", "Banned: nobody"),
-        ("2. people over 70\n", "## **Banned:**", "Banned: people over 70"),
-        ("- People who are over 70\n", "Banned:", "Banned: People who are over 70"),
-        ("- The rent is due.\n", "Banned:", "The rent is due."),
-        ("Here are the key points:\n- The rent is due.\n", "Here are the key points:", "The rent is due."),
-        ("- Smoking pets\n", "Here are the key points:", "Smoking pets"),
-    ],
-)  # fmt: skip
+@tabled("sentence, lead, claim")
 def test_an_item_without_a_verb_is_read_with_the_lead_of_its_list(sentence, lead, claim) -> None:
     source = SourceText([Document(text="It is sold.")])
     assert read_claim(sentence, "", "", source, lead=lead) == Claim(claim)
 
 
-@pytest.mark.parametrize(
-    ("lead_in", "claims"),
-    [
-        ("Here's an objective overview of Hotel Larkspur based on the provided structured data:", False),
-        ("Based on the given data, here is a summary about Hotel Larkspur in 60 words:", False),
-        ("Here is an overview of Hotel Rosewood:", True),  # another name
-        ("Here is an overview of Hotel Lark:", True),  # a part of a word
-        ("Here is an overview of the hotel that closed:", True),  # the source says so elsewhere, but it is no name
-        ("Here is an overview of DOGS ARE ALLOWED:", True),
-        ("Here is an overview of Hotel Larkspur: Closed:", True),
-        ("Here is a list of Approved Suppliers:", True),  # says of its items that they are approved
-        ("This is an overview of Hotel Larkspur:", True),  # may speak of what stands before
-        ("Here is an overview of Hotel Larkspur.", True),
-    ],
-)
+@tabled("lead_in, claims")
 def test_a_lead_in_claims_nothing_if_the_source_has_its_name(lead_in, claims) -> None:
     text = "Hotel Larkspur opened in May. It is not the hotel that closed. NO DOGS ARE ALLOWED. Not Approved Suppliers: one."
     read = read_claim(lead_in, "Acme. ", "", SourceText([Document(text=text)]))
@@ -394,16 +227,7 @@ def test_a_lead_in_claims_nothing_if_the_source_has_its_name(lead_in, claims) ->
     assert claims or read == NoClaim()
 
 
-@pytest.mark.parametrize(
-    ("lead", "item", "claim"),
-    [
-        ("Here are the details for 2024:", "Revenue of 5 million", "2024: Revenue of 5 million"),
-        ("Here is a list of Terrorists:", "John Smith", "Terrorists: John Smith"),
-        ("Here are the details on Pets:", "Welcome", "Pets: Welcome"),
-        ("Here are the key points:", "Welcome", "Here are the key points: Welcome"),
-        ("Pets:", "Great!", "Pets: Great!"),
-    ],
-)
+@tabled("lead, item, claim")
 def test_an_item_of_a_list_says_something_about_its_topic(lead, item, claim) -> None:
     source = SourceText([Document(text="Pets are not welcome.")])
     assert read_claim(f"{lead}\n- {item}\n", "", "", source, lead=lead) == Claim(claim)
@@ -420,34 +244,12 @@ def test_sure_claims_nothing_as_an_answer_to_an_order_to_write(prompt) -> None:
     assert read_claim("Based on the given passages, sure.", "", prompt, _LEASE) != NoClaim()
 
 
-@pytest.mark.parametrize(
-    "prompt",
-    [
-        "",
-        "Write whether dogs are allowed.",
-        "Tell me that dogs are allowed.",
-        "Summarize the lease. Are dogs allowed?",
-        "Write an answer to this question: Are dogs allowed? Use the lease.\n\nLease: Dogs are not allowed.",
-        "Summarize the lease and tell me are dogs allowed.",
-        "Write yes or no: are dogs allowed.",
-        "List prices include tax, correct.",
-        "Write-offs are deductible, right.",
-    ],
-)
+@tabled("prompt")
 def test_sure_may_be_the_answer_to_every_other_prompt(prompt) -> None:
     assert read_claim("Sure!", "", prompt, _LEASE) != NoClaim()
 
 
-@pytest.mark.parametrize(
-    ("sentence", "question"),
-    [
-        ("Based on the provided information, welcome!", "Are dogs welcome?"),
-        ("Based on the given data, great!", "How is the water?"),
-        ("Sure, I can help with that.", "May I drive after taking it?"),
-        ("Unable to answer the question.", "What did the director do at the hearing?"),
-        ("This is the complete list.", "Which are the side effects?"),
-    ],
-)
+@tabled("sentence, question")
 def test_a_polite_phrase_that_answers_a_question_is_a_claim(sentence, question) -> None:
     assert isinstance(read_claim(sentence, "", question, _LEASE), Claim)
 
@@ -464,59 +266,12 @@ def test_markup_does_not_reach_from_a_lead_to_its_item() -> None:
     assert isinstance(read, Refused)
 
 
-@pytest.mark.parametrize(
-    ("claim", "pronoun", "noun"),
-    [
-        ("They may be taken.", True, True),
-        ("But then it's due.", True, True),
-        ("But it costs 900 euros, a month's rent.", True, True),
-        ("If they are late, call.", True, True),
-        ("If they are late, the tenants pay.", False, False),
-        ("- Its rent is due.", True, True),
-        ("And its colour is red.", True, True),
-        ("It ends in May.", True, True),
-        ("This is free.", True, True),
-        ("This flat is free.", False, True),
-        ("The fee is 45 euros.", False, True),
-        ("The fee for late payment is 45 euros.", False, False),
-        ("The end of the lease is in May.", False, False),
-        ("The tenants say they pay.", False, True),
-        ("If tenants are late, they pay.", False, False),
-        ("Anna signed it.", False, False),
-        ("Theodore signed.", False, False),
-        ("Item 4 is due.", False, False),
-        ("Hershey is a town.", False, False),
-        ("", False, False),
-    ],
-)
+@tabled("claim, pronoun, noun")
 def test_a_pronoun_or_a_bare_noun_leans_on_the_sentence_before(claim, pronoun, noun) -> None:
     assert leans_on_sentence(claim) is pronoun
     assert leans_on_sentence(claim, nouns=True) is noun
 
 
-@pytest.mark.parametrize(
-    ("question", "answer", "claim"),
-    [
-        ("Who repaired the roof?", "Arlo & Sons.", "Arlo & Sons repaired the roof."),
-        ("What costs 8,700 dollars?", "The ramp.", "The ramp costs 8,700 dollars."),
-        ("Is the deposit refundable?", "No.", "The deposit is not refundable."),
-        ("Is smoking allowed in the flat?", "Yes.", "Smoking is allowed in the flat."),
-        ("Has the lease been renewed?", "No.", "The lease has not been renewed."),
-        ("Does the plan cover repairs?", "**No!**", "The plan does not cover repairs."),
-        ("Must the Tenants pay a deposit?", "Yes.", "The Tenants must pay a deposit."),
-        # a pair, where a rule would have to guess
-        ("Who is the landlord?", "Anna.", "Who is the landlord? Anna."),
-        ("Who repaired the roof?", "Yesterday.", "Who repaired the roof? Yesterday."),
-        ("Who repaired the roof?", "In May.", "Who repaired the roof? In May."),
-        ("Is the dog a poodle?", "No.", "Is the dog a poodle? No."),
-        ("May I keep a cat?", "No.", "May I keep a cat? No."),
-        ("Is it allowed?", "No.", "Is it allowed? No."),
-        ("Is the tenant of the flat allowed in?", "No.", "Is the tenant of the flat allowed in? No."),
-        ("Is smoking allowed or forbidden?", "No.", "Is smoking allowed or forbidden? No."),
-        ("Isn't smoking allowed?", "No.", "Isn't smoking allowed? No."),
-        ("Are cats allowed? And dogs?", "No.", "Are cats allowed? And dogs? No."),
-        ("Is smoking allowed?", "Of course not.", "Is smoking allowed? Of course not."),
-    ],
-)
+@tabled("question, answer, claim")
 def test_question_and_bare_answer_make_a_statement_where_the_grammar_is_plain(question, answer, claim) -> None:
     assert claim_of(answer, "", question) == claim == claim_of(answer, f"{question} ")

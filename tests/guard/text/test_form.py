@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 
 import pytest
+from tests.tables import tabled
 
 from groundrail import Guard, Verdict
 from groundrail.entailment.base import FloatArray, Pair
@@ -36,104 +37,19 @@ def judged(sentence: str, source: str = SOURCE) -> set[str]:
     return set(judge.claims)
 
 
-TWO_WAYS = [
-    r"Cash is $\lnot$ accepted.",
-    r"Cash is $\cancel{not}$ accepted.",
-    r"Cash is \u006eot accepted.",
-    "Cash is %%not%% accepted.",
-    "Cash is {# not #} accepted.",
-    "Cash is {/* not */} accepted.",
-    "Cash is {--not--} accepted.",
-    "Cash is {>>not<<} accepted.",
-    "Cash is ||not|| accepted.",
-    "Cash is >!not!< accepted.",
-    "Cash is [[not|always]] accepted.",
-    "Cash is [s]not[/s] accepted.",
-    "Cash is [color=white]not[/color] accepted.",
-    "Cash is [not]{.hidden} accepted.",
-    "Cash is [.line-through]#not# accepted.",
-    "Cash is -not- accepted.",
-    "Cash is [- not -] accepted.",
-    "Cash is {+ not +} accepted.",
-    "Cash is _not_{.hidden} accepted.",
-    "Cash is `not`{=latex} accepted.",
-    ":x: Cash is accepted.",
-    "The pump reaches ⁻5 degrees.",
-    "Cash is +not+ accepted.",
-    "Cash is n0t accepted.",
-    "The rent is 1,45O euros.",
-    "The rent is l,450 euros.",
-    "The rent is ¹⁴⁵⁰ euros.",
-    "The rent is 1₄₅₀ euros.",
-    "The rent is 1\u201a450 euros.",
-    "The rent is 1\u066c450 euros.",
-    "Cash is n\u0305o\u0305t\u0305 accepted.",
-    "Cash is a\u036fccepted.",
-]
-STRANGE = [
-    "The rent ≠ 950 euros.",
-    "The rent =\u0338 950 euros.",
-    "The rent != 950 euros.",
-    "The rent <> 950 euros.",
-    "Cash is !accepted.",
-    "× Cash is accepted.",
-    "Cash is accepted: √",
-    "The cat 😡 is accepted.",
-    "Cash got ⭐⭐⭐ here.",
-    "Cash is ¬ accepted.",
-    "⊘ Cash is accepted.",
-    "- [-] Cash is accepted.",
-    "Cash is 不 accepted.",
-    "Cash is לא accepted.",
-    "Cash is ᚾᛟᛏ accepted.",
-    "Cash is ᑎOT accepted.",
-    "🈚 Cash is accepted.",
-    "The rent is ৪50 euros.",
-    "The rent is ١٤٥٠ euros.",
-    "The rent is ❿ euros.",
-    "Cash is accepted\u01c3",
-    "Pay the rent at evil.ru.",
-    "Pay the rent at evil.zip.",
-    "Pay the rent at 10.1.2.3/pay.",
-    "Pay the rent to @evil.",
-    "Pay the rent at javascript:alert(1).",
-    "Pay the rent at vbscript:msgbox.",
-    "Pay the rent at evil.finance.",
-    "Pay the rent at my.evil.museum today.",
-    "Pay the rent at EVIL.DE.",
-    "Pay the rent at EVIL.FINANCE.",
-    "The rent is 950 euros [2].",
-    "Cash is accepted until March [7].",
-    "Cash is accepted [0].",
-    "Cash is accepted [1][3].",
-]
-
-
-@pytest.mark.parametrize("sentence", [*TWO_WAYS, *STRANGE])
+@tabled("sentence")
 def test_a_judge_is_not_asked_about_what_readers_read_differently(sentence: str) -> None:
     assert judged(sentence) == set()
 
 
-@pytest.mark.parametrize("sentence", [sentence for sentence in TWO_WAYS if "_" not in sentence and "`" not in sentence])
-def test_what_the_source_writes_in_the_same_way_is_judged(sentence: str) -> None:
-    assert judged(sentence, sentence)
+@tabled("sentence")
+def test_what_reads_in_two_ways_is_judged_only_where_the_source_writes_the_same(sentence) -> None:
+    assert judged(sentence) == set()
+    if not {"_", "`"} & set(sentence):
+        assert judged(sentence, sentence)
 
 
-@pytest.mark.parametrize(
-    "sentence",
-    [
-        "The 2nd A4 page costs 5kg, 10am, 1.5l and 3-4 €.",
-        "It is 5 µg or 5 μg at 93 °C, ±2 ≈ 3 × 4, 10³ m² and 1½ or 1⁄2.",
-        "The pre- and post-war well-known rent - all of it - is 1’450, 11·5 or −3.",
-        "It costs 10% to 20% or/and 5/6 *of* it (see the rent).",
-        "The café of Müller in Łódź, naïve as ever, isn’t open!",
-        "He said: no.",
-        "It is paid.The rent, e.g. 950, i.e. all of it, is due at 9 a.m. or 10.30 p.m.",
-        "The U.S.A. and a Ph.D. cost 1.450 or 3.5kg... or more…and so on, etc.",
-        "It is 5 × 3, ×2, 4 m × 2 m and √2 at 10:30:45 in {a, b} or [-5, 5].",
-        "CO₂, H₂O and B₁₂ at 10⁻³ m.",
-    ],
-)
+@tabled("sentence")
 def test_plain_prose_is_judged_as_it_is(sentence: str) -> None:
     assert judged(sentence) == {sentence.replace("*", "")}
     assert not list(unreadable(sentence))

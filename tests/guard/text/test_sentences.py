@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.tables import tabled
 
 from groundrail.errors import InputError
 from groundrail.text.sentences import Sentence, Stream, is_finished, split
@@ -89,51 +90,7 @@ def test_what_was_released_stays_right_whatever_comes_next(text: str, rest: str,
     assert again == split(text + rest)[released.index(rejected) :]
 
 
-@pytest.mark.parametrize(
-    "sentences",
-    [
-        ["The rent is 500 euros. ", "It is due on the first."],
-        ["Dr. Smith pays 3.5 percent, see Fig. 2 and J. R. Jones et al. 2020. ", "That is all."],
-        ["He left at 5 p.m. ", "The train left at 6 p.m. and was late."],
-        ["Cats vs. Dogs, i.e. Pets, are allowed. ", "See eq. 4 of vol. 2."],
-        ['She said "It is late." ', "Then she left."],
-        ["“Is it late?” she asked. ", "“Yes.” ", "“Then go.”"],
-        ["The rent (see clause 4. Payment) is due. ", "(It is late. Very late.) ", "Pay."],
-        ["Wait... ", "There is more… ", "And so on and so… on."],
-        ["Really?! ", "Yes! ", "Good 😀! ", "Fine! 😀 ", "Right.😀 ", "Done"],
-        ["See https://a.com/x.y?z=1. ", "Then mail a.b@c.org. ", "Go."],
-        ["It costs 500.[1] ", "It is **due.** ", "*Now.* ", "Pay"],
-        ["no capital. ", "no end"],
-        ["no punctuation at all and none to come"],
-        ["Hard wrapped text simply goes on in the next line\nwithout a break. ", "So\nit is."],
-        ["First paragraph\n\n", "second paragraph"],
-        ["A title\n", "The text below it."],
-        ["Heating up\n", "The boiler is hot."],
-        ["Rent: 950 euros\n", "Deposit: 1,900 euros\n", "The lease is short."],
-        ["The roof was repaired by\nArlo and Sons. ", "They signed."],
-        ["In 2019 the director was Mara\nLind. ", "She left."],
-        ["The keys of the\nLandlord"],
-        ["One.\r\n", "Two\r\n\r\n", "three"],
-        [
-            "# What? A heading. Here\n",
-            "Text. ",
-            "More:\n- one. ",
-            "Still one\n",
-            "- two\n  goes on\n",
-            "after",
-        ],
-        ["There are two points: 1. Foo is bar. ", "2. Bar is foo."],
-        ["1. First point\n", "2. Second point\n", "10) Tenth\n", "(a) Lettered"],
-        ["Code:\n", "```python\nx = 1. Foo\n\n# not a heading\n```\n", "Done. ", "Yes"],
-        ["~~~\n```\n~~~\n", "```\nnever closed. Not ever.\n\nNo"],
-        ["| a. B | c |\n", "|---|---|\n", "| 1. D | 2 |\n", "Text"],
-        ["你好。", "世界很大！", "「是吗？」", "是。[1]", "好。", "1"],
-        ["यह घर है। ", "वह पेड़ है।"],
-        ["  \n leading space. ", "Trailing space. \n\n "],
-        [" \n\t"],
-        [],
-    ],
-)
+@tabled("sentences")
 def test_boundaries_a_reader_would_draw(sentences: list[str]) -> None:
     assert [sentence.text for sentence in split("".join(sentences))] == sentences
 
@@ -184,23 +141,7 @@ def test_truncating_anywhere_else_is_an_error(end: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "unit",
-    [
-        "The rent is 1,450 euros (see clause 4). Dr. Smith pays it.\n- A point\n\n",
-        "word ",
-        "Dr. ",
-        ".",
-        " ",
-        ".)",
-        "(a. ",
-        "! 😀",
-        "```\nx\n```\n",
-        "``` ",
-        "line\n",
-        "a。",
-    ],
-)
+@tabled("unit")
 def test_time_grows_no_faster_than_the_text(unit: str) -> None:
     def seconds(length: int) -> float:
         text = unit * (length // len(unit))

@@ -1,4 +1,5 @@
 import pytest
+from tests.tables import tabled
 
 from groundrail.text.facts.cells import misplaced
 
@@ -29,20 +30,7 @@ def test_a_figure_of_another_cell_is_held_against_the_named_cell(claim, named, r
     assert exchanged.endswith(rival)
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [
-        "In 2023 Porto had 212 employees.",
-        "Porto had 212 employees in 2023 and 301 in 2024.",
-        "In 2023 Ghent had 128 employees more than Porto.",
-        "Porto had two hundred employees.",
-        "Somebody had 301 employees.",
-        "In 2023 Matteo Vale managed 340 people.",
-        "In 2023 Porto did not have 301 employees.",
-        "In 2023 Porto had 301 employees more than it needed.",
-        "The headcount of Ghent in 2024 was 395.",
-    ],
-)
+@tabled("claim")
 def test_figures_of_the_named_cells_and_reckoned_or_unnamed_ones_are_left_out(claim):
     assert rivals(claim) == []
 

@@ -3,6 +3,7 @@
 import random
 
 import pytest
+from tests.tables import tabled
 
 from groundrail.text.facts.invented import Stated, invented
 
@@ -14,21 +15,7 @@ def unfounded(claim: str, read: str = LEASE, source: str | None = None) -> list[
     return [claim[each.start : each.end] for each in found]
 
 
-@pytest.mark.parametrize(
-    ("claim", "found"),
-    [
-        ("The rent is 1,650 euros a month.", ["1,650 euros"]),
-        ("The rent is €1450 a month.", []),
-        ("Three months cost 4,350 euros.", []),
-        ("For 7 months you pay 10,150 euros.", []),
-        ("For 7 months you pay 11,160 euros.", ["7 months", "11,160 euros"]),
-        ("The rent rises to 1,777 euros, 327 euros more.", ["1,777 euros", "327 euros"]),
-        ("It has seventeen rooms.", []),
-        ("The tenancy ends on 3 May 2027.", ["3 May 2027"]),
-        ("4. The flat has 2 rooms.", []),
-        ("The flat has rooms.", []),
-    ],
-)
+@tabled("claim, found")
 def test_a_figure_is_invented_where_it_is_neither_stated_nor_reckoned(claim: str, found: list[str]) -> None:
     assert unfounded(claim) == found
 

@@ -3,6 +3,7 @@
 import pytest
 from hypothesis import given as for_any
 from hypothesis import strategies as st
+from tests.tables import tabled
 
 from groundrail.entailment.respelled import respelled
 from groundrail.text.facts.missing import given
@@ -33,19 +34,7 @@ def test_what_is_no_date_and_letters_that_look_like_others_are_details_too(writt
     assert missing("It is Monday.", f"It is {written}.") == 1
 
 
-@pytest.mark.parametrize(
-    "claim",
-    [
-        "It ends on March 28, 2026.",
-        "It ends on 27 February 2027.",
-        "It runs for three years.",
-        "The rent is 1,540 euros.",
-        "The rent is $1,450.",
-        "Heat it for 30 minutes.",
-        "The bank is called Clearwater.",
-        "Pay by Tuesday.",
-    ],
-)
+@tabled("claim")
 def test_an_absent_detail_is_counted_once(claim: str) -> None:
     assert missing(PREMISE, claim) == 1
 
@@ -103,50 +92,7 @@ def test_what_means_the_same_lacks_nothing(premise: str, claim: str) -> None:
     assert missing(premise, respelled(premise, claim)) == 0
 
 
-@pytest.mark.parametrize(
-    ("premise", "claim"),
-    [
-        ("$1.5 million", "$1.5"),
-        ("$1.5 million", "$1.5 trillion"),
-        ("two hundred and fifty euros", "fifty euros"),
-        ("two hundred and fifty euros", "two hundred euros"),
-        ("15 rooms", "3 rooms"),
-        ("14 dogs", "two dogs"),
-        ("9 am", "9 pm"),
-        ("21:00", "9 am"),
-        ("7 chairs", "1 chair"),
-        ("900 euros", "900 yen"),
-        ("900 euros", "900 francs"),
-        ("900 euros", "¥900"),
-        ("2 kg", "2 mg"),
-        ("2 kg", "2 tonnes"),
-        ("30 min", "30 hours"),
-        ("two years", "two decades"),
-        ("50 km/h", "50 mph"),
-        ("5 bar", "5 psi"),
-        ("5 MW", "5 kW"),
-        ("5%", "5 percentage points"),
-        ("-5 °C", "5 °C"),
-        ("The line does 5 Gbps.", "It costs £5."),
-        ("It is 20 °C.", "It is 20 °F."),
-        ("15.03.2025", "15.04.2025"),
-        ("€900", "€950"),
-        ("15 March 2025 and 3 April 2026", "so on 3 March 2026"),
-        ("room B12", "so room B6"),
-        ("flat 4B", "flat 4C"),
-        ("on Monday", "on Tuesday"),
-        ("in March", "in April"),
-        ("in June", "in May"),
-        ("by Anna", "so by Bob"),
-        ("on 03/04/2025", "on 04/03/2025"),
-        ("the third floor", "the second floor"),
-        ("1,450 euros", "1,540 euros"),
-        ("2 litres", "2 ml"),
-        ("5 days", "5 weeks"),
-        ("20 percent", "0.20 percent"),
-        ("half a litre", "half a metre"),
-    ],
-)
+@tabled("premise, claim")
 def test_what_differs_lacks_something(premise: str, claim: str) -> None:
     assert missing(premise, claim) > 0
     assert missing(premise, respelled(premise, claim)) > 0

@@ -1,6 +1,7 @@
 """Reckonings that are plausible enough to be shown."""
 
 import pytest
+from tests.tables import tabled
 
 from groundrail.text.facts.mentions import mentions
 from groundrail.text.facts.reckoned import reckoning
@@ -11,16 +12,7 @@ def words(claim: str, *premises: str) -> str | None:
     return None if found is None else found.words
 
 
-@pytest.mark.parametrize(
-    ("claim", "premises", "told"),
-    [
-        ("It is 145 euros.", ["The fee is 10 % of the rent.", "The rent is 1,450 euros."], "10 % of 1,450 euros"),
-        ("It is 1,595 euros.", ["The rent of 1,450 euros rises by 10 %."], "1,450 euros + 10 %"),
-        ("It is 1,305 euros.", ["The rent of 1,450 euros falls by 10 %."], "1,450 euros - 10 %"),
-        ("It lasts 9 days.", ["From 1 May 2025", "to 10 May 2025."], "from 1 May 2025 to 10 May 2025"),
-        ("There are 7 cats.", ["Ann has 3 cats.", "Bob has 4 cats."], "3 cats + 4 cats"),
-    ],
-)
+@tabled("claim, premises, told")
 def test_a_plausible_reckoning_is_told(claim: str, premises: list[str], told: str) -> None:
     expected = told.replace(" cats", "")
     assert words(claim, *premises) == expected

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from markdown_it import MarkdownIt
+from tests.tables import tabled
 
 from groundrail import Guard, Policy, Verdict
 from groundrail.errors import UncheckableError
@@ -58,24 +59,7 @@ def test_an_answer_that_is_rendered_with_other_words_is_not_released(answer: str
             assert not checked.released
 
 
-@pytest.mark.parametrize(
-    ("released", "piece"),
-    [
-        ("Pets are ~not allowed. ", "Cash~ is accepted."),
-        ("Pets are ~~not allowed. ", "Cash~~ is accepted."),
-        ("Cash is accepted.\n", "|---|\n| Pets | stay |\n"),
-        ("| Cash |\n|---|\n", "Pets | not\n"),
-        ("| Cash |\n|---|\n| a |\n| b |\n| c |\n", "| Pets | not |\n"),
-        ("Cash `is not. ", "Pets &amp; c` so."),
-        ("<!-- ", "Cash is accepted."),
-        ("<div\n\n", "Cash is accepted."),
-        ("<del>\n\nCash\n\n", "Pets are allowed."),
-        ("<p hidden>", "Cash is accepted."),
-        ("```", "python\nCash is accepted.\n"),
-        ("[Cash is ", "accepted](/u 'not') now."),
-        ("- a\n- b\n  - ~c\n  ", "d~\n"),
-    ],
-)
+@tabled("released, piece")
 def test_a_piece_that_changes_the_words_before_it_or_is_changed_by_them_is_refused(released: str, piece: str) -> None:
     answer = RenderedAnswer()
     answer.add(released)
@@ -140,16 +124,7 @@ def test_ordinary_text_is_not_refused(every: int) -> None:
     assert read > 5000 / every
 
 
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "1. First:\n   ```python\n   x = a ** b  # &amp;\n   ```\n2. Second\n   - one\n   - two\n\n3. Third [x](http://a.b/c_d).\n",
-        "> Quoted *words*, and `code`.\n> More.\n\nSee <http://a.b> or [here](<http://a.b/c>).\n",
-        "| Item | Sum |\n|---|---:|\n| Rent \\| fee | 950 |\n| `x` | **45** |\n\nBetween ~5 and ~10.\n",
-        "# Head #\n\nText\n---\n\n***\n\n* a\n* b\n\n  c\n\n      code\n\nEnd &amp; more\\*.\n",
-        "- [ ] open\n- [x] done\n\n<b>bold</b> line<br>next <!-- --> one.\r\nLast\r\n",
-    ],
-)
+@tabled("answer")
 def test_ordinary_markup_keeps_its_words_in_any_pieces(answer: str) -> None:
     growing = RenderedAnswer()
     for sentence in split(answer):
