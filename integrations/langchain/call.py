@@ -4,10 +4,10 @@ The model finds the sources, the guard decides on sentences.
 """
 
 import json
-from collections.abc import AsyncGenerator, Collection, Sequence
+from collections.abc import AsyncGenerator, Sequence
+from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-from langchain_core.callbacks.manager import BaseRunManager
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
 from langchain_core.messages.ai import UsageMetadata, add_usage
 from langchain_core.messages.content import create_citation
@@ -16,10 +16,9 @@ from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.runnables import Runnable
 
 from groundrail.generators.asked import request_to_continue
-from groundrail.guard import Guard
 from groundrail.integrations.doors import metadata
-from groundrail.integrations.langchain.guarded_run import Event, GuardedRun
-from groundrail.integrations.langchain.retrieved import SourceDocuments, SourcedResult
+from groundrail.integrations.langchain.guarded_run import Event, GuardedRun, quietly
+from groundrail.integrations.langchain.retrieved import SourcedResult
 from groundrail.objects.answers import as_answer, object_format
 from groundrail.runtime.both_ways import value_of
 from groundrail.text.rendering.visible import is_blank
@@ -41,33 +40,23 @@ def continued(messages: Sequence[BaseMessage], accepted: str, refused: Sequence[
     return [*messages, *stands, *asks]
 
 
+@dataclass(eq=False)
 class ModelCall(GuardedRun):
-    """A call of `model` with `messages` and `options`.
+    """A call of `model` with `messages` and `options`. `annotate`: put citations on the text block."""
 
-    annotate: put citations on the text block.
-    """
+    model: Runnable[Any, Any]
+    messages: Sequence[BaseMessage]
+    annotate: bool
+    options: dict[str, Any]
+    _said: AIMessage | None = field(default=None, init=False)
+    _usage: UsageMetadata | None = field(default=None, init=False)
+    _position: int = field(default=0, init=False)
 
-    def __init__(
-        self,
-        model: Runnable[Any, Any],
-        messages: Sequence[BaseMessage],
-        guard: Guard,
-        sources: SourceDocuments,
-        tools: Collection[str] | None,
-        run_manager: BaseRunManager | None,
-        *,
-        annotate: bool,
-        is_async: bool,
-        **options: Any,
-    ) -> None:
-        super().__init__(guard, sources, tools, run_manager, is_async=is_async)
-        self.messages = messages
-        self._model, self._annotate, self._options = model, annotate, options
-        questions = [str(message.text) for message in messages if isinstance(message, HumanMessage)]
-        self.question = questions[-1] if questions else ""
-        self._said: AIMessage | None = None
-        self._usage: UsageMetadata | None = None
-        self._position = 0
+    @property
+    def question(self) -> str:
+        """The user's last words."""
+        asked = [str(message.text) for message in self.messages if isinstance(message, HumanMessage)]
+        return asked[-1] if asked else ""
 
     @property
     def calls_tools(self) -> bool:
@@ -76,17 +65,17 @@ class ModelCall(GuardedRun):
 
     async def chunks(self) -> AsyncGenerator[ChatGenerationChunk]:
         """Each released sentence, then everything but text."""
-        async for event in self.quietly(self.events()):
+        async for event in quietly(self.config, self.events(), traced=self.traced):
             if isinstance(event, SourcedResult):
                 yield ChatGenerationChunk(message=self._last(event))
             elif text := event.released_text:
-                content: Any = [self._block(event, text)] if self._annotate else text
+                content: Any = [self._block(event, text)] if self.annotate else text
                 self._position += len(text)
                 yield ChatGenerationChunk(message=AIMessageChunk(content=content))
 
     def events(self) -> AsyncGenerator[Event]:
         """The sentences as they are decided on, then the result."""
-        if (wanted := object_format(self._options.get("response_format"))) is not None:
+        if (wanted := object_format(self.options.get("response_format"))) is not None:
             return self._checked(wanted.schema)
         return self.answer(self.question, self.write)
 
@@ -94,7 +83,7 @@ class ModelCall(GuardedRun):
         """The text of a reply to the messages, what stands of the answer and what was refused."""
         said: Any = None
         self._said = None
-        async for chunk in self.asked(self._model, continued(self.messages, accepted, refused), **self._options):
+        async for chunk in self.asked(self.model, continued(self.messages, accepted, refused), **self.options):
             said = chunk if said is None else said + chunk
             if text := str(chunk.text):
                 yield text
@@ -165,7 +154,7 @@ class ModelCall(GuardedRun):
     def _last(self, result: SourcedResult) -> AIMessageChunk:
         said = self._said or AIMessage("")
         return AIMessageChunk(
-            content=[] if self._annotate else "",
+            content=[] if self.annotate else "",
             response_metadata={
                 **metadata(said.response_metadata),
                 "groundrail": result.model_dump(mode="json", exclude={"documents"}),

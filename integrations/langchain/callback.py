@@ -21,9 +21,9 @@ from groundrail.errors import InputError, UnsupportedError
 from groundrail.generation.drivers import PushedAnswer
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.retrieved import (
+    SourceCollector,
     SourceDocuments,
     SourcedResult,
-    SourceFinder,
     documents_in,
     of_tools,
     tool_names,
@@ -55,7 +55,7 @@ class _Writing:
     answer: PushedAnswer | None = None
 
 
-class _RunWatcher(SourceFinder):
+class _RunWatcher(SourceCollector):
     """The part that both handlers share: the tree of runs, and findings for text, ends and failures.
 
     A run sees the documents of its nearest ancestor that has any: parallel branches, each with its own
@@ -70,6 +70,8 @@ class _RunWatcher(SourceFinder):
     raise_error: leave it True. False makes langchain-core log the handler's errors and go on, unsupported
         answers included.
     """
+
+    run_inline = False
 
     def __init__(
         self,
@@ -97,11 +99,12 @@ class _RunWatcher(SourceFinder):
         found = [documents for key in self.documents_keys for documents in documents_in(given.get(key))]
         self.runs[run_id] = _Run(parent_run_id, self.echoes(parent_run_id), SourceDocuments(found) if found else None)
 
-    def on_chain_end(self, outputs: Any, *, run_id: UUID, **kwargs: Any) -> None:
+    def _over(self, outcome: Any, *, run_id: UUID, **kwargs: Any) -> None:
         self.runs.pop(run_id, None)
 
-    def on_chain_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self.runs.pop(run_id, None)
+    on_chain_end: Any = _over
+    on_chain_error: Any = _over
+    on_tool_error: Any = _over
 
     def on_tool_start(
         self, serialized: Any, input_str: str, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -113,18 +116,15 @@ class _RunWatcher(SourceFinder):
         self.runs.pop(run_id, None)
         super().on_tool_end(output, run_id=run_id, **kwargs)
 
-    def on_tool_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
-        self.runs.pop(run_id, None)
-
     def on_llm_start(
         self,
         serialized: Any,
-        prompts: list[str],
+        prompts: Any,
         *,
         run_id: UUID,
-        parent_run_id: UUID | None = None,
-        metadata: dict[str, Any] | None = None,
-        **kwargs: Any,
+        parent_run_id: Any = None,
+        metadata: Any = None,
+        **more: Any,
     ) -> None:
         sources = self._visible_from(parent_run_id)
         sources.add([(metadata or {}).get(key) for key in self.documents_keys])

@@ -143,8 +143,8 @@ class GuardedChatModel(BaseChatModel):
         sources = self._sources(messages, documents, run_manager)
         if self.sources_of is not None:
             sources.add(self.sources_of(messages))
-        around: Any = self.guard, sources, self.tools, run_manager
-        return self._kind(self.model, messages, *around, annotate=self.annotate, is_async=is_async, **options)
+        around = self.guard, sources, self.tools, run_manager, is_async
+        return self._kind(*around, self.model, messages, self.annotate, options)
 
     def _sources(
         self, messages: Sequence[BaseMessage], documents: Any, run_manager: BaseRunManager | None

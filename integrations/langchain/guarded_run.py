@@ -6,6 +6,7 @@ chunks mean.
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
 
 from langchain_core.callbacks import AsyncCallbackHandler, BaseCallbackHandler, BaseCallbackManager, CallbackManager
@@ -28,6 +29,7 @@ Write: TypeAlias = Callable[[str, Sequence[str]], AsyncGenerator[str]]
 """(accepted text, refused sentences) -> pieces that follow the accepted text."""
 
 
+@dataclass(eq=False)
 class GuardedRun:
     """One answer under guard, in plain code or in async code.
 
@@ -36,19 +38,16 @@ class GuardedRun:
         the parent of the wrapped runnable's run.
     """
 
-    def __init__(
-        self,
-        guard: Guard,
-        sources: SourceDocuments,
-        tools: Collection[str] | None,
-        run_manager: BaseRunManager | None = None,
-        *,
-        is_async: bool,
-    ) -> None:
-        self.guard, self.sources, self.is_async = guard, sources, is_async
-        self.traced = guard.policy.keep_refused
-        callbacks = quieted(run_manager or ensure_config().get("callbacks"), traced=self.traced)
-        callbacks.add_handler(SourceCollector(sources, tools))
+    guard: Guard
+    sources: SourceDocuments
+    tools: Collection[str] | None
+    run_manager: BaseRunManager | None
+    is_async: bool
+
+    def __post_init__(self) -> None:
+        self.traced = self.guard.policy.keep_refused
+        callbacks = quieted(self.run_manager or ensure_config().get("callbacks"), traced=self.traced)
+        callbacks.add_handler(SourceCollector(self.sources, self.tools))
         self.config = patch_config(None, callbacks=callbacks)
 
     def asked(self, runnable: Runnable[Any, Any], input: Any, **options: Any) -> AsyncIterator[Any]:
@@ -74,10 +73,6 @@ class GuardedRun:
             except UnsupportedError as error:
                 raise self.sources.raised(error) from error
             yield self.sources.result(writing.result)
-
-    def quietly(self, events: AsyncGenerator[T]) -> AsyncGenerator[T]:
-        """The events, made under the config of the wrapped runnable."""
-        return quietly(self.config, events, traced=self.traced)
 
 
 class _Opened(generators.Generator):
@@ -131,7 +126,7 @@ def quieted(around: Any, *, traced: bool = True) -> CallbackManager:
     if isinstance(around, BaseRunManager | BaseCallbackManager):
         quiet.parent_run_id = getattr(around, "run_id", None) or around.parent_run_id
         for handler in around.inheritable_handlers:
-            if isinstance(handler, SourceCollector) or (traced and not forwards_tokens(handler)):
+            if type(handler) is SourceCollector or (traced and not forwards_tokens(handler)):
                 quiet.add_handler(handler)
         quiet.add_tags(around.inheritable_tags)
         quiet.add_metadata(around.inheritable_metadata)

@@ -89,7 +89,7 @@ class GroundrailMiddleware(AgentMiddleware[Any, Any]):
         model = _TurnModel(model=request.model, guard=self.guard, callbacks=listeners, **options)
         with configured(patch_config(config, callbacks=quieted(around))):  # no other model's tokens reach a listener
             response: ModelResponse[Any] = await value_of(handler(request.override(model=model)))
-        if any(isinstance(message, AIMessage) and message.id not in model.given for message in response.result):
+        if any(isinstance(message, AIMessage) and message.id not in model._given for message in response.result):
             raise InputError(
                 "a middleware after GroundrailMiddleware gave an answer that was not guarded; "
                 "put GroundrailMiddleware last: middleware=[..., GroundrailMiddleware(guard)]"
@@ -104,24 +104,17 @@ class _TurnCall(ModelCall):
     """
 
     _pieces: AsyncGenerator[str] | None = None
-    _held: deque[str]
-    _failure: Exception | None
+    _held: deque[str | Exception]
 
     async def write(self, accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
         """The text of a reply; none if the message before, which was refused, calls tools."""
         if await self._turns_to_tools():
             return
-        self._pieces = super().write(accepted, refused)
-        self._held, self._failure = deque(), None
-        while True:
-            if self._held:
-                yield self._held.popleft()
-            elif self._failure is not None:
-                raise self._failure
-            elif (piece := await anext(self._pieces, None)) is not None:
-                yield piece
-            else:
-                return
+        self._pieces, self._held = super().write(accepted, refused), deque()
+        while (piece := self._held.popleft() if self._held else await anext(self._pieces, None)) is not None:
+            if isinstance(piece, Exception):
+                raise piece
+            yield piece
 
     async def events(self) -> AsyncGenerator[Event]:
         """The events of an answer; a message that calls tools ends with the first sentence that would not go out."""
@@ -168,7 +161,7 @@ class _TurnCall(ModelCall):
             else:
                 calls().within(timeout, lambda pieces: run(self._read_on(pieces)), self._pieces)
         except Exception as failure:  # the reader meets it when it gets there
-            self._failure = failure
+            self._held.append(failure)
             return False
         return self.calls_tools
 
@@ -184,11 +177,7 @@ class _TurnModel(GuardedChatModel):
     _calls: list[ModelCall] = PrivateAttr(default_factory=list)
     """The call, once it is made; shared with the copies that have tools bound."""
     _given: set[str | None] = PrivateAttr(default_factory=set)
-
-    @property
-    def given(self) -> set[str | None]:
-        """The ids of the messages that it gave."""
-        return self._given
+    """The ids of its messages."""
 
     def invoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
         return self._passed_on(super().invoke(input, config, **kwargs))

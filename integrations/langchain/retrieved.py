@@ -105,21 +105,25 @@ class SourceDocuments:
         return UnsupportedError(f"a sentence has no source: {last.text.strip()!r} ({last.reason})", result)
 
 
-class SourceFinder(BaseCallbackHandler):
-    """Finds what retrievers return and tools answer, without the model's own words. A subclass keeps it, by runs.
+class SourceCollector(BaseCallbackHandler):
+    """Puts what retrievers return and tools answer below its config into `sources`, without the model's own words.
 
-    source_tools: names of the tools whose answers count; None for all.
+    tools: names of the tools whose answers count; None for all.
     """
 
-    source_tools: Collection[str] | None = None
+    raise_error = True
+    run_inline = True
+
+    def __init__(self, sources: SourceDocuments, tools: Collection[str] | None = None) -> None:
+        self._sources, self.source_tools, self._echoes = sources, tools, Echoes()
 
     def echoes(self, run: UUID | None) -> Echoes:
         """The echoes of the calls around a run."""
-        raise NotImplementedError
+        return self._echoes
 
     def found(self, run: UUID | None, documents: Any) -> None:
         """Documents turned up in a run."""
-        raise NotImplementedError
+        self._sources.add(documents)
 
     def on_chat_model_start(
         self, serialized: Any, messages: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -141,22 +145,6 @@ class SourceFinder(BaseCallbackHandler):
         self, documents: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
         self.found(parent_run_id, documents)
-
-
-class SourceCollector(SourceFinder):
-    """Puts what is found below its config into `sources`, whatever the run."""
-
-    raise_error = True
-    run_inline = True
-
-    def __init__(self, sources: SourceDocuments, tools: Collection[str] | None = None) -> None:
-        self._sources, self.source_tools, self._echoes = sources, tools, Echoes()
-
-    def echoes(self, run: UUID | None) -> Echoes:
-        return self._echoes
-
-    def found(self, run: UUID | None, documents: Any) -> None:
-        self._sources.add(documents)
 
 
 def tool_names(tools: Iterable[str | BaseTool] | None) -> frozenset[str] | None:

@@ -10,7 +10,7 @@ from typing import Any
 from langchain_core.callbacks.manager import adispatch_custom_event, dispatch_custom_event
 from langchain_core.language_models import BaseChatModel, BaseLanguageModel
 from langchain_core.messages import BaseMessage
-from langchain_core.prompt_values import PromptValue, StringPromptValue
+from langchain_core.prompt_values import PromptValue
 from langchain_core.prompts import BasePromptTemplate, PromptTemplate
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
@@ -18,7 +18,7 @@ from langchain_core.tools import BaseTool
 from groundrail.errors import InputError
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.call import continued
-from groundrail.integrations.langchain.guarded_run import GuardedRun
+from groundrail.integrations.langchain.guarded_run import GuardedRun, quietly
 from groundrail.integrations.langchain.retrieved import SourceDocuments, SourcedResult, of_tools, tool_names
 from groundrail.runtime.both_ways import each, iterate, value_of
 
@@ -105,7 +105,7 @@ class GuardedRunnable(Runnable[Any, Any]):
 
     async def _pieces(self, input: Any, kwargs: dict[str, Any], *, is_async: bool) -> AsyncGenerator[Any]:
         sources, prompt, request = self._read(input)
-        run = GuardedRun(self.guard, sources, self.source_tools, is_async=is_async)
+        run = GuardedRun(self.guard, sources, self.source_tools, None, is_async)
         wrapped: Any = self.runnable
 
         async def write(accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
@@ -115,7 +115,7 @@ class GuardedRunnable(Runnable[Any, Any]):
 
         answer = run.answer(prompt, write if wrapped else None, continues=self._model is not None)
         dispatch: Any = adispatch_custom_event if is_async else dispatch_custom_event
-        async for event in run.quietly(answer):
+        async for event in quietly(run.config, answer, traced=run.traced):
             if isinstance(event, SourcedResult):
                 await value_of(dispatch(RESULT_EVENT, event))
                 shown: Any = event if self.return_result else None
@@ -149,11 +149,10 @@ class GuardedRunnable(Runnable[Any, Any]):
         """The first request as it is; later ones with the accepted text and the refused sentences."""
         if self._model is None or not (accepted or refused):
             return request
-        value = StringPromptValue(text=request) if isinstance(request, str) else request
-        if not isinstance(self._model, BaseChatModel):
-            return (value.to_string() if isinstance(value, PromptValue) else str(value)) + accepted
-        messages: list[Any] = value.to_messages() if isinstance(value, PromptValue) else list(value)
-        return continued(messages, accepted, refused)
+        prompt: PromptValue = self._model._convert_input(request)  # type: ignore[attr-defined]
+        if isinstance(self._model, BaseChatModel):
+            return continued(prompt.to_messages(), accepted, refused)
+        return prompt.to_string() + accepted
 
     async def _texts(self, chunks: AsyncIterator[Any], sources: SourceDocuments) -> AsyncGenerator[str]:
         """The text in what one call of a runnable streams; documents that come along in dicts are sources.
