@@ -152,8 +152,9 @@ class Answer:
         text, lead = sentence.text, sentence.lead
         if lead != self._lead and not opens_list(text, lead) and needs_lead(text, lead):
             return checked.model_copy(update={"replacement": f"{lead}\n{text}"})
-        after_refused = bool(self.sentences) and not (self.sentences[-1].released or self.sentences[-1].corrected)
-        if after_refused and leans_on_sentence(text) and not self.claims_otherwise(sentence, ""):
+        before = next((each for each in reversed(self.sentences) if each.verdict is not Verdict.NO_CLAIM), None)
+        is_lost = before is not None and not (before.released or _keeps_names(before))
+        if is_lost and leans_on_sentence(text) and not self.claims_otherwise(sentence, ""):
             reason = "it opens with a pronoun, and the sentence before it was not released"
             return _unscored(sentence, Verdict.UNSUPPORTED, reason, checked.seconds)
         return checked
@@ -233,6 +234,11 @@ class Answer:
             threshold=self.threshold,
             seconds=time.monotonic() - self._started,
         )
+
+
+def _keeps_names(refused: CheckedSentence) -> bool:
+    """Whether a refused sentence was corrected in another detail than a name, for which a pronoun may stand."""
+    return refused.corrected is not None and not refused.corrected.now[0].isupper()
 
 
 def _unscored(sentence: Sentence, verdict: Verdict, reason: str | None, seconds: float = 0.0) -> CheckedSentence:

@@ -63,6 +63,19 @@ def test_without_the_one_supported_correction_a_sentence_is_dropped(answer, sour
     assert not any(sentence.corrected for sentence in result.sentences)
 
 
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ("The north tower was built by Paul Stern. He died in 1945.", "The north tower was built by Otto Kern. "),
+        ("The tower has 7 floors. It died in 1945.", "The tower has 9 floors. It died in 1945."),
+        ("The king owns it. Good question! He died in 1945.", "Good question! "),
+    ],
+)
+def test_a_pronoun_goes_with_the_name_that_it_may_stand_for(answer: str, text: str) -> None:
+    source = "The north tower was built by Otto Kern. The tower has 9 floors. He died in 1945, and so did it."
+    assert guard().check(answer, source).text == text
+
+
 def test_a_refusal_by_form_is_not_corrected_whatever_a_judge_says() -> None:
     sure = guard(judge=lambda premise, claim: 1.0)
     assert sure.check("The rent is 990 euros, see https://example.com/990.", SOURCE).text == ""
