@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.tables import tabled
 
 from groundrail.cli.main import main
 
@@ -152,25 +153,7 @@ def peak(program: str) -> int:
     return int(found[1])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ("check ANSWER", "--source"),
-        ("check ANSWER --source LEASE --threshold nan", "--threshold is nan"),
-        ("check ANSWER --source missing.txt", "there is no such file"),
-        ("check ANSWER --source .", "is a folder"),
-        ("check ANSWER --source latin.txt", "not UTF-8"),
-        ("check ANSWER --source LEASE LEASE", "id"),
-        ("check ANSWER --source LEASE --judge ./no-such-model", "no-such-model"),
-        ("check ANSWER --source LEASE --schema schema.json", "--object"),
-        ("check - --source -", "once"),
-        ("check empty.txt --source LEASE", "empty"),
-        ("check blank.txt --source LEASE", "empty"),
-        ("check hidden.txt --source LEASE", "empty"),
-        ("ask ? --source LEASE --model ./no-such-model", "no-such-model"),
-        ("ask ? --source LEASE --attempts 0", "--attempts is 0"),
-    ],
-)
+@tabled("arguments, said")
 def test_bad_use_is_one_line_and_exit_code_2(run, answer, tmp_path, monkeypatch, arguments, said) -> None:
     monkeypatch.chdir(tmp_path)
     for name, text in (("latin", b"caf\xe9 co\xfbte"), ("empty", ""), ("blank", " \n"), ("hidden", "\u200b\u200b")):

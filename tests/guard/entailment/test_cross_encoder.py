@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 from tests import tiny
+from tests.tables import tabled
 from transformers import BertForSequenceClassification, PreTrainedTokenizerFast
 
 from groundrail.entailment import CrossEncoderEntailment
@@ -70,16 +71,7 @@ def test_labels_for_other_outputs_are_an_error(tiny_nli, tiny_tokenizer) -> None
         CrossEncoderEntailment(tiny_nli, tiny_tokenizer, labels=["yes", "no"])
 
 
-@pytest.mark.parametrize(
-    ("names", "entailment"),
-    [
-        (["entailment", "not_entailment"], 0),
-        (["not-entailment", "ENTAILMENT"], 1),
-        (["No", "Yes"], 1),
-        (["SUPPORTED", "UNSUPPORTED"], 0),
-        (["contradiction", "entailment"], 1),
-    ],
-)
+@tabled("names, entailment")
 def test_two_classes(names, entailment, tiny_nli, tiny_tokenizer, pairs) -> None:
     model = with_head(tiny_nli, [0, 1], names)
     judge = CrossEncoderEntailment(model, tiny_tokenizer)
@@ -96,16 +88,7 @@ def test_a_single_logit_is_read_by_sigmoid(tiny_nli, tiny_tokenizer, pairs) -> N
     np.testing.assert_allclose(judge.entailment(pairs), 1 / (1 + np.exp(-np.array(logits))), atol=1e-6)
 
 
-@pytest.mark.parametrize(
-    "names",
-    [
-        ["LABEL_0", "LABEL_1", "LABEL_2"],
-        ["positive", "negative"],
-        ["entailment", "yes"],
-        ["entailment", "neutral", "other"],
-        ["entailment", "neutral", "contradiction", "other"],
-    ],
-)
+@tabled("names")
 def test_labels_that_cannot_be_understood_are_an_error_that_names_them(names, tiny_nli, tiny_tokenizer) -> None:
     model = with_head(tiny_nli, [0] * len(names), names)
     with pytest.raises(ModelError, match=", ".join(names)):

@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-import pytest
+from tests.tables import tabled
 
 from groundrail import Guard
 from groundrail.scoring.nearest import NearestScorer
@@ -11,26 +11,6 @@ from groundrail.sources.reading import read_by_form
 from groundrail.testing import FakeEntailment
 
 FALSE = "The rent is 900 euros."
-HIDING = [
-    "<!-- {} -->",
-    "<!--\n{}\n",
-    "<p hidden>{}</p>",
-    '<p class="a" hidden="hidden">{}</p>',
-    '<div style="color: red; display:none"><div>{}</div> and more</div>',
-    "<span style='visibility: hidden'>{}</span>",
-    "<script>{}</script>",
-    "<TEMPLATE><!-- a -->{}</TEMPLATE>",
-]
-SHOWING = [
-    "{}",
-    "<p>{}</p>",
-    '<p title="hidden">{}</p>',
-    '<p style="color: red">{}</p>',
-    "```html\n<!-- {} -->\n```",
-    "It is written `<!-- {} -->`.",
-    "A tag <script> is not closed. {}",
-    "a < b. {} c > d.",
-]
 
 
 def said(source: str) -> list[str]:
@@ -38,7 +18,7 @@ def said(source: str) -> list[str]:
     return [source[premise.start : premise.end] for premise in reading.premises()]
 
 
-@pytest.mark.parametrize("hiding", HIDING)
+@tabled("hiding")
 def test_hidden_text_supports_nothing(hiding: str) -> None:
     source = f"The rent is due monthly.\n\n{hiding.format(FALSE)}"
     judge = FakeEntailment(lambda premise, claim: 0.99 if "900" in premise else 0.01)
@@ -49,7 +29,7 @@ def test_hidden_text_supports_nothing(hiding: str) -> None:
     assert any("monthly" in part for part in said(source))
 
 
-@pytest.mark.parametrize("showing", SHOWING)
+@tabled("showing")
 def test_shown_text_supports_its_claim(showing: str) -> None:
     source = f"The rent is due monthly.\n\n{showing.format(FALSE)}"
     judge = FakeEntailment(lambda premise, claim: 0.99 if "900" in premise else 0.01)

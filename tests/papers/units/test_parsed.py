@@ -3,6 +3,9 @@
 The parses are those of the papers' own examples: Glover et al.'s, and InFusE's figure 1 and table 3.
 """
 
+import tomllib
+from pathlib import Path
+
 import pytest
 from spacy.lang.en import English
 from spacy.tokens import Doc
@@ -39,86 +42,8 @@ def split(document):
     return [part.text for part in parts]
 
 
-WEIGHT = """
-His     PRP$ 1  poss
-weight  NN   2  nsubj
-went    VBD  2  ROOT
-up      RP   2  prt
-six     CD   5  nummod
-pounds  NNS  2  npadvmod
-and     CC   2  cc
-he      PRP  8  nsubj
-reports VBZ  2  conj
-his     PRP$ 10 poss
-diet    NN   11 nsubj
-is      VBZ  8  ccomp
-not     RB   11 neg
-good^   JJ   11 acomp
-.       .    2  punct
-"""
-
-STRIKE = """
-German   JJ  1  amod
-airline  NN  2  compound
-Lufthansa NNP 4 nsubj
-has      VBZ 4  aux
-launched VBN 4  ROOT
-a        DT  7  det
-legal    JJ  7  amod
-challenge NN 4  dobj
-against  IN  7  prep
-a        DT  10 det
-strike   NN  8  pobj
-by       IN  10 prep
-its      PRP$ 13 poss
-pilots^  NNS 11 pobj
-,        ,   10 punct
-which    WDT 17 nsubj
-could    MD  17 aux
-lead     VB  10 relcl
-to       IN  17 prep
-the      DT  20 det
-cancellation NN 18 pobj
-of       IN  20 prep
-flights^ NNS 21 pobj
-.        .   4  punct
-"""
-
-JACKET = """
-Heritage  NNP 1 compound
-auctions  NNS 2 nsubj
-offered   VBD 2 ROOT
-the       DT  5 det
-gray      JJ  5 amod
-jacket    NN  2 dobj
-featuring VBG 5 acl
-a         DT  9 det
-zigzag    NN  9 compound
-applique^ NN  6 dobj
-.         .   2 punct
-"""
-
-PAYS = """
-The    DT  1 det
-tenant NN  3 nsubj
-has    VBZ 3 aux
-paid   VBN 3 ROOT
-rent   NN  3 dobj
-and    CC  3 cc
-left^  VBN 3 conj
-.      .   3 punct
-"""
-
-OWNER = """
-Anna^  NNP 6 nsubj
-,      ,   0 punct
-who    WP  3 nsubj
-owns   VBZ 0 relcl
-it^    PRP 3 dobj
-,      ,   0 punct
-pays^  VBZ 6 ROOT
-.      .   6 punct
-"""
+PARSES = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+WEIGHT, STRIKE, JACKET, PAYS, OWNER = PARSES.values()
 
 
 @pytest.mark.parametrize(
