@@ -16,15 +16,17 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from groundrail.errors import InputError, ScoringError
+from groundrail.errors import InputError, ScoringError, UncheckableError
 from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.kept import Keyed, keep, key_of, read_kept
 from groundrail.papers.units.base import Aggregate, UnitScorer
 from groundrail.papers.units.named import in_units
 from groundrail.scoring.base import Score, Scorer
-from groundrail.text.claims import Claim, NoClaim, Refused, read_claims
+from groundrail.text.claims import PART_OF_BLOCK, Claim, NoClaim, Refused, read_claim
 from groundrail.text.form import SourceText
+from groundrail.text.rendering.rendered import RenderedAnswer
+from groundrail.text.sentences import split
 from groundrail.types import Span
 
 _PROBE_SOURCE = "The museum opens at nine on weekdays. Children under twelve enter free of charge."
@@ -198,6 +200,27 @@ def _scores(scorer: UnitScorer, examples: Sequence[Example]) -> list[Score]:
     units = [scorer.units_of(_claimed(*text)) for text, score in zip(read, known, strict=True) if score is None]
     asked = iter(scorer.score_units(units, scorer.scorer.read(source)) if units else ())
     return [next(asked) if score is None else score for score in known]
+
+
+def read_claims(
+    text: str, source: SourceText, *, unread: Callable[[str], Sequence[str]], prompt: str = ""
+) -> list[Claim | NoClaim | Refused]:
+    """Read the claim of every sentence of a text that answers `prompt`, each after the sentences before it."""
+    rendered, previous = RenderedAnswer(), ""
+    found: list[Claim | NoClaim | Refused] = []
+    for sentence in split(text):
+        claim = read_claim(sentence.text, previous, prompt, source, lead=sentence.lead, unread=unread)
+        if sentence.of_block:
+            claim = PART_OF_BLOCK
+        if not isinstance(claim, Refused):
+            try:
+                rendered.refuse_difference(sentence.text)
+            except UncheckableError as error:
+                claim = Refused(str(error))
+        rendered.add(sentence.text)
+        found.append(claim)
+        previous = sentence.text
+    return found
 
 
 def _claimed(text: str, claims: Sequence[Claim | NoClaim | Refused]) -> list[str]:

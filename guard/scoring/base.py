@@ -54,7 +54,7 @@ def best_first(citations: Iterable[Citation]) -> tuple[Citation, ...]:
     ranked = sorted(citations, key=lambda citation: below_all(citation.score), reverse=True)
     places: dict[tuple[str, int, int], Citation] = {}
     for citation in ranked:
-        places.setdefault((citation.document_id, citation.start, citation.end), citation)
+        places.setdefault(citation.place, citation)
     return tuple(places.values())
 
 

@@ -8,12 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groundrail.errors import InputError
-from groundrail.sources.csv_table import read_csv
 from groundrail.sources.hidden import NOTE, hidden_parts
 from groundrail.sources.json_records import read_json
 from groundrail.sources.markdown import read_markdown
-from groundrail.sources.plain_table import read_plain_tables
 from groundrail.sources.premise import Premise, Region
+from groundrail.sources.tables import read_csv, read_plain_tables
 from groundrail.sources.turns import read_turns
 from groundrail.text.sentences import splits
 

@@ -32,10 +32,8 @@ from groundrail.text.english.phrases import (
 from groundrail.text.english.statements import statement
 from groundrail.text.facts.quantities import MONTHS
 from groundrail.text.form import SourceText, refuse_unreadable, without_footnotes
-from groundrail.text.rendering.rendered import RenderedAnswer
 from groundrail.text.rendering.rendered import words as shown_words
 from groundrail.text.rendering.visible import has_fence, visible
-from groundrail.text.sentences import split
 
 ClaimOf: TypeAlias = Callable[[str, str, str], str | None]
 """(sentence, the text shown before it, the prompt) -> the claim as text, or None if the sentence claims nothing.
@@ -228,27 +226,6 @@ def read_claim(
         return Refused(str(error))
     lines = text.splitlines() if has_fence(sentence) else []
     return Claim(text, tuple(line.strip() for line in lines if any(map(str.isalnum, line))))
-
-
-def read_claims(
-    text: str, source: SourceText, *, unread: Callable[[str], Sequence[str]], prompt: str = ""
-) -> list[Claim | NoClaim | Refused]:
-    """Read the claim of every sentence of a text that answers `prompt`, each after the sentences before it."""
-    rendered, previous = RenderedAnswer(), ""
-    found: list[Claim | NoClaim | Refused] = []
-    for sentence in split(text):
-        claim = read_claim(sentence.text, previous, prompt, source, lead=sentence.lead, unread=unread)
-        if sentence.of_block:
-            claim = PART_OF_BLOCK
-        if not isinstance(claim, Refused):
-            try:
-                rendered.refuse_difference(sentence.text)
-            except UncheckableError as error:
-                claim = Refused(str(error))
-        rendered.add(sentence.text)
-        found.append(claim)
-        previous = sentence.text
-    return found
 
 
 def opens_list(sentence: str, lead: str) -> bool:

@@ -12,8 +12,9 @@ from tests.tables import tabled
 
 from groundrail import Guard, Policy, Verdict
 from groundrail.errors import UncheckableError
+from groundrail.evaluation.run import read_claims
 from groundrail.testing import FakeEntailment
-from groundrail.text.claims import Refused, read_claim, read_claims
+from groundrail.text.claims import Refused, read_claim
 from groundrail.text.form import SourceText
 from groundrail.text.rendering.rendered import LONGEST_BLOCK, RenderedAnswer, render, words
 from groundrail.text.rendering.visible import visible
