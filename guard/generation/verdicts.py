@@ -100,7 +100,7 @@ class Answer:
         supported = value >= threshold
         conflict = () if score.conflict is None else (score.conflict,)
         read = (*conflict, *score.citations, *score.read)
-        found = derived(sentence.text, read) if supported else findings(sentence.text, next(iter(read), None), read)
+        found = (derived if supported else findings)(sentence.text, read)
         return CheckedSentence(
             text=sentence.text,
             start=sentence.start,

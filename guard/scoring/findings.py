@@ -20,15 +20,15 @@ _MOST = 20
 """Maximum number of figures of a sentence that reckonings are looked for: each takes up to a few hundredths of a second."""
 
 
-def findings(sentence: str, nearest: Piece | None, read: Sequence[Piece] = ()) -> tuple[Finding, ...]:
-    """Find the details of `sentence` that `nearest` does not state, in order; none if `nearest` is None.
+def findings(sentence: str, read: Sequence[Piece]) -> tuple[Finding, ...]:
+    """Find the details of `sentence` that the first of the pieces that were read, the nearest, does not state, in order.
 
-    A figure that follows exactly from `nearest` and the other pieces that were read has its reckoning as
-    `Finding.derived`. A figure that `nearest` gives roughly, or in several ways, is no finding.
+    A figure that follows exactly from the pieces has its reckoning as `Finding.derived`. A figure that the nearest piece
+    gives roughly, or in several ways, is no finding.
     """
-    if nearest is None:
+    if not read:
         return ()
-    reckoned = {(each.start, each.end): each for each in derived(sentence, [nearest, *read])}
+    nearest, reckoned = read[0], {(each.start, each.end): each for each in derived(sentence, read)}
     figures = {(figure.start, figure.end): figure for figure in mentions(sentence)}
     found = []
     for each in sorted(missing(nearest.text, sentence), key=lambda each: each.start):
@@ -53,7 +53,7 @@ def derived(sentence: str, read: Sequence[Piece]) -> tuple[Finding, ...]:
     figures = mentions(sentence)
     if len(figures) > _MOST:
         return ()
-    pieces = list({(piece.document_id, piece.start, piece.end): piece for piece in read}.values())
+    pieces = list({piece.place: piece for piece in read}.values())
     texts = [piece.text for piece in pieces]
     found = []
     for figure in figures:

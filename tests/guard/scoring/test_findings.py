@@ -29,7 +29,7 @@ PLACE = Citation(document_id="lease", start=8, end=len(TEXT), text=TEXT[8:], sco
     ],
 )
 def test_a_detail_and_what_stands_in_its_place(sentence: str, kind: str, said: str, given: str | None) -> None:
-    (found,) = findings(sentence, PLACE)
+    (found,) = findings(sentence, [PLACE])
     assert (found.kind, sentence[found.start : found.end]) == (kind, said)
     if given is None:
         assert found.given is None
@@ -41,7 +41,7 @@ def test_a_detail_and_what_stands_in_its_place(sentence: str, kind: str, said: s
 
 @pytest.mark.parametrize("sentence", ["The rent is due on May 3rd.", "€1,450 are due.", "The rent is due soon."])
 def test_what_the_place_gives_in_another_spelling_is_no_finding(sentence: str) -> None:
-    assert findings(sentence, PLACE) == ()
+    assert findings(sentence, [PLACE]) == ()
 
 
 @pytest.mark.parametrize(
@@ -52,19 +52,19 @@ def test_what_the_place_gives_in_another_spelling_is_no_finding(sentence: str) -
     ],
 )
 def test_a_detail_without_a_single_counterpart_is_given_none(text: str, sentence: str, said: str) -> None:
-    (found,) = findings(sentence, Citation(document_id="d", start=0, end=len(text), text=text, score=0.5))
+    (found,) = findings(sentence, [Citation(document_id="d", start=0, end=len(text), text=text, score=0.5)])
     assert (sentence[found.start : found.end], found.given) == (said, None)
 
 
 def test_without_a_place_nothing_is_compared() -> None:
-    assert findings("It is shut on 5 May.", None) == ()
+    assert findings("It is shut on 5 May.", []) == ()
 
 
 def test_a_figure_that_follows_roughly_from_the_place_is_no_finding() -> None:
     text = "The rent is 1,450 euros a month, and the notice period is 3 months."
     place = Citation(document_id="lease", start=0, end=len(text), text=text, score=0.9)
-    assert findings("The rent of the notice period is some 4,352 euros.", place) == ()
-    (found,) = findings("The rent of the notice period is 4,530 euros.", place)
+    assert findings("The rent of the notice period is some 4,352 euros.", [place]) == ()
+    (found,) = findings("The rent of the notice period is 4,530 euros.", [place])
     assert found.kind == "quantity"
     assert found.derived is None
 
@@ -150,10 +150,10 @@ def test_a_piece_that_was_read_twice_counts_once() -> None:
 
 def test_a_reckoning_takes_the_place_of_another_figure() -> None:
     documents, (rent, notice) = read("The rent is 1,450 euros a month.", "The notice period is 3 months.")
-    (alone,) = findings("You owe 4,350 euros.", rent)
+    (alone,) = findings("You owe 4,350 euros.", [rent])
     assert alone.given is not None
     assert alone.given.text == "1,450 euros"
-    (found,) = findings("You owe 4,350 euros.", rent, [notice])
+    (found,) = findings("You owe 4,350 euros.", [rent, notice])
     assert_shown_as_it_stands([found], documents)
     assert found.given is None
 
@@ -173,7 +173,7 @@ def test_no_text_makes_findings_fail() -> None:
         claim, *texts = (" ".join(draw.choices(_WORDS, k=draw.randint(0, 25))) for _ in range(draw.randint(1, 5)))
         documents, pieces = read(*texts)
         assert_shown_as_it_stands(derived(claim, pieces), documents)
-        found = findings(claim, pieces[0] if pieces else None, pieces)
+        found = findings(claim, pieces)
         assert_shown_as_it_stands([each for each in found if each.derived], documents)
 
 
