@@ -129,7 +129,7 @@ class LiteLLMGuardrail(Checking):
         for text in texts:
             result = await self._checked(text, documents, question)
             released.append(result.text)
-            held_back.append(_unsettled(text, result.text))
+            held_back.append(self._unsettled(text, result))
             reasons += [f"{s.verdict}: {why(s)}" for s in result.sentences if not s.released]
         if released == texts:
             return json_response({"action": "NONE", "stream_holdback_chars": held_back})
@@ -139,12 +139,10 @@ class LiteLLMGuardrail(Checking):
             return json_response({"action": "BLOCKED", "blocked_reason": reason})
         return json_response({"action": "GUARDRAIL_INTERVENED", "texts": released, "stream_holdback_chars": held_back})
 
-
-def _unsettled(text: str, released: str) -> int:
-    """Characters at the end of what is released that may still be part of an unfinished sentence."""
-    stream = Stream()
-    stream.feed(text)
-    return len(stream.pending) if released.endswith(stream.pending) else 0
+    def _unsettled(self, text: str, result: GuardResult) -> int:
+        """Characters at the end of what is released for sentences of `text` that are not finished."""
+        finished = len(Stream(self.guard.policy.longest_sentence).feed(text))
+        return sum(len(sentence.released_text) for sentence in result.sentences[finished:])
 
 
 class _Kept:

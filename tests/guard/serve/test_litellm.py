@@ -7,6 +7,7 @@ import httpx
 import pytest
 from tests.guard.serve.conftest import FALSE, SOURCE, TRUE, Serve
 
+from groundrail import Policy
 from groundrail.serve.check import _Kept
 from groundrail.types import Document
 
@@ -82,6 +83,15 @@ def test_a_stream_holds_back_what_may_still_change(tell) -> None:
     assert settled == {"action": "NONE", "stream_holdback_chars": [len("Pets are not")]}
     begun = tell("response", "The rent is 99")
     assert (begun["action"], begun["texts"]) == ("GUARDRAIL_INTERVENED", [""])
+
+
+@pytest.mark.parametrize("fallback", ["correct", "abstain"])
+def test_a_stream_holds_back_what_stands_in_the_place_of_half_a_sentence(serve, http, fallback: str) -> None:
+    address = serve(policy=Policy(fallback=fallback)) + PATH
+    http.post(address, json=telling("request", "?", structured_messages=CONVERSATION))
+    told = http.post(address, json=telling("response", f"{TRUE}{FALSE.rstrip(' .')}")).json()
+    (text,) = told["texts"]
+    assert told["stream_holdback_chars"] == [len(text.removeprefix(TRUE))] != [0]
 
 
 def test_nothing_to_check_is_none(tell) -> None:
