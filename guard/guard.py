@@ -285,6 +285,10 @@ class Guard:
 
     def _follow(self, policy: Policy) -> None:
         """Take the policy; the scorer under it is made when it is first asked for."""
+        if not isinstance(policy, Policy):
+            raise InputError(
+                f"a policy is a groundrail.Policy, such as Policy(threshold=0.7), not {type(policy).__name__}"
+            )
         if (self._second is None) != (policy.doubt is None):
             raise InputError("a second scorer is asked where the first is in doubt: pass second= and Policy(doubt=...)")
         self._policy, self._scorer = policy, None

@@ -305,7 +305,8 @@ def as_documents(source: Source) -> tuple[Document, ...]:
     if isinstance(source, str | Document):
         source = [source]
     if not isinstance(source, Sequence) or isinstance(source, bytes | bytearray):
-        raise InputError(f"a source is text, a Document or a list of them, not {type(source).__name__}")
+        hint = "; pass its text: path.read_text()" if isinstance(source, Path) else ""
+        raise InputError(f"a source is text, a Document or a list of them, not {type(source).__name__}{hint}")
     documents: list[Document] = []
     for number, item in enumerate(source, start=1):
         if isinstance(item, str):

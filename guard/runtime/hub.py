@@ -123,14 +123,16 @@ def load_config(name_or_path: str, hub: Mapping[str, Any]) -> PreTrainedConfig:
 def _checked(name_or_path: str, hub: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
     """The name without the revision after its `@`, which goes to `hub`; a folder may have any name.
 
-    Raises: InputError for two revisions, foreign code, or pickled weights.
+    Raises: InputError for two revisions, foreign code, or pickled weights; ModelError for a folder that is not there.
     """
     if hub.get("trust_remote_code"):
         raise InputError("groundrail runs no code from the hub: build the model yourself and pass it in")
     if hub.get("use_safetensors", True) is False:
         raise InputError("groundrail reads no pickled weights, which can run code: leave use_safetensors out")
     name, at, revision = name_or_path.rpartition("@")
-    if not at or Path(name_or_path).exists():
+    if not (there := Path(name_or_path).exists()) and name_or_path.startswith(("/", ".", "~")):
+        raise ModelError(f"there is no {name_or_path!r}. Pass a folder with the model and its tokenizer, or a hub id")
+    if not at or there:
         return name_or_path, hub
     if hub.get("revision") not in (None, revision):
         raise InputError(f"{name_or_path!r} and revision={hub['revision']!r} name two revisions: pass one of them")

@@ -3,6 +3,7 @@
 import asyncio
 import copy
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -160,6 +161,7 @@ def test_empty_answer_gives_an_empty_result() -> None:
     [
         (lambda: guard().check(b"text", SOURCE), "bytes"),  # type: ignore[arg-type]
         (lambda: guard().check(TRUE, 3), "int"),  # type: ignore[arg-type]
+        (lambda: guard().check(TRUE, Path("lease.txt")), r"read_text\(\)"),  # type: ignore[arg-type]
         (lambda: guard().check("The rent \ud83d is due.", SOURCE), "surrogate"),
         (lambda: guard().check("No.", SOURCE, "Is the \ud83d rent due?"), "prompt holds half a surrogate"),
         (lambda: guard(fallback=lambda sentence: 3).check(FALSE, SOURCE), "int"),

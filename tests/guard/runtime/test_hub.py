@@ -255,5 +255,5 @@ def test_a_configuration_alone_is_read_by_the_same_rules(tiny_nli_folder: Path, 
     assert load_config(str(tiny_nli_folder), {"device": "cpu"}).model_type == "bert"
     with pytest.raises(InputError, match="no code from the hub"):
         load_config(str(tiny_nli_folder), {"trust_remote_code": True})
-    with pytest.raises(ModelError, match="Pass a folder"):
+    with pytest.raises(ModelError, match=r"there is no '.*nothing'. Pass a folder"):
         load_config(str(tmp_path / "nothing"), {})

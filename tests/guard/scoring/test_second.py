@@ -102,6 +102,8 @@ def test_a_policy_is_validated_again_when_it_is_exchanged() -> None:
     guard = guarded()
     with pytest.raises(AttributeError):
         guard.policy = Policy(doubt=(0.1, 0.9))  # type: ignore[misc]
+    with pytest.raises(InputError, match=r"such as Policy\(threshold=0.7\), not str"):
+        guard.with_policy("strict")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="second= and"):
         guard.with_policy(Policy(doubt=(0.1, 0.9)))
     with pytest.raises(InputError, match="second= and"):
