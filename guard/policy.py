@@ -34,7 +34,7 @@ class Policy(BaseModel):
         if none does. `"correct"` exchanges one detail for the source's, such as a figure or a name, and releases the
         sentence if it is then supported (`CheckedSentence.corrected`); where no exchange is, the sentence is written
         again or left out. `"abstain"` ends the answer with `abstention`. `"raise"` raises UnsupportedError. A callable
-        returns the text to release instead, or None to leave the sentence out.
+        returns the text to release instead, or None to leave the sentence out; the white space after it stays.
     on_error, on_no_source: `"closed"` holds back a sentence that could not be checked, `"open"` releases it.
     deadline, answer_deadline: seconds for a sentence with its retries, and for a whole answer.
     longest_sentence: number of characters after which text without a sentence boundary is cut; the piece is then

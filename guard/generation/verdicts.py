@@ -212,8 +212,8 @@ class Answer:
         if self.policy.fallback == "abstain":
             self.over = True
             return checked.model_copy(update={"replacement": self.policy.abstention})
+        gap = checked.text[len(checked.text.rstrip()) :]
         if self.policy.fallback == "quote" and checked.conflict is not None:
-            gap = checked.text[len(checked.text.rstrip()) :]
             quoted = f"“{' '.join(checked.conflict.text.split())}”{gap}"
             return checked.model_copy(update={"replacement": quoted, "quoted": True})
         if callable(self.policy.fallback):
@@ -222,7 +222,8 @@ class Answer:
                 given = type(replacement).__name__
                 raise InputError(f"a fallback returns the text to release, or None, not {given}")
             if replacement is not None:
-                return checked.model_copy(update={"replacement": replacement})
+                end = "" if replacement[-1:].isspace() or not replacement else gap
+                return checked.model_copy(update={"replacement": replacement + end})
         return checked
 
     def result(self) -> GuardResult:

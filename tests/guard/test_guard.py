@@ -100,6 +100,8 @@ def test_tenacity_stops_the_retries(attempts, kept) -> None:
         ("flag", TRUE + FALSE + TRUE, None, [True, True, True]),
         ("abstain", TRUE + "Ask the office.", "Ask the office.", [True, False]),
         (lambda sentence: None, TRUE + TRUE, None, [True, False, True]),
+        (lambda sentence: "", TRUE + TRUE, "", [True, False, True]),
+        (lambda sentence: "[removed]", TRUE + "[removed] " + TRUE, "[removed] ", [True, False, True]),
         (lambda sentence: "[removed] ", TRUE + "[removed] " + TRUE, "[removed] ", [True, False, True]),
     ],
 )
