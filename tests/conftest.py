@@ -98,7 +98,6 @@ def tiny_nli_folder(
     tiny_tokenizer: "PreTrainedTokenizerFast",
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
-    """The classifier and its tokenizer as files."""
     from tests import tiny
 
     return tiny.saved(tmp_path_factory.mktemp("tiny_nli"), tiny_nli, tiny_tokenizer)
@@ -110,7 +109,6 @@ def tiny_t5_folder(
     tiny_tokenizer: "PreTrainedTokenizerFast",
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Path:
-    """The encoder-decoder and its tokenizer as files."""
     from tests import tiny
 
     return tiny.saved(tmp_path_factory.mktemp("tiny_t5"), tiny_t5, tiny_tokenizer)
@@ -118,7 +116,6 @@ def tiny_t5_folder(
 
 @pytest.fixture(scope="session")
 def causal_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A decoder and its tokenizer as files."""
     from tests import tiny
     from tests.decoding.conftest import letters, llama
 
@@ -135,5 +132,4 @@ def models() -> "dict[str, PreTrainedModel]":
 
 @pytest.fixture(params=["llama", "gpt2"])
 def decoder(request: pytest.FixtureRequest, models: "dict[str, PreTrainedModel]") -> "PreTrainedModel":
-    """Each of the decoder-only ones."""
     return models[request.param]

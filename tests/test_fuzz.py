@@ -128,7 +128,6 @@ def test_any_source_and_answer_are_judged(answer: str, sources: list[str], kind:
 
 
 def _tokens(text: str) -> list[tuple[int, int]]:
-    """Pieces of words."""
     return [match.span() for match in re.finditer(r"\w{1,3}|\S", text)]
 
 

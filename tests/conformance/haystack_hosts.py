@@ -69,7 +69,6 @@ def _note_replies(seen: Seen, outcome: Any) -> None:
 
 
 def streamed(script: Script) -> Seen:
-    """`GroundedChatGenerator` in a `Pipeline`: the chunks of the callback."""
     with recorded() as seen:
 
         def show(chunk: StreamingChunk) -> None:
@@ -83,8 +82,6 @@ def streamed(script: Script) -> Seen:
 
 
 def astreamed(script: Script) -> Seen:
-    """`GroundedChatGenerator` run on an event loop."""
-
     async def run(seen: Seen) -> None:
         async def show(chunk: StreamingChunk) -> None:
             await asyncio.sleep(0)
@@ -101,4 +98,3 @@ HOSTS = {
     "Haystack `GroundedChatGenerator`, run": Host(streamed, (*TEXT, "reasoning", "choices"), knows_half=True),
     "Haystack `GroundedChatGenerator`, run_async": Host(astreamed, (*TEXT, "reasoning", "choices"), knows_half=True),
 }
-"""Hosts by their names."""

@@ -69,7 +69,6 @@ def asked_model(script: Script) -> Callable[[str, Sequence[str]], Iterator[str]]
 
 
 def check(script: Script) -> Seen:
-    """`Guard.check` of the whole text."""
     with recorded() as seen:
         result = script.guard().check(script.text, SOURCE, QUESTION)
         seen.note(result)
@@ -79,7 +78,6 @@ def check(script: Script) -> Seen:
 
 
 def stream(script: Script) -> Seen:
-    """`Guard.stream`."""
     guard = script.guard().with_generator(AskedGenerator(asked_model(script)))
     with recorded() as seen, guard.stream(QUESTION, SOURCE) as answer:
         for sentence in answer.sentences():
@@ -91,7 +89,6 @@ def stream(script: Script) -> Seen:
 
 
 def astream(script: Script) -> Seen:
-    """`Guard.astream`, of a model that is read asynchronously."""
     model = asked_model(script)
 
     async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
@@ -110,7 +107,6 @@ def astream(script: Script) -> Seen:
 
 
 def pushed(script: Script) -> Seen:
-    """`Guard.pushed`, fed piece by piece."""
     with recorded() as seen:
         answer = script.guard().pushed(SOURCE, QUESTION)
         decided = []
@@ -130,7 +126,6 @@ def pushed(script: Script) -> Seen:
 
 
 def chat(script: Script) -> Seen:
-    """`ChatGuard.stream`."""
     talk = ChatGuard(script.guard().with_generator(AskedGenerator(asked_model(script))))
     with recorded() as seen:
         seen.pieces += talk.stream(QUESTION, SOURCE)
@@ -140,7 +135,6 @@ def chat(script: Script) -> Seen:
 
 
 def achat(script: Script) -> Seen:
-    """`ChatGuard.astream`."""
     talk = ChatGuard(script.guard().with_generator(AskedGenerator(asked_model(script))))
 
     async def run(seen: Seen) -> None:
@@ -163,7 +157,6 @@ class _Letters:
 
 
 def streamer(script: Script) -> Seen:
-    """`GuardedTextIteratorStreamer`, given tokens as `generate` gives them."""
     tokens: Any = _Letters()
     released = GuardedTextIteratorStreamer(tokens, script.guard(), SOURCE, QUESTION, skip_prompt=False)
 
@@ -287,4 +280,3 @@ HOSTS = {
         tells_errors=True,
     ),
 }
-"""Hosts by their names."""

@@ -85,7 +85,6 @@ class _Listener(BaseCallbackHandler):
 
 
 def runnable(script: Script) -> Seen:
-    """`GuardedRunnable.stream` around the model."""
     with recorded() as seen:
         subject = GuardedRunnable(Written(script=script), guard=script.guard())
         seen.pieces += subject.stream(INPUT, {"callbacks": [_Listener(seen)]})
@@ -106,7 +105,6 @@ def runnable_events(script: Script) -> Seen:
 
 
 def chat_model(script: Script) -> Seen:
-    """`GuardedChatModel.stream`."""
     with recorded() as seen:
         subject = GuardedChatModel(model=Written(script=script), guard=script.guard())
         for chunk in subject.stream(QUESTION, {"callbacks": [_Listener(seen)]}, documents=[SOURCE]):
@@ -116,8 +114,6 @@ def chat_model(script: Script) -> Seen:
 
 
 def chat_model_events(script: Script) -> Seen:
-    """`GuardedChatModel.astream_events`."""
-
     async def run(seen: Seen) -> None:
         subject = GuardedChatModel(model=Written(script=script), guard=script.guard()).bind(documents=[SOURCE])
         async for event in subject.astream_events(QUESTION, version="v2"):
@@ -192,4 +188,3 @@ HOSTS = {
     "LangGraph `guarded_node`": Host(node, (*AGAIN, "reasoning")),
     "GroundrailCallbackHandler": Host(callback, (*TEXT, "reasoning"), holds_back=False),
 }
-"""Hosts by their names."""

@@ -49,7 +49,6 @@ def synthesizer(script: Script, seen: Seen, *, streaming: bool) -> GroundedSynth
 
 
 def streamed(script: Script) -> Seen:
-    """`GroundedSynthesizer`, streamed."""
     with recorded() as seen:
         response: Any = synthesizer(script, seen, streaming=True).synthesize(QUESTION, NODES)
         for text in response.response_gen:
@@ -59,8 +58,6 @@ def streamed(script: Script) -> Seen:
 
 
 def astreamed(script: Script) -> Seen:
-    """`GroundedSynthesizer`, streamed on an event loop."""
-
     async def run(seen: Seen) -> None:
         response: Any = await synthesizer(script, seen, streaming=True).asynthesize(QUESTION, NODES)
         async for text in response.response_gen:
@@ -71,7 +68,6 @@ def astreamed(script: Script) -> Seen:
 
 
 def whole(script: Script) -> Seen:
-    """`GroundedSynthesizer`, whole."""
     with recorded() as seen:
         response: Any = synthesizer(script, seen, streaming=False).synthesize(QUESTION, NODES)
         seen.note(response)
@@ -84,4 +80,3 @@ HOSTS = {
     "LlamaIndex `GroundedSynthesizer`, asynthesize": Host(astreamed, TEXT),
     "LlamaIndex `GroundedSynthesizer`, whole": Host(whole, ("whole", "half", "raise"), whole=True),
 }
-"""Hosts by their names."""

@@ -107,8 +107,6 @@ def agent(script: Script, seen: Seen) -> Agent[None]:
 
 
 def streamed(script: Script) -> Seen:
-    """`GuardedModel`, every event of `Runner.run_streamed`."""
-
     async def run(seen: Seen) -> None:
         result = Runner.run_streamed(agent(script, seen), QUESTION)
         async for event in result.stream_events():
@@ -121,8 +119,6 @@ def streamed(script: Script) -> Seen:
 
 
 def whole(script: Script) -> Seen:
-    """`GuardedModel`, the items of `Runner.run`."""
-
     async def run(seen: Seen) -> None:
         result = await Runner.run(agent(script, seen), QUESTION, run_config=RunConfig())
         seen.note(result.to_input_list())
@@ -140,4 +136,3 @@ HOSTS = {
         whole, ("whole", "half", "raise", "again", "reasoning", "tools"), whole=True
     ),
 }
-"""Hosts by their names."""

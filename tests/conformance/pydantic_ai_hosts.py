@@ -37,7 +37,6 @@ def written(script: Script) -> FunctionModel:
 
 
 def agent(script: Script) -> Agent[None, str]:
-    """An agent whose model is guarded."""
     subject = Agent(GuardedModel(written(script), script.guard(), SOURCE))
 
     @subject.tool_plain
@@ -48,8 +47,6 @@ def agent(script: Script) -> Agent[None, str]:
 
 
 def streamed(script: Script) -> Seen:
-    """`GuardedModel`, every event of `Agent.run_stream_events`."""
-
     async def run(seen: Seen) -> None:
         async with agent(script).run_stream_events(QUESTION) as events:
             async for event in events:
@@ -66,8 +63,6 @@ def streamed(script: Script) -> Seen:
 
 
 def whole(script: Script) -> Seen:
-    """`GuardedModel`, the messages of `Agent.run`."""
-
     async def run(seen: Seen) -> None:
         result = await agent(script).run(QUESTION)
         seen.note(result.all_messages_json().decode())
@@ -83,4 +78,3 @@ HOSTS = {
         whole, ("whole", "half", "raise", "again", "reasoning", "tools"), whole=True, blank=ABSTENTION
     ),
 }
-"""Hosts by their names."""

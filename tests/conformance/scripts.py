@@ -67,7 +67,6 @@ class Script:
 
     @property
     def raises(self) -> bool:
-        """Whether the policy raises."""
         return self.way == "raise" and bool(HIDDEN & set(self.text))
 
     @property

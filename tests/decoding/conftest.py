@@ -57,7 +57,6 @@ def gpt2() -> PreTrainedModel:
 
 
 def t5() -> PreTrainedModel:
-    """Encoder and decoder."""
     return _ready(tiny.model(T5ForConditionalGeneration, vocab_size=VOCABULARY, tie_word_embeddings=False))
 
 

@@ -44,7 +44,6 @@ def slow_log_p(
 @pytest.mark.parametrize("steering", [None, PMI(0.5), CAD(0.5), PMI(0.3, "interpolation"), AdaCAD()])
 @pytest.mark.parametrize("second", [None, "gpt2"])
 def test_log_ratios_equal_the_definition(decoder, models, steering, second) -> None:
-    """Another model may estimate what is likely without a source."""
     other = models[second] if second and steering else None
     result = factual_ablation(decoder, letters(), EXAMPLES, steering=steering, ungrounded_model=other)
     for example, found in zip(EXAMPLES, result.log_ratios, strict=True):

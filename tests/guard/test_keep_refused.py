@@ -117,7 +117,6 @@ def closing_badly(prompt: str) -> Iterator[str]:
 
 
 async def aclosing_badly(prompt: str) -> AsyncIterator[str]:
-    """The same for an event loop."""
     try:
         while True:
             yield TRUE + FALSE
@@ -126,7 +125,6 @@ async def aclosing_badly(prompt: str) -> AsyncIterator[str]:
 
 
 async def leading_to_one(prompt: str) -> Iterator[str]:
-    """The same of an async function."""
     return closing_badly(prompt)
 
 

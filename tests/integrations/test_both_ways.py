@@ -96,7 +96,6 @@ TEXTS = {"all_supported": TRUE + "Pets are not allowed.", "one_refused": TRUE + 
 
 
 def text_of(guard: Guard) -> str:
-    """The text that the guard's generator writes."""
     session = guard.generator.start("?", ())  # type: ignore[union-attr]
     return "".join(session.propose())  # type: ignore[arg-type]
 

@@ -43,7 +43,6 @@ def called(
     largest: int = 10**6,
     **arguments: Any,
 ) -> Any:
-    """The result of one tool."""
     return asked(lambda client: client.call_tool(tool, arguments), *sources, policy=policy, root=root, largest=largest)
 
 
