@@ -84,10 +84,7 @@ def pairs() -> list[tuple[str, str]]:
     draw = random.Random(5)
     words = WORDS.split()
     return [
-        (
-            " ".join(draw.choices(words, k=draw.randrange(60))),
-            " ".join(draw.choices(words, k=draw.randrange(1, 9))),
-        )
+        (" ".join(draw.choices(words, k=draw.randrange(60))), " ".join(draw.choices(words, k=draw.randrange(1, 9))))
         for _ in range(30)
     ]
 

@@ -273,10 +273,6 @@ HOSTS = {
     "GuardedTextIteratorStreamer": Host(streamer, cheap=True, knows_half=True),
     "/v1/chat/completions": Host(server, (*AGAIN, "reasoning", "tools", "choices"), knows_half=True, tells_errors=True),
     "/v1/chat/completions, whole": Host(
-        whole_server,
-        (*AGAIN, "reasoning", "tools", "choices"),
-        knows_half=True,
-        whole=True,
-        tells_errors=True,
+        whole_server, (*AGAIN, "reasoning", "tools", "choices"), knows_half=True, whole=True, tells_errors=True
     ),
 }

@@ -4,18 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from tests.decoding.conftest import (
-    CONTEXT,
-    ONE,
-    THREE,
-    Prompts,
-    Recorder,
-    assert_exact,
-    llama,
-    named,
-    padded,
-    sliding,
-)
+from tests.decoding.conftest import CONTEXT, ONE, THREE, Prompts, Recorder, assert_exact, llama, named, padded, sliding
 from transformers import PreTrainedModel, StoppingCriteria
 from transformers.generation.streamers import BaseStreamer
 

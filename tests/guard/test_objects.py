@@ -39,9 +39,7 @@ KEYS = st.sampled_from(["a", "b/c", "d~e", "", "rentAmount", "0"])
 GOOD = st.sampled_from(["Anna Schmidt", "The rent is due.", "Pets pay. The rent is due.", 3, 2.5, None, ""])
 REFUSED = st.sampled_from([f"{BAD}one", f"The {BAD}two is due.", f"Pets pay. The {BAD}three is due."])
 OBJECTS = st.recursive(
-    GOOD | REFUSED,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3),
-    max_leaves=8,
+    GOOD | REFUSED, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=8
 ).filter(lambda value: isinstance(value, dict | list))
 
 

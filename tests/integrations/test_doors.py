@@ -239,12 +239,7 @@ class Saying(OpenAIModel):
         )
         said: Any = dict.fromkeys(("id", "model", "instructions", "user", "unknown", "prompt_cache_key"), SECRET)
         response = responses.Response.model_construct(
-            **said,
-            created_at=0,
-            object="response",
-            output=self.items,
-            metadata={"said": SECRET},
-            usage=None,
+            **said, created_at=0, object="response", output=self.items, metadata={"said": SECRET}, usage=None
         )
         yield responses.ResponseCompletedEvent.model_construct(type="response.completed", response=response)
 

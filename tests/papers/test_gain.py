@@ -48,10 +48,7 @@ def test_the_sum_is_the_mean_times_the_tokens(decoder: PreTrainedModel) -> None:
 
 
 def test_the_best_chunk_counts_and_is_cited(decoder: PreTrainedModel) -> None:
-    documents = [
-        Document(text="Ada was\nnot here. It rained. ", id="a"),
-        Document(text="Bob left. So.", id="b"),
-    ]
+    documents = [Document(text="Ada was\nnot here. It rained. ", id="a"), Document(text="Bob left. So.", id="b")]
     scorer = GainScorer(decoder, letters(), chunk_tokens=14)
     for claim, score in zip(CLAIMS, scorer.score(CLAIMS, documents), strict=True):
         citation = score.citations[0]

@@ -115,10 +115,7 @@ def test_every_view_shows_what_was_and_what_is_in_a_corrected_sentence() -> None
     assert (source in tags.text["ins"], wrong in tags.text["del"]) == (True, True)
     assert told in checked.to_html(source)
     assert checked.to_markdown() == f"{source}[^1]\n\n[^1]: Corrected: {told}. {source} (source, characters 0-22)\n"
-    assert lines(checked, width=150)[-5:-3] == [
-        f"→ corrected    1.00 │ {source}",
-        f"→                   │ {told}",
-    ]
+    assert lines(checked, width=150)[-5:-3] == [f"→ corrected    1.00 │ {source}", f"→                   │ {told}"]
 
 
 def test_html_refuses_a_source_that_was_not_checked() -> None:

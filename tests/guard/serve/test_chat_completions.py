@@ -163,10 +163,7 @@ def test_an_answer_that_the_guard_ended_or_emptied_does_not_end_as_the_upstreams
 
 @pytest.mark.parametrize(
     ("reply", "reason"),
-    [
-        (writing(TRUE, "The rent is 9", finish="length"), "length"),
-        (chunks({"content": TRUE}, finish=None), "stop"),
-    ],
+    [(writing(TRUE, "The rent is 9", finish="length"), "length"), (chunks({"content": TRUE}, finish=None), "stop")],
     ids=["cut off", "unsaid"],
 )
 def test_why_an_answer_ended(serve, client, upstream, reply, reason) -> None:

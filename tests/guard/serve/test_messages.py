@@ -7,18 +7,7 @@ from typing import Any
 
 import anthropic
 import pytest
-from tests.guard.serve.conftest import (
-    ENDING_EARLY,
-    FALSE,
-    KEY,
-    MORE,
-    ONCE,
-    SOURCE,
-    TRUE,
-    Reply,
-    calling,
-    writing,
-)
+from tests.guard.serve.conftest import ENDING_EARLY, FALSE, KEY, MORE, ONCE, SOURCE, TRUE, Reply, calling, writing
 
 PATH = "/v1/messages"
 GREETING = "Hello! "

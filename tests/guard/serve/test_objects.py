@@ -8,14 +8,7 @@ import anthropic
 import openai
 import pytest
 from pydantic import BaseModel
-from tests.guard.serve.conftest import (
-    CHAT,
-    KEY,
-    SOURCE,
-    completion,
-    for_client,
-    writing,
-)
+from tests.guard.serve.conftest import CHAT, KEY, SOURCE, completion, for_client, writing
 
 from groundrail import Policy
 

@@ -248,10 +248,7 @@ def test_a_tool_that_is_not_offered_is_not_called(serve, upstream, http, path, s
         "other": {"tools": [tool(path)]},
         "custom": {"tools": [tool(path)]},
         "object": json_format(path),
-        "unwanted": {
-            "tools": [tool(path)],
-            "tool_choice": {"type": "none"} if path == "/v1/messages" else "none",
-        },
+        "unwanted": {"tools": [tool(path)], "tool_choice": {"type": "none"} if path == "/v1/messages" else "none"},
     }.get(kind, {})
     answer = http.post(serve() + path, json=asking(path, stream=stream, **fields))
     assert "990 euros" not in answer.text

@@ -5,16 +5,7 @@ from typing import Any
 
 import openai
 import pytest
-from tests.guard.serve.conftest import (
-    ENDING_EARLY,
-    FALSE,
-    MORE,
-    ONCE,
-    SOURCE,
-    TRUE,
-    calling,
-    writing,
-)
+from tests.guard.serve.conftest import ENDING_EARLY, FALSE, MORE, ONCE, SOURCE, TRUE, calling, writing
 
 
 def file(text: str = SOURCE, name: str = "lease.txt") -> dict[str, Any]:

@@ -62,10 +62,7 @@ def test_names_with_dots_are_judged_where_the_source_holds_them(name: str) -> No
     assert not judged(f"Cash is paid in {name.lower()} now.")
 
 
-@pytest.mark.parametrize(
-    ("marks", "documents"),
-    [("[1]", 1), ("[^1]", 1), ("[2]", 2), ("[1][12]", 12)],
-)
+@pytest.mark.parametrize(("marks", "documents"), [("[1]", 1), ("[^1]", 1), ("[2]", 2), ("[1][12]", 12)])
 def test_marks_of_documents_that_there_are_say_nothing(marks: str, documents: int) -> None:
     judge = Noting()
     guard = Guard(scorer=NearestScorer(judge))

@@ -36,10 +36,7 @@ FRAGMENTS = [
         "https://a.io/x.y?z=1. ",
     ),
 ]  # fmt: skip
-texts = st.one_of(
-    st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join),
-    st.text(max_size=80),
-)
+texts = st.one_of(st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join), st.text(max_size=80))
 
 
 def pieces_of(text: str, cuts: list[int]) -> list[str]:
