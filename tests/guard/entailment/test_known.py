@@ -147,38 +147,63 @@ def compare(judge: str, expected: list[float], pairs: list[tuple[str, str]], spr
     np.testing.assert_allclose([model.entailment([pair])[0] for pair in pairs[:5]], expected[:5], atol=2e-5)
 
 
-@torch.no_grad()
-def test_minicheck_flan_t5_weighs_the_token_of_one_against_that_of_a_blank(tmp_path, pairs) -> None:
-    model, tokens = saved(tmp_path, "t5", "t5")
-    expected = []
-    for premise, claim in pairs:
-        text = "predict: " + tokens.eos_token.join([premise, claim])
-        logits = model(input_ids=ids(tokens, text), decoder_input_ids=torch.zeros(1, 1, dtype=torch.long)).logits
-        expected.append(torch.softmax(logits[0, 0, [3, 209]], dim=0)[1].item())
-    compare(f"minicheck-flan-t5-large:{tmp_path}", expected, pairs)
+def of_one_against_a_blank(model, tokens, premise, claim) -> torch.Tensor:
+    """The probabilities of two tokens, as the first that a T5 writes."""
+    asked = ids(tokens, "predict: " + tokens.eos_token.join([premise, claim]))
+    logits = model(input_ids=asked, decoder_input_ids=torch.zeros(1, 1, dtype=torch.long)).logits
+    return torch.softmax(logits[0, 0, [3, 209]], dim=0)[1]
+
+
+def of_one_text(model, tokens, premise, claim) -> torch.Tensor:
+    """A classifier of one text, with the end token between premise and claim."""
+    return torch.softmax(model(ids(tokens, tokens.eos_token.join([premise, claim]))).logits, dim=1)[0, 1]
+
+
+def of_a_question_after_the_paragraph(model, tokens, premise, claim) -> torch.Tensor:
+    text = premise + "\n\nChoose your answer: based on the paragraph above can we conclude that "
+    text += '"' + claim + '"?\n\nOPTIONS:\n- Yes\n- No\nI think the answer is '
+    return torch.softmax(model(ids(tokens, text)).logits, dim=-1)[0, 1]
+
+
+def of_every_no_against_every_yes(model, tokens, premise, claim) -> torch.Tensor:
+    vocabulary = tokens.get_vocab().items()
+    spelled = [[n for text, n in vocabulary if text.strip().lower() == word] for word in ("no", "yes")]
+    assert [len(places) for places in spelled] == [2, 2]
+    messages = [{"role": "context", "content": premise}, {"role": "assistant", "content": claim}]
+    text = tokens.apply_chat_template(
+        messages, guardian_config={"risk_name": "groundedness"}, tokenize=False, add_generation_prompt=True
+    )
+    chances = torch.softmax(model(ids(tokens, text)).logits[0, -1], dim=0)
+    safe, risky = (chances[places].sum() for places in spelled)
+    return safe / (safe + risky)
+
+
+def of_the_weakest_word(model, tokens, premise, claim) -> torch.Tensor:
+    prompt = f"Summarize the following text:\npassage 1: {premise}\noutput:"
+    inputs = tokens(prompt, claim, return_tensors="pt")
+    count = len(tokens(claim, add_special_tokens=False)["input_ids"])
+    of_claim = slice(inputs.input_ids.shape[1] - count - 1, -1)  # all but the last end token
+    return 1 - torch.softmax(model(**inputs).logits, dim=-1)[0, of_claim, 1].max()
 
 
 @torch.no_grad()
-@pytest.mark.parametrize("kind", ["roberta", "deberta"])
-def test_minicheck_classifiers_read_one_text_with_the_end_token_between(kind, tmp_path, pairs) -> None:
-    model, tokens = saved(tmp_path, kind, kind)
-    name = {"roberta": "minicheck-roberta-large", "deberta": "minicheck-deberta-v3-large"}[kind]
-    expected = []
-    for premise, claim in pairs:
-        logits = model(ids(tokens, tokens.eos_token.join([premise, claim]))).logits
-        expected.append(torch.softmax(logits, dim=1)[0, 1].item())
-    compare(f"{name}:{tmp_path}", expected, pairs)
-
-
-@torch.no_grad()
-def test_factcg_reads_its_question_after_the_paragraph(tmp_path, pairs) -> None:
-    model, tokens = saved(tmp_path, "deberta", "deberta")
-    expected = []
-    for premise, claim in pairs:
-        text = premise + "\n\nChoose your answer: based on the paragraph above can we conclude that "
-        text += '"' + claim + '"?\n\nOPTIONS:\n- Yes\n- No\nI think the answer is '
-        expected.append(torch.softmax(model(ids(tokens, text)).logits, dim=-1)[0, 1].item())
-    compare(f"factcg-deberta-v3-large:{tmp_path}", expected, pairs)
+@pytest.mark.parametrize(
+    ("name", "kind", "words", "probability"),
+    [
+        ("minicheck-flan-t5-large", "t5", "t5", of_one_against_a_blank),
+        ("minicheck-roberta-large", "roberta", "roberta", of_one_text),
+        ("minicheck-deberta-v3-large", "deberta", "deberta", of_one_text),
+        ("factcg-deberta-v3-large", "deberta", "deberta", of_a_question_after_the_paragraph),
+        ("granite-guardian-3.0-2b", "granite", "granite", of_every_no_against_every_yes),
+        ("granite-guardian-3.1-8b", "granite", "granite", of_every_no_against_every_yes),
+        ("lettucedetect-base", "modernbert", "deberta", of_the_weakest_word),
+        ("lettucedetect-large", "modernbert", "deberta", of_the_weakest_word),
+        ("tinylettuce-17m", "modernbert", "deberta", of_the_weakest_word),
+    ],
+)
+def test_a_judge_says_what_its_authors_compute(name, kind, words, probability, tmp_path, pairs) -> None:
+    model, tokens = saved(tmp_path, kind, words)
+    compare(f"{name}:{tmp_path}", [probability(model, tokens, *pair).item() for pair in pairs], pairs)
 
 
 @torch.no_grad()
@@ -236,42 +261,6 @@ def test_alignscore_is_the_first_class_of_its_three_way_head(name, tmp_path, pai
         inputs = tokens(premise, claim, return_tensors="pt")
         pooled = base(**inputs).pooler_output
         expected.append(torch.softmax(head(pooled), dim=-1)[0, 0].item())
-    compare(f"{name}:{tmp_path}", expected, pairs)
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("name", ["granite-guardian-3.0-2b", "granite-guardian-3.1-8b"])
-def test_granite_guardian_weighs_every_spelling_of_no_against_every_one_of_yes(name, tmp_path, pairs) -> None:
-    model, tokens = saved(tmp_path, "granite", "granite")
-    spelled = {
-        word: [place for text, place in tokens.get_vocab().items() if text.strip().lower() == word]
-        for word in ("no", "yes")
-    }
-    assert [len(places) for places in spelled.values()] == [2, 2]
-    expected = []
-    for premise, claim in pairs:
-        messages = [{"role": "context", "content": premise}, {"role": "assistant", "content": claim}]
-        text = tokens.apply_chat_template(
-            messages, guardian_config={"risk_name": "groundedness"}, tokenize=False, add_generation_prompt=True
-        )
-        chances = torch.softmax(model(ids(tokens, text)).logits[0, -1], dim=0)
-        safe, risky = (chances[places].sum() for places in spelled.values())
-        expected.append((safe / (safe + risky)).item())
-    compare(f"{name}:{tmp_path}", expected, pairs)
-
-
-@torch.no_grad()
-@pytest.mark.parametrize("name", ["lettucedetect-base", "lettucedetect-large", "tinylettuce-17m"])
-def test_lettucedetect_is_as_sure_as_of_the_claims_weakest_word(name, tmp_path, pairs) -> None:
-    model, tokens = saved(tmp_path, "modernbert", "deberta")
-    expected = []
-    for premise, claim in pairs:
-        prompt = f"Summarize the following text:\npassage 1: {premise}\noutput:"
-        inputs = tokens(prompt, claim, return_tensors="pt")
-        count = len(tokens(claim, add_special_tokens=False)["input_ids"])
-        of_claim = slice(inputs.input_ids.shape[1] - count - 1, -1)  # all but the last end token
-        wrong = torch.softmax(model(**inputs).logits, dim=-1)[0, of_claim, 1]
-        expected.append(1 - wrong.max().item())
     compare(f"{name}:{tmp_path}", expected, pairs)
 
 
