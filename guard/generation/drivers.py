@@ -43,9 +43,8 @@ def _judged(judging: Judging, asked: Sequence[Judge]) -> list[list[Score] | Exce
         timeouts = [step.timeout for step in asked if step.timeout is not None]
         together = asked[0]._replace(claims=claims, timeout=sum(timeouts) if timeouts else None)
         with contextlib.suppress(Exception):  # every answer meets its own failure below
-            if len(scores := judging.do(together)) == len(claims):
-                each = iter(scores)
-                return [list(islice(each, len(step.claims))) for step in asked]
+            each = iter(judging.do(together))
+            return [list(islice(each, len(step.claims))) for step in asked]
     return [_outcome(judging, step) for step in asked]
 
 

@@ -12,7 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from groundrail.errors import InputError
+from groundrail.errors import InputError, ScoringError
 from groundrail.generation.loop import Accept, CanRetry, CutOff, Judge, NextPiece, Reject, Start
 from groundrail.generators import Generator, Session
 from groundrail.generators.base import close_late
@@ -43,7 +43,7 @@ class Judging:
         self._lock = threading.Lock()
 
     def do(self, step: Judge) -> list[Score]:
-        """One score a claim. Raises: OverdueError, and whatever the scorer raises."""
+        """One score a claim. Raises: OverdueError, ScoringError for anything but one score each, what the scorer raises."""
         return self._calls.within(step.timeout, self._score, step)
 
     async def ado(self, step: Judge) -> list[Score]:
@@ -66,6 +66,10 @@ class Judging:
             return self._reader
 
     def _noted(self, claims: Sequence[str], scores: Sequence[Score]) -> list[Score]:
+        if len(scores) != len(claims) or not all(
+            isinstance(s, Score) and isinstance(s.value, int | float) for s in scores
+        ):
+            raise ScoringError(f"the scorer gave {scores!r:.100} for {len(claims)} claims; it must give one Score each")
         return with_language_note(scores, claims, self._documents) if self._scorer.facts.english_only else list(scores)
 
 

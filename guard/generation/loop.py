@@ -13,7 +13,7 @@ from enum import Enum
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from groundrail.errors import GenerationError, InputError, ScoringError
+from groundrail.errors import GenerationError, InputError
 from groundrail.generation import correcting
 from groundrail.generation.verdicts import Answer
 from groundrail.policy import Attempts, Policy
@@ -187,8 +187,7 @@ def _judged(
     if asked:
         try:
             threshold = None if answer.policy.calibration else answer.threshold  # a calibration needs exact values
-            given = yield Judge(asked, answer.time_left(since, sum(map(bool, texts))), threshold)
-            scores = _one_each(asked, given)
+            scores = yield Judge(asked, answer.time_left(since, sum(map(bool, texts))), threshold)
         except Exception as error:  # whatever a scorer throws, its claims were not checked
             scores = [error] * len(asked)
     if len(sentences) > 1 and scores and isinstance(scores[0], Exception) and not isinstance(scores[0], OverdueError):
@@ -214,13 +213,6 @@ def _gravest(checked: Sequence[CheckedSentence]) -> CheckedSentence:
     others = (citation for each in checked if each is not gravest for citation in each.citations)
     exact = all(each.exact for each in checked)
     return gravest.model_copy(update={"citations": (*gravest.citations, *others), "exact": exact})
-
-
-def _one_each(claims: Sequence[str], scores: Sequence[Score]) -> Sequence[Score]:
-    """The scores as they are. Raises: ScoringError if they are not one number for each claim."""
-    if len(scores) != len(claims) or not all(isinstance(s, Score) and isinstance(s.value, int | float) for s in scores):
-        raise ScoringError(f"the scorer gave {scores!r:.100} for {len(claims)} claims; it must give one Score each")
-    return scores
 
 
 def _decided(answer: Answer, sentence: Sentence, checked: CheckedSentence, since: float) -> Asks[CheckedSentence]:

@@ -17,16 +17,11 @@ _SENTENCE = re.compile(r"[.!?…。！？][^\w\s]*$")
 
 
 def with_language_note(scores: Sequence[Score], claims: Sequence[str], documents: Sequence[Document]) -> list[Score]:
-    """Add `NOTE` to the scores of an English-only judge if the claim or a document is in another language.
-
-    Values that are not one `Score` for each claim stay unchanged; the guard refuses them.
-    """
-    if len(claims) != len(scores):
-        return list(scores)
+    """Add `NOTE` to the scores of an English-only judge if the claim or a document is in another language."""
     foreign_source = any(_is_foreign(document.text) for document in documents)
     return [
         replace(score, note="; ".join(filter(None, [score.note, NOTE])))
-        if isinstance(score, Score) and (foreign_source or not (is_english(claim) and is_latin(claim)))
+        if foreign_source or not (is_english(claim) and is_latin(claim))
         else score
         for claim, score in zip(claims, scores, strict=True)
     ]
