@@ -1,7 +1,6 @@
 """Nothing that was not released reaches whoever listens, and nothing the model wrote counts as evidence."""
 
 import asyncio
-import functools
 import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -13,16 +12,14 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.runnables import Runnable, RunnableConfig, RunnableLambda
 from langchain_core.tools import tool
-from pydantic import BaseModel
+from tests.integrations.langchain.conftest import FALSE, SOURCE, TRUE, events, guard
 
-from groundrail import Guard, Policy
+from groundrail import Guard
 from groundrail.integrations.langchain import GuardedChatModel, GuardedRunnable
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.testing import FakeEntailment
 from groundrail.types import Source, as_documents
 
-SOURCE = "The rent is 950 euros a month. Pets are not allowed."
-TRUE, FALSE = "The rent is 950 euros. ", "The rent is 990 euros. "
 SECRET = "990"
 INPUT = {"documents": SOURCE, "prompt": "How much is the rent?"}
 
@@ -31,25 +28,17 @@ def model(text: str = TRUE + FALSE) -> FakeListChatModel:
     return FakeListChatModel(responses=[text])
 
 
-class Careless(Runnable[Any, str]):
-    """Calls a model and drops the config that it was given."""
+class Careless(Runnable[Any, Any]):
+    """Calls a model, drops the config that it was given, and gives messages or text."""
 
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> str:
-        return str(model().invoke("?").text)
-
-    def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[str]:
-        for chunk in model().stream("?"):
-            yield str(chunk.text)
-
-
-class CarelessModel(Careless):
-    """The same, giving messages."""
+    def __init__(self, read: Callable[[Any], Any]) -> None:
+        self._read = read
 
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
-        return model().invoke("?")
+        return self._read(model().invoke("?"))
 
     def stream(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Iterator[Any]:
-        yield from model().stream("?")
+        yield from map(self._read, model().stream("?"))
 
 
 class Asking(Scorer):
@@ -64,49 +53,43 @@ class Asking(Scorer):
         return [Score(float(v)) for v in FakeEntailment().entailment([(source, claim) for claim in claims])]
 
 
-def words() -> Scorer:
-    from groundrail.scoring.scale import ScaleScorer
-
-    return ScaleScorer(FakeEntailment())
-
-
-def own_generator(guard: Callable[..., Guard]) -> GuardedRunnable:
-    def write(prompt: str) -> Iterator[str]:
-        for chunk in model().stream(prompt):
-            yield str(chunk.text)
-
-    return GuardedRunnable(guard=guard(write, scorer=words()))
+def write(prompt: str) -> Iterator[str]:
+    for chunk in model().stream(prompt):
+        yield str(chunk.text)
 
 
-_KINDS: dict[str, Callable[[Callable[..., Guard]], Runnable[Any, Any]]] = {
-    "own generator": own_generator,
-    "careless runnable": lambda guard: GuardedRunnable(Careless(), guard=guard(scorer=words())),
+_KINDS: dict[str, Callable[[Guard], Runnable[Any, Any]]] = {
+    "own generator": lambda guard: GuardedRunnable(guard=guard.with_generator(write)),
+    "careless runnable": lambda guard: GuardedRunnable(Careless(lambda message: str(message.text)), guard=guard),
     "careless function": lambda guard: GuardedRunnable(
-        RunnableLambda(lambda given: model().invoke("?").text), guard=guard(scorer=words())
+        RunnableLambda(lambda given: model().invoke("?").text), guard=guard
     ),
-    "judge": lambda guard: GuardedRunnable(RunnableLambda(lambda given: TRUE), guard=guard(scorer=Asking())),
+    "judge": lambda guard: GuardedRunnable(RunnableLambda(lambda given: TRUE), guard=asking(guard)),
     "chat model": lambda guard: (
-        RunnableLambda(lambda given: HumanMessage(given["prompt"])).pipe(lambda m: [m])
-        | GuardedChatModel(model=CarelessModel(), guard=guard(scorer=Asking()), sources_of=lambda messages: SOURCE)
+        RunnableLambda(lambda given: [HumanMessage(given["prompt"])])
+        | GuardedChatModel(
+            model=Careless(lambda message: message), guard=asking(guard), sources_of=lambda messages: SOURCE
+        )
     ),
 }
+
+
+def asking(guard: Guard) -> Guard:
+    return Guard(scorer=Asking(), policy=guard.policy)
 
 
 @pytest.mark.parametrize("kind", _KINDS)
 @pytest.mark.parametrize("way", ["astream_events", "astream_log"])
 @pytest.mark.parametrize("keep", [True, False])
 def test_no_listener_sees_unreleased_text(kind: str, way: str, keep: bool) -> None:
-    policy = Policy(keep_refused=keep)
-    subject = RunnableLambda(lambda given: given) | _KINDS[kind](functools.partial(Guard, policy=policy))
+    subject = RunnableLambda(lambda given: given) | _KINDS[kind](guard(keep_refused=keep))
 
-    async def seen() -> list[Any]:
-        if way == "astream_events":
-            return [event async for event in subject.astream_events(INPUT, version="v2")]
+    async def logged() -> list[Any]:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", LangChainDeprecationWarning)
             return [patch async for patch in subject.astream_log(INPUT)]
 
-    told = asyncio.run(seen())
+    told = events(subject, INPUT) if way == "astream_events" else asyncio.run(logged())
     for event in told:
         letters = re.findall(r"content='(.)'", str(event))  # what a model streams comes letter by letter
         assert not letters, event
@@ -116,28 +99,13 @@ def test_no_listener_sees_unreleased_text(kind: str, way: str, keep: bool) -> No
     assert keep or f"{SECRET} euros" not in str(told)  # verdicts name what was refused, unless told otherwise
 
 
-class Answer(BaseModel):
-    """An answer."""
-
-    text: str
-
-
-def test_structured_output_of_the_wrapped_model_needs_to_be_asked_for() -> None:
-    class Bound(FakeListChatModel):
-        def with_structured_output(self, schema: Any, **kwargs: Any) -> Any:
-            return RunnableLambda(lambda given: Answer(text=FALSE))
-
-    subject = GuardedChatModel(model=Bound(responses=[""]), guard=Guard(scorer=words()))
-    assert subject.with_structured_output(Answer, unchecked=True).invoke("?") == Answer(text=FALSE)
-
-
 def _after_tool(result: str, arguments: dict[str, Any], **options: Any) -> str:
     messages: list[BaseMessage] = [
         HumanMessage("How much is the rent?"),
         AIMessage("", tool_calls=[{"name": "note", "args": arguments, "id": "1"}]),
         ToolMessage(result, tool_call_id="1", name="note"),
     ]
-    subject = GuardedChatModel(model=model(), guard=Guard(scorer=words()), annotate=False, **options)
+    subject = GuardedChatModel(model=model(), guard=guard(), annotate=False, **options)
     return str(subject.invoke(messages).text)
 
 
@@ -171,7 +139,7 @@ def test_what_it_wrote_into_an_earlier_call_is_no_evidence_either() -> None:
         AIMessage("", tool_calls=[{"name": "read_notes", "args": {}, "id": "2"}]),
         ToolMessage(f"Note 1 of 3 March: {FALSE}", tool_call_id="2"),
     ]
-    assert GuardedChatModel(model=model(FALSE), guard=Guard(scorer=words()), annotate=False).invoke(messages).text == ""
+    assert GuardedChatModel(model=model(FALSE), guard=guard(), annotate=False).invoke(messages).text == ""
 
 
 @tool
@@ -194,7 +162,7 @@ def test_a_tool_inside_a_chain_is_no_echo_chamber_either(read: bool) -> None:
             read_notes.invoke({})
         return FALSE
 
-    assert GuardedRunnable(RunnableLambda(chain), guard=Guard(scorer=words())).invoke("?") == ""
+    assert GuardedRunnable(RunnableLambda(chain), guard=guard()).invoke("?") == ""
 
 
 @pytest.mark.parametrize("saved", [False, True])
@@ -207,5 +175,5 @@ def test_what_the_model_wrote_before_the_chain_began_is_no_evidence_inside_it(sa
         read_notes.invoke({})
         return FALSE
 
-    shown = GuardedRunnable(RunnableLambda(chain), guard=Guard(scorer=words())).invoke("?")
+    shown = GuardedRunnable(RunnableLambda(chain), guard=guard()).invoke("?")
     assert shown == ("" if saved else FALSE)

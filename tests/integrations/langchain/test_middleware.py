@@ -12,32 +12,31 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import ModelFallbackMiddleware
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGenerationChunk
-from langchain_core.tools import tool
 from langgraph.graph import END, START, MessagesState, StateGraph
 from pydantic import BaseModel
 from tenacity import stop_after_attempt
-from tests.integrations.langchain.conftest import FALSE, SOURCE, TRUE, Scripted, calling, scripted
+from tests.integrations.langchain.conftest import (
+    ALSO_TRUE,
+    FALSE,
+    SOURCE,
+    TRUE,
+    Scripted,
+    asked,
+    calling,
+    events,
+    guard,
+    look_up,
+    note,
+    scripted,
+)
 
 from groundrail import Guard, InputError, Policy, UnsupportedError
 from groundrail.integrations.langchain import GroundrailMiddleware
 from groundrail.testing import FakeEntailment
 
-ALSO_TRUE = "Pets are not allowed."
 SECRET = "990 euros"
 QUESTION: Any = {"messages": [HumanMessage("How much is the rent?")]}
-WAYS = ["plain", "async"]
-
-
-@tool
-def look_up(what: str) -> str:
-    """Look something up in the lease."""
-    return SOURCE
-
-
-@tool
-def note(text: str) -> str:
-    """Keep a note."""
-    return f"Kept: {text}"
+PLAIN_OR_ASYNC = pytest.mark.parametrize("way", ["plain", "async"])
 
 
 def agent(model: Any, *, policy: Policy | None = None, before: Any = (), after: Any = (), **options: Any) -> Any:
@@ -45,9 +44,9 @@ def agent(model: Any, *, policy: Policy | None = None, before: Any = (), after: 
     return create_agent(model, [look_up, note], middleware=[*before, guarding, *after])
 
 
-def ask(subject: Any, way: str, given: Any = QUESTION) -> list[BaseMessage]:
+def ask(subject: Any, way: str, given: Any = QUESTION) -> list[Any]:
     """The agent's messages."""
-    done = subject.invoke(given) if way == "plain" else asyncio.run(subject.ainvoke(given))
+    (done,) = asked(subject, "invoke" if way == "plain" else "ainvoke", given)
     return list(done["messages"])
 
 
@@ -77,12 +76,10 @@ def shown(pieces: Sequence[Any]) -> list[str]:
     return [message.text for message, _ in pieces if isinstance(message, AIMessage) and message.text]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@PLAIN_OR_ASYNC
 def test_an_answer_is_guarded_with_what_its_tools_found(way: str) -> None:
     model = scripted(calling("look_up"), TRUE + FALSE, ALSO_TRUE)
     _, called, found, answer = ask(agent(model), way)
-    assert isinstance(called, AIMessage)
-    assert isinstance(answer, AIMessage)
     assert [(c["name"], c["args"], c["id"]) for c in called.tool_calls] == [
         ("look_up", {"what": "rent"}, "call-look_up")
     ]
@@ -95,28 +92,21 @@ def test_an_answer_is_guarded_with_what_its_tools_found(way: str) -> None:
     assert [s["verdict"] for s in sentences] == ["supported", "supported"]
     assert [a["text"] for a in sentences[1]["attempts"]] == [FALSE, ALSO_TRUE]
     (block,) = answer.content_blocks
-    assert [a["cited_text"] for a in block["annotations"]] == ["The rent is 950 euros a month.", ALSO_TRUE]  # type: ignore[typeddict-item]
+    assert [a["cited_text"] for a in block["annotations"]] == ["The rent is 950 euros a month.", ALSO_TRUE]
     assert answer.response_metadata["citations"][0]["document_id"] == "look_up"
 
 
-@pytest.mark.parametrize("way", WAYS)
+@PLAIN_OR_ASYNC
 def test_what_the_model_wrote_into_a_call_of_an_earlier_turn_is_no_evidence(way: str) -> None:
     call: Any = {"name": "save", "args": {"text": FALSE}, "id": "1"}
     earlier = [HumanMessage("Keep it."), AIMessage("", tool_calls=[call]), ToolMessage("saved", tool_call_id="1")]
     kept = note.model_copy(update={"func": lambda text: f"{ALSO_TRUE} Note of 3 March: {FALSE}"})
-    subject = create_agent(
-        scripted(calling("note", '{"text": "all"}'), FALSE + ALSO_TRUE),
-        [kept],
-        middleware=[
-            GroundrailMiddleware(
-                Guard(scorer="scale", judge=FakeEntailment(), policy=Policy(stop=stop_after_attempt(1)))
-            )
-        ],
-    )
+    model = scripted(calling("note", '{"text": "all"}'), FALSE + ALSO_TRUE)
+    subject = create_agent(model, [kept], middleware=[GroundrailMiddleware(guard(stop=stop_after_attempt(1)))])
     assert ask(subject, way, {"messages": [*earlier, *QUESTION["messages"]]})[-1].text == ALSO_TRUE
 
 
-@pytest.mark.parametrize("way", WAYS)
+@PLAIN_OR_ASYNC
 def test_a_stream_shows_whole_sentences_with_their_verdict_behind_them(way: str) -> None:
     subject = agent(scripted(calling("look_up"), TRUE + FALSE, ALSO_TRUE))
     pieces = streamed(subject, way)
@@ -124,7 +114,7 @@ def test_a_stream_shows_whole_sentences_with_their_verdict_behind_them(way: str)
     assert [m.tool_call_chunks[0]["name"] for m, _ in pieces if getattr(m, "tool_call_chunks", None)] == ["look_up"]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@PLAIN_OR_ASYNC
 def test_a_sentence_goes_out_before_the_next_one_is_written(way: str) -> None:
     seen = threading.Event()
 
@@ -157,7 +147,7 @@ def test_a_sentence_goes_out_before_the_next_one_is_written(way: str) -> None:
     assert [text for text in texts if text in (TRUE, ALSO_TRUE)] == [TRUE, ALSO_TRUE]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@PLAIN_OR_ASYNC
 def test_a_message_that_calls_tools_passes_without_what_no_guard_reads(way: str) -> None:
     content = [
         {"type": "reasoning", "reasoning": FALSE, "id": "rs_1", "encrypted_content": "x", "said": FALSE, "index": 0},
@@ -168,7 +158,6 @@ def test_a_message_that_calls_tools_passes_without_what_no_guard_reads(way: str)
     said = calling("look_up", content=content, response_metadata=metadata, additional_kwargs={"signature": FALSE})
     messages = ask(agent(scripted(said, TRUE)), way)
     called = messages[1]
-    assert isinstance(called, AIMessage)
     assert called.text == "I'd be happy to help."
     assert called.content[0] == {
         "type": "reasoning",
@@ -183,7 +172,7 @@ def test_a_message_that_calls_tools_passes_without_what_no_guard_reads(way: str)
     assert messages[-1].text == TRUE
 
 
-@pytest.mark.parametrize("way", WAYS)
+@PLAIN_OR_ASYNC
 @pytest.mark.parametrize(
     "policy", [Policy(fallback="raise"), Policy(fallback="abstain"), Policy(fallback=lambda s: "?")]
 )
@@ -215,7 +204,7 @@ def test_unsupported_text_beside_a_tool_call_is_neither_shown_nor_a_failure(way:
     assert shown(streamed(subject, way)) == [TRUE, TRUE]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@PLAIN_OR_ASYNC
 @pytest.mark.parametrize("mode", ["messages", "updates", "values"])
 def test_nothing_refused_reaches_any_stream_where_it_is_not_kept(way: str, mode: str) -> None:
     def subject() -> Any:
@@ -231,52 +220,27 @@ def test_nothing_refused_reaches_any_stream_where_it_is_not_kept(way: str, mode:
 
 def test_nothing_refused_is_among_the_events() -> None:
     subject = agent(scripted(calling("look_up", content=FALSE), TRUE + FALSE), policy=Policy(keep_refused=False))
-
-    async def events() -> list[Any]:
-        return [event async for event in subject.astream_events(QUESTION, version="v2")]
-
-    told = [event for event in asyncio.run(events()) if event["event"] == "on_chat_model_stream"]
+    told = [event for event in events(subject, QUESTION) if event["event"] == "on_chat_model_stream"]
     assert "".join(str(event["data"]["chunk"].text) for event in told) == TRUE
     assert SECRET not in str(told)
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_without_a_result_in_this_turn_there_is_no_source(way: str) -> None:
-    before: list[BaseMessage] = ask(agent(scripted(calling("look_up"), TRUE)), way)
-    given = {"messages": [*before, HumanMessage("Sure?")]}
-    *_, message = ask(agent(scripted(TRUE)), way, given)
+@PLAIN_OR_ASYNC
+def test_results_of_an_earlier_turn_are_no_source(way: str) -> None:
+    before = ask(agent(scripted(calling("look_up"), TRUE)), way)
+    *_, message = ask(agent(scripted(TRUE)), way, {"messages": [*before, HumanMessage("Sure?")]})
     assert message.text == ""
     (sentence,) = message.response_metadata["groundrail"]["sentences"]
     assert sentence["verdict"] == "no_source"
-    assert "tools called since the user's last message" in sentence["reason"]
-    *_, message = ask(agent(scripted(TRUE), policy=Policy(on_no_source="open")), way, given)
-    assert message.text == TRUE
-    with pytest.raises(UnsupportedError, match="no source"):
-        ask(agent(scripted(TRUE), policy=Policy(fallback="raise")), way, given)
 
 
-def test_which_tools_count_and_what_else_does() -> None:
-    def answer(**options: Any) -> AIMessage:
-        message = ask(agent(scripted(calling("look_up"), TRUE), **options), "plain")[-1]
-        assert isinstance(message, AIMessage)
-        return message
-
-    assert answer(source_tools=["look_up"]).text == TRUE
-    assert answer(source_tools=[look_up], annotate=False).content == TRUE
-    refused = answer(source_tools=[note])
-    assert refused.text == ""
-    assert "of note alone" in refused.response_metadata["groundrail"]["sentences"][0]["reason"]
-    assert answer(source_tools=[], sources_of=lambda messages: SOURCE).text == TRUE
-    with pytest.raises(InputError, match=r"\['look_up'\]"):
-        GroundrailMiddleware(source_tools="look_up")
+def test_further_sources_and_plain_content() -> None:
+    model = scripted(calling("look_up"), TRUE)
+    assert ask(agent(model, source_tools=[], sources_of=lambda messages: SOURCE), "plain")[-1].text == TRUE
+    assert ask(agent(scripted(calling("look_up"), TRUE), annotate=False), "plain")[-1].content == TRUE
 
 
-def test_what_the_model_wrote_into_a_call_is_no_evidence() -> None:
-    model = scripted(calling("note", '{"text": "The rent is 990 euros."}'), FALSE)
-    assert ask(agent(model), "plain")[-1].text == ""
-
-
-@pytest.mark.parametrize("way", WAYS)
+@PLAIN_OR_ASYNC
 def test_the_policy_decides_on_what_stays_unsupported(way: str) -> None:
     def subject(**rules: Any) -> Any:
         policy = Policy(stop=stop_after_attempt(1), **rules)
@@ -290,22 +254,19 @@ def test_the_policy_decides_on_what_stays_unsupported(way: str) -> None:
         streamed(subject(fallback="raise"), way)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@PLAIN_OR_ASYNC
 @pytest.mark.parametrize("deadline", [None, 30.0])
 def test_a_stream_that_dies_behind_a_refused_sentence(way: str, deadline: float | None) -> None:
-    policy = Policy(stop=stop_after_attempt(1), deadline=deadline)
-    guarding = GroundrailMiddleware(
-        Guard(scorer="scale", judge=FakeEntailment(), policy=policy), sources_of=lambda messages: SOURCE
-    )
     model = scripted(TRUE + FALSE + ALSO_TRUE + " The lease", gone=ConnectionError("gone"))
-    answer = ask(create_agent(model, middleware=[guarding]), way)[-1]
+    policy = Policy(stop=stop_after_attempt(1), deadline=deadline)
+    answer = ask(agent(model, policy=policy, sources_of=lambda messages: SOURCE), way)[-1]
     assert answer.text.strip() == TRUE + ALSO_TRUE
     sentences = answer.response_metadata["groundrail"]["sentences"]
     assert [s["verdict"] for s in sentences] == ["supported", "unsupported", "supported", "error"]
     assert "gone" in sentences[-1]["reason"]
 
 
-@pytest.mark.parametrize("way", WAYS)
+@PLAIN_OR_ASYNC
 def test_another_middleware_cannot_get_around_it(way: str) -> None:
     failing = scripted("", gone=ConnectionError("down"))
     leaked: list[Any] = []
@@ -330,35 +291,6 @@ def test_structured_output_is_refused() -> None:
         )
 
 
-def test_many_turns_at_once_keep_their_own_sources() -> None:
-    class Telling(Scripted):
-        async def _astream(
-            self, messages: list[BaseMessage], *arguments: Any, **kwargs: Any
-        ) -> AsyncIterator[ChatGenerationChunk]:
-            number = int(messages[0].text)
-            if not isinstance(messages[-1], ToolMessage):
-                yield ChatGenerationChunk(message=calling("flat", f'{{"number": {number}}}'))
-                return
-            for told in (number, number + 1):
-                await asyncio.sleep(0)
-                yield ChatGenerationChunk(message=AIMessageChunk(content=f"Flat {told} is let. "))
-
-    @tool
-    def flat(number: int) -> str:
-        """Whether a flat is let."""
-        return f"Flat {number} is let."
-
-    policy = Policy(stop=stop_after_attempt(1))
-    guarding = GroundrailMiddleware(Guard(scorer="scale", judge=FakeEntailment(), policy=policy))
-    subject = create_agent(Telling(messages=[]), [flat], middleware=[guarding])
-
-    async def many() -> list[Any]:
-        return await asyncio.gather(*(subject.ainvoke({"messages": [HumanMessage(str(n))]}) for n in range(20)))
-
-    for number, done in enumerate(asyncio.run(many())):
-        assert done["messages"][-1].text == f"Flat {number} is let. "
-
-
 @pytest.mark.slow
 def test_nothing_else_needs_langchain() -> None:
     program = (
@@ -374,7 +306,7 @@ def test_nothing_else_needs_langchain() -> None:
     assert "groundrail[langchain]" in done.stdout
 
 
-@pytest.mark.parametrize("way", WAYS)
+@PLAIN_OR_ASYNC
 @pytest.mark.parametrize("keep_refused", [True, False])
 def test_a_message_that_calls_tools_carries_no_refused_text_beside_its_content(way: str, keep_refused: bool) -> None:
     said = {"reasoning_content": f"I will say: {FALSE}", "function_call": {"name": "look_up"}}
@@ -383,7 +315,6 @@ def test_a_message_that_calls_tools_carries_no_refused_text_beside_its_content(w
         model, policy=Policy(keep_refused=keep_refused), sources_of=lambda messages: [SOURCE], annotate=False
     )
     called = ask(subject, way)[1]
-    assert isinstance(called, AIMessage)
     assert called.tool_calls
     assert called.text == TRUE
     assert called.additional_kwargs == {}

@@ -11,7 +11,7 @@ from langchain_core.language_models import FakeListChatModel
 from langchain_core.output_parsers import JsonOutputParser, PydanticOutputParser
 from langchain_core.runnables import RunnableLambda
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_serializer, field_validator, model_validator
-from tests.integrations.langchain.conftest import SOURCE
+from tests.integrations.langchain.conftest import SOURCE, events
 
 from groundrail import Guard, InputError, Policy, UnsupportedObjectError
 from groundrail.errors import GenerationError
@@ -69,6 +69,15 @@ def test_refused_fields_are_null_and_the_rest_is_the_models() -> None:
     assert guarded(WRONG).with_structured_output(JSON_SCHEMA).invoke("?") == {"rent": None, "end": "28 February 2026"}
     assert asyncio.run(guarded(WRONG).with_structured_output(Lease).ainvoke("?")).rent is None
     assert list(guarded(WRONG).with_structured_output(Lease).stream("?")) == [Lease(rent=None, end="28 February 2026")]
+
+
+def test_the_output_of_the_wrapped_model_needs_to_be_asked_for() -> None:
+    class Own(Writing):
+        def with_structured_output(self, schema: Any, **kwargs: Any) -> Any:
+            return super().with_structured_output(schema, include_raw=True) | (lambda said: said["parsed"])
+
+    subject = GuardedChatModel(model=Own(responses=[WRONG]))
+    assert subject.with_structured_output(Lease, unchecked=True).invoke("?").rent == "990 euros"
 
 
 def test_include_raw_tells_the_verdicts_by_pointer() -> None:
@@ -190,10 +199,7 @@ def test_a_text_that_is_no_object_is_an_error_without_the_text() -> None:
 def test_listeners_hear_only_the_released_object() -> None:
     subject = RunnableLambda(lambda given: given) | guarded(WRONG, keep_refused=False).with_structured_output(Lease)
 
-    async def seen() -> list[Any]:
-        return [event async for event in subject.astream_events("?", version="v2")]
-
-    told = str(asyncio.run(seen()))
+    told = str(events(subject, "?"))
     assert "990 euros" not in told
     assert "content='9'" not in told
     assert "28 February 2026" in told
