@@ -118,7 +118,7 @@ def _message(error: Exception) -> str:
     if isinstance(error, GroundrailError) or not isinstance(error.__cause__, ValidationError):
         return str(error)
     wrong = error.__cause__.errors(include_input=False)[0]
-    return f"--{'-'.join(map(str, wrong['loc'][:1])).replace('_', '-')}: {wrong['msg']}"
+    return f"--{'-'.join(map(str, wrong['loc'][:1])).replace('_', '-')}: {wrong['msg'].removeprefix('Value error, ')}"
 
 
 def _fail(message: str) -> int:

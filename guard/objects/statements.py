@@ -6,13 +6,12 @@ from typing import Any
 
 ENDS_LIKE_SENTENCE = re.compile(r"""[.!?…]["'”’)]*$""")
 WHETHER = re.compile(r"(?:whether|if)\s+", re.IGNORECASE)
-_UNIT = re.compile(r"(?P<name>.+) in (?P<unit>.+)")
-"""A name with its unit: "amount in euros"."""
-
 _YEARS = range(1900, 2101)
 """Range of numbers that may be years and are written without commas."""
 
 _CURRENCIES = {"USD": "dollars", "EUR": "euros", "GBP": "pounds", "CHF": "Swiss francs", "JPY": "yen"}
+_UNIT = re.compile(rf"(?i:(?P<name>.+(?<! in)) (?:in (?P<unit>.+)|(?P<code>{'|'.join(_CURRENCIES)})))")
+"""A name with its unit: "amount in euros", "amount eur"."""
 _AMOUNT = re.compile(
     rf"(?:(?P<before>{'|'.join(_CURRENCIES)})\s*)?(?P<number>-?\d[\d.,]*)(?:\s*(?P<after>{'|'.join(_CURRENCIES)}))?"
 )
@@ -36,7 +35,8 @@ def statement(label: str, value: str | int | float, *, in_list: bool, source: st
     """
     written = _text(value, source) if isinstance(value, str) else _number(value)
     if not isinstance(value, str) and (measured := _UNIT.fullmatch(label)):
-        label, written = measured["name"], f"{written} {measured['unit']}"
+        unit = measured["unit"] or measured["code"]
+        label, written = measured["name"], f"{written} {_CURRENCIES.get(unit.upper(), unit)}"
     verb = "is" if not in_list else "include" if label.endswith("s") else "includes"
     return f"The {label} {verb} ", written if ENDS_LIKE_SENTENCE.search(written) else f"{written}."
 
