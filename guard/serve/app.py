@@ -7,6 +7,7 @@ The endpoints are the modules beside this one. `groundrail.serve.admission` lets
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from importlib.resources import files
+from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST
 from starlette.applications import Starlette
@@ -115,7 +116,7 @@ def create_app(
         ],
         lifespan=lifespan,
         middleware=[admission],
-        exception_handlers={ProtocolError: _as_protocol, HTTPException: _as_protocol},
+        exception_handlers={HTTPException: _as_protocol},
     )
 
 
@@ -135,11 +136,8 @@ async def _examples(request: Request) -> Response:
     return json_response([example.model_dump() for example in EXAMPLES])
 
 
-async def _as_protocol(request: Request, error: Exception) -> Response:
-    path = request.url.path
-    if isinstance(error, HTTPException):
-        said = {404: f"there is nothing at {path}", 405: f"{request.method} is not for {path}"}
-        error = ProtocolError(error.status_code, said.get(error.status_code, error.detail))
-    if not isinstance(error, ProtocolError):
-        raise error
-    return error.response(path)
+async def _as_protocol(request: Request, error: Any) -> Response:
+    """An address or a method that does not exist, in the form of the protocols."""
+    path, status = request.url.path, error.status_code
+    said = {404: f"there is nothing at {path}", 405: f"{request.method} is not for {path}"}
+    return ProtocolError(status, said.get(status, error.detail)).response(path)
