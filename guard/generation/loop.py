@@ -197,10 +197,9 @@ def _judged(
         return alone
     seconds = (time.monotonic() - started) / max(1, len(asked))
     upcoming = iter(scores)
-    found = [list(islice(upcoming, len(some))) or [claim] for claim, some in zip(claims, texts, strict=True)]
     return [
-        _gravest([answer.verdict(sentence, each, seconds) for each in given])
-        for sentence, given in zip(sentences, found, strict=True)
+        _gravest([answer.verdict(sentence, each, seconds) for each in tuple(islice(upcoming, len(some))) or (claim,)])
+        for sentence, claim, some in zip(sentences, claims, texts, strict=True)
     ]
 
 
