@@ -117,17 +117,10 @@ class _RunWatcher(SourceCollector):
         super().on_tool_end(output, run_id=run_id, **kwargs)
 
     def on_llm_start(
-        self,
-        serialized: Any,
-        prompts: Any,
-        *,
-        run_id: UUID,
-        parent_run_id: Any = None,
-        metadata: Any = None,
-        **more: Any,
+        self, serialized: Any, prompts: list[str], *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
-        sources = self._visible_from(parent_run_id)
-        sources.add([(metadata or {}).get(key) for key in self.documents_keys])
+        sources, metadata = self._visible_from(parent_run_id), kwargs.get("metadata") or {}
+        sources.add([metadata.get(key) for key in self.documents_keys])
         self._writing[run_id] = _Writing(sources, prompts[-1] if prompts else "")
 
     def on_chat_model_start(
@@ -166,21 +159,23 @@ class _RunWatcher(SourceCollector):
     def _written(self, run_id: UUID, text: str) -> Findings:
         """Findings for the sentences that this text completes."""
         writing = self._writing.get(run_id)
-        return [] if writing is None or not text else self._told(run_id, writing, self._begun(writing).feed(text))
+        if writing is None or not text:
+            return []
+        writing.answer = writing.answer or self._begun(writing)
+        return self._told(run_id, writing.sources, writing.answer, writing.answer.feed(text))
 
     def _ended(self, run_id: UUID, response: LLMResult) -> Findings:
         """Findings for the rest of a streamed answer, or for all answers that came at once."""
+        findings: Findings = []
         writing = self._writing.pop(run_id, None)
         if writing is None:
-            return []
+            return findings
         if writing.answer is not None:
-            return self._told(run_id, writing, writing.answer.finish())
-        findings: Findings = []
+            return self._told(run_id, writing.sources, writing.answer, writing.answer.finish())
         texts = [_text(generation.text, generation) for row in response.generations for generation in row]
         for text in filter(str.strip, texts):
-            whole = _Writing(writing.sources, writing.question)
-            answer = self._begun(whole)
-            findings += self._told(run_id, whole, [*answer.feed(text), *answer.finish()])
+            answer = self._begun(writing)
+            findings += self._told(run_id, writing.sources, answer, [*answer.feed(text), *answer.finish()])
             if answer.error is not None:
                 break
         return findings
@@ -191,16 +186,16 @@ class _RunWatcher(SourceCollector):
         if writing is None or writing.answer is None:
             return []
         cause = error if isinstance(error, Exception) else RuntimeError(repr(error))
-        told = self._told(run_id, writing, writing.answer.fail(cause))
+        told = self._told(run_id, writing.sources, writing.answer, writing.answer.fail(cause))
         return [finding for finding in told if not isinstance(finding, Exception)]
 
     def _begun(self, writing: _Writing) -> PushedAnswer:
-        writing.answer = writing.answer or self.guard.pushed(writing.sources.documents, writing.question)
-        return writing.answer
+        return self.guard.pushed(writing.sources.documents, writing.question)
 
-    def _told(self, run_id: UUID, writing: _Writing, decided: Sequence[CheckedSentence]) -> Findings:
+    def _told(
+        self, run_id: UUID, sources: SourceDocuments, answer: PushedAnswer, decided: Sequence[CheckedSentence]
+    ) -> Findings:
         """Findings for sentences just decided on and for an answer that has just ended, whose run is told no more."""
-        sources, answer = writing.sources, self._begun(writing)
         findings: Findings = []
         for sentence in map(sources.explained, decided):
             findings.append((SENTENCE_EVENT, sources.event(sentence)))
