@@ -131,17 +131,6 @@ def test_a_tools_own_words_are_evidence() -> None:
     assert _after_tool(SOURCE, query) == TRUE
 
 
-def test_what_it_wrote_into_an_earlier_call_is_no_evidence_either() -> None:
-    messages: list[BaseMessage] = [
-        HumanMessage("How much is the rent?"),
-        AIMessage("", tool_calls=[{"name": "save_note", "args": {"text": FALSE}, "id": "1"}]),
-        ToolMessage("saved", tool_call_id="1"),
-        AIMessage("", tool_calls=[{"name": "read_notes", "args": {}, "id": "2"}]),
-        ToolMessage(f"Note 1 of 3 March: {FALSE}", tool_call_id="2"),
-    ]
-    assert GuardedChatModel(model=model(FALSE), guard=guard(), annotate=False).invoke(messages).text == ""
-
-
 @tool
 def save_note(text: str) -> str:
     """Keep a note."""
