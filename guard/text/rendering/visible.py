@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Iterable
 from functools import cache, lru_cache
 from importlib.resources import files
+from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -67,7 +68,10 @@ def visible(text: str) -> str:
         return text
     _refuse("sentence", text)
     text = text.replace("\0", "")  # which markdown-it shows
-    shown = _shown(_parser().parse(text) if has_fence(text) else _parser().parseInline(text))
+    found: dict[str, Any] = {}
+    shown = _shown(_parser().parse(text, found) if has_fence(text) else _parser().parseInline(text))
+    if found.get("references"):
+        raise UncheckableError("the definition of a link is hidden from some readers")
     if _MARK_OF_DIRECTION.search(text) and all(
         _MARK_OF_DIRECTION.match(letter) or unicodedata.bidirectional(letter) not in ("R", "AL") for letter in text
     ):
@@ -109,6 +113,8 @@ def _shown(tokens: Iterable[Token]) -> str:
         match token.type:
             case "inline":
                 shown.append(_shown(token.children or ()))
+            case "paragraph_open" | "heading_open":
+                shown.append("\n")
             case "fence":
                 language = token.info.strip()
                 if language.lower() not in _LANGUAGES and any(map(str.isalnum, language)):
