@@ -11,9 +11,10 @@ from itertools import count
 from typing import Any, TypeAlias
 
 from groundrail.errors import GenerationError, InputError, MissingExtraError
-from groundrail.generators.asked import AskedGenerator, request_to_continue
+from groundrail.generators.asked import AskedGenerator
 from groundrail.guard import Guard
 from groundrail.integrations.doors import closed, metadata, unknown
+from groundrail.openai.generator import continued
 from groundrail.sources.echoes import Echoes
 from groundrail.types import GuardResult, Source
 
@@ -167,9 +168,7 @@ class GuardedModel(Model):
         items: list[Any] = list(ItemHelpers.input_to_new_input_list(input))
 
         async def write(accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
-            stands = [{"role": "assistant", "content": accepted}] if accepted else []
-            further = [{"role": "user", "content": request_to_continue(accepted, refused)}] if refused else []
-            async with aclosing(ask([*items, *stands, *further])) as pieces:
+            async with aclosing(ask(continued(items, accepted, refused))) as pieces:
                 async for piece in pieces:
                     yield piece
 

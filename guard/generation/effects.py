@@ -14,8 +14,7 @@ from typing import Any, TypeAlias
 
 from groundrail.errors import InputError, ScoringError
 from groundrail.generation.loop import Accept, CanRetry, CutOff, Judge, NextPiece, Reject, Start
-from groundrail.generators import Generator, Session
-from groundrail.generators.base import close_late
+from groundrail.generators.base import Generator, Session, close_late
 from groundrail.runtime.both_ways import value_of
 from groundrail.runtime.deadlines import Calls, NotCalledError, in_time
 from groundrail.scoring.base import Reader, Score, Scorer
