@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
@@ -47,7 +48,8 @@ class Claim:
     """A claim that a scorer can judge.
 
     text: all that is claimed.
-    lines: the lines of a block of code that say something. Each is judged by itself, since a reader takes each by itself.
+    lines: the lines of a block of code that say something, and every two neighbours as one text. Each is judged by itself,
+        since a reader may take each by itself, or a line as going on in the next.
     """
 
     text: str
@@ -224,8 +226,9 @@ def read_claim(
             refuse_unreadable(text, source, unread)
     except UncheckableError as error:
         return Refused(str(error))
-    lines = text.splitlines() if has_fence(sentence) else []
-    return Claim(text, tuple(line.strip() for line in lines if any(map(str.isalnum, line))))
+    of_code = text.splitlines() if has_fence(sentence) else []
+    lines = [line.strip() for line in of_code if any(map(str.isalnum, line))]
+    return Claim(text, (*lines, *map(" ".join, pairwise(lines))))
 
 
 def opens_list(sentence: str, lead: str) -> bool:

@@ -20,7 +20,9 @@ class Verbatim(Scorer):
 
         def scored(claim: str) -> Score:
             start = document.text.find(claim.strip())
-            return Score(0.9, (document.cite(start, start + len(claim), 0.9),)) if start >= 0 else Score(0.1)
+            if start < 0:  # without a place, if only stops lie between
+                return Score(0.9 if claim in document.text.replace(".", "") else 0.1)
+            return Score(0.9, (document.cite(start, start + len(claim), 0.9),))
 
         return Prepared(lambda claims, _: [scored(claim) for claim in claims], source)
 
@@ -50,6 +52,7 @@ def test_a_block_whose_lines_all_stand_in_the_source_goes_out_and_cites_them(tex
         block("- Smoking is not allowed.", "+ Smoking is allowed on balconies."),
         block("retries = 3", "timeout = 300"),
         block("retries = 4", "timeout = 30", before="> "),
+        block("Smoking is", "", "allowed."),  # it goes on in the next line
     ],
 )
 def test_one_wrong_line_refuses_the_whole_block(text: str) -> None:
@@ -73,14 +76,14 @@ def test_each_line_is_asked_alone_and_in_one_call() -> None:
             return Prepared(score, source)
 
     Guard(scorer=Asked()).check(f"Smoking is not allowed.\n\n{block('retries = 3', '---', 'timeout = 30')}", SOURCE)
-    assert asked == [["Smoking is not allowed.", "retries = 3", "timeout = 30"]]
+    assert asked == [["Smoking is not allowed.", "retries = 3", "timeout = 30", "retries = 3 timeout = 30"]]
 
 
 @pytest.mark.parametrize("scores", [(Score(0.6), Score(0.7, threshold=0.9)), (Score(math.nan), Score(0.4))])
 def test_a_refused_line_counts_before_a_lower_score_on_another_scale_and_before_an_error(scores: list[Score]) -> None:
     class Given(Scorer):
         def read(self, source: Source) -> Reader:
-            return Prepared(lambda claims, _: list(scores), source)
+            return Prepared(lambda claims, _: [*scores, Score(0.95)], source)
 
     result = Guard(scorer=Given(), policy=Policy(on_error="open")).check(block("retries = 3", "timeout = 30"), SOURCE)
     assert result.text == ""
