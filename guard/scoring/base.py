@@ -6,7 +6,7 @@ A scorer reads a source once and then scores any number of claims.
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from groundrail.entailment.base import JudgeFacts
@@ -42,6 +42,10 @@ class Score:
     threshold: float | None = None
     first: float | None = None
     read: tuple[Detail, ...] = ()
+
+    def noting(self, *remarks: str) -> Self:
+        """The score with further remarks in its note."""
+        return replace(self, note="; ".join(filter(None, [self.note, *remarks])) or None)
 
 
 def below_all(value: float) -> float:

@@ -160,9 +160,7 @@ class SentenceIndex:
 
     def noted(self, scores: Sequence[Score]) -> list[Score]:
         """The scores, with a note on each if a source could not be read by its form."""
-        if not self._notes:
-            return list(scores)
-        return [replace(score, note="; ".join(filter(None, [score.note, *self._notes]))) for score in scores]
+        return [score.noting(*self._notes) for score in scores]
 
     def places(self, document: int) -> range:
         """The sentences of a document, by its number."""

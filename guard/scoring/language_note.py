@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import lru_cache
 
 from groundrail.scoring.base import Score
@@ -20,9 +19,7 @@ def with_language_note(scores: Sequence[Score], claims: Sequence[str], documents
     """Add `NOTE` to the scores of an English-only judge if the claim or a document is in another language."""
     foreign_source = any(_is_foreign(document.text) for document in documents)
     return [
-        replace(score, note="; ".join(filter(None, [score.note, NOTE])))
-        if foreign_source or not (is_english(claim) and is_latin(claim))
-        else score
+        score.noting(NOTE) if foreign_source or not (is_english(claim) and is_latin(claim)) else score
         for claim, score in zip(claims, scores, strict=True)
     ]
 
