@@ -70,6 +70,8 @@ class GuardedRunnable(Runnable[Any, Any]):
         self.guard = guard or Guard()
         if runnable is None and self.guard.generator is None:
             raise InputError("there is nothing to guard: pass a runnable, or a guard that has a generator")
+        if not isinstance(runnable, Runnable | None):
+            raise InputError(f"{type(runnable).__name__} is no Runnable; put a function into a RunnableLambda")
         self.runnable = runnable
         self.documents_key, self.prompt_key, self.answer_key = documents_key, prompt_key, answer_key
         self.source_tools = tool_names(source_tools)

@@ -170,6 +170,8 @@ def test_the_guards_own_generator_as_a_runnable() -> None:
     assert asked(subject, "astream", INPUT) == [TRUE, "Pets are not allowed. "]
     with pytest.raises(InputError, match="nothing to guard"):
         GuardedRunnable(guard=guard())
+    with pytest.raises(InputError, match="str is no Runnable"):
+        GuardedRunnable("gpt")  # type: ignore[arg-type]
 
 
 def test_a_call_that_fails_outright_raises_its_own_exception_and_can_be_retried() -> None:
