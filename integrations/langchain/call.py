@@ -113,11 +113,12 @@ class ModelCall(GuardedRun):
         return await value_of(check(obj, self.sources.documents, schema, self.question))
 
     def with_thoughts(self, shown: AIMessage) -> AIMessage:
-        """The message that was shown, as one that calls tools: it has no verdicts where it has no text.
+        """The message that was shown, as it goes back to the model.
 
-        It has the keys by which a provider knows its own reasoning again, without the reasoning's text.
+        If it calls tools, it has no verdicts where it has no text, and it has the keys by which a provider knows its own
+        reasoning again, without the reasoning's text.
         """
-        if self._said is None:
+        if self._said is None or not self._said.tool_calls:
             return shown
         content: Any = str(shown.text)
         if not isinstance(self._said.content, str):

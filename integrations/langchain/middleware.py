@@ -189,8 +189,7 @@ class _TurnModel(GuardedChatModel):
 
     def _passed_on(self, shown: AIMessage) -> AIMessage:
         self._given.add(shown.id)
-        call = self._calls[-1]
-        return call.with_thoughts(shown) if call.calls_tools else shown
+        return self._calls[-1].with_thoughts(shown)
 
     def _call(self, *asked: Any, **options: Any) -> ModelCall:
         self._calls.append(super()._call(*asked, **options))
