@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from groundrail.errors import GenerationError, MissingExtraError
+from groundrail.generation.drivers import PushedAnswer
 from groundrail.guard import Guard
 from groundrail.integrations.doors import metadata, unknown
 from groundrail.runtime.both_ways import run, value_of
@@ -113,11 +114,7 @@ class _Answer:
         first, *others = replies
         if not self._streamed:
             await self._tell(await self._judged(self._pushed.feed, "".join(first.texts)))
-        if (reason := first.meta.get("finish_reason")) in ("length", "content_filter"):
-            cut = GenerationError(f"the model stopped before the answer's end ({reason})")
-            await self._tell(await self._judged(self._pushed.fail, cut))
-        else:
-            await self._tell(await self._judged(self._pushed.finish))
+        await self._tell(await self._judged(_ended, self._pushed, first))
         calls = [_calls(reply, self._offered) for reply in replies]
         ends = metadata({"finish_reason": self._ended.finish_reason}) if self._ended else {}
         about: dict[str, Any] = {"component_info": self._ended and self._ended.component_info}
@@ -125,9 +122,17 @@ class _Answer:
         held += [StreamingChunk("", **ends, **about)] if ends else []
         for chunk in held if self._show else ():
             await value_of(self._show(chunk))
-        texts = ["".join(other.texts) for other in others]
-        results = [await self._judged(self._guard.check, text, self._source, self._question) for text in texts]
-        return {"replies": list(map(_reply, replies, [self._pushed.result, *results], calls))}
+        results = [self._pushed.result, *[await self._judged(self._checked, other) for other in others]]
+        return {"replies": list(map(_reply, replies, results, calls))}
+
+    def _checked(self, reply: ChatMessage) -> GuardResult | None:
+        """The result of a reply that is not streamed. Raises: UnsupportedError under `"raise"`."""
+        pushed = self._guard.pushed(self._source, self._question)
+        pushed.feed("".join(reply.texts))
+        _ended(pushed, reply)
+        if pushed.error is not None:
+            raise pushed.error
+        return pushed.result
 
     async def take(self, chunk: StreamingChunk) -> None:
         """Judge the text of a chunk; what else it says comes from the reply, but for its reason to end."""
@@ -146,6 +151,13 @@ class _Answer:
                 await value_of(self._show(StreamingChunk(sentence.released_text)))
         if self._pushed.error is not None:
             raise self._pushed.error
+
+
+def _ended(pushed: PushedAnswer, reply: ChatMessage) -> list[CheckedSentence]:
+    """The last sentences of a reply, which failed if it stopped before its end."""
+    if (reason := reply.meta.get("finish_reason")) in ("length", "content_filter"):
+        return pushed.fail(GenerationError(f"the model stopped before the answer's end ({reason})"))
+    return pushed.finish()
 
 
 def _reply(written: ChatMessage, result: GuardResult | None, calls: list[ToolCall]) -> ChatMessage:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from agents import Agent as OpenAIAgent
 from agents import OutputGuardrailTripwireTriggered, Runner
+from haystack import Document as HaystackDocument
 from haystack.components.generators.chat import MockChatGenerator
 from haystack.dataclasses import ChatMessage, ToolCall
 from haystack.tools.tool import Tool
@@ -158,6 +159,18 @@ def test_haystack_s_generator_takes_the_results_of_tools_for_sources_and_passes_
     (reply,) = haystack.GroundedChatGenerator(writer, guard()).run(messages, tools=tools)["replies"]
     assert (reply.text, reply.tool_calls) == (TRUE[0], [asked])
     assert len(reply.meta["groundrail"]["sentences"]) == 2
+
+
+def test_half_a_sentence_of_any_reply_of_haystack_is_kept_back() -> None:
+    class Replies:
+        def run(self, **call: Any) -> dict[str, Any]:
+            reply = ChatMessage.from_assistant(f"{TRUE[0]}Pets are not", meta={"finish_reason": "length"})
+            return {"replies": [reply, reply]}
+
+    messages = [ChatMessage.from_user(QUESTION)]
+    documents = [HaystackDocument(content=SOURCE)]
+    replies = haystack.GroundedChatGenerator(Replies(), guard()).run(messages, documents)["replies"]
+    assert [reply.text for reply in replies] == [TRUE[0]] * 2
 
 
 @pytest.mark.parametrize("name", MODULES)
