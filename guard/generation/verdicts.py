@@ -253,13 +253,15 @@ def _why(score: Score, found: Sequence[Finding]) -> str:
     told = list(dict.fromkeys(f"there it is “{detail.given.text}”" for detail in found if detail.given))
     told += [] if score.note is None else [score.note]
     aside = f" ({'; '.join(told)})" if told else ""
+    is_likely = score.value > 0.5
     if score.conflict is not None:
-        said, place = f"the source says otherwise{aside}: ", score.conflict
-    elif score.citations:
-        said, place = f"the source does not say this{aside}; nearest: ", score.citations[0]
+        said, place = f"the source {'may say' if is_likely else 'says'} otherwise{aside}", score.conflict
     else:
-        return f"the source does not say this{aside}"
-    return f"{said}“{shorten(place.text, 200, placeholder=' …')}”"
+        said = f"the source does not say this{' clearly enough' if is_likely else ''}{aside}"
+        if not score.citations:
+            return said
+        said, place = f"{said}; nearest", score.citations[0]
+    return f"{said}: “{shorten(place.text, 200, placeholder=' …')}”"
 
 
 def _told(error: Exception) -> str:

@@ -298,6 +298,21 @@ def test_the_terminal_tells_why_and_what_the_source_says() -> None:
     assert lines(check("Pets are welcome.", source, scorer, fallback="flag"))[0].startswith("! unsupported")
 
 
+@pytest.mark.parametrize(
+    ("score", "conflict", "reason"),
+    [
+        (0.1, "", "the source does not say this; nearest: “Pets are forbidden.”"),
+        (0.6, "", "the source does not say this clearly enough; nearest: “Pets are forbidden.”"),
+        (0.1, "Pets are forbidden.", "the source says otherwise: “Pets are forbidden.”"),
+        (0.6, "Pets are forbidden.", "the source may say otherwise: “Pets are forbidden.”"),
+    ],
+)
+def test_a_reason_is_no_surer_than_the_score(score: float, conflict: str, reason: str) -> None:
+    told = Told({"Rex": (score, "Pets are forbidden.", conflict)})
+    (sentence,) = check("Rex may stay.", "Pets are forbidden.", told, threshold=0.7).sentences
+    assert sentence.reason == reason
+
+
 def test_a_figure_that_follows_is_shown_with_its_reckoning() -> None:
     source = "The rent of 1,450 <euros> is due on 1 May 2025. It is <b>1,200 euros</b> and 250 euros for heating."
     near = source[source.index("It is") :]
