@@ -21,6 +21,7 @@ _REASON = frozenset(
     "stop length tool_calls tool_call tool_call_results function_call content_filter end_turn max_tokens stop_sequence "
     "tool_use pause_turn refusal".split()
 )
+_EARLY = frozenset("length max_tokens max_output_tokens model_length content_filter safety recitation".split())
 _COUNTS = ("usage", "token_usage")
 _COUNTED = frozenset(
     "prompt completion total input output tokens token count details cached cache creation read write reasoning audio "
@@ -57,6 +58,16 @@ def unknown(thing: Any, package: str) -> GenerationError:
     """The error for a part of an answer that no guard reads: an object, or words for it."""
     what = thing if isinstance(thing, str) else f"a {type(thing).__name__}"
     return GenerationError(f"the answer holds {what} which is not guarded ({package} {version(package)})")
+
+
+def stopped_early(raw: Mapping[str, Any]) -> GenerationError | None:
+    """The error for an answer that stopped before its end, by its metadata; None for a whole answer.
+
+    stopped_early({"finish_reason": "length"})  # half a sentence may say the opposite of the whole one
+    """
+    reasons = [str(raw.get(name)) for name in _REASONS]
+    reason = next((reason for reason in reasons if reason.lower() in _EARLY), None)
+    return GenerationError(f"the model stopped before the answer's end ({reason})") if reason else None
 
 
 def metadata(raw: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,10 +10,10 @@ import json
 from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
-from groundrail.errors import GenerationError, MissingExtraError
+from groundrail.errors import MissingExtraError
 from groundrail.generation.drivers import PushedAnswer
 from groundrail.guard import Guard
-from groundrail.integrations.doors import metadata, unknown
+from groundrail.integrations.doors import metadata, stopped_early, unknown
 from groundrail.runtime.both_ways import run, value_of
 from groundrail.sources.echoes import Echoes
 from groundrail.types import CheckedSentence, GuardResult
@@ -155,9 +155,8 @@ class _Answer:
 
 def _ended(pushed: PushedAnswer, reply: ChatMessage) -> list[CheckedSentence]:
     """The last sentences of a reply, which failed if it stopped before its end."""
-    if (reason := reply.meta.get("finish_reason")) in ("length", "content_filter"):
-        return pushed.fail(GenerationError(f"the model stopped before the answer's end ({reason})"))
-    return pushed.finish()
+    error = stopped_early(reply.meta)
+    return pushed.finish() if error is None else pushed.fail(error)
 
 
 def _reply(written: ChatMessage, result: GuardResult | None, calls: list[ToolCall]) -> ChatMessage:

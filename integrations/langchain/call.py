@@ -4,7 +4,7 @@ The model finds the sources, the guard decides on sentences.
 """
 
 import json
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
@@ -16,7 +16,7 @@ from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.runnables import Runnable
 
 from groundrail.generators.asked import request_to_continue
-from groundrail.integrations.doors import metadata
+from groundrail.integrations.doors import metadata, unknown
 from groundrail.integrations.langchain.guarded_run import Event, GuardedRun, quietly
 from groundrail.integrations.langchain.retrieved import SourcedResult
 from groundrail.objects.answers import as_answer, object_format
@@ -42,11 +42,16 @@ def continued(messages: Sequence[BaseMessage], accepted: str, refused: Sequence[
 
 @dataclass(eq=False)
 class ModelCall(GuardedRun):
-    """A call of `model` with `messages` and `options`. `annotate`: put citations on the text block."""
+    """A call of `model` with `messages` and `options`.
+
+    annotate: put citations on the text block.
+    offered: names of the tools that may be called; None for all.
+    """
 
     model: Runnable[Any, Any]
     messages: Sequence[BaseMessage]
     annotate: bool
+    offered: Collection[str] | None
     options: dict[str, Any]
     _said: AIMessage | None = field(default=None, init=False)
     _usage: UsageMetadata | None = field(default=None, init=False)
@@ -80,13 +85,19 @@ class ModelCall(GuardedRun):
         return self.answer(self.question, self.write)
 
     async def write(self, accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
-        """The text of a reply to the messages, what stands of the answer and what was refused."""
+        """The text of a reply to the messages, what stands of the answer and what was refused.
+
+        Raises: GenerationError for a reply that was cut off, or calls a tool that was not offered.
+        """
         said: Any = None
         self._said = None
         async for chunk in self.asked(self.model, continued(self.messages, accepted, refused), **self.options):
             said = chunk if said is None else said + chunk
             if text := str(chunk.text):
                 yield text
+        calls = [] if said is None else [*said.tool_calls, *said.invalid_tool_calls]
+        if self.offered is not None and any(call["name"] not in self.offered for call in calls):
+            raise unknown("a call of a tool that was not offered,", "langchain-core")
         self._said = said
         if said is not None and said.usage_metadata is not None:
             self._usage = add_usage(self._usage, said.usage_metadata)

@@ -26,6 +26,7 @@ from groundrail.integrations.langchain.retrieved import (
     SourcedResult,
     documents_in,
     of_tools,
+    stopped,
     tool_names,
 )
 from groundrail.integrations.langchain.runnable import RESULT_EVENT, SENTENCE_EVENT
@@ -170,12 +171,13 @@ class _RunWatcher(SourceCollector):
         writing = self._writing.pop(run_id, None)
         if writing is None:
             return findings
+        error = stopped(response)
         if writing.answer is not None:
-            return self._told(run_id, writing.sources, writing.answer, writing.answer.finish())
+            return self._told(run_id, writing.sources, writing.answer, _end(writing.answer, error))
         texts = [_text(generation.text, generation) for row in response.generations for generation in row]
         for text in filter(str.strip, texts):
             answer = self._begun(writing)
-            findings += self._told(run_id, writing.sources, answer, [*answer.feed(text), *answer.finish()])
+            findings += self._told(run_id, writing.sources, answer, [*answer.feed(text), *_end(answer, error)])
             if answer.error is not None:
                 break
         return findings
@@ -262,6 +264,10 @@ class AsyncGroundrailCallbackHandler(_RunWatcher):
     async def on_llm_error(self, error: BaseException, *, run_id: UUID, **kwargs: Any) -> None:
         """Tell the findings from before the model failed."""
         await _tell(await asyncio.to_thread(self._failed, run_id, error), adispatch_custom_event)
+
+
+def _end(answer: PushedAnswer, error: Exception | None) -> Sequence[CheckedSentence]:
+    return answer.finish() if error is None else answer.fail(error)
 
 
 async def _tell(findings: Findings, dispatch: Callable[..., Any]) -> None:

@@ -11,7 +11,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config
-from pydantic import Field, field_validator
+from pydantic import Field, PrivateAttr, field_validator
 
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.call import ModelCall
@@ -45,6 +45,7 @@ class GuardedChatModel(BaseChatModel):
     """Off, also where LangChain's global cache is set: its key knows neither documents nor policy."""
 
     _kind: ClassVar[type[ModelCall]] = ModelCall
+    _offered: frozenset[Any] | None = PrivateAttr(default=None)
 
     @field_validator("cache")
     @classmethod
@@ -62,9 +63,11 @@ class GuardedChatModel(BaseChatModel):
         return dict(getattr(self.model, "_identifying_params", {}))
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[LanguageModelInput, AIMessage]:
-        """A guarded model around the model with its tools bound."""
+        """A guarded model around the model with its tools bound; it passes on no call of another tool."""
         bound = self.model.bind_tools(tools, **kwargs)  # type: ignore[attr-defined]
-        return self.model_copy(update={"model": bound})
+        guarded = self.model_copy(update={"model": bound})
+        guarded._offered = frozenset(map(_name, tools))
+        return guarded
 
     def with_structured_output(
         self, schema: dict[str, Any] | type, *, include_raw: bool = False, unchecked: bool = False, **kwargs: Any
@@ -144,7 +147,7 @@ class GuardedChatModel(BaseChatModel):
         if self.sources_of is not None:
             sources.add(self.sources_of(messages))
         around = self.guard, sources, self.tools, run_manager, is_async
-        return self._kind(*around, self.model, messages, self.annotate, options)
+        return self._kind(*around, self.model, messages, self.annotate, self._offered, options)
 
     def _sources(
         self, messages: Sequence[BaseMessage], documents: Any, run_manager: BaseRunManager | None
@@ -152,3 +155,11 @@ class GuardedChatModel(BaseChatModel):
         metadata = ensure_config().get("metadata", {}) if run_manager is None else run_manager.metadata
         found = documents, metadata.get("documents"), tool_sources(messages, self.tools)
         return SourceDocuments(*found, looked_at=LOOKED_AT)
+
+
+def _name(tool: Any) -> Any:
+    """The name of a tool in any form that `bind_tools` takes; None for a tool that the provider calls itself."""
+    if isinstance(tool, dict):
+        described = tool.get("function", tool)
+        return described.get("name") or described.get("title")
+    return getattr(tool, "name", None) or tool.__name__

@@ -4,7 +4,7 @@ The runnable and the chat model share it, in plain and in async code. They say w
 chunks mean.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar
@@ -47,13 +47,19 @@ class GuardedRun:
     def __post_init__(self) -> None:
         self.traced = self.guard.policy.keep_refused
         callbacks = quieted(self.run_manager or ensure_config().get("callbacks"), traced=self.traced)
-        callbacks.add_handler(SourceCollector(self.sources, self.tools))
+        self._collector = SourceCollector(self.sources, self.tools)
+        callbacks.add_handler(self._collector)
         self.config = patch_config(None, callbacks=callbacks)
 
-    def asked(self, runnable: Runnable[Any, Any], input: Any, **options: Any) -> AsyncIterator[Any]:
-        """The chunks of the wrapped runnable."""
+    async def asked(self, runnable: Runnable[Any, Any], input: Any, **options: Any) -> AsyncGenerator[Any]:
+        """The chunks of the wrapped runnable. Raises: GenerationError if its last model stopped before the answer's end."""
+        self._collector.stopped = None
         stream: Any = runnable.astream if self.is_async else runnable.stream
-        return each(stream(input, self.config, **options))
+        async with closing(each(stream(input, self.config, **options))) as chunks:
+            async for chunk in chunks:
+                yield chunk
+        if self._collector.stopped is not None:
+            raise self._collector.stopped
 
     async def answer(self, question: str, write: Write | None, *, continues: bool = True) -> AsyncGenerator[Event]:
         """The sentences of the text that `write` gives, or the guard's own generator where that is None; the result.

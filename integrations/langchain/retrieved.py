@@ -8,9 +8,11 @@ from uuid import UUID
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.outputs import LLMResult
 from langchain_core.tools import BaseTool
 
-from groundrail.errors import InputError, UnsupportedError
+from groundrail.errors import GenerationError, InputError, UnsupportedError
+from groundrail.integrations.doors import stopped_early
 from groundrail.sources.echoes import Echoes
 from groundrail.text.rendering.visible import is_blank
 from groundrail.types import CheckedSentence, Citation, Document, GuardResult, Source, Verdict
@@ -108,6 +110,7 @@ class SourceDocuments:
 class SourceCollector(BaseCallbackHandler):
     """Puts what retrievers return and tools answer below its config into `sources`, without the model's own words.
 
+    stopped: the error of the last model that ended, if it stopped before its answer's end.
     tools: names of the tools whose answers count; None for all.
     """
 
@@ -116,6 +119,7 @@ class SourceCollector(BaseCallbackHandler):
 
     def __init__(self, sources: SourceDocuments, tools: Collection[str] | None = None) -> None:
         self._sources, self.source_tools, self._echoes = sources, tools, Echoes()
+        self.stopped: GenerationError | None = None
 
     def echoes(self, run: UUID | None) -> Echoes:
         """The echoes of the calls around a run."""
@@ -132,6 +136,9 @@ class SourceCollector(BaseCallbackHandler):
         for conversation in messages:
             tool_sources(conversation, echoes=self.echoes(parent_run_id))
 
+    def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> Any:
+        self.stopped = stopped(response)
+
     def on_tool_start(
         self, serialized: Any, input_str: str, *, run_id: UUID, inputs: Any = None, **kwargs: Any
     ) -> None:
@@ -145,6 +152,15 @@ class SourceCollector(BaseCallbackHandler):
         self, documents: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
     ) -> None:
         self.found(parent_run_id, documents)
+
+
+def stopped(response: LLMResult) -> GenerationError | None:
+    """The error for a model's answers of which one stopped before its end."""
+    for generation in chain.from_iterable(response.generations):
+        told = getattr(getattr(generation, "message", None), "response_metadata", {})
+        if error := stopped_early({**(generation.generation_info or {}), **told}):
+            return error
+    return None
 
 
 def tool_names(tools: Iterable[str | BaseTool] | None) -> frozenset[str] | None:

@@ -131,7 +131,7 @@ class Scripted(FakeListChatModel):
             yield chunk
 
     def bind_tools(self, tools: Sequence[Any], **kwargs: Any) -> Runnable[Any, Any]:
-        return self.bind(tools=[tool.name for tool in tools], **kwargs)
+        return self.bind(tools=[getattr(tool, "name", tool) for tool in tools], **kwargs)
 
 
 def calling(name: str, arguments: str = '{"what": "rent"}', content: Any = "", **said: Any) -> AIMessageChunk:

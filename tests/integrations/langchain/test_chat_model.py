@@ -35,6 +35,7 @@ from tests.integrations.langchain.conftest import (
 )
 
 from groundrail import UnsupportedError
+from groundrail.errors import GenerationError
 from groundrail.integrations.langchain import GuardedChatModel
 from groundrail.integrations.langchain.retrieved import SourceDocuments, tool_source
 from groundrail.sources.echoes import Echoes
@@ -123,6 +124,15 @@ def test_tools_pass_through_unchecked_and_their_results_are_sources() -> None:
     again = guarded(scripted(calling("look_up", '{"what": "990 euros"}')))
     streamed = merged(asked(again, "astream", given[:1]))
     assert streamed.tool_calls == first.tool_calls
+
+
+@pytest.mark.parametrize("tool", [look_up, {"type": "function", "function": {"name": "look_up"}}, {"title": "look_up"}])
+@pytest.mark.parametrize("arguments", ['{"what": "990 euros"}', '{"what": "990 eu'])
+def test_a_call_of_a_tool_that_was_not_offered_stays_back(tool: Any, arguments: str) -> None:
+    subject = guarded(scripted(calling("tell", arguments), TRUE)).bind_tools([tool])
+    with pytest.raises(GenerationError, match="a tool that was not offered"):
+        subject.invoke("?", documents=SOURCE)
+    assert subject.invoke("?", documents=SOURCE).text == TRUE
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -164,6 +164,16 @@ def test_a_stream_that_dies_keeps_what_was_released(door: Door, places: str) -> 
             result(door, scripted(TRUE + "The lease ", gone=ConnectionError("gone")), fallback="raise")
 
 
+@each_door
+@pytest.mark.parametrize("reason", ["length", "MAX_TOKENS"])
+def test_half_a_sentence_of_an_answer_that_was_cut_off_stays_back(door: Door, places: str, reason: str) -> None:
+    cut_off = AIMessageChunk(content=TRUE + "Pets are", response_metadata={"finish_reason": reason})
+    told = result(door, scripted(cut_off))
+    assert told.text == TRUE
+    assert told.sentences[-1].verdict is Verdict.ERROR
+    assert f"before the answer's end ({reason})" in (told.sentences[-1].reason or "")
+
+
 class Telling(Scripted):
     """Tells of the flat that it is asked about, and of the next one, which nobody has looked up."""
 
