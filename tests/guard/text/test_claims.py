@@ -171,6 +171,7 @@ _LEASE = SourceText([Document(text="Pets are allowed, see lease.example/pets. Th
         ("Yes.", "", Refused("it says something only as an answer, and there is no question to it")),
         ("是的。", "", Refused("it says something only as an answer, and there is no question to it")),
         ("宠物不允许。", "", Claim("宠物不允许。")),
+        ("租金是每月1450欧元。", "", Claim("租金是每月1450欧元。")),
     ],
 )
 def test_a_sentence_is_a_claim_or_no_claim_or_refused_with_a_reason(sentence, previous, read) -> None:
