@@ -86,7 +86,7 @@ def test_a_stream_holds_back_what_may_still_change(tell) -> None:
 
 
 @pytest.mark.parametrize("fallback", ["correct", "abstain"])
-def test_a_stream_holds_back_what_stands_in_the_place_of_half_a_sentence(serve, http, fallback: str) -> None:
+def test_a_stream_holds_back_what_stands_in_the_place_of_half_a_sentence(serve, http, fallback: Any) -> None:
     address = serve(policy=Policy(fallback=fallback)) + PATH
     http.post(address, json=telling("request", "?", structured_messages=CONVERSATION))
     told = http.post(address, json=telling("response", f"{TRUE}{FALSE.rstrip(' .')}")).json()
