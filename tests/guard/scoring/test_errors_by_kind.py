@@ -28,7 +28,7 @@ FLOORS = {
 AUC = {"written_dev": 91.0, "challenge": 89.0}
 
 Judged = list[tuple[str | None, bool, bool, float]]
-"""Of each claim its kind, whether it is right, whether the guard passes it, and its lowest score."""
+"""For each claim: its kind, whether it is right, whether the guard passes it, and its lowest score."""
 
 
 @pytest.fixture(scope="module")

@@ -31,7 +31,7 @@ def guard(**policy: Any) -> Guard:
 def asked(
     subject: Any, way: str, given: Any, config: Any = None, *, pieces: list[Any] | None = None, **options: Any
 ) -> list[Any]:
-    """What a runnable gives in one of its ways: the pieces of a stream, or all in one piece.
+    """The output of a runnable in one of its ways: the pieces of a stream, or all in one piece.
 
     pieces: the list to put them into, as they come.
     """
