@@ -58,6 +58,10 @@ class GuardedRun:
         async with closing(each(stream(input, self.config, **options))) as chunks:
             async for chunk in chunks:
                 yield chunk
+        self.require_whole()
+
+    def require_whole(self) -> None:
+        """Raises: GenerationError if the last model that ended below this run stopped before the answer's end."""
         if self._collector.stopped is not None:
             raise self._collector.stopped
 

@@ -48,6 +48,7 @@ def guarded_objects(
         ask: Any = objects.ainvoke if is_async else objects.invoke
         with configured(asked.config, traced=asked.traced):
             said = await value_of(ask(asked.messages, asked.config, **options))
+            asked.require_whole()  # a parser completes half an object
             parsed = _parsed(said, explained=asked.traced)
             result = await asked.check_object(plain(parsed), json_schema)
         released = rebuilt(parsed, plain(parsed), result.object, result)

@@ -71,6 +71,21 @@ def test_refused_fields_are_null_and_the_rest_is_the_models() -> None:
     assert list(guarded(WRONG).with_structured_output(Lease).stream("?")) == [Lease(rent=None, end="28 February 2026")]
 
 
+def test_half_an_object_stays_back_though_a_parser_completes_it() -> None:
+    class CutOff(Writing):
+        def _generate(self, *asked: Any, **kwargs: Any) -> Any:
+            result = super()._generate(*asked, **kwargs)
+            result.generations[0].message.response_metadata["finish_reason"] = "length"
+            return result
+
+    subject = guarded(RIGHT).model_copy(update={"model": CutOff(responses=['{"rent": "950'])})
+    for ask in (subject.with_structured_output(JSON_SCHEMA).invoke, subject.with_structured_output(Lease).invoke):
+        with pytest.raises(GenerationError, match=r"before the answer's end \(length\)"):
+            ask("?")
+    with pytest.raises(GenerationError, match="length"):
+        asyncio.run(subject.with_structured_output(JSON_SCHEMA).ainvoke("?"))
+
+
 def test_the_output_of_the_wrapped_model_needs_to_be_asked_for() -> None:
     class Own(Writing):
         def with_structured_output(self, schema: Any, **kwargs: Any) -> Any:
