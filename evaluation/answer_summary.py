@@ -13,8 +13,10 @@ A measure counts how well unsupported text is found, at three levels:
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -27,7 +29,7 @@ from groundrail.evaluation.kept import Keyed, keep, key_of, read_kept
 from groundrail.evaluation.metrics import Floats, Interval, bootstrap
 from groundrail.evaluation.run import fingerprint
 from groundrail.guard import Guard
-from groundrail.types import Span, Verdict
+from groundrail.types import GuardResult, Span, Verdict
 
 Counts: TypeAlias = NDArray[np.int64]
 
@@ -70,11 +72,25 @@ class Detection:
 
 
 @dataclass(frozen=True, slots=True)
+class KindRate:
+    """How many sentences of a kind are decided rightly: right ones are released, wrong ones held back.
+
+    An answer "whole" is right if all its sentences are released.
+    """
+
+    kind: str
+    wrong: bool
+    decided_rightly: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerSummary:
     """A scorer's measures on the answers of one data set; intervals come from resampling whole answers.
 
     claimless: number of sentences without anything to check, which a guard releases.
     errors: number of sentences for which judging failed, which a guard holds back.
+    kinds: for answers whose sentences have kinds, the share of each kind that is decided rightly.
     best_span_f1: span F1 of a guard that judges every sentence correctly; it is below 1 because sentences are longer
         than the passages that people mark.
     """
@@ -92,6 +108,7 @@ class AnswerSummary:
     span_level: Detection
     best_span_f1: float
     seconds: float
+    kinds: tuple[KindRate, ...] = ()
 
 
 def judge_answers(
@@ -115,16 +132,16 @@ def judge_answers(
     """
     scorer = fingerprint(guard.scorer, {**(settings or {}), "threshold": guard.policy.threshold})
     done = read_kept(results, JudgedAnswer)
-    judged = []
-    for number, answer in enumerate(answers, start=1):
-        key = _key(scorer, answer)
-        if key not in done:
-            done[key] = _judge(guard, answer, key)
-            keep(results, [done[key]])
-        judged.append(done[key])
+    keys = [_key(scorer, answer) for answer in answers]
+    for _, same in groupby(zip(keys, answers, strict=True), key=lambda keyed: (keyed[1].source, keyed[1].question)):
+        asked = {key: answer for key, answer in same if key not in done}
+        if asked:
+            found = _judge(guard, asked)
+            keep(results, found)
+            done |= {each.key: each for each in found}
         if progress is not None:
-            progress(number, len(answers))
-    return judged
+            progress(sum(key in done for key in keys), len(answers))
+    return [done[key] for key in keys]
 
 
 def _key(scorer: str, answer: MarkedAnswer) -> str:
@@ -132,13 +149,24 @@ def _key(scorer: str, answer: MarkedAnswer) -> str:
     return key_of(scorer, source, answer.question, answer.text)
 
 
-def _judge(guard: Guard, answer: MarkedAnswer, key: str) -> JudgedAnswer:
-    started, sentences = time.perf_counter(), list[JudgedSentence]()
-    for sentence in guard.check(answer.text, answer.source, answer.question).sentences:
-        start, end = Span.trimmed(answer.text, sentence.start, sentence.end)
+def _judge(guard: Guard, answers: Mapping[str, MarkedAnswer]) -> list[JudgedAnswer]:
+    """Judge answers by key, all to one question about one source, in shared calls of the scorer."""
+    started, (first, *_) = time.perf_counter(), answers.values()
+    results = guard.check_all([answer.text for answer in answers.values()], first.source, first.question)
+    seconds = (time.perf_counter() - started) / len(answers)
+    return [
+        JudgedAnswer(key=key, sentences=_sentences(result), seconds=seconds)
+        for key, result in zip(answers, results, strict=True)
+    ]
+
+
+def _sentences(result: GuardResult) -> tuple[JudgedSentence, ...]:
+    found = []
+    for sentence in result.sentences:
+        start, end = Span.trimmed(result.answer, sentence.start, sentence.end)
         if start < end:
-            sentences.append(JudgedSentence(start=start, end=end, verdict=sentence.verdict, score=sentence.score))
-    return JudgedAnswer(key=key, sentences=tuple(sentences), seconds=time.perf_counter() - started)
+            found.append(JudgedSentence(start=start, end=end, verdict=sentence.verdict, score=sentence.score))
+    return tuple(found)
 
 
 _ANSWER, _SENTENCE, _SPAN, _BEST = range(4)
@@ -252,5 +280,20 @@ def _summarise(
         sentence_level=detection(_SENTENCE),
         span_level=detection(_SPAN),
         best_span_f1=_f1(total[_BEST]),
+        kinds=_kinds(pairs),
         seconds=sum(judged.seconds for _, judged in pairs) / len(pairs),
     )
+
+
+def _kinds(pairs: Sequence[tuple[MarkedAnswer, JudgedAnswer]]) -> tuple[KindRate, ...]:
+    """The rates of right sentences and whole answers, then of wrong ones; each with all kinds together first."""
+    counts: dict[tuple[bool, str], list[bool]] = defaultdict(list)
+    for answer, judged in pairs:
+        wrong = bool(answer.marked)
+        for part in answer.parts:
+            released = not any(s.held for s in judged.sentences if _overlap((s.start, s.end), part[:2]))
+            for kind in ("all", part.kind):
+                counts[wrong, kind].append(released != wrong)
+        if answer.parts and not wrong:
+            counts[False, "whole answers"].append(not any(sentence.held for sentence in judged.sentences))
+    return tuple(KindRate(kind, wrong, sum(found), len(found)) for (wrong, kind), found in sorted(counts.items()))

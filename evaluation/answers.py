@@ -1,4 +1,5 @@
-"""Whole answers in which people marked the unsupported passages: RAGTruth's and FaithBench's files as `MarkedAnswer`s.
+"""Whole answers with marked unsupported passages, as `MarkedAnswer`s: RAGTruth's and FaithBench's files, which people marked,
+and right answers with wrong sentences to plant in them (`benchmarks/answers`).
 
 Formats whose rows are single claims are in `groundrail.evaluation.loaders`.
 `groundrail.evaluation.answer_summary` judges answers and compares the verdicts with the marks.
@@ -9,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from pydantic import BaseModel
 
@@ -25,11 +26,20 @@ MARKS = ("implicit_true", "due_to_null", "questionable")
 """Kinds of marked passages that count as unsupported in the papers and that `load_answers` can leave out."""
 
 
+class Part(NamedTuple):
+    """A sentence of an answer, `text[start:end]`, with its kind: "applied" or "talk" if it is right, "bound" or "date" if not."""
+
+    start: int
+    end: int
+    kind: str
+
+
 @dataclass(frozen=True, slots=True)
 class MarkedAnswer:
-    """A model's answer with its source, and the passages of its text that people marked as unsupported.
+    """A model's answer with its source, and the passages of its text that are marked as unsupported.
 
-    `question` is the question or order that the text answers, if there is one. Marked passages may overlap.
+    `question` is the question or order that the text answers, if there is one. Marked passages may overlap. `parts` are the
+    sentences whose kinds are known: all sentences of a right answer, or the wrong one of another.
     """
 
     id: str
@@ -38,6 +48,7 @@ class MarkedAnswer:
     text: str
     marked: tuple[Range, ...] = ()
     question: str = ""
+    parts: tuple[Part, ...] = ()
 
 
 class _RagTruthMark(BaseModel):
@@ -152,10 +163,63 @@ def _faithbench(leave_out: Collection[str], place: Place, row: Mapping[str, Any]
         yield MarkedAnswer(f"{name}/{sample.sample_id}", "faithbench", one(sample.source), sample.summary, marked)
 
 
+class _Passage(BaseModel):
+    id: str
+    text: str
+
+
+class _Right(BaseModel):
+    text: str
+    kind: str
+
+
+class _Wrong(BaseModel):
+    text: str
+    replace: str
+    kind: str
+
+
+class _Planted(BaseModel):
+    id: str
+    source: str | list[_Passage]
+    prompt: str
+    answer: str
+    sentences: list[_Right]
+    wrong: list[_Wrong]
+
+
+def _planted(place: Place, row: Mapping[str, Any], name: str) -> Iterator[MarkedAnswer]:
+    """The right answer, and the answer with each of the wrong sentences in its place.
+
+    Raises: InputError for a sentence that is not in the answer, or a wrong one in the place of no sentence.
+    """
+    read = place.parse(_Planted, row)
+    parts, end = list[Part](), 0
+    for number, sentence in enumerate(read.sentences, start=1):
+        start = read.answer.find(sentence.text, end)
+        if start < 0 or not sentence.text:
+            raise place.error(
+                "sentences", f"sentence {number} is not in the answer behind the last one: {sentence.text!r}"
+            )
+        end = start + len(sentence.text)
+        parts.append(Part(start, end, sentence.kind))
+    passages = [_Passage(id="source", text=read.source)] if isinstance(read.source, str) else read.source
+    documents = tuple(Document(id=each.id, text=each.text) for each in passages)
+    yield MarkedAnswer(f"{name}/{read.id}", name, documents, read.answer, (), read.prompt, tuple(parts))
+    for number, wrong in enumerate(read.wrong, start=1):
+        start, end = next(((p.start, p.end) for p in parts if read.answer[p.start : p.end] == wrong.text), (0, 0))
+        if not end:
+            raise place.error("wrong", f"number {number} stands for no sentence of the answer: {wrong.text!r}")
+        text = f"{read.answer[:start]}{wrong.replace}{read.answer[end:]}"
+        part = Part(start, start + len(wrong.replace), wrong.kind)
+        yield MarkedAnswer(f"{name}/{read.id}-{number}", name, documents, text, (part[:2],), read.prompt, (part,))
+
+
 def _formats(leave_out: Collection[str]) -> dict[str, Format[MarkedAnswer]]:
     return {
         "ragtruth": Format(frozenset({"source_id", "response", "labels"}), partial(_ragtruth, leave_out)),
         "faithbench": Format(frozenset({"samples"}), partial(_faithbench, leave_out)),
+        "planted": Format(frozenset({"source", "prompt", "answer", "sentences", "wrong"}), _planted),
     }
 
 

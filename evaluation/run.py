@@ -22,7 +22,7 @@ from groundrail.evaluation.examples import Example
 from groundrail.evaluation.kept import Keyed, keep, key_of, read_kept
 from groundrail.papers.units.base import Aggregate, UnitScorer
 from groundrail.papers.units.named import in_units
-from groundrail.scoring.base import Score, Scorer
+from groundrail.scoring.base import Score, Scorer, ScorerFacts
 from groundrail.text.claims import PART_OF_BLOCK, Claim, NoClaim, Refused, read_claim
 from groundrail.text.form import SourceText
 from groundrail.text.rendering.rendered import RenderedAnswer
@@ -193,9 +193,8 @@ def _scores(scorer: UnitScorer, examples: Sequence[Example]) -> list[Score]:
     A text with a refused sentence has the value 0, a text that claims nothing has NaN; the scorer is not asked about
     either.
     """
-    source, unread = examples[0].source, scorer.facts.unread
-    compared = SourceText(source)
-    read = [(e.claim, read_claims(e.claim, compared, unread=unread, prompt=e.prompt)) for e in examples]
+    source, compared = examples[0].source, SourceText(examples[0].source)
+    read = [(e.claim, read_claims(e.claim, compared, scorer.facts, prompt=e.prompt)) for e in examples]
     known = [_unasked(claims) for _, claims in read]
     units = [scorer.units_of(_claimed(*text)) for text, score in zip(read, known, strict=True) if score is None]
     asked = iter(scorer.score_units(units, scorer.scorer.read(source)) if units else ())
@@ -203,13 +202,22 @@ def _scores(scorer: UnitScorer, examples: Sequence[Example]) -> list[Score]:
 
 
 def read_claims(
-    text: str, source: SourceText, *, unread: Callable[[str], Sequence[str]], prompt: str = ""
+    text: str, source: SourceText, facts: ScorerFacts, *, prompt: str = ""
 ) -> list[Claim | NoClaim | Refused]:
     """Read the claim of every sentence of a text that answers `prompt`, each after the sentences before it."""
     rendered, previous = RenderedAnswer(), ""
     found: list[Claim | NoClaim | Refused] = []
     for sentence in split(text):
-        claim = read_claim(sentence.text, previous, prompt, source, lead=sentence.lead, unread=unread)
+        claim = read_claim(
+            sentence.text,
+            previous,
+            prompt,
+            source,
+            lead=sentence.lead,
+            heading=sentence.heading,
+            unread=facts.unread,
+            reads_context=facts.reads_context,
+        )
         if sentence.of_block:
             claim = PART_OF_BLOCK
         if not isinstance(claim, Refused):

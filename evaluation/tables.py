@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from groundrail.cli.screen import console
-from groundrail.evaluation.answer_summary import AnswerSummary
+from groundrail.evaluation.answer_summary import AnswerSummary, KindRate
 from groundrail.evaluation.comparison import Difference
 from groundrail.evaluation.metrics import Interval
 from groundrail.evaluation.summary import MEASURES, Summary
@@ -69,7 +69,15 @@ def print_answer_summaries(summaries: Sequence[AnswerSummary], scorer: str) -> N
                 table.add_row(name, *(_cell(getattr(one, measure), 100, 1) for one in found))
     table.add_row("span: F1 if every sentence is judged rightly", *(f"{100 * s.best_span_f1:.1f}" for s in summaries))
     table.add_row("seconds an answer", *(_cell(s.seconds, digits=2) for s in summaries))
+    rates = [{(each.wrong, each.kind): each for each in summary.kinds} for summary in summaries]
+    for wrong, kind in dict.fromkeys(key for found in rates for key in found):
+        cells = [found.get((wrong, kind)) for found in rates]
+        table.add_row(f"{'wrong, caught' if wrong else 'right, out'}: {kind}", *(map(_share, cells)))
     console().print(table)
+
+
+def _share(rate: KindRate | None) -> str:
+    return f"{100 * rate.decided_rightly / rate.total:.1f} ({rate.decided_rightly}/{rate.total})" if rate else "–"
 
 
 def print_threshold(found: Threshold, method: str | None, left_out: int) -> None:

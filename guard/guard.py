@@ -183,12 +183,12 @@ class Guard:
         text = "\n".join(document.text for document in documents)
         return checked_object(obj, schema, self.policy, self.threshold, check_all, text)
 
-    def check_all(self, answers: Sequence[str], source: Source) -> list[GuardResult]:
-        """Check several texts against one source, the claims of all in one call of the scorer where that succeeds.
+    def check_all(self, answers: Sequence[str], source: Source, prompt: str = "") -> list[GuardResult]:
+        """Check several answers to one prompt and one source, the claims of all in one call of the scorer where that succeeds.
 
         Raises: what `check` raises for any of the texts.
         """
-        return self._check_together([(answer, "") for answer in answers], source)
+        return self._check_together([(answer, prompt) for answer in answers], source)
 
     def generate(self, prompt: str, source: Source) -> GuardResult:
         """Write an answer to `prompt`, releasing, retrying or replacing each sentence under the policy.
@@ -270,8 +270,15 @@ class Guard:
         """An answer without sentences. Raises: InputError for a prompt that is no text."""
         if not is_unicode(prompt):
             raise InputError("the prompt holds half a surrogate pair, which is no text; decode it as UTF-8 first")
-        unread = self.scorer.facts.unread
-        read = partial(read_claim, prompt=prompt, source=source, claim_of=self.claim_of, unread=unread)
+        facts = self.scorer.facts
+        read = partial(
+            read_claim,
+            prompt=prompt,
+            source=source,
+            claim_of=self.claim_of,
+            unread=facts.unread,
+            reads_context=facts.reads_context,
+        )
         return Answer(read, not source.is_blank, self.policy, self.threshold)
 
     def _written(self, prompt: str, documents: Sequence[Document], *, is_async: bool) -> tuple[Steps, Judging, Writing]:

@@ -27,6 +27,8 @@ class JudgeFacts:
     unread: the words of a text that the judge has no token for; by default none is known.
     weights: the model in this process that answers. A generator that writes with the same object must wait for it.
     thresholds: fitted thresholds of a scorer by name, for example `thresholds["scale"]["strict"]`.
+    reads_context: whether the judge was trained on claims in their context, and tells both apart
+        (`groundrail.text.context`). Other judges get the claim alone.
 
     >>> JudgeFacts("my judge", max_tokens=512, threshold=0.7).english_only
     False
@@ -40,6 +42,7 @@ class JudgeFacts:
     unread: Callable[[str], Sequence[str]] = lambda text: ()
     weights: object = None
     thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    reads_context: bool = False
 
 
 @runtime_checkable

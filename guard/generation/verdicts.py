@@ -21,7 +21,8 @@ from groundrail.text.sentences import Sentence
 from groundrail.types import Attempt, CheckedSentence, Finding, GuardResult, Verdict
 
 ReadClaim: TypeAlias = Callable[..., Claim | NoClaim | Refused]
-"""`groundrail.text.claims.read_claim` for one answer: (sentence, the text shown before it, lead=Sentence.lead)."""
+"""`groundrail.text.claims.read_claim` for one answer: (sentence, the text shown before it, lead=Sentence.lead,
+heading=Sentence.heading)."""
 
 
 class Answer:
@@ -59,7 +60,7 @@ class Answer:
         if sentence.of_block:
             return PART_OF_BLOCK
         try:
-            return self._read(sentence.text, previous, lead=sentence.lead)
+            return self._read(sentence.text, previous, lead=sentence.lead, heading=sentence.heading)
         except Exception as error:
             return error
 

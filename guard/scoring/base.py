@@ -124,6 +124,11 @@ class ScorerFacts:
         return self.thresholds[name]
 
     @property
+    def reads_context(self) -> bool:
+        """Whether every judge tells a claim from its context (`groundrail.text.context`)."""
+        return bool(self.judges) and all(judge.reads_context for judge in self.judges)
+
+    @property
     def english_only(self) -> bool:
         """Whether the first judge was made for English, so that its scores for other languages are unreliable."""
         return any(judge.english_only for judge in self.judges[:1])

@@ -15,10 +15,11 @@ import bm25s  # type: ignore[import-untyped]
 import numpy as np
 from numpy.typing import NDArray
 
-from groundrail.entailment.base import EntailmentModel
+from groundrail.entailment.base import EntailmentModel, room
 from groundrail.errors import ClaimTooLongError
 from groundrail.runtime.progress import begin, step, stepping
 from groundrail.scoring.base import Score
+from groundrail.sources.above import LONGEST, NONE, ROOM, above, headings
 from groundrail.sources.reading import Reading, read_by_form
 from groundrail.text.english.words import stems
 from groundrail.text.facts.invented import Stated
@@ -94,18 +95,22 @@ class SentenceIndex:
         documents = [document for document in as_documents(source) if document.text.strip()]
         self.passages: list[Passage] = []
         self._starts: list[int] = []
+        self._headings: list[list[int]] = []
         begin("reading the source", 3 * sum(len(document.text) for document in documents))  # tokens, sentences, words
         readings = [read_by_form(document.text) for document in documents]
         self._notes = list(dict.fromkeys(reading.note for reading in readings if reading.note))
         for document, reading in zip(documents, readings, strict=True):
             self._starts.append(len(self.passages))
-            self.passages += fitted(_premises(document, reading, model), longest, model)
+            found = fitted(_premises(document, reading, model), longest, model)
+            self._headings += [headings(document.text, found)] if model.facts.reads_context else [[NONE] * len(found)]
+            self.passages += found
         self._starts.append(len(self.passages))
         first = np.isin(np.arange(1, len(self.passages)), self._starts)
         self._continues = (~first).astype(np.float64)
         self._words = WordIndex(stepping(passage.text for passage in self.passages))
         self.tokens = np.array([passage.tokens for passage in self.passages])
         self._chunks: dict[int, list[Places]] = {}
+        self._model, self._above = model, ROOM if model.facts.reads_context else 0
 
     def likeness(self, claim: str) -> NDArray[np.float64]:
         """How much every sentence has of the claim's words, shape (sentences,); 0 where they share none."""
@@ -119,8 +124,27 @@ class SentenceIndex:
         return likeness + BESIDE / 2 * beside
 
     def text(self, places: Places) -> str:
-        """The words of a premise that is made of these sentences."""
-        return joined([self.passages[place] for place in places])
+        """The words of a premise that is made of these sentences, behind the words above them for a judge of contexts."""
+        number = self.document(places[0])
+        first, headings = self._starts[number], self._headings[number]
+        added = above([place - first for place in places], headings, self.tokens[first : first + len(headings)])
+        words = {place: self.passages[place].text for place in places}
+        words |= {first + place: self._shortened(first + place) for place in added}
+        return " ".join(words[place] for place in sorted(words))
+
+    def room(self, claim: str) -> int:
+        """Tokens left for the sentences of a premise beside a claim. Raises: ClaimTooLongError where none are."""
+        return room(claim, self._model) - self._above
+
+    def fits(self, place: int, claim: str) -> bool:
+        """Whether the judge can read a claim beside a sentence."""
+        return int(self.tokens[place]) + self._above + len(self._model.offsets(claim)) <= self._model.max_tokens
+
+    def _shortened(self, place: int) -> str:
+        """The first words of a title or heading."""
+        text = self.passages[place].text
+        offsets = self._model.offsets(text)[:LONGEST]
+        return text[: offsets[-1][1]] if offsets else text
 
     def chunks(self, size: int) -> list[Places]:
         """All chunks: at most 16 neighbouring sentences of one document, at most `size` tokens together.

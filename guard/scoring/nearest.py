@@ -12,7 +12,7 @@ from itertools import islice
 
 import numpy as np
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, room
+from groundrail.entailment.base import EntailmentModel, FloatArray
 from groundrail.entailment.loading import load
 from groundrail.entailment.remembered import Remembered
 from groundrail.errors import ClaimTooLongError, InputError
@@ -110,7 +110,7 @@ class NearestScorer(Scorer):
 
     def _readings(self, claim: str, index: SentenceIndex) -> list[_Reading]:
         """One for each document of the `k`; of sentences that are equally near, the first."""
-        size = room(claim, self.entailment)
+        size = index.room(claim)
         likeness = index.likeness(claim)
         fitting = (int(n) for n in np.argsort(-likeness, kind="stable") if index.passages[n].tokens <= size)
         of_document: dict[int, dict[Places, float]] = defaultdict(dict)

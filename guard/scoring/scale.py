@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from groundrail.entailment import load
-from groundrail.entailment.base import EntailmentModel, FloatArray, room
+from groundrail.entailment.base import EntailmentModel, FloatArray
 from groundrail.entailment.remembered import Remembered
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.runtime.progress import begin
@@ -145,7 +145,7 @@ class _ScaleReader(Reader):
     def _search(self, claim: str) -> _Search:
         if not claim.strip():
             raise InputError("a claim is blank; leave out sentences that claim nothing")
-        free = room(claim, self.model)
+        free = self.index.room(claim)
         size = min(self.scorer.chunk_tokens, free)
         chunks = self.index.chunks(size)
         if not chunks:

@@ -15,7 +15,8 @@ from typing import NamedTuple
 from groundrail.entailment.base import EntailmentModel, FloatArray
 from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Score
-from groundrail.scoring.index import Passage, Places, SentenceIndex
+from groundrail.scoring.index import Places, SentenceIndex
+from groundrail.text.context import MARK, in_context
 from groundrail.text.english.language import is_english
 from groundrail.text.facts.cells import misplaced
 from groundrail.text.facts.invented import invented
@@ -93,7 +94,7 @@ def conflict(known: Mapping[Places, FloatArray], index: SentenceIndex) -> Citati
 class _Rival(NamedTuple):
     """`invented`: whether it takes the place of an invented figure, or of one that stands in another cell."""
 
-    passage: Passage
+    place: int
     claim: str
     invented: bool
 
@@ -126,20 +127,20 @@ def weigh_rivals(
         (number, rival)
         for number, (claim, places) in enumerate(zip(claims, read, strict=True))
         if (weight or charge) and is_english(claim)
-        for rival in islice(_rivals(claim, scores[number], places, index, model), MOST_RIVALS)
+        for rival in islice(_rivals(claim, scores[number], places, index), MOST_RIVALS)
     ]
     weighed, lost = list(scores), [0.0] * len(scores)
     if not asked:
         return weighed
     begin("judging", len(asked))
-    pairs = [(rival.passage.text, rival.claim) for _, rival in asked]
+    pairs = [(index.text((rival.place,)), rival.claim) for _, rival in asked]
     for (number, rival), likely in zip(asked, model.entailment(pairs), strict=True):
         value = scores[number].value
         loss = _loss(value, likely, weight, charge if rival.invented else 0.0)
         if loss > lost[number] and not math.isnan(value):
             lost[number] = loss
             lowered = min(value, (1 + math.tanh((log_odds(value) - loss) / 2)) / 2)
-            conflict = rival.passage.cite(float(likely)) if likely > 0.5 else scores[number].conflict
+            conflict = index.passages[rival.place].cite(float(likely)) if likely > 0.5 else scores[number].conflict
             weighed[number] = replace(scores[number], value=lowered, conflict=conflict)
     return weighed
 
@@ -154,25 +155,26 @@ def _cites_its_figures(claim: str, score: Score) -> bool:
     return all(any(is_stated(figure, cited.text) for cited in score.citations) for figure in mentions(claim))
 
 
-def _rivals(
-    claim: str, score: Score, places: Sequence[int], index: SentenceIndex, model: EntailmentModel
-) -> Iterator[_Rival]:
+def _rivals(claim: str, score: Score, places: Sequence[int], index: SentenceIndex) -> Iterator[_Rival]:
     """Rivals in the cells that the claim names; if the citation does not state all figures, rivals of invented figures, then
-    the others; of each, the likest sentence's first."""
-    found = [_Rival(index.passages[each.cell], each.claim, True) for each in misplaced(claim, index.cells)]
-    if not _cites_its_figures(claim, score):
+    the others; of each, the likest sentence's first. Each stands in the context of the claim."""
+    context, _, words = claim.rpartition(MARK)
+    found = [_Rival(each.cell, each.claim, True) for each in misplaced(words, index.cells)]
+    if not _cites_its_figures(words, score):
         found += sorted(_exchanged(claim, places, index), key=lambda rival: not rival.invented)
     for rival in found:
-        if rival.passage.tokens + len(model.offsets(rival.claim)) <= model.max_tokens:
+        rival = rival._replace(claim=in_context(rival.claim, context))
+        if index.fits(rival.place, rival.claim):
             yield rival
 
 
 def _exchanged(claim: str, places: Sequence[int], index: SentenceIndex) -> Iterator[_Rival]:
+    context, _, words = claim.rpartition(MARK)
     likeness = index.likeness(claim)
-    passages = [index.passages[place] for place in sorted(places, key=lambda place: (-likeness[place], place))]
-    without_ground = {
-        figure.meaning for figure in invented(claim, [each.text for each in passages], lambda: index.stated)
-    }
-    for passage in passages:
-        for rival in exchanged(claim, passage.text):
-            yield _Rival(passage, rival.claim, rival.meaning in without_ground)
+    ranked = sorted(places, key=lambda place: (-likeness[place], place))
+    texts = {place: index.passages[place].text for place in ranked}
+    given = [*texts.values(), context]  # the user's own figures are not invented
+    without_ground = {figure.meaning for figure in invented(words, given, lambda: index.stated)}
+    for place, text in texts.items():
+        for rival in exchanged(words, text):
+            yield _Rival(place, rival.claim, rival.meaning in without_ground)

@@ -7,11 +7,12 @@ question mark or not; a bare "Yes" is judged together with its question.
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import pairwise
 from typing import TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
+from groundrail.text.context import context_of, in_context
 from groundrail.text.ends import without_mark
 from groundrail.text.english import words
 from groundrail.text.english.phrases import (
@@ -30,7 +31,7 @@ from groundrail.text.english.phrases import (
     takes_footnotes,
     without_pointer,
 )
-from groundrail.text.english.statements import statement
+from groundrail.text.english.statements import is_yes_or_no, statement
 from groundrail.text.facts.quantities import MONTHS
 from groundrail.text.form import SourceText, refuse_unreadable, without_footnotes
 from groundrail.text.rendering.rendered import words as shown_words
@@ -50,15 +51,17 @@ class Claim:
     text: all that is claimed.
     lines: the lines of a block of code that say something, and every two neighbours as one text. Each is judged by itself,
         since a reader may take each by itself, or a line as going on in the next.
+    context: how the claim is meant, for a judge that reads contexts (`groundrail.text.context`).
     """
 
     text: str
     lines: tuple[str, ...] = ()
+    context: str = ""
 
     @property
     def judged(self) -> tuple[str, ...]:
-        """The texts to score; the claim is as true as the least supported of them."""
-        return self.lines or (self.text,)
+        """The texts to score, each in its context; the claim is as true as the least supported of them."""
+        return tuple(in_context(text, self.context) for text in self.lines or (self.text,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +96,7 @@ _MARKS = re.compile(r"([-–—−=~^<>+/\\])(?: ?\1)*|_(?: ?_){2,}|[!\"#%&'()*,
 """Signs that say nothing alone: a rule of one sign, and marks without strokes."""
 _WIDE_GAP = re.compile(r"\S\s{2,}\S")
 _ANSWERING = re.compile(r"(?:[-*+•]\s+)?[-–—−+=~<>^]{1,2}")
+_BAR = re.compile(r"(?<!\\)\|")
 _OPENS_CLAUSE = frozenset("who which that whose whom where when if unless while because whether".split())
 
 
@@ -107,21 +111,29 @@ def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
     Raises: UncheckableError for a sentence that two readers would read differently, for an answer without a question,
     and for a number in brackets behind a phrase that claims nothing.
     """
-    line = _Line(sentence, previous, prompt)
+    return _claim_of(sentence, previous, prompt)
+
+
+def _claim_of(sentence: str, previous: str, prompt: str, *, reads_context: bool = False) -> str | None:
+    line = _Line(sentence, previous, prompt, reads_context)
     if not any(map(str.isalnum, line.bare)):
         return line.claim_of_signs()
     return line.claim_of_phrases() if is_claimless(line.bare) else line.claim_of_words()
+
+
+_ALONE: ClaimOf = claim_of
 
 
 class _Line:
     """A sentence that is being read, behind the text shown before it.
 
     shown: the text that a reader sees. number: its number in a list. marked: the text without list marks and pictures.
-    bare: the same without footnote marks. question: what it may answer, or an empty text.
+    bare: the same without footnote marks. question: what it may answer, or an empty text. reads_context: whether the judge
+    reads the question as the context of the claim, so that no claim but a bare yes or no is put together with it.
     """
 
-    def __init__(self, sentence: str, previous: str, prompt: str) -> None:
-        self.sentence, self.previous, self.prompt = sentence, previous, prompt
+    def __init__(self, sentence: str, previous: str, prompt: str, reads_context: bool) -> None:
+        self.sentence, self.previous, self.prompt, self.reads_context = sentence, previous, prompt, reads_context
         self.shown = visible(sentence).strip()
         item = _BULLETS.sub("", self.shown, count=1)
         self.number = _number(item, previous)
@@ -157,8 +169,10 @@ class _Line:
         leans = leans_on_question(bare)
         if not leans and not opens_with_answer(bare) and not is_fragment(bare):
             return marked
-        if self.question:
+        if self.question and (not self.reads_context or is_yes_or_no(bare)):
             return statement(self.question, marked)
+        if self.question:
+            return marked
         if leans and not self.previous.strip() and agrees_to_write(self.bare, self.prompt):
             return None
         if leans:
@@ -191,8 +205,10 @@ def read_claim(
     source: SourceText,
     *,
     lead: str = "",
+    heading: str = "",
     claim_of: ClaimOf = claim_of,
     unread: Callable[[str], Sequence[str]] = lambda claim: (),
+    reads_context: bool = False,
 ) -> Claim | NoClaim | Refused:
     """Read the claim of a sentence, an answer to `prompt` with `previous` shown before it.
 
@@ -201,12 +217,15 @@ def read_claim(
     Args:
         source: the documents of the answer; links, footnote marks and strange spellings must stand there. A blank
             source holds none of them and refuses none: who uses the claim decides what a missing source means.
-        lead: the line that the sentence's list begins with, see `Sentence.lead`.
+        lead, heading: `Sentence.lead` and `Sentence.heading`.
         claim_of: replaces the function `claim_of` of this module. Its claims are compared with the source all the same.
         unread: `ScorerFacts.unread`, the words of a claim that the judge has no token for.
+        reads_context: `ScorerFacts.reads_context`, whether the judge tells a claim from its context.
 
     Raises: InputError for a `claim_of` that returns anything but text or None; other errors of the two functions.
     """
+    if reads_context and claim_of is _ALONE:
+        claim_of = partial(_claim_of, reads_context=True)
     try:
         if opens_list(sentence, lead) or needs_lead(sentence, lead):
             said = claim_of(_with_lead(sentence, lead), "", prompt)
@@ -228,7 +247,8 @@ def read_claim(
         return Refused(str(error))
     of_code = text.splitlines() if has_fence(sentence) else []
     lines = [line.strip() for line in of_code if any(map(str.isalnum, line))]
-    return Claim(text, (*lines, *map(" ".join, pairwise(lines))))
+    context = context_of(text, prompt=prompt, heading=heading, previous=previous) if reads_context else ""
+    return Claim(text, (*lines, *map(" ".join, pairwise(lines))), context)
 
 
 def opens_list(sentence: str, lead: str) -> bool:
@@ -243,6 +263,8 @@ def needs_lead(item: str, lead: str) -> bool:
     """
     if not lead or is_claimless(visible(lead)):
         return False
+    if lead.startswith("|"):
+        return True
     found = _WORD.findall(without_mark(item))
     if not found or not found[0][0].isupper():
         return True
@@ -260,8 +282,12 @@ def _with_lead(sentence: str, lead: str) -> str:
     If the lead claims nothing, such as "Here are the key points:", the item stands alone. Of a lead that announces a text
     about a topic, such as "Here is an overview of Hotel Larkspur:", the topic stays.
 
-    Raises: UncheckableError where markup goes on from the lead to the item.
+    A row of a table names its columns: "Group Adults, Price: 12 euros", as a source's row does (`groundrail.sources.tables`).
+
+    Raises: UncheckableError where markup goes on from the lead to the item, or a row has not the cells of its head.
     """
+    if lead.startswith("|"):
+        return _row(sentence.strip().removeprefix(lead), lead.splitlines()[0])
     whole, item = _joined(sentence, lead)
     if is_claimless(visible(lead)):
         return item
@@ -270,6 +296,19 @@ def _with_lead(sentence: str, lead: str) -> str:
         raise UncheckableError("markup goes on from the lead of a list to its item")
     topic = announced_topic(visible(said))
     return f"{topic}: {item}" if topic else whole
+
+
+def _row(row: str, head: str) -> str:
+    """The row of a table, each cell but the first behind the name of its column."""
+    columns, cells = _cells(head), _cells(row)
+    if len(cells) != len(columns):
+        raise UncheckableError(f"a row of a table has {len(cells)} cells under a head of {len(columns)}")
+    named = [f"{column}: {cell}" for column, cell in zip(columns[1:], cells[1:], strict=True) if cell]
+    return ", ".join([f"{columns[0]} {cells[0]}".strip(), *named])
+
+
+def _cells(line: str) -> list[str]:
+    return [" ".join(cell.split()) for cell in _BAR.split(line.strip().removeprefix("|").removesuffix("|"))]
 
 
 def _joined(sentence: str, lead: str) -> tuple[str, str]:

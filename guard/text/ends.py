@@ -51,6 +51,15 @@ _MARK = re.compile(
     r"|(?P<alone>#{1,6}(?=\s|\Z)|\||[-=*_]{3,8}(?=\s|\Z)|[-=]{9})"
     rf"|(?P<fence>`{{3,}}(?=[^`{NEWLINES}]*[{NEWLINES}])|~{{3,}}(?=[^{NEWLINES}]*[{NEWLINES}])))"
 )
+_HEADING = re.compile(
+    rf"\s*(?:#{{1,6}}{BLANK}+(?P<mark>[^{NEWLINES}]+?){BLANK}*#*"
+    rf"|(?P<bold>\*\*|__)(?P<words>[^*_{NEWLINES}]+)(?P=bold):?"
+    rf"|(?P<title>[^\W\d_a-z][^{NEWLINES}.!;,:|*]{{0,79}}):?)"
+    rf"{BLANK}*[{NEWLINES}]\s*"
+)
+_UNDER_HEAD = re.compile(rf"{BLANK}*\|?{BLANK}*:?-+:?{BLANK}*(?:\|{BLANK}*:?-+:?{BLANK}*)*\|?{BLANK}*")
+"""The line under the head of a table."""
+_UNDER_HEAD_SO_FAR = re.compile(r"[|:\-\s]*")
 
 
 class UndecidedError(Exception):
@@ -100,6 +109,37 @@ def without_mark(text: str) -> str:
 def is_lead(text: str) -> bool:
     """Whether a line introduces the list that follows it: it ends with a colon, emphasis aside."""
     return text.rstrip().rstrip("*_ ").endswith((":", "："))
+
+
+def heading_of(text: str) -> str:
+    """The words of a line if it is a heading: with a Markdown mark, in bold, or short and without a stop; else empty.
+
+    >>> heading_of("## Pets\\n"), heading_of("**Pets**\\n\\n"), heading_of("Pets are allowed.\\n")
+    ('Pets', 'Pets', '')
+    """
+    found = _HEADING.fullmatch(text)
+    return next(filter(None, found.group("mark", "words", "title")), "").strip() if found else ""
+
+
+def goes_on_as_table(text: str, following: str, final: bool) -> bool:
+    """Whether a table goes on: `text` ends with its head, or with the line under it, and `following` has the next line.
+
+    Raises: UndecidedError while the next line can still become the line under a head.
+    """
+    lines = text.strip().splitlines()
+    if not lines[-1].lstrip().startswith("|"):
+        return False
+    if len(lines) > 1 and _UNDER_HEAD.fullmatch(lines[-1]):
+        return following.lstrip().startswith("|")
+    line, *more = _NEWLINE.split(following, maxsplit=1)
+    if not more and not final and _UNDER_HEAD_SO_FAR.fullmatch(line):
+        raise UndecidedError
+    return bool(_UNDER_HEAD.fullmatch(line)) and "-" in line
+
+
+def belongs_to(lead: str, kind: Line, text: str) -> bool:
+    """Whether a line of this kind belongs to the list with this lead, or to the table with this head."""
+    return text.lstrip().startswith("|") if lead.startswith("|") else kind is Line.ITEM
 
 
 def opening_fence(text: str, start: int) -> str:

@@ -17,8 +17,11 @@ from groundrail.text.ends import (
     NEWLINES,
     Line,
     UndecidedError,
+    belongs_to,
     break_ends,
     fence_end,
+    goes_on_as_table,
+    heading_of,
     is_full_stop,
     is_lead,
     line_kind,
@@ -60,7 +63,9 @@ class Sentence:
 
     `lead`: for an item of a list, the line with a colon that the list begins with. The first item is one sentence
     with the lead: "Who must not take it:\\n- people with asthma\\n".
+    For a row of a table, the head of the table with the line under it; the first row is one sentence with them.
     `of_block`: whether it is a part of a code block that is longer than a sentence may be.
+    `heading`: the words of the heading above: a Markdown heading, or a line in bold or without a stop.
     """
 
     text: str
@@ -68,6 +73,7 @@ class Sentence:
     end: int
     lead: str = ""
     of_block: bool = False
+    heading: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +81,7 @@ class _Place:
     """Where a sentence starts, in characters from the first feed, and what is known of its line.
 
     `new_line`: whether a line starts there. `fence`: the opening fence of the code block that was cut there.
+    `heading`: as `Sentence.heading`.
     """
 
     start: int = 0
@@ -82,6 +89,7 @@ class _Place:
     kind: Line | None = None
     lead: str = ""
     fence: str = ""
+    heading: str = ""
 
 
 def split(text: str, longest: int = LONGEST) -> list[Sentence]:
@@ -169,6 +177,7 @@ class Stream:
     def _restart(self, place: _Place) -> None:
         """Begin to read the sentence at a place: `_line` is where its line starts in the text, -1 before it."""
         self._start, self._kind, self._lead, self._fence = place.start, place.kind, place.lead, place.fence
+        self._heading = place.heading
         self._line = 0 if place.new_line else -1
         self._scan, self._entered = 0, False
 
@@ -195,9 +204,12 @@ class Stream:
         return end
 
     def _cut(self, end: int) -> Sentence:
-        sentence = Sentence(self._text[:end], self._start, self._start + end, self._lead, bool(self._fence))
-        fence = self._fence if self._kind is Line.FENCE else ""
-        place = _Place(sentence.end, self._line == end, self._kind, self._lead, fence)
+        text, fence = self._text[:end], bool(self._fence)
+        sentence = Sentence(text, self._start, self._start + end, self._lead, fence, self._heading)
+        opens_line = self._places[self._start].new_line
+        self._heading = (heading_of(text) if opens_line and not fence else "") or self._heading
+        fence_here = self._fence if self._kind is Line.FENCE else ""
+        place = _Place(sentence.end, self._line == end, self._kind, self._lead, fence_here, self._heading)
         self._places[place.start] = place
         self._text = self._text[end:]
         self._restart(place)
@@ -237,7 +249,7 @@ class Stream:
             line = lines[-1] if lines else self._line
             if lines or self._kind is None:
                 self._kind = line_kind(self._text, max(line, 0), final)
-            if self._kind is not Line.ITEM:
+            if not belongs_to(self._lead, self._kind, self._text[start:]):
                 self._lead = ""
             self._line, self._scan = line, start
         self._entered = True
@@ -271,6 +283,13 @@ class Stream:
 
     def _behind_break(self, lines: list[int], before: int, after: int, final: bool) -> tuple[Line | None, bool]:
         """The kind of the line at the end of `lines`, None if it is read later, and whether the breaks end the sentence."""
+        if (
+            self._kind is Line.ALONE
+            and len(lines) == 1
+            and goes_on_as_table(self._text[:before], self._text[after:], final)
+        ):
+            self._lead = self._text[:before].strip()
+            return Line.ALONE, False
         leads = is_lead(self._text[max(self._line, 0) : before])
         if leads or len(lines) == 1:
             kind = line_kind(self._text, lines[-1], final)

@@ -8,8 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from pack_claims import parts_of, rows_of
-from packed import END, LABELS, MOST, START, STOP, Builder, Packed, Pair
+from pack_claims import Tokens, add_text, parts_of, rows_of, words_of
+from packed import END, LABELS, MOST, START, STOP, Builder, Packed, Pair, _pair
+
+from groundrail.entailment.builtin import BuiltinEntailment, load_builtin
+from groundrail.scoring.index import SentenceIndex
+from groundrail.text.context import in_context
 
 SENTENCES = 12
 """Sentence n of text t is the token 1000 + 100 t + n, three times, and a full stop."""
@@ -40,12 +44,23 @@ def _drawn(packed: Packed, claims: np.ndarray, joined: float = 0.0, exchanged: f
 
 
 def _parts(pair: Pair) -> tuple[list[int], list[int]]:
+    """Premise and claim, without the context."""
     ids = pair.ids.tolist()
     assert ids[0] == START
     assert ids[-1] == END
     middle = ids.index(END)
     assert ids[middle + 1] == END
-    return ids[1:middle], ids[middle + 2 : -1]
+    return ids[1:middle], ids[max(middle + 2, _last(ids[:-1], END) + 1) : -1]
+
+
+def _last(ids: list[int], token: int) -> int:
+    return len(ids) - 1 - ids[::-1].index(token)
+
+
+def _context(pair: Pair) -> list[int]:
+    ids = pair.ids.tolist()
+    first, last = ids.index(END) + 2, _last(ids[:-1], END)
+    return ids[first:last]
 
 
 def test_a_supported_claim_stands_beside_its_evidence(packed: Packed) -> None:
@@ -60,7 +75,7 @@ def test_a_supported_claim_stands_beside_its_evidence(packed: Packed) -> None:
             assert claim[0] // 100 != premise[0] // 100
         if pair.label == LABELS["not_entailment"]:  # beside its own text without the evidence
             assert claim[0] not in premise
-    assert set(labels) == set(LABELS.values())
+    assert set(labels) == {0, 1, 2, 3}
 
 
 def test_sentences_keep_their_order(packed: Packed) -> None:
@@ -71,13 +86,49 @@ def test_sentences_keep_their_order(packed: Packed) -> None:
         assert len(pair.ids) <= MOST
 
 
-def test_a_question_comes_before_half_of_the_claims(packed: Packed) -> None:
-    asked = Counter(
-        _parts(pair)[1][:2] == [21, 22]
-        for claim, pair in _drawn(packed, packed.claims_of("people"))
-        if packed.rows[claim, 1] == LABELS["contradiction"]
-    )
-    assert 0.4 < asked[True] / asked.total() < 0.6
+def test_most_claims_are_read_in_their_context(packed: Packed) -> None:
+    drawn = [pair for c, pair in _drawn(packed, packed.claims_of("people")) if packed.rows[c, 1] == 2]
+    read = Counter(_context(pair) == [21, 22] for pair in drawn)
+    assert 0.75 < read[True] / read.total() < 0.95
+    assert all(_parts(pair)[1][1] == 9 for pair in drawn)
+
+
+def test_another_claim_of_the_text_before_a_claim_changes_nothing(packed: Packed) -> None:
+    drawn = [
+        (c, p) for c, p in _drawn(packed, packed.claims_of("written")) if _context(p) and not len(packed.context[c])
+    ]
+    assert drawn
+    for claim, pair in drawn:
+        assert _context(pair) != packed.claim[claim].tolist()
+        assert _parts(pair)[1] == packed.claim[claim].tolist()
+
+
+def test_title_and_heading_stand_above_a_premise() -> None:
+    builder = Builder()
+    text = builder.text("any", [[100 + n] * (40 if n == 4 else 2) for n in range(8)], [0, 0, 0, 0, 0, 4, 4, 4])
+    builder.claim(text, [7], "entailment", "", [], [], [], False)
+    packed = Packed(builder.arrays())
+    assert packed.premise(text, [2], with_above=True).tolist() == [100, 100, 102, 102]
+    assert packed.premise(text, [6], with_above=True).tolist() == [100, 100, *[104] * 32, 106, 106]
+    assert packed.premise(text, [0, 6, 4], with_above=True).tolist() == packed.premise(text, [0, 6, 4]).tolist()
+
+
+def test_premises_and_claims_have_the_form_of_the_guard() -> None:
+    """The judge's own tokenizer of the pair that a scorer makes, and the packed pair of the same text."""
+    text = "Rules of the Otter Pool\nThey hold all year.\n\n## Dogs\nDogs stay outside. Guide dogs may enter.\n"
+    claim = in_context("Only outside.", "Where may my dog wait? Dogs:")
+    tokens, builder = Tokens(), Builder()
+    asked = {"text": "Only outside.", "context": "Where may my dog wait? Dogs:", "label": "entailment", "evidence": []}
+    add_text(builder, {"text": text, "claims": [asked]}, tokens, "any", False, random.Random(0))
+    packed = Packed(builder.arrays())
+    judge = load_builtin().model
+    assert isinstance(judge, BuiltinEntailment)
+    reader = BuiltinEntailment(judge.model, judge._tokenizer, {**judge._config, "entailment_reads_context": True})
+    index = SentenceIndex(text, reader, 200)
+    for places in ((3,), (1, 4), (0, 1, 2, 3, 4)):
+        (encoded,) = reader._encode([(index.text(places), claim)])
+        premise = packed.premise(0, list(places), with_above=True)
+        assert _pair(premise, packed.claim[0], 0, "any", packed.context[0]).ids.tolist() == list(encoded["input_ids"])
 
 
 def test_an_exchanged_detail_is_wrong_beside_the_same_premise(packed: Packed) -> None:
@@ -121,6 +172,6 @@ def test_a_bad_line_is_named(tmp_path: Path, row: dict[str, object], message: st
 
 def test_a_table_is_read_as_rows_and_as_it_is_written() -> None:
     text = "| City | Rent |\n| --- | --- |\n| Porto | 900 |\n"
-    said = [words for _, _, words in parts_of(text, as_written=False)]
+    said = words_of(text, parts_of(text))
     assert any("Porto" in words and "Rent" in words for words in said)
-    assert [words for _, _, words in parts_of(text, as_written=True)] == text.splitlines()
+    assert words_of(text, parts_of(text, as_written=True)) == text.splitlines()

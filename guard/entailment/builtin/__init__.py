@@ -25,6 +25,7 @@ from groundrail.entailment.respelled import Respelled
 from groundrail.errors import InputError, ModelError
 from groundrail.runtime.checksums import require_sha256
 from groundrail.runtime.locks import one_at_a_time
+from groundrail.text.context import MARK, claimed
 
 if TYPE_CHECKING:
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
@@ -55,9 +56,11 @@ class BuiltinEntailment(EntailmentModel):
     def __init__(self, model: MPNet, tokenizer: Tokenizer, config: Mapping[str, Any]) -> None:
         self.model, self._tokenizer, self._config = model, tokenizer, config
         self._tokenizer.no_truncation()
+        self._end: int = config["eos_token_id"]
         self._order = [config["label2id"][name] for name in _CLASSES]
         self._longest = config["max_position_embeddings"] - FIRST
-        self.max_tokens = self._longest - tokenizer.num_special_tokens_to_add(is_pair=True)
+        self._reads_context = config.get("entailment_reads_context", False)
+        self.max_tokens = self._longest - tokenizer.num_special_tokens_to_add(is_pair=True) - self._reads_context
 
     @property
     def facts(self) -> JudgeFacts:
@@ -69,6 +72,7 @@ class BuiltinEntailment(EntailmentModel):
             config["entailment_threshold"],
             config["entailment_chunk_tokens"],
             english_only=True,
+            reads_context=self._reads_context,
             unread=self._unread,
             weights=self.model,
             thresholds=config.get("entailment_thresholds", {}),
@@ -91,8 +95,16 @@ class BuiltinEntailment(EntailmentModel):
         found, unknown = self._tokens(text), self._tokenizer.token_to_id("[UNK]")
         return [text[slice(*span)] for token, span in zip(found.ids, found.offsets, strict=True) if token == unknown]
 
+    def _context(self, claim: str) -> list[int]:
+        return [*self._tokens(claim.rpartition(MARK)[0]).ids, self._end]
+
     def _encode(self, pairs: Sequence[Pair]) -> list[Encoding]:
-        found = [tokens.ids for tokens in self._tokenizer.encode_batch(list(pairs))]
+        found = [tokens.ids for tokens in self._tokenizer.encode_batch([(p, claimed(claim)) for p, claim in pairs])]
+        context = {claim: self._context(claim) for claim in {claim for _, claim in pairs if MARK in claim}}
+        for ids, (_, claim) in zip(found, pairs, strict=True):
+            if claim in context:  # <s> premise </s> </s> context </s> claim </s>
+                place = ids.index(self._end) + 2
+                ids[place:place] = context[claim]
         refuse_long(map(len, found), self._longest)
         return [{"input_ids": ids} for ids in found]
 

@@ -28,6 +28,11 @@ def statement(question: str, answer: str) -> str:
     return said or f"{question} {answer}"
 
 
+def is_yes_or_no(answer: str) -> bool:
+    """Whether an answer is a bare yes or no."""
+    return _YES_OR_NO.fullmatch(answer) is not None
+
+
 def _named(question: str, answer: str) -> str | None:
     """The subject that "who" or "what" asks for, in its place before a verb of the question."""
     asked = _WHO.fullmatch(question.strip())
