@@ -9,6 +9,7 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from groundrail.entailment.base import EntailmentModel
+from groundrail.entailment.shipped import knows_kinds
 from groundrail.errors import InputError
 from groundrail.generation.drivers import PushedAnswer, drive_together
 from groundrail.generation.effects import Judging, Writing
@@ -278,6 +279,7 @@ class Guard:
             claim_of=self.claim_of,
             unread=facts.unread,
             reads_context=facts.reads_context,
+            knows_kinds=knows_kinds(),
         )
         return Answer(read, not source.is_blank, self.policy, self.threshold)
 

@@ -24,6 +24,7 @@ NAMES = {
     "relative": "mpnet.encoder.relative_attention_bias",
     "dense": "classifier.dense",
     "out": "classifier.out_proj",
+    "kinds": "classifier.kinds",
 }
 LAYER_NAMES = {
     **{name: f"attention.attn.{name}" for name in "qkvo"},
@@ -55,7 +56,8 @@ class Layer(nn.Module):
 
 
 class Judge(nn.Module):
-    """Logits of entailment, neutral, contradiction, (n, 3), for padded pairs of token ids, (n, length)."""
+    """Logits of entailment, neutral, contradiction and of the kinds claim, talk, silence, (n, 6), for padded pairs of token
+    ids, (n, length). The kinds are read from the mean of a pair's tokens."""
 
     def __init__(self, words: int, places: int, size: int, inner: int, heads: int, layers: int, dropout: float) -> None:
         super().__init__()
@@ -64,6 +66,7 @@ class Judge(nn.Module):
         self.relative = nn.Embedding(BUCKETS, heads)
         self.layers = nn.ModuleList(Layer(size, inner, dropout) for _ in range(layers))
         self.dense, self.out = nn.Linear(size, size), nn.Linear(size, 3)
+        self.kinds = nn.Linear(size, 3)
         self.dropout = dropout
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -79,7 +82,8 @@ class Judge(nn.Module):
             x = layer(x, bias)
         first = F.dropout(x[:, 0], self.dropout, self.training)
         logits: Tensor = self.out(F.dropout(torch.tanh(self.dense(first)), self.dropout, self.training))
-        return logits.float()
+        mean = (x * real[..., None]).sum(1) / real.sum(1, keepdim=True)
+        return torch.cat([logits, self.kinds(mean.to(x.dtype))], dim=-1).float()
 
     def by_name(self) -> dict[str, nn.Parameter]:
         """Each parameter by its name in the files."""
@@ -126,5 +130,8 @@ def judge_of(weights: dict[str, Tensor], dropout: float = 0.0) -> Judge:
     model = Judge(words, places, size, inner, heads, layers, dropout)
     with torch.no_grad():
         for name, parameter in model.by_name().items():
-            parameter.copy_(weights[name])
+            if name in weights:
+                parameter.copy_(weights[name])
+            elif not name.startswith(NAMES["kinds"]):
+                raise SystemExit(f"the weights have no {name}: use those of a judge of this shape")
     return model

@@ -2,8 +2,10 @@
 
     python tools/pack_claims.py tools/judge.toml --data DATA --out runs/packed
 
-The plan names the sets of `claims.npz`: written claims with evidence, claims by people without, and plain pairs (the pool).
-`dev.npz` has the development sets. A table is packed twice, as the rows that the scorers read and as it is written.
+The plan names the sets of `claims.npz`: written claims with evidence, claims by people without, whole answers, claims that a
+text is silent, sentences with their kinds, and plain pairs (the pool). `dev.npz` has the development sets. A table is
+packed twice, as the rows that the scorers read and as it is written. Premises and claims have the form of the guard
+(`groundrail.text.context`, `groundrail.sources.above`).
 
 Raises: SystemExit that names the file and the line for a claim without a known label or a text without claims.
 """
@@ -21,17 +23,26 @@ from typing import Any
 
 import pairs
 import rewrites
+import silence
+from contrasts.write import author
 from packed import AS_WRITTEN, LABELS, Builder
 from transformers import AutoTokenizer
+from whole_answers import documents_of, read_answer
 
 from groundrail.entailment.builtin import folder
 from groundrail.scoring.index import WordIndex
+from groundrail.sources.above import NONE, headings
+from groundrail.sources.premise import Premise
 from groundrail.sources.reading import read_by_form
+from groundrail.text.context import around, context_of
 
 ROOM = 460
 """Tokens of the nearest sentences that are kept for a claim."""
 
 LONGEST_CLAIM = 110
+
+CONTEXT = 120
+"""Tokens of the message and the sentence before from which the second head tells the kind of a sentence."""
 
 LOOSE = re.compile(
     r"\b(?:at (?:least|most)|(?:more|less|fewer|later|earlier|other) than|over|under|above|below|up to|within|about|around"
@@ -41,6 +52,7 @@ LOOSE = re.compile(
 """Beside these words another figure may be as true."""
 
 ROOT = Path(__file__).parents[1]
+WRITTEN = ROOT / "tools" / "written"
 TABLES = {
     "infotabs",
     "tabfact_pairs",
@@ -81,20 +93,21 @@ def rows_of(file: Path) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def parts_of(text: str, as_written: bool) -> list[tuple[int, int, str]]:
-    """Start, end and words of each premise of a text; `as_written` takes its lines instead."""
-    if as_written:
-        found, start = [], 0
-        for line in text.splitlines(keepends=True):
-            if line.strip():
-                found.append((start, start + len(line), line.strip()))
-            start += len(line)
-        return found
-    return [
-        (part.start, part.end, text[part.start : part.end] if part.said is None else part.said)
-        for part in read_by_form(text).premises()
-        if text[part.start : part.end].strip()
-    ]
+def parts_of(text: str, as_written: bool = False) -> list[Premise]:
+    """The premises of a text; `as_written` takes its lines instead."""
+    if not as_written:
+        return [part for part in read_by_form(text).premises() if text[part.start : part.end].strip()]
+    found, start = [], 0
+    for line in text.splitlines(keepends=True):
+        if line.strip():
+            found.append(Premise(start, start + len(line), line.strip()))
+        start += len(line)
+    return found
+
+
+def words_of(text: str, parts: Iterable[Premise]) -> list[str]:
+    """The words that the judge reads of each part."""
+    return [text[part.start : part.end] if part.said is None else part.said for part in parts]
 
 
 def nearest(index: WordIndex, claim: str, lengths: list[int]) -> list[int]:
@@ -114,30 +127,39 @@ def add_text(
     builder: Builder, row: dict[str, Any], tokens: Tokens, name: str, as_written: bool, rng: random.Random
 ) -> None:
     """One text with its claims, and a twin with another figure, date or unit for true claims that have one."""
-    parts = parts_of(row["text"], as_written)
-    sentences = tokens([words for _, _, words in parts])
+    texts = row["texts"] if "texts" in row else [row["text"]]
+    parts = [parts_of(text, as_written) for text in texts]
+    said = [words for text, some in zip(texts, parts, strict=True) for words in words_of(text, some)]
+    above: list[int] = []
+    for text, some in zip(texts, parts, strict=True):
+        above += [place if place == NONE else place + len(above) for place in headings(text, some)]
+    sentences = tokens(said)
     lengths = [len(ids) for ids in sentences]
-    index = WordIndex([words for _, _, words in parts])
-    text = builder.text(name, sentences)
+    index = WordIndex(said)
+    number_of_text = builder.text(name, sentences, above)
     claims = row["claims"]
     ids = tokens([claim["text"] for claim in claims])
-    for claim, claim_ids in zip(claims, ids, strict=True):
+    contexts = tokens([context_in(claim) for claim in claims])
+    for claim, claim_ids, context in zip(claims, ids, contexts, strict=True):
         if not claim_ids or len(claim_ids) > LONGEST_CLAIM:
             continue
         evidence = [
             n
-            for n, (start, end, _) in enumerate(parts)
-            if any(start < e and s < end for s, e in claim.get("evidence") or ())
+            for n, part in enumerate(parts[0])
+            if any(part.start < e and s < part.end for s, e in claim.get("evidence") or ())
         ]
-        near = nearest(index, claim["text"], lengths)
-        prompt = tokens([claim["prompt"]])[0][:48] if claim.get("prompt") and not claim.get("model") else []
-        number = builder.claim(
-            text, claim_ids, claim["label"], claim.get("kind") or "", evidence, near, prompt, "model" in claim
-        )
-        if claim["label"] == "entailment" and (
-            said := exchanged(claim, [parts[n][2] for n in sorted({*evidence, *near[:5]})], rng)
-        ):
-            builder.twin(number, tokens([said])[0])
+        near = nearest(index, f"{claim.get('context', '')} {claim['text']}", lengths)
+        kind, by_model = claim.get("kind") or "", "model" in claim
+        number = builder.claim(number_of_text, claim_ids, claim["label"], kind, evidence, near, context, by_model)
+        has_twin = claim["label"] == "entailment" and kind != "silence"
+        if has_twin and (twin := exchanged(claim, [said[n] for n in sorted({*evidence, *near[:5]})], rng)):
+            builder.twin(number, tokens([twin])[0])
+
+
+def context_in(claim: dict[str, Any]) -> str:
+    """The context of a claim: its own, or the message that it answers."""
+    found: str = claim.get("context", "") or context_of(claim["text"], prompt=claim.get("prompt") or "")
+    return found
 
 
 def exchanged(claim: dict[str, Any], nearby: list[str], rng: random.Random) -> str | None:
@@ -147,6 +169,38 @@ def exchanged(claim: dict[str, Any], nearby: list[str], rng: random.Random) -> s
     edits = [(1.0, name, edit) for _, name, edit in rewrites.WRONG if name in ("number", "date", "unit")]
     edited = rewrites.apply_one(edits, claim["text"], " ".join(nearby), rng)
     return None if edited is None else edited[1]
+
+
+def answers_as_texts(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Whole answers as texts with claims; talk is left out."""
+    for row in rows:
+        claims = [
+            {"text": read.claim, "context": read.context, "label": "entailment", "evidence": []}
+            | ({"label": "not_entailment"} if read.kind == "wrong" else {})
+            | ({"kind": "silence"} if read.kind == "silent" else {"kind": read.kind})
+            for read in read_answer(row)
+            if read.kind != "talk"
+        ]
+        yield {"texts": [document.text for document in documents_of(row)], "claims": claims}
+
+
+def add_kinds(builder: Builder, rows: Iterable[tuple[str, str, str]], tokens: Tokens, name: str) -> None:
+    """Sentences with their kinds: (label, message and sentence before, sentence). Without both, the text is empty."""
+    for label, before, sentence in rows:
+        context, ids = tokens([before, sentence])
+        if ids and len(ids) <= LONGEST_CLAIM:
+            builder.claim(
+                builder.text(name, [context[-CONTEXT:]] if context else []), ids, label, "", [], [], [], False
+            )
+
+
+def kinds_of(folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Sentences with their kinds, from the files that list them, and from whole answers."""
+    for row in (row for file in sorted(folder.glob("talk-*.jsonl")) for row in lines_of(file)):
+        yield row["kind"], around(row["prompt"], row["previous"]), row["text"]
+    for row in (row for file in sorted(folder.glob("answers-*.jsonl")) for row in lines_of(file)):
+        for read in read_answer(row):
+            yield {"talk": "talk", "silent": "silence"}.get(read.kind, "claim"), read.around, read.claim
 
 
 def add_pool(builder: Builder, data: Path, tokens: Tokens, made: int, seed: int) -> None:
@@ -176,6 +230,9 @@ def development_sets(data: Path) -> dict[str, list[dict[str, Any]]]:
     """Texts with claims by set; nothing says which sentences are the evidence."""
     claims = ROOT / "benchmarks" / "claims"
     sets = {name: list(rows_of(claims / f"{name}.jsonl")) for name in ("written_dev", "real_dev", "frames_dev")}
+    sets["contrasts"] = list(rows_of(ROOT / "benchmarks" / "contrasts" / "contrasts.jsonl"))
+    sets["answers"] = list(answers_as_texts(lines_of(ROOT / "benchmarks" / "answers" / "answers.jsonl")))
+    sets["silence"] = list(silence.of_questions(data / "eval" / "squad_v2_dev.json", training=False))
     sets["tables"] = list(rows_of(ROOT / "benchmarks" / "tables" / "tables.jsonl"))
     challenge = [
         row | {"text": row["claim"], "label": "entailment" if row["label"] else "not_entailment", "evidence": []}
@@ -189,8 +246,27 @@ def development_sets(data: Path) -> dict[str, list[dict[str, Any]]]:
     for name in sorted({row["set"] for row in people}):
         sets[name] = texts_of([row for row in people if row["set"] == name], "premise")
     for row in (row for rows in sets.values() for row in rows):
-        row["claims"] = [claim | {"evidence": []} for claim in row["claims"]]
+        row["claims"] = [claim | {"evidence": []} for claim in row["claims"]]  # nobody tells a scorer where to look
     return sets
+
+
+def texts_of_set(name: str, settings: dict[str, Any], data: Path) -> Iterator[dict[str, Any]]:
+    """The texts with claims of a set of the plan. Raises: SystemExit for a set without files."""
+    if name == "contrasts":
+        yield from author(seed=1, held_out=False).texts(settings["texts"], 1)
+        return
+    if name == "silence":
+        yield from silence.of_questions(data / "eval" / "squad_v2_dev.json", training=True)
+        yield from silence.of_claims(row for file in sorted(WRITTEN.glob("written-*.jsonl")) for row in rows_of(file))
+        return
+    folders = (WRITTEN, data / "train")
+    files = [file for pattern in settings["files"] for folder in folders for file in sorted(folder.glob(pattern))]
+    if not files:
+        raise SystemExit(f"the set {name} has no files: {settings['files']}")
+    if name == "answers":
+        yield from answers_as_texts(row for file in files for row in lines_of(file))
+    else:
+        yield from (row for file in files for row in rows_of(file) if row["claims"])
 
 
 def main() -> None:
@@ -201,18 +277,17 @@ def main() -> None:
     args = parser.parse_args()
     plan = tomllib.loads(args.plan.read_text(encoding="utf-8"))
     tokens, rng, claims, dev = Tokens(), random.Random(0), Builder(), Builder()
-    folders = (Path(__file__).parent / "written", args.data / "train")
     for name, settings in plan["sets"].items():
-        if "made" in settings:
-            add_pool(claims, args.data / "train", tokens, settings["made"], 0)
-            continue
-        files = [file for pattern in settings["files"] for folder in folders for file in sorted(folder.glob(pattern))]
-        if not files:
-            raise SystemExit(f"{args.plan}: the set {name} has no files: {settings['files']}")
-        for row in (row for file in files for row in rows_of(file) if row["claims"]):
-            add_text(claims, row, tokens, name, False, rng)
-            if settings.get("table"):
-                add_text(claims, row, tokens, name + AS_WRITTEN, True, rng)
+        match name:
+            case "pool":
+                add_pool(claims, args.data / "train", tokens, settings["made"], 0)
+            case "kinds":
+                add_kinds(claims, kinds_of(WRITTEN), tokens, name)
+            case _:
+                for row in texts_of_set(name, settings, args.data):
+                    add_text(claims, row, tokens, name, False, rng)
+                    if settings.get("table"):
+                        add_text(claims, row, tokens, name + AS_WRITTEN, True, rng)
         print(name, claims.sizes(), flush=True)
     for name, rows in development_sets(args.data).items():
         for row in rows:

@@ -25,7 +25,7 @@ import numpy as np
 import torch
 from mpnet import Judge, judge_of, weights_of
 from numpy.typing import NDArray
-from packed import AS_WRITTEN, PAD, Packed, Pair
+from packed import AS_WRITTEN, KIND, PAD, Packed, Pair
 from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional as F
@@ -35,7 +35,7 @@ LOWEST = 0.02
 """Share of the learning rate that is left at the end."""
 
 NARROW, WIDE = 150, 400
-"""Tokens of the premises by which a judge is measured."""
+"""Tokens of the premises by which a judge is measured by default."""
 
 
 def plan_of(file: Path, run: int) -> dict[str, Any]:
@@ -129,15 +129,18 @@ def _rounded(length: int) -> int:
 
 
 def loss_of(logits: Tensor, labels: Tensor, smoothing: Tensor, cap: float) -> Tensor:
-    """Cross-entropy, (n,), between entailed and not; label 3 leaves open which of the two others it is.
+    """Cross-entropy, (n,), between entailed and not; label 3 leaves open which of the two others it is. For labels from 4 on
+    it is that of the kinds.
 
     A pair of a smoothed set whose loss exceeds `cap` teaches nothing: its label is likely wrong (West et al., loss
     truncation).
     """
-    log_p = F.log_softmax(logits, dim=-1)
+    kind = labels >= KIND
+    log_p = F.log_softmax(logits[:, :3], dim=-1)
     rest = torch.logsumexp(log_p[:, 1:], dim=-1)
     one = log_p.gather(1, labels.clamp(max=2)[:, None])[:, 0]
-    right = -torch.where(labels == 3, rest, one)
+    of_kind = F.log_softmax(logits[:, 3:], dim=-1).gather(1, (labels - KIND).clamp(min=0)[:, None])[:, 0]
+    right = -torch.where(kind, of_kind, torch.where(labels == 3, rest, one))
     wrong = -torch.where(labels == 0, rest, log_p[:, 0])
     each = (1 - smoothing) * right + smoothing * wrong
     return torch.where((smoothing > 0) & (right > cap), each.detach(), each)
@@ -151,22 +154,34 @@ def auc(scores: NDArray[np.float64], true: NDArray[np.bool_]) -> float:
     return float(100 * (ranks[true].sum() - n * (n + 1) / 2) / max(n * (len(true) - n), 1))
 
 
-def measure(model: Judge, dev: Packed, groups: Mapping[str, Sequence[str]], room: int, tokens: int) -> dict[str, float]:
-    """ROC-AUC x 100 of P(entailment) by development set, the means of the groups, and `rule`, the mean of these."""
+def measure(
+    model: Judge, dev: Packed, groups: Mapping[str, Sequence[str]], room: int, tokens: int, most: int | None = None
+) -> dict[str, float]:
+    """ROC-AUC x 100 of P(entailment) by development set, the means of the groups, and `rule`, the mean of these.
+
+    room: tokens of a premise. most: claims of a set that are measured, evenly spread over the set; None for all.
+    """
     device = next(model.parameters()).device
-    pairs = sorted(enumerate(dev.as_read(n, room) for n in range(len(dev.rows))), key=lambda each: len(each[1].ids))
+    claims = [int(n) for name in dev.sets for n in spread(dev.claims_of(name), most)]
+    pairs = sorted((dev.as_read(n, room) for n in claims), key=lambda pair: len(pair.ids))
     scores: list[float] = []
     model.eval()
     with torch.inference_mode(), torch.autocast(device.type, torch.bfloat16):
-        for run in cut([pair for _, pair in pairs], tokens):
-            log_p = torch.log_softmax(model(padded(run).to(device)), -1)
+        for run in cut(pairs, tokens):
+            log_p = torch.log_softmax(model(padded(run).to(device))[:, :3], -1)
             scores += (log_p[:, 0] - torch.logsumexp(log_p[:, 1:], -1)).tolist()
     model.train()
-    found, sets = np.array(scores), np.array([pair.set for _, pair in pairs])
-    true = np.array([pair.label == 0 for _, pair in pairs])
+    found, sets = np.array(scores), np.array([pair.set for pair in pairs])
+    true = np.array([pair.label == 0 for pair in pairs])
     by_set = {name: auc(found[sets == name], true[sets == name]) for name in dev.sets}
     means = {f"mean {name}": float(np.mean([by_set[each] for each in names])) for name, names in groups.items()}
     return {"rule": float(np.mean(list(means.values()))), **means, **by_set}
+
+
+def spread(claims: NDArray[np.int64], most: int | None) -> NDArray[np.int64]:
+    """At most `most` claims, evenly spread."""
+    few = most is not None and most < len(claims)
+    return claims[np.linspace(0, len(claims) - 1, most or 0).astype(int)] if few else claims
 
 
 class Training:
@@ -246,6 +261,12 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--resume", action="store_true", help="go on at OUT/checkpoint.pt, if it is there")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="of this call")
     parser.add_argument("--every", type=float, default=10, help="million tokens between measurements")
+    parser.add_argument(
+        "--rooms", type=int, nargs="+", default=[NARROW, WIDE], help="tokens of the premises that are measured"
+    )
+    parser.add_argument(
+        "--measured-claims", type=int, help="claims of a development set that are measured; all by default"
+    )
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument(
         "--compile", action="store_true", help="takes 20 seconds, then reads 1.6 times as fast on a GPU"
@@ -283,8 +304,8 @@ def train(settings: argparse.Namespace) -> bool:
 
     def report() -> None:
         training.swap()
-        for room in (NARROW, WIDE):
-            found = measure(model, dev, plan["groups"], room, 4 * plan["run"]["batch_tokens"])
+        for room in settings.rooms:
+            found = measure(model, dev, plan["groups"], room, 4 * plan["run"]["batch_tokens"], settings.measured_claims)
             line: dict[str, float] = {"steps": training.steps, "tokens": training.tokens, "room": room}
             text = json.dumps(line | {name: round(value, 1) for name, value in found.items()})
             print(text, flush=True)

@@ -12,6 +12,7 @@ from groundrail.errors import GenerationError, UnsupportedError
 from groundrail.generation.effects import Judging
 from groundrail.generation.loop import CanRetry, Judge, NextPiece, Release, Step, Steps, advance
 from groundrail.scoring.base import Score
+from groundrail.text.claims import NoClaim
 from groundrail.types import CheckedSentence, GuardResult
 
 
@@ -36,19 +37,20 @@ def _to_judge(steps: Steps, outcome: Any = None) -> Step | GuardResult:
     return step
 
 
-def _judged(judging: Judging, asked: Sequence[Judge]) -> list[list[Score] | Exception]:
+def _judged(judging: Judging, asked: Sequence[Judge]) -> list[list[Score | NoClaim] | Exception]:
     """The outcome of each step, of all in one call if that succeeds."""
     if len(asked) > 1:
         claims = [claim for step in asked for claim in step.claims]
+        around = [words for step in asked for words in step.around]
         timeouts = [step.timeout for step in asked if step.timeout is not None]
-        together = asked[0]._replace(claims=claims, timeout=sum(timeouts) if timeouts else None)
+        together = asked[0]._replace(claims=claims, around=around, timeout=sum(timeouts) if timeouts else None)
         with contextlib.suppress(Exception):  # every answer meets its own failure below
             each = iter(judging.do(together))
             return [list(islice(each, len(step.claims))) for step in asked]
     return [_outcome(judging, step) for step in asked]
 
 
-def _outcome(judging: Judging, step: Judge) -> list[Score] | Exception:
+def _outcome(judging: Judging, step: Judge) -> list[Score | NoClaim] | Exception:
     """The scores, or the error that the loop gives a verdict."""
     try:
         return judging.do(step)

@@ -9,7 +9,7 @@ import contextvars
 import logging
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from groundrail.errors import InputError, ScoringError
@@ -19,6 +19,9 @@ from groundrail.runtime.both_ways import value_of
 from groundrail.runtime.deadlines import Calls, NotCalledError, in_time
 from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.scoring.language_note import with_language_note
+from groundrail.text.claims import NoClaim
+from groundrail.text.context import claimed
+from groundrail.text.kinds import Kind, words_of
 from groundrail.types import Document
 
 Asked: TypeAlias = Start | NextPiece | Accept | Reject | CanRetry | CutOff
@@ -39,24 +42,63 @@ class Judging:
     def __init__(self, scorer: Scorer, documents: Sequence[Document], calls: Calls) -> None:
         self._scorer, self._documents, self._calls = scorer, documents, calls
         self._reader: Reader | None = None
+        self._stated: set[str] | None = None
         self._lock = threading.Lock()
 
-    def do(self, step: Judge) -> list[Score]:
-        """One score a claim. Raises: OverdueError, ScoringError for anything but one score each, what the scorer raises."""
+    def do(self, step: Judge) -> list[Score | NoClaim]:
+        """One score a claim, or `NoClaim` for talk. Raises: OverdueError, ScoringError for anything but one score each, what the scorer raises."""
         return self._calls.within(step.timeout, self._score, step)
 
-    async def ado(self, step: Judge) -> list[Score]:
+    async def ado(self, step: Judge) -> list[Score | NoClaim]:
         """`do` without blocking the event loop."""
         with self._calls.current():
-            scores: list[Score] = await in_time(step.timeout, self._ascore(step))
+            scores: list[Score | NoClaim] = await in_time(step.timeout, self._ascore(step))
         return scores
 
-    def _score(self, step: Judge) -> list[Score]:
-        return self._noted(step.claims, self._read().score(step.claims, step.threshold))
+    def _score(self, step: Judge) -> list[Score | NoClaim]:
+        kinds = self._kinds(step)
+        claims = _of_kind(step, kinds, Kind.CLAIM)
+        return self._in_order(
+            kinds, self._noted(claims, self._read().score(claims, step.threshold)), self._silence(step, kinds)
+        )
 
-    async def _ascore(self, step: Judge) -> list[Score]:
+    async def _ascore(self, step: Judge) -> list[Score | NoClaim]:
+        kinds = await self._calls.awithin(None, self._kinds, step)
+        claims = _of_kind(step, kinds, Kind.CLAIM)
         reader = await self._calls.awithin(None, self._read) if self._reader is None else self._reader
-        return self._noted(step.claims, await reader.ascore(step.claims, step.threshold))
+        scores = self._noted(claims, await reader.ascore(claims, step.threshold))
+        return self._in_order(kinds, scores, await self._calls.awithin(None, self._silence, step, kinds))
+
+    def _kinds(self, step: Judge) -> list[Kind]:
+        """The kind of each claim."""
+        asked = [
+            (around, claimed(claim))
+            for around, claim in zip(step.around, step.claims, strict=True)
+            if around is not None
+        ]
+        if not asked:
+            return [Kind.CLAIM] * len(step.claims)
+        from groundrail.entailment.builtin.kinds import kinds_of  # imports torch
+
+        found = iter(kinds_of(asked, self._words().__contains__))
+        return [Kind.CLAIM if around is None else next(found) for around in step.around]
+
+    def _words(self) -> set[str]:
+        """The words of the documents, in small letters."""
+        if self._stated is None:
+            self._stated = words_of("\n".join(document.text for document in self._documents))
+        return self._stated
+
+    def _silence(self, step: Judge, kinds: Sequence[Kind]) -> list[Score]:
+        """The scores of claims that the source does not say something."""
+        claims = _of_kind(step, kinds, Kind.SILENCE)
+        return self._read().score_silence(claims) if claims else []
+
+    def _in_order(
+        self, kinds: Sequence[Kind], claims: Iterable[Score], silences: Iterable[Score]
+    ) -> list[Score | NoClaim]:
+        upcoming = {Kind.CLAIM: iter(claims), Kind.SILENCE: iter(silences)}
+        return [NoClaim() if kind is Kind.TALK else next(upcoming[kind]) for kind in kinds]
 
     def _read(self) -> Reader:
         with self._lock:
@@ -70,6 +112,10 @@ class Judging:
         ):
             raise ScoringError(f"the scorer gave {scores!r:.100} for {len(claims)} claims; it must give one Score each")
         return with_language_note(scores, claims, self._documents) if self._scorer.facts.english_only else list(scores)
+
+
+def _of_kind(step: Judge, kinds: Sequence[Kind], kind: Kind) -> list[str]:
+    return [claim for claim, each in zip(step.claims, kinds, strict=True) if each is kind]
 
 
 class Writing:

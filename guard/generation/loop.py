@@ -19,7 +19,7 @@ from groundrail.generation.verdicts import Answer
 from groundrail.policy import Attempts, Policy
 from groundrail.runtime.deadlines import OverdueError
 from groundrail.scoring.base import Score
-from groundrail.text.claims import Claim
+from groundrail.text.claims import Claim, NoClaim
 from groundrail.text.sentences import Sentence, Stream, is_finished, is_unicode, split
 from groundrail.types import CheckedSentence, GuardResult, Verdict
 
@@ -40,9 +40,13 @@ class NextPiece(NamedTuple):
 
 
 class Judge(NamedTuple):
-    """Send one `Score` for each claim: exact, or good enough to tell which claims reach `threshold`."""
+    """Send one `Score` for each claim: exact, or good enough to tell which claims reach `threshold`; `NoClaim` for talk.
+
+    around: `Claim.around` of each claim.
+    """
 
     claims: Sequence[str]
+    around: Sequence[str | None]
     timeout: float | None
     threshold: float | None
 
@@ -182,12 +186,13 @@ def _judged(
     claims = [answer.claim(sentence, text) for sentence, text in zip(sentences, before, strict=False)]
     texts = [claim.judged if isinstance(claim, Claim) and answer.has_source else () for claim in claims]
     asked = [text for some in texts for text in some]
-    scores: Sequence[Score | Exception] = ()
+    around = [claim.around for claim, some in zip(claims, texts, strict=True) if isinstance(claim, Claim) for _ in some]
+    scores: Sequence[Score | NoClaim | Exception] = ()
     started = time.monotonic()
     if asked:
         try:
             threshold = None if answer.policy.calibration else answer.threshold  # a calibration needs exact values
-            scores = yield Judge(asked, answer.time_left(since, sum(map(bool, texts))), threshold)
+            scores = yield Judge(asked, around, answer.time_left(since, sum(map(bool, texts))), threshold)
         except Exception as error:  # whatever a scorer throws, its claims were not checked
             scores = [error] * len(asked)
     if len(sentences) > 1 and scores and isinstance(scores[0], Exception) and not isinstance(scores[0], OverdueError):

@@ -78,6 +78,10 @@ class Reader(Protocol):
         """
         ...
 
+    def score_silence(self, claims: Sequence[str]) -> list[Score]:
+        """Score claims that the source does not say something; by default like any other claim."""
+        return self.score(claims)
+
     async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
         """Run `score` in a thread, so that it does not block the event loop. A subclass may override this."""
         return await calls().awithin(None, self.score, claims, reach)

@@ -51,6 +51,9 @@ class _PooledReader(Reader):
     def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
         return self.reader.score(claims, reach)
 
+    def score_silence(self, claims: Sequence[str]) -> list[Score]:
+        return self.reader.score_silence(claims)
+
     async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
         with cancelled_with_task():
             future = self.threads.submit(contextvars.copy_context().run, self.reader.score, claims, reach)

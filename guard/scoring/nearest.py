@@ -17,8 +17,9 @@ from groundrail.entailment.loading import load
 from groundrail.entailment.remembered import Remembered
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.runtime.progress import begin
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
+from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
 from groundrail.scoring.index import TOGETHER, Places, SentenceIndex
+from groundrail.scoring.silence import score_silence
 from groundrail.scoring.weighing import INVENTED, RIVALS, between, citable, conflict, weigh_rivals
 from groundrail.types import Source
 
@@ -87,8 +88,7 @@ class NearestScorer(Scorer):
     def read(self, source: Source) -> Reader:
         """Index the source's sentences."""
         index = SentenceIndex(source, self.entailment, max(1, self.entailment.max_tokens // 2))
-        model = Remembered(self.entailment)
-        return Prepared(lambda claims, index: self._score(claims, index, model), index)
+        return _NearestReader(self, index, Remembered(self.entailment))
 
     def _score(self, claims: Sequence[str], index: SentenceIndex, model: Remembered) -> list[Score]:
         """One score a claim, NaN where the source is blank; all claims in one model call, all rivals in a second.
@@ -124,6 +124,22 @@ class NearestScorer(Scorer):
             _Reading(alone, index.window(next(iter(alone))[0], in_context, most) if most else None)
             for alone in of_document.values()
         ]
+
+
+@dataclass(frozen=True, slots=True)
+class _NearestReader(Reader):
+    """A source as sentences, with the judge's earlier answers; all scores are exact."""
+
+    scorer: NearestScorer
+    index: SentenceIndex
+    model: Remembered
+
+    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
+        return self.scorer._score(claims, self.index, self.model)
+
+    def score_silence(self, claims: Sequence[str]) -> list[Score]:
+        """As `groundrail.scoring.silence` scores them."""
+        return self.index.noted(score_silence(claims, self.index, self.model, self.scorer.window or TOGETHER))
 
 
 def _scored(readings: Sequence[_Reading], judged: Mapping[Places, FloatArray], index: SentenceIndex) -> Score:

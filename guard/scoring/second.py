@@ -68,6 +68,9 @@ class _BothReaders(Reader):
         limit = self.scorer.second.facts.threshold
         return self._settled(firsts, doubted, self.second.score([*doubted.values()], limit)) if doubted else firsts
 
+    def score_silence(self, claims: Sequence[str]) -> list[Score]:
+        return self.first.score_silence(claims)
+
     async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
         firsts = await self.first.ascore(claims, self._above_band(reach))
         doubted = self._doubted(claims, firsts)

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
-from groundrail.text.context import context_of, in_context
+from groundrail.text.context import around, context_of, in_context
 from groundrail.text.ends import without_mark
 from groundrail.text.english import words
 from groundrail.text.english.phrases import (
@@ -52,11 +52,14 @@ class Claim:
     lines: the lines of a block of code that say something, and every two neighbours as one text. Each is judged by itself,
         since a reader may take each by itself, or a line as going on in the next.
     context: how the claim is meant, for a judge that reads contexts (`groundrail.text.context`).
+    around: the user's message and the sentence before, from which the kind of the sentence is told (`groundrail.text.kinds`);
+        None for what is a claim in any case.
     """
 
     text: str
     lines: tuple[str, ...] = ()
     context: str = ""
+    around: str | None = None
 
     @property
     def judged(self) -> tuple[str, ...]:
@@ -209,6 +212,7 @@ def read_claim(
     claim_of: ClaimOf = claim_of,
     unread: Callable[[str], Sequence[str]] = lambda claim: (),
     reads_context: bool = False,
+    knows_kinds: bool = False,
 ) -> Claim | NoClaim | Refused:
     """Read the claim of a sentence, an answer to `prompt` with `previous` shown before it.
 
@@ -221,6 +225,7 @@ def read_claim(
         claim_of: replaces the function `claim_of` of this module. Its claims are compared with the source all the same.
         unread: `ScorerFacts.unread`, the words of a claim that the judge has no token for.
         reads_context: `ScorerFacts.reads_context`, whether the judge tells a claim from its context.
+        knows_kinds: whether a model tells the kind of the sentence afterwards (`groundrail.entailment.shipped`).
 
     Raises: InputError for a `claim_of` that returns anything but text or None; other errors of the two functions.
     """
@@ -243,12 +248,13 @@ def read_claim(
         text = without_footnotes(said, len(source.documents))
         if not source.is_blank:
             refuse_unreadable(text, source, unread)
+        context = context_of(text, prompt=prompt, heading=heading, previous=previous) if reads_context else ""
+        beside = around(prompt, previous) if knows_kinds and not has_fence(sentence) else None
     except UncheckableError as error:
         return Refused(str(error))
     of_code = text.splitlines() if has_fence(sentence) else []
     lines = [line.strip() for line in of_code if any(map(str.isalnum, line))]
-    context = context_of(text, prompt=prompt, heading=heading, previous=previous) if reads_context else ""
-    return Claim(text, (*lines, *map(" ".join, pairwise(lines))), context)
+    return Claim(text, (*lines, *map(" ".join, pairwise(lines))), context, beside)
 
 
 def opens_list(sentence: str, lead: str) -> bool:

@@ -6,6 +6,7 @@ The judge reads it with the claim, but only the claim has to be supported. Train
 
 import re
 
+from groundrail.errors import UncheckableError
 from groundrail.text.english.phrases import leans_on_sentence, question_of
 from groundrail.text.rendering.visible import visible
 
@@ -47,6 +48,8 @@ def context_of(claim: str, *, prompt: str = "", heading: str = "", previous: str
         heading: the heading above the sentence (`Sentence.heading`).
         previous: the sentence before, which counts if the claim points back to it.
 
+    Raises: UncheckableError for a claim that points back to a sentence that cannot be read.
+
     >>> context_of("It costs 12 euros.", prompt="What is a visit?", heading="Pool", previous="The pool is open daily.")
     'What is a visit? Pool: The pool is open daily.'
     """
@@ -54,6 +57,15 @@ def context_of(claim: str, *, prompt: str = "", heading: str = "", previous: str
     above = _ending(shown_words(heading))
     parts = [message_of(prompt), f"{above.rstrip(':')}:" if above else "", before if before != above else ""]
     return " ".join(part for part in parts if part and part not in claim)
+
+
+def around(prompt: str, previous: str) -> str:
+    """The user's message and the sentence before, from which the kind of a sentence is told (`groundrail.text.kinds`)."""
+    try:
+        before = shown_words(previous)
+    except UncheckableError:
+        before = ""  # no reader sees it
+    return " ".join(filter(None, [message_of(prompt), before]))
 
 
 def message_of(prompt: str) -> str:

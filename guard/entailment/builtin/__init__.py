@@ -37,6 +37,9 @@ WEIGHTS, DIGEST = "model.safetensors", "model.sha256"
 _CLASSES = ("entailment", "neutral", "contradiction")
 _BATCH_TOKENS = 2048
 
+_AROUND = 120
+"""Tokens around a sentence from which its kind is told."""
+
 _TYPICAL = (
     ("The lease begins on 1 March 2024 and ends on 28 February 2026.", "The lease runs for two years."),
     ("Ms Okafor lent Mr Lindqvist 3,500 euros; he paid back half of it in May.", "He still owes her 1,750 euros."),
@@ -56,7 +59,7 @@ class BuiltinEntailment(EntailmentModel):
     def __init__(self, model: MPNet, tokenizer: Tokenizer, config: Mapping[str, Any]) -> None:
         self.model, self._tokenizer, self._config = model, tokenizer, config
         self._tokenizer.no_truncation()
-        self._end: int = config["eos_token_id"]
+        self._start, self._end = config["bos_token_id"], config["eos_token_id"]
         self._order = [config["label2id"][name] for name in _CLASSES]
         self._longest = config["max_position_embeddings"] - FIRST
         self._reads_context = config.get("entailment_reads_context", False)
@@ -86,6 +89,32 @@ class BuiltinEntailment(EntailmentModel):
         """Probabilities of entailment, neutral, contradiction, in this order, shape (n, 3). Raises: as the protocol."""
         refuse_long_claims(self, pairs)
         return in_batches(pairs, self._encode, self._probabilities, columns=3, batch_tokens=_BATCH_TOKENS)
+
+    @property
+    def knows_kinds(self) -> bool:
+        """Whether the weights have a head for the kinds of sentences (`groundrail.entailment.builtin.kinds`)."""
+        return self.model.kinds is not None
+
+    def kinds(self, sentences: Sequence[tuple[str, str]]) -> FloatArray:
+        """Probabilities of claim, talk, silence, in this order, shape (n, 3), for (the words around it, a sentence).
+
+        Of words around that do not fit the last ones are read. Raises: InputError for a sentence that does not fit.
+        """
+        return in_batches(
+            sentences, self._encode_around, self._kind_probabilities, columns=3, batch_tokens=_BATCH_TOKENS
+        )
+
+    def _encode_around(self, sentences: Sequence[tuple[str, str]]) -> list[Encoding]:
+        found = []
+        for around, sentence in sentences:
+            words, before = self._tokens(sentence).ids, self._tokens(around).ids[-_AROUND:]
+            found.append([self._start, *before, self._end, self._end, *words, self._end])
+        refuse_long(map(len, found), self._longest)
+        return [{"input_ids": ids} for ids in found]
+
+    def _kind_probabilities(self, encodings: list[Encoding]) -> Tensor:
+        found: Tensor = self.model.kind_logits([encoding["input_ids"] for encoding in encodings]).softmax(dim=-1)
+        return found
 
     def _tokens(self, text: str) -> Tokens:
         return self._tokenizer.encode(text, add_special_tokens=False)
@@ -159,7 +188,8 @@ def as_cross_encoder(
         tokenizer = AutoTokenizer.from_pretrained(folder, trust_remote_code=False)
         with torch.device("meta"):  # no weights are drawn that would be thrown away
             model = MPNetForSequenceClassification(config)
-        model.load_state_dict(restored(folder / WEIGHTS, dtype), assign=True)
+        weights = restored(folder / WEIGHTS, dtype)
+        model.load_state_dict({name: weights[name] for name in model.state_dict()}, assign=True)
     places = torch.arange(config.max_position_embeddings).expand((1, -1))
     model.mpnet.embeddings.register_buffer("position_ids", places, persistent=False)
     model.to(torch.device(place))  # type: ignore[arg-type]

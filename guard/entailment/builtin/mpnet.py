@@ -12,8 +12,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
+from groundrail.errors import ModelError
+
 L = TypeVar("L", nn.Linear, nn.LayerNorm)
 
+KINDS = "classifier.kinds"
 WORDS = "mpnet.embeddings.word_embeddings.weight"
 FIRST = 2
 """Position of a text's first token; those before are the padding's."""
@@ -50,9 +53,29 @@ class MPNet(nn.Module):
         self.layers = nn.ModuleList(_Layer(weights, name, eps) for name in names)
         self.dense = _linear(weights, "classifier.dense")
         self.classes = _linear(weights, "classifier.out_proj")
+        self.kinds = _linear(weights, KINDS) if f"{KINDS}.weight" in weights else None
 
     def forward(self, texts: Sequence[Sequence[int]]) -> Tensor:
         """Token ids of some texts -> logits, shape (texts, classes), float32."""
+        hidden, lengths = self.encoded(texts)
+        starts = torch.tensor([0, *lengths[:-1]], device=hidden.device).cumsum(0)
+        logits: Tensor = self.classes(torch.tanh(self.dense(hidden[starts]))).float()
+        return logits
+
+    def kind_logits(self, texts: Sequence[Sequence[int]]) -> Tensor:
+        """Token ids of some texts -> logits of the kinds of sentences, shape (texts, kinds), float32.
+
+        They are read from the mean of a text's tokens. Raises: ModelError for weights without a head for kinds.
+        """
+        if self.kinds is None:
+            raise ModelError("these weights of the built-in judge do not know kinds of sentences; reinstall groundrail")
+        hidden, lengths = self.encoded(texts)
+        means = torch.stack([part.float().mean(0) for part in torch.split(hidden, lengths)])
+        logits: Tensor = self.kinds(means.to(hidden.dtype)).float()
+        return logits
+
+    def encoded(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, list[int]]:
+        """Token ids of some texts -> the states of their tokens after the last layer, (tokens, size), and the lengths."""
         device, lengths = self.words.device, [len(text) for text in texts]
         tokens = torch.tensor([token for text in texts for token in text], device=device)
         places = torch.cat([torch.arange(FIRST, FIRST + length, device=device) for length in lengths])
@@ -61,9 +84,7 @@ class MPNet(nn.Module):
         bias = self._bias(max(lengths))
         for layer in self.layers:
             hidden = layer(hidden, lengths, bias)
-        starts = torch.tensor([0, *lengths[:-1]], device=device).cumsum(0)
-        logits: Tensor = self.classes(torch.tanh(self.dense(hidden[starts]))).float()
-        return logits
+        return hidden, lengths
 
     def _bias(self, length: int) -> Tensor:
         """Terms that are added to every attention, by the distance of two tokens: shape (heads, length, length)."""

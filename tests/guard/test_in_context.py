@@ -1,0 +1,68 @@
+"""A judge that reads contexts gets each claim in its context and each premise behind its title; others get neither."""
+
+from groundrail import Guard, Policy, Verdict
+from groundrail.scoring.nearest import NearestScorer
+from groundrail.scoring.scale import ScaleScorer
+from groundrail.testing import FakeEntailment
+from groundrail.text.context import MARK, claimed
+
+SOURCE = "Rules of the Otter Pool\nThe rules hold all year.\n\n## Dogs\nDogs wait outside. Guide dogs may enter.\n"
+ANSWER = "## Dogs\n\nThey wait outside.\n\n| Animal | Place |\n|---|---|\n| Dog | outside |\n| Guide dog | inside |\n"
+
+
+def pairs(scorer: type[NearestScorer] | type[ScaleScorer], reads_context: bool) -> list[tuple[str, str]]:
+    judge = FakeEntailment(lambda premise, claim: 0.9, reads_context=reads_context)
+    guard = Guard(scorer=scorer(judge), policy=Policy(fallback="flag"))
+    guard.check(ANSWER, SOURCE, "Where may my dog wait?")
+    return [pair for call in judge.calls for pair in call]
+
+
+def test_claims_stand_in_their_context() -> None:
+    for scorer in (NearestScorer, ScaleScorer):
+        claims = dict.fromkeys(claim for _, claim in pairs(scorer, reads_context=True))
+        assert [claim.split(MARK) for claim in claims if "Dogs:" in claim] == [
+            ["Where may my dog wait? Dogs:", "They wait outside."],
+            ["Where may my dog wait? Dogs:", "Animal Dog, Place: outside"],
+            ["Where may my dog wait? Dogs:", "Animal Guide dog, Place: inside"],
+        ]
+
+
+def test_premises_stand_behind_title_and_heading() -> None:
+    for scorer in (NearestScorer, ScaleScorer):
+        premises = {premise for premise, _ in pairs(scorer, reads_context=True)}
+        assert "Rules of the Otter Pool ## Dogs Guide dogs may enter." in premises
+        assert all(premise.startswith("Rules of the Otter Pool") for premise in premises)
+
+
+def test_another_judge_gets_claim_and_premise_alone() -> None:
+    for scorer in (NearestScorer, ScaleScorer):
+        found = pairs(scorer, reads_context=False)
+        assert not any(MARK in claim for _, claim in found)
+        assert "Guide dogs may enter." in {premise for premise, _ in found}
+        assert {claimed(claim) for _, claim in found} == {claim for _, claim in found}
+
+
+def test_a_context_supports_nothing() -> None:
+    """The words of the question are in the premise of no pair, whatever is asked."""
+    found = pairs(ScaleScorer, reads_context=True)
+    assert not any("my dog" in premise for premise, _ in found)
+
+
+def test_rows_that_are_refused_leave_a_table_with_its_head() -> None:
+    judge = FakeEntailment(lambda premise, claim: float("Guide" in claim))
+    guard = Guard(scorer=NearestScorer(judge))
+    assert guard.check(ANSWER.partition("outside.\n\n")[2], SOURCE).text.splitlines() == [
+        "| Animal | Place |",
+        "|---|---|",
+        "| Guide dog | inside |",
+    ]
+    nothing = Guard(scorer=NearestScorer(FakeEntailment(lambda premise, claim: 0.0)))
+    assert not nothing.check(ANSWER.partition("outside.\n\n")[2], SOURCE).text.strip()
+
+
+def test_a_row_with_another_number_of_cells_than_its_head_is_refused() -> None:
+    guard = Guard(scorer=NearestScorer(FakeEntailment(lambda premise, claim: 1.0)))
+    for row in ("| Dog |", "| Dog | outside | always |"):
+        (checked,) = guard.check(f"| Animal | Place |\n|---|---|\n{row}\n", SOURCE).sentences
+        assert checked.verdict is Verdict.UNSUPPORTED
+        assert "cells under a head of 2" in str(checked.reason)

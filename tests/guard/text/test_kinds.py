@@ -1,0 +1,21 @@
+"""A figure or a name that neither source nor user gave is claimed, whatever a model takes the sentence for."""
+
+import pytest
+
+from groundrail.text.kinds import may_be_talk, words_of
+
+
+@pytest.mark.parametrize(
+    ("sentence", "around", "source", "is_talk"),
+    [
+        ("Sorry to hear that!", "My flight was cancelled.", "", True),
+        ("Hi Maria! I am glad to help.", "I'm Maria.", "", True),
+        ("I can't give legal advice.", "", "", True),
+        ("Hello Maria!", "", "Maria Lind owns the house.", True),
+        ("Hello Maria!", "", "Anna Lind owns the house.", False),
+        ("Would you like the details on the 20 euros?", "", "The fee is 40 euros.", False),
+        ("Enjoy your stay until 4 May!", "We leave on 4 May.", "", True),
+    ],
+)
+def test_names_and_figures_are_known(sentence: str, around: str, source: str, is_talk: bool) -> None:
+    assert may_be_talk(sentence, around, words_of(source).__contains__) == is_talk
