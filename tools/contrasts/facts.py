@@ -22,6 +22,10 @@ class Pool:
         self._left = {name: rng.sample(some, len(some)) for name, some in lists.items()}
         self._rng, self._full = rng, full_names
 
+    def copy(self) -> "Pool":
+        """A pool with the same names left."""
+        return Pool(self._left, self._rng, self._full)
+
     def draw(self, kind: str) -> Value:
         """The next value of a list; a person has a first name of the list "she" or "he"."""
         if kind != "person":

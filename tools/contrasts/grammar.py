@@ -19,6 +19,7 @@ exchanges two values, which makes it not stated. A star marks words that are nev
 
 import re
 import tomllib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,11 +31,27 @@ SLOT = re.compile(r"\{([a-z]\w*)(?::(\w+))?(?: ([^{}]+))?\}")
 PARTS = " // "
 """Stands between two sentences of a source that may stand apart."""
 
-_KEYS = {"slots", "frames", "says", "if", "swap", "loose", "held_out", "only_claims", "only_sources", "asks"}
+_KEYS = {"slots", "frames", "says", "if", "swap", "loose", "held_out", "cross", "sources", "symmetric", "asks"}
 
 
 class GrammarError(ValueError):
     """A family that cannot be used; the message names the file, the family and the fault."""
+
+
+@dataclass(frozen=True)
+class Swap:
+    """Slots that are exchanged with one another, and the label of a claim after it.
+
+    A `cross` exchanges only in forms that have one of the two slots, not both.
+    """
+
+    pairs: dict[str, str]
+    label: str
+    cross: bool = False
+
+    def fits(self, names: set[str]) -> bool:
+        """Whether a form with these slots may be exchanged."""
+        return not self.cross or len(names & set(self.pairs)) == 1
 
 
 @dataclass(frozen=True)
@@ -54,14 +71,14 @@ class Frame:
     ask: str
     held_out: bool
 
-    def fill(self, form: str, first: str = "", second: str = "") -> str:
+    def fill(self, form: str, swap: Swap | None = None) -> str:
         """The form in its frame, with the frame's values and perhaps two slots exchanged; slots that are drawn remain."""
-        return self.valued(self.sentence.replace("{}", form) if self.sentence else form, first, second)
+        return self.valued(self.sentence.replace("{}", form) if self.sentence else form, swap)
 
-    def valued(self, text: str, first: str = "", second: str = "") -> str:
+    def valued(self, text: str, swap: Swap | None = None) -> str:
         """The words with the frame's values, outside of its sentence."""
-        text = exchanged(text, first, second)
-        values = {name: exchanged(value, first, second) for name, value in self.values.items()}
+        text = exchanged(text, swap)
+        values = {name: exchanged(value, swap) for name, value in self.values.items()}
 
         def filled(found: re.Match[str]) -> str:
             if found[1] in values:
@@ -97,33 +114,37 @@ class Family:
     held_out: bool
     held_meanings: set[str]
     sources: list[str]
-    claimed: list[str]
     relations: dict[str, dict[str, str]]
-    swaps: dict[str, list[tuple[str, str, str]]]
+    swaps: dict[str, list[Swap]]
+    symmetric: set[str]
     asks: list[str] = field(default_factory=list)
 
     def fault(self, text: str) -> GrammarError:
         return GrammarError(f"{self.file}, family {self.name}: {text}")
+
+    def counted(self, slot: str) -> bool:
+        """Whether a slot holds a number or a time, and no name."""
+        return bool(re.search(r"\d-\d|= |date", self.slots.get(slot, "")))
 
     def claims(self, source: str, frame: Frame) -> list[Claim]:
         """Every claim that a source of this meaning decides in a frame."""
         found = []
         for meaning, label in self.relations[source].items():
             for form in self.meanings[meaning]:
-                if only_source(form.text) or meaning not in self.claimed:
+                if only_source(form.text):
                     continue
                 text = frame.fill(form.text)
                 short = frame.sentence and frame.ask
                 found.append(Claim(meaning, form, label, text, frame.valued(form.text) if short else ""))
-                for first, second, other in self.swaps[source] if label == "entailment" else ():
-                    changed = frame.fill(form.text, first, second)
-                    if changed != text:
-                        inside = short and exchanged(frame.sentence, first, second) == frame.sentence
-                        found.append(
-                            Claim(
-                                meaning, form, other, changed, frame.valued(form.text, first, second) if inside else ""
-                            )
-                        )
+                for swap in self.swaps[source] if label == "entailment" else ():
+                    changed = frame.fill(form.text, swap)
+                    if changed == text or not swap.fits(names_in(text)):
+                        continue
+                    if meaning in self.symmetric and not any(self.counted(name) for name in swap.pairs):
+                        continue
+                    inside = short and exchanged(frame.sentence, swap) == frame.sentence
+                    answer = frame.valued(form.text, swap) if inside else ""
+                    found.append(Claim(meaning, form, swap.label, changed, answer))
         return found
 
 
@@ -132,13 +153,13 @@ def only_source(form: str) -> bool:
     return PARTS in form or "\n" in form
 
 
-def exchanged(text: str, first: str, second: str) -> str:
-    """The text with two slots exchanged.
+def exchanged(text: str, swap: Swap | None) -> str:
+    """The text with slots exchanged.
 
-    >>> exchanged("{a} paid {b} {n euro}", "a", "b")
+    >>> exchanged("{a} paid {b} {n euro}", Swap({"a": "b", "b": "a"}, "contradiction"))
     '{b} paid {a} {n euro}'
     """
-    other = {first: second, second: first}
+    other = swap.pairs if swap else {}
     return SLOT.sub(lambda found: "{" + other.get(found[1], found[1]) + found[0][1 + len(found[1]) :], text)
 
 
@@ -191,11 +212,16 @@ def _family(file: str, name: str, table: dict[str, Any]) -> Family:
     }
     rules: dict[str, dict[str, Any]] = table.get("if", {})
     held = table.get("held_out", [])
-    for key in (*rules, *(held if isinstance(held, list) else ()), *table.get("only_claims", "").split()):
+    for key in (
+        *rules,
+        *(held if isinstance(held, list) else ()),
+        *table.get("sources", "").split(),
+        *table.get("symmetric", "").split(),
+    ):
         if key not in says:
             raise fault(f"{key!r} is no meaning; `says` has {', '.join(says)}")
     relations: dict[str, dict[str, str]] = {}
-    swaps: dict[str, list[tuple[str, str, str]]] = {}
+    swaps: dict[str, list[Swap]] = {}
     for source in says:
         rule = rules.get(source, {})
         relations[source] = {source: "entailment"}
@@ -206,28 +232,40 @@ def _family(file: str, name: str, table: dict[str, Any]) -> Family:
                 if meaning in relations[source]:
                     raise fault(f"`if.{source}` names {meaning!r} twice, or as its own opposite")
                 relations[source][meaning] = label
-        if unknown := set(rule) - {*LABELS, "swap", "loose"}:
+        if unknown := set(rule) - {*LABELS, *_SWAPS}:
             raise fault(f"`if.{source}` has an unknown key {', '.join(sorted(unknown))}")
         swaps[source] = [
-            (*_two(pair, fault), label)
-            for key, label in (("swap", "contradiction"), ("loose", "neutral"))
-            for pair in rule.get(key, table.get(key, []))
+            Swap(_pairs(names, fault), label, key == "cross")
+            for key, label in _SWAPS.items()
+            for names in rule.get(key, table.get(key, []))
         ]
-    only_claims, only_sources = table.get("only_claims", "").split(), table.get("only_sources", "").split()
-    for source in only_sources:
-        del relations[source][source]
+    sources = table.get("sources", " ".join(says)).split()
     return Family(
         file, name, table.get("slots", {}), frames, says, held is True, set(held) if isinstance(held, list) else set(),
-        [key for key in says if key not in only_claims], [key for key in says if key not in only_sources],
-        relations, swaps, table.get("asks", []),
+        sources, relations, swaps, set(table.get("symmetric", "").split()), table.get("asks", []),
     )  # fmt: skip
 
 
-def _two(pair: str, fault: Any) -> tuple[str, str]:
-    names = pair.split()
-    if len(names) != 2:
-        raise fault(f"a swap exchanges two slots, not {pair!r}")
-    return names[0], names[1]
+_SWAPS = {"swap": "contradiction", "cross": "contradiction", "loose": "neutral"}
+
+
+def _pairs(names: str, fault: Callable[[str], GrammarError]) -> dict[str, str]:
+    """Slots with the slots that they are exchanged for."""
+    some = names.split()
+    if len(some) % 2 or not some:
+        raise fault(f"a swap exchanges pairs of slots, not {names!r}")
+    pairs = dict(zip(some[::2], some[1::2], strict=True))
+    return pairs | {second: first for first, second in pairs.items()}
+
+
+_ALIKE = re.compile(r"\{(\w+)\} (?:and|nor|or) \{(\w+)\}")
+"""Two slots that may change places: "{a} and {b} met"."""
+
+
+def _only_names(family: Family, claim: Claim, frame: Frame, pair: re.Match[str]) -> bool:
+    """Whether a claim differs from its form only by the order of the pair."""
+    swap = Swap({pair[1]: pair[2], pair[2]: pair[1]}, claim.label)
+    return claim.text == frame.fill(claim.form.text, swap)
 
 
 def check(family: Family, kinds: set[str]) -> None:
@@ -256,20 +294,28 @@ def check(family: Family, kinds: set[str]) -> None:
     for frame in family.frames:
         if frame.sentence and "{}" not in frame.sentence:
             raise family.fault(f"the frame {frame.sentence!r} has no {{}} for the form")
-    for pairs in family.swaps.values():
-        for first, second, _ in pairs:
-            if not {first, second} <= known:
-                raise family.fault(f"the swap of {first} and {second} names an unknown slot")
+    for swap in (swap for swaps in family.swaps.values() for swap in swaps):
+        if unknown := set(swap.pairs) - known:
+            raise family.fault(f"a swap names the unknown slot {', '.join(sorted(unknown))}")
+    named = {name for name, spec in family.slots.items() if spec in kinds}
+    for source in family.sources:
+        if len({frozenset(names_in(form.text) & named) for form in family.meanings[source]}) > 1:
+            raise family.fault(f"the forms of the source {source!r} do not name the same {', '.join(sorted(named))}")
     told: dict[str, set[str]] = {}
     for source in family.sources:
         for frame in family.frames:
             claims = family.claims(source, frame)
             right = {claim.text for claim in claims if claim.label == "entailment"}
             for claim in claims:
+                pair = _ALIKE.search(claim.form.text)
+                if claim.text != frame.fill(claim.form.text) and pair and claim.label != "entailment":
+                    rest = names_in(claim.form.text.replace(pair[0], ""))
+                    if not rest & set(pair.groups()) and _only_names(family, claim, frame, pair):
+                        raise family.fault(f"{claim.form.text!r} is as true with {pair[1]} and {pair[2]} exchanged")
                 if claim.label != "entailment" and claim.text in right:
                     raise family.fault(f"a source {source!r} makes {claim.text!r} true and false")
                 told.setdefault(claim.meaning, set()).add("true" if claim.label == "entailment" else "false")
-    for meaning in family.claimed:
+    for meaning in family.meanings:
         if all(only_source(form.text) for form in family.meanings[meaning]):
             continue
         for side in ("true", "false"):

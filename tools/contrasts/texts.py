@@ -92,7 +92,8 @@ class Author:
         subject: Value | None = None
         wanted = self.rng.randint(2, 6)
         for _ in range(60):
-            fact = self.teller.fact(pool, self.family(), {_slot(subject): subject} if subject else None)
+            trial = pool.copy()
+            fact = self.teller.fact(trial, self.family(), {_slot(subject): subject} if subject else None)
             if layout == "titled":
                 if fact.subject is None or (subject and fact.subject != subject):
                     continue
@@ -102,6 +103,7 @@ class Author:
             if any(len(fact.words & other.words) > 2 or fact.family is other.family for other in found):
                 continue
             found.append(fact)
+            pool = trial
             if len(found) == wanted:
                 break
         return found

@@ -23,6 +23,7 @@ _PLURALS = {
     "half": "halves",
     "loaf": "loaves",
     "foot": "feet",
+    "fish": "fish",
     "inch": "inches",
 }
 _MONTHS = (
@@ -167,7 +168,7 @@ def sentence(text: str) -> str:
     text = articles(" ".join(text.split()))
     if text[0].isdigit():
         digits = re.match(r"\d+(?![\d,.:]| ?[ap]m| ?[ap]\.m| [A-Z])\b", text)
-        if digits and int(digits[0]) < 1000 and not re.match(r"\d+ ?(?:h|min|%|kg|km|cm|m|g)\b", text):
+        if digits and int(digits[0]) < 1000 and not re.match(r"\d+ ?(?:%|(?:h|min|kg|km|cm|m|g)\b)", text):
             text = in_words(int(digits[0])) + text[digits.end() :]
     text = text[0].upper() + text[1:]
-    return text if text[-1] in ".?!" else text + "."
+    return text if text.endswith((".", "?", "!", '."')) else text + "."
