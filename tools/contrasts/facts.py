@@ -144,14 +144,20 @@ class Balance:
         key = (family, claim.meaning, claim.form.text)
         return self.counts[(*key, true)] - self.counts[(*key, not true)]
 
-    def pick(self, fact: Fact, true: bool, rng: Random) -> Claim | None:
-        """An unused claim about the fact that is true, or one that is not; None if there is none."""
+    def pick(self, fact: Fact, true: bool, rng: Random, like: Claim | None = None) -> Claim | None:
+        """An unused claim about the fact that is true, or one that is not; None if there is none.
+
+        Args:
+            like: a claim whose form is taken again if it can be.
+        """
         left = [c for c in fact.claims if (c.label == "entailment") == true and c.text not in fact.used]
         if not left:
             return None
         others = [c for c in left if c.text != fact.template] or left  # not the source's own words, if it can be helped
         if rng.random() < 0.85:
             left = others
+        if like:
+            left = [c for c in left if c.form == like.form] or left
         least = min(self._tilt(fact.family.name, c) for c in left)
         chosen = rng.choice([c for c in left if self._tilt(fact.family.name, c) <= least])
         self.count(fact, chosen)

@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
@@ -60,11 +61,14 @@ class Author:
 
     def __init__(self, teller: Teller, others: list[list[str]], pairs: bool) -> None:
         self.teller, self.others, self.pairs, self.rng = teller, others, pairs, teller.rng
+        self.told: Counter[tuple[str, bool]] = (
+            Counter()
+        )  # pairs about a bare sentence, and of families never trained on
 
     def texts(self, number: int, seed: int) -> Iterator[dict[str, Any]]:
         """Texts with claims, as `tools/written` has them."""
         for place in range(number):
-            bare = self.rng.random() < (0.5 if self.pairs else 0.34)
+            bare = self.fewer("bare") if self.pairs else self.rng.random() < 0.34
             pool = self.teller.pool(self.rng.random() < 0.5)
             layout = "bare" if bare else self.rng.choice(LAYOUTS)
             facts = self.facts(pool, layout)
@@ -73,14 +77,18 @@ class Author:
             claims = list(self.claims(facts, writer, bare))
             self.rng.shuffle(claims)
             if self.pairs:
-                claims.sort(key=lambda claim: str(claim["pair"]))
+                claims.sort(key=lambda claim: int(claim["pair"]))
             yield {"id": f"contrast-{seed}-{place:05}", "domain": f"contrasts {layout}", "text": text, "claims": claims}
 
+    def fewer(self, what: str) -> bool:
+        """Whether fewer pairs than half are of this kind so far."""
+        return self.told[(what, True)] <= self.told[(what, False)]
+
     def family(self) -> Family:
-        """A family; half of them never trained on if pairs are asked for."""
+        """A family; about half of them never trained on if pairs are asked for."""
         some = self.teller.families
         if self.pairs:
-            held = self.rng.random() < 0.5
+            held = self.fewer("held out") if self.rng.random() < 0.5 else self.rng.random() < 0.5
             some = [family for family in some if family.held_out == held] or some
         return self.rng.choice(some)
 
@@ -162,7 +170,8 @@ class Author:
             writer.put(others.pop(0), after="\n\n")
         for number, (said, fact) in enumerate(_mixed(facts, others, self.rng), 1):
             if "\n" in said:
-                writer.put("\n" + said + "\n", fact, "\n")
+                writer.text += "\n"
+                writer.put(said, fact, "\n\n")
                 continue
             writer.text += mark.format(number)
             writer.put(_shown(said), fact, "\n")
@@ -210,20 +219,29 @@ class Author:
         """Claims about the facts of a text, and sentences that tell two of them."""
         balance, rng = self.teller.balance, self.rng
         for fact in facts:
-            wanted = [True, False] if self.pairs else [rng.random() < 0.5]
-            if not self.pairs:
-                wanted += [not wanted[0]] * (bare or rng.random() < 0.5) + [rng.random() < 0.5] * (2 if bare else 0)
+            if self.pairs:
+                yield from self.pair(fact, writer, bare)
+                continue
+            wanted = [rng.random() < 0.5]
+            wanted += [not wanted[0]] * (bare or rng.random() < 0.5) + [rng.random() < 0.5] * (2 if bare else 0)
             for true in wanted:
-                claim = balance.pick(fact, true, rng)
-                if claim is None:
-                    continue
-                row = self.row(fact, claim, writer)
-                yield row | ({"pair": f"{fact.family.name}-{id(fact)}"} if self.pairs else {})
-        if self.pairs:
-            return
-        for first, second in pairwise(facts):
+                if claim := balance.pick(fact, true, rng):
+                    yield self.row(fact, claim, writer)
+        for first, second in () if self.pairs else pairwise(facts):
             if rng.random() < 0.6 and (joined := self.joined(first, second, writer)):
                 yield joined
+
+    def pair(self, fact: Fact, writer: Writer, bare: bool) -> Iterator[dict[str, Any]]:
+        """A true and a false claim about a fact, in the same form if the family allows it."""
+        true = self.teller.balance.pick(fact, True, self.rng)
+        false = true and self.teller.balance.pick(fact, False, self.rng, like=true)
+        if true is None or false is None:
+            return
+        self.told[("bare", bare)] += 1
+        self.told[("held out", fact.family.held_out)] += 1
+        number = self.told[("bare", True)] + self.told[("bare", False)]
+        for claim in (true, false):
+            yield self.row(fact, claim, writer) | {"pair": number}
 
     def joined(self, first: Fact, second: Fact, writer: Writer) -> dict[str, Any] | None:
         """A sentence that tells two facts: both true, or one of them not."""
