@@ -37,12 +37,12 @@ def families():
 
 @pytest.fixture(scope="module")
 def trained():
-    return list(author(1, False).texts(700, 1))
+    return list(author(1, False).texts(500, 1))
 
 
 @pytest.fixture(scope="module")
 def held_out():
-    return list(author(1, True).texts(300, 1))
+    return list(author(1, True).texts(200, 1))
 
 
 def told(rows):
@@ -53,10 +53,13 @@ def told(rows):
             yield from (row["text"][start:end] for start, end in claim["evidence"])
 
 
-def pattern(text):
-    """A pattern for the words of a form or frame, with anything in its slots; None if it has too few words of its own."""
-    own = SLOT.sub(" ", text.replace("{}", " "))
-    if len(re.findall(r"\w{3,}", own)) < 2:
+def pattern(text, told):
+    """A pattern for the words of a form or frame, with anything in its slots.
+
+    None if it has too few words of its own, or if some of them are not told at all.
+    """
+    own = SLOT.sub("\n", text.replace("{}", "\n")).lower()
+    if len(re.findall(r"\w{3,}", own)) < 2 or not all(part.strip() in told for part in own.split("\n")):
         return None
     parts = SLOT.split(text.replace("{}", "{any}"))[::4]
     return re.compile(r"\b" + r"[\w ,.'’€&:-]+?".join(map(re.escape, parts)).strip() + r"\b", re.IGNORECASE)
@@ -123,7 +126,7 @@ def test_equal_seeds_give_equal_texts_and_others_do_not() -> None:
 
 def test_every_span_of_evidence_holds_its_fact() -> None:
     writer = author(2, False)
-    for _ in range(150):
+    for _ in range(25):
         for layout in ("prose", "documents", "bullets", "table", "faq", "titled"):
             facts = writer.facts(writer.teller.pool(True), layout)
             made = getattr(writer, layout)(facts)
@@ -144,7 +147,7 @@ def test_text_and_claims_are_spelled_as_sentences(trained, held_out) -> None:
 
 def test_labels_are_balanced_and_no_form_gives_its_label_away() -> None:
     writer = author(5, False)
-    claims = [claim for row in writer.texts(2500, 5) for claim in row["claims"]]
+    claims = [claim for row in writer.texts(1500, 5) for claim in row["claims"]]
     assert 0.45 < sum(claim["label"] == "entailment" for claim in claims) / len(claims) < 0.55
     counts: dict[tuple[str, ...], Counter[bool]] = defaultdict(Counter)
     for (*key, true), number in writer.teller.balance.counts.items():
@@ -158,7 +161,7 @@ def test_labels_are_balanced_and_no_form_gives_its_label_away() -> None:
 
 
 def test_held_out_words_are_never_trained_on(families, trained, held_out) -> None:
-    told_in_training = set(told(trained))
+    told_in_training = "\n".join(set(told(trained))).lower()
     kinds = {claim["kind"] for row in trained for claim in row["claims"]}
     assert not kinds & {family.name for family in families.values() if family.held_out}
     for family in families.values():
@@ -167,8 +170,8 @@ def test_held_out_words_are_never_trained_on(families, trained, held_out) -> Non
         held = [form.text for forms in family.meanings.values() for form in forms if form.held_out]
         held += [form.text for name in family.held_meanings for form in family.meanings[name]]
         held += [text for frame in family.frames if frame.held_out for text in (frame.sentence, *frame.values.values())]
-        for found in filter(None, map(pattern, held)):
-            assert not any(map(found.search, told_in_training)), (family.name, found.pattern)
+        for found in filter(None, (pattern(text, told_in_training) for text in held)):
+            assert not found.search(told_in_training), (family.name, found.pattern)
     assert {claim["kind"] for row in held_out for claim in row["claims"]} > {
         family.name for family in families.values() if family.held_out
     }

@@ -53,8 +53,10 @@ def drawn(spec: str, values: dict[str, Value], pool: Pool, rng: Random) -> Value
     return pool.draw(spec)
 
 
-def values_of(family: Family, pool: Pool, rng: Random, given: dict[str, Value]) -> dict[str, Value]:
-    """Values for every slot of a family, no two numbers equal, and some of them given."""
+def values_of(family: Family, pool: Pool, rng: Random, subject: Value | None = None) -> dict[str, Value]:
+    """Values for every slot of a family, no two numbers equal; the subject fills the slot `a` if it is of that kind."""
+    fits = subject and subject[0].split()[0] == family.slots.get("a")
+    given = {"a": subject} if subject and fits else {}
     drawn_once = {
         name: drawn(spec, {}, pool, rng)
         for name, spec in family.slots.items()
@@ -198,11 +200,11 @@ class Teller:
             return not form.held_out and meaning not in family.held_meanings
         return form.held_out or form in family.meanings[meaning][:2] or not _has_held(family.meanings[meaning])
 
-    def fact(self, pool: Pool, family: Family, given: dict[str, Value] | None = None) -> Fact:
+    def fact(self, pool: Pool, family: Family, subject: Value | None = None) -> Fact:
         """A fact of a family, with values from the pool.
 
         Args:
-            given: the subject that fits the slots `a` (a person) or `org`.
+            subject: a person or an organisation for the slot `a`.
         """
         rng = self.rng
         frame = rng.choice(self.frames(family))
@@ -211,7 +213,7 @@ class Teller:
         if not forms:
             raise family.fault(f"the meaning {meaning} has no form that may be written here")
         template = frame.fill(rng.choice(forms).text)
-        values = values_of(family, pool, rng, {k: v for k, v in (given or {}).items() if k in family.slots})
+        values = values_of(family, pool, rng, subject)
         said = [template] if "\n" in template else template.split(PARTS)
         claims = [c for c in family.claims(meaning, frame) if self.allowed(family, c.meaning, c.form)]
         return Fact(family, frame, meaning, template, values, [rendered(one, values, rng) for one in said], claims)

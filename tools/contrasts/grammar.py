@@ -310,7 +310,7 @@ def check(family: Family, kinds: set[str]) -> None:
                 pair = _ALIKE.search(claim.form.text)
                 if claim.text != frame.fill(claim.form.text) and pair and claim.label != "entailment":
                     rest = names_in(claim.form.text.replace(pair[0], ""))
-                    if not rest & set(pair.groups()) and _only_names(family, claim, frame, pair):
+                    if not rest & (named | set(pair.groups())) and _only_names(family, claim, frame, pair):
                         raise family.fault(f"{claim.form.text!r} is as true with {pair[1]} and {pair[2]} exchanged")
                 if claim.label != "entailment" and claim.text in right:
                     raise family.fault(f"a source {source!r} makes {claim.text!r} true and false")

@@ -1,5 +1,6 @@
 """Texts that tell facts, alone or between other sentences, and claims about them."""
 
+import functools
 import json
 import re
 from collections import Counter
@@ -25,6 +26,7 @@ _TITLES = ("# {}", "## {}", "{}", "**{}**", "{}:")
 _ABOUT = ("What do you know about {}?", "Tell me about {}.", "What does the text say about {}?", "{}?")
 
 
+@functools.cache
 def fillers(folder: Path) -> list[list[str]]:
     """Plain sentences of each written text, in order, that point to no sentence before."""
     found = []
@@ -85,12 +87,12 @@ class Author:
         return self.told[(what, True)] <= self.told[(what, False)]
 
     def family(self) -> Family:
-        """A family; about half of them never trained on if pairs are asked for."""
+        """A family, one with many verbs more often; about half of them never trained on if pairs are asked for."""
         some = self.teller.families
         if self.pairs:
             held = self.fewer("held out") if self.rng.random() < 0.5 else self.rng.random() < 0.5
             some = [family for family in some if family.held_out == held] or some
-        return self.rng.choice(some)
+        return self.rng.choices(some, [1 + len(family.sources) // 12 for family in some])[0]
 
     def facts(self, pool: Pool, layout: str) -> list[Fact]:
         """Facts whose words do not meet; in a titled text, all about one person or organisation."""
@@ -101,13 +103,13 @@ class Author:
         wanted = self.rng.randint(2, 6)
         for _ in range(60):
             trial = pool.copy()
-            fact = self.teller.fact(trial, self.family(), {_slot(subject): subject} if subject else None)
+            fact = self.teller.fact(trial, self.family(), subject)
             if layout == "titled":
                 if fact.subject is None or (subject and fact.subject != subject):
                     continue
-                subject = fact.subject if fact.subject in (fact.values.get("a"), fact.values.get("org")) else None
-                if subject is None:
+                if fact.subject != fact.values.get("a"):
                     continue
+                subject = fact.subject
             if any(len(fact.words & other.words) > 2 or fact.family is other.family for other in found):
                 continue
             found.append(fact)
@@ -279,18 +281,16 @@ class Author:
         return {"trained": not any(fact.family.held_out for fact in facts)} if self.teller.held_out else {}
 
 
-def _slot(subject: Value | None) -> str:
-    return "org" if subject and subject[0] == "org" else "a"
-
-
 def _shown(said: str, end: str = "") -> str:
     """A sentence or question as it is shown; a table stays as it is."""
     return said if "\n" in said else sentence(said + (end if end and not said.endswith(end) else ""))
 
 
 def _by_pronoun(said: str, subject: Value) -> str:
-    """The sentence with a pronoun for the subject that it starts with."""
+    """The sentence with a pronoun for the subject that it starts with, unless it names the subject again."""
     name, pronoun = str(subject[1]), {"person she": "she", "person he": "he"}.get(subject[0], "it")
+    if said.count(name) > 1:
+        return said
     if said.startswith(name + "'s "):
         return {"she": "her", "he": "his", "it": "its"}[pronoun] + said[len(name) + 2 :]
     return pronoun + said[len(name) :] if said.startswith(name + " ") else said
