@@ -19,7 +19,7 @@ exchanges two values, which makes it not stated. A star marks words that are nev
 
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -195,6 +195,15 @@ def _frames(written: list[str] | str) -> list[Frame]:
     return rows
 
 
+def _mirrored(frame: Frame, table: dict[str, Any]) -> Iterator[Frame]:
+    """The frame with the values exchanged that a swap exchanges, so that no value is always on the same side."""
+    for names in [*table.get("swap", []), *table.get("loose", [])]:
+        first, _, second = names.partition(" ")
+        if first in frame.values and second in frame.values:
+            values = frame.values | {first: frame.values[second], second: frame.values[first]}
+            yield Frame(values, frame.sentence, frame.ask, frame.held_out)
+
+
 def _family(file: str, name: str, table: dict[str, Any]) -> Family:
     def fault(text: str) -> GrammarError:
         return GrammarError(f"{file}, family {name}: {text}")
@@ -205,6 +214,7 @@ def _family(file: str, name: str, table: dict[str, Any]) -> Family:
         raise fault("has no `says`")
     try:
         frames = _frames(table.get("frames", [])) or [Frame({}, "", "", False)]
+        frames += [other for frame in frames for other in _mirrored(frame, table)]
     except ValueError as error:
         raise fault(str(error)) from None
     says: dict[str, list[Form]] = {
