@@ -159,7 +159,9 @@ class Author:
             for place, fact in enumerate(facts):
                 for number, said in enumerate(fact.sentences):
                     if (place + number) % 2 == half:
-                        writer.put(_shown(said), fact, "\n" if "\n" in said else " ")
+                        if "\n" in said:
+                            writer.text = writer.text.rstrip() + "\n\n"
+                        writer.put(_shown(said), fact, "\n\n" if "\n" in said else " ")
                         if others and self.rng.random() < 0.5:
                             writer.put(others.pop(0))
             writer.text = writer.text.rstrip() + "\n\n"
@@ -197,7 +199,9 @@ class Author:
             ask = self.teller.tell(fact, fact.frame.valued(self.rng.choice(asks))) if asks else "What else is known?"
             writer.text += question.format(_shown(ask, "?")) + answer
             for said in fact.sentences:
-                writer.put(_shown(said), fact, "\n" if "\n" in said else " ")
+                if "\n" in said:
+                    writer.text = writer.text.rstrip() + "\n\n"
+                writer.put(_shown(said), fact, "\n\n" if "\n" in said else " ")
             if others and self.rng.random() < 0.5:
                 writer.put(others.pop(0))
             writer.text = writer.text.rstrip() + "\n\n"
