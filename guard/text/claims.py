@@ -13,11 +13,11 @@ from typing import TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
 from groundrail.text.context import around, context_of, in_context
-from groundrail.text.ends import without_mark
+from groundrail.text.ends import heading_of, without_mark
 from groundrail.text.english import words
 from groundrail.text.english.phrases import (
     GLAD,
-    THINGS,
+    PICTURE,
     agrees_to_write,
     announced_name,
     announced_topic,
@@ -30,6 +30,7 @@ from groundrail.text.english.phrases import (
     refuses_what_follows,
     takes_footnotes,
     without_pointer,
+    without_tick,
 )
 from groundrail.text.english.statements import is_yes_or_no, statement
 from groundrail.text.facts.quantities import MONTHS
@@ -89,9 +90,9 @@ _MONTH = re.compile(rf"(?:{'|'.join(MONTHS)})\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DECORATION = re.compile(
-    rf"^(?:[{GLAD}{THINGS}]\ufe0f?\s*)+(?=[^\W\d_])(?![a-z])"
-    rf"|(?<=[\w)\"'”’.!?…])\s*[{GLAD}][\s{GLAD}]*(?=[.!?…]*$)"
-    rf"|(?<=[.!?…])\s*(?:[{GLAD}{THINGS}]\ufe0f?\s*)+$"
+    rf"^(?:{PICTURE}\s*)+(?=[^\W\d_])(?![a-z])"
+    rf"|(?<=[\w)\"'”’.!?…])\s*{GLAD}(?:\s|{GLAD})*(?=[.!?…]*$)"
+    rf"|(?<=[.!?…])\s*(?:{PICTURE}\s*)+$"
 )
 """Pictures that say nothing beside a sentence: before its capital, glad ones at its end, others behind its end."""
 _BORDER = re.compile(r"[|+]?(?:\s*+:?[-=]++:?\s*+[|+]?)+")
@@ -140,7 +141,7 @@ class _Line:
         self.shown = visible(sentence).strip()
         item = _BULLETS.sub("", self.shown, count=1)
         self.number = _number(item, previous)
-        self.marked = _DECORATION.sub("", item[len(self.number) :])
+        self.marked = without_tick(_DECORATION.sub("", item[len(self.number) :]))
         self.bare = without_footnotes(self.marked).strip()
 
     @cached_property
@@ -177,6 +178,8 @@ class _Line:
         if self.question:
             return marked
         if leans and not self.previous.strip() and agrees_to_write(self.bare, self.prompt):
+            return None
+        if leans and heading_of(self.sentence) and not opens_with_answer(bare):
             return None
         if leans:
             raise UncheckableError("it says something only as an answer, and there is no question to it")

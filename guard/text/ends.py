@@ -172,6 +172,8 @@ def break_ends(kind: Line | None, line: str | None, following: Line, indent: str
         return True
     if kind is Line.ITEM:
         return len(indent) < 2 and "\t" not in indent
+    if _ONLY_EMOJI.fullmatch(word):
+        return True
     if line is None:
         return False
     return line.endswith((":", "：")) or (word.lstrip(OPENING)[:1].isupper() and _stands_alone(line, word))

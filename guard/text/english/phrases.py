@@ -30,8 +30,11 @@ def _pattern(phrase: str) -> re.Pattern[str]:
 
 _MATCHED = {name: _pattern(phrase) for name, phrase in _DATA["matched"].items()}
 
-GLAD, THINGS = _DATA["pictures"]["glad"], _DATA["pictures"]["things"]
-"""Pictures that say nothing beside a sentence, as in a character class of a regular expression."""
+GLAD = f"[{_DATA['pictures']['glad']}]"
+PICTURE = rf"(?:{GLAD}|(?![{_DATA['pictures']['signs']}])[{_DATA['pictures']['things']}])[\ufe0f\u200d]*"
+"""A picture that says nothing beside a sentence, as a regular expression; a glad one also where no stop is before it."""
+
+_TICK, _CROSS = (re.compile(rf"[{_DATA['pictures'][name]}]\ufe0f?\s+(?=[^\W\d_])") for name in ("yes", "no"))
 
 
 def _match(name: str, text: str) -> re.Match[str] | None:
@@ -134,6 +137,21 @@ def _words(text: str) -> list[str]:
 
 def _has_verb(found: Sequence[str]) -> bool:
     return any(words.is_finite(word) or word in words.PRESENT_PLURAL for word in found)
+
+
+def without_tick(text: str) -> str:
+    """The text without a tick before a statement, or a cross before one that denies something: they only repeat it.
+
+    >>> without_tick("✅ Dogs may enter."), without_tick("❌ Dogs may not enter.")
+    ('Dogs may enter.', 'Dogs may not enter.')
+    >>> without_tick("✅ Dogs"), without_tick("❌ Dogs may enter.")
+    ('✅ Dogs', '❌ Dogs may enter.')
+    """
+    found = _words(text)
+    denies = any(word in words.NEGATIONS or word.endswith("n't") for word in found)
+    mark = _TICK.match(text) if _has_verb(found) else None
+    mark = mark or (_CROSS.match(text) if denies and _has_verb(found) else None)
+    return text[mark.end() :] if mark else text
 
 
 def opens_with_answer(claim: str) -> bool:
