@@ -44,7 +44,10 @@ _VALUE = re.compile(r"\"[^\"]*\"|'[^']*'")
 def _refuse_crowded(text: str) -> None:
     """Raises: InputError for an element with too many attributes."""
     for tag in _TAG.finditer(text.replace("\0", "")):
-        if len(tag[0]) > 2 * _MOST_ATTRIBUTES and len(re.findall(r"[^\s/]+", _VALUE.sub("", tag[0]))) > _MOST_ATTRIBUTES:
+        if (
+            len(tag[0]) > 2 * _MOST_ATTRIBUTES
+            and len(re.findall(r"[^\s/]+", _VALUE.sub("", tag[0]))) > _MOST_ATTRIBUTES
+        ):
             raise InputError(f"the element {tag[0][:40]!r}... has over {_MOST_ATTRIBUTES} attributes: remove them")
 
 
