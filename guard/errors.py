@@ -51,7 +51,8 @@ class _EndedError(GroundrailError):
 class GenerationError(_EndedError):
     """The generator failed; text that was released before the failure stays released.
 
-    `result` holds the sentences checked before the failure if a guard raised it under `Policy(fallback="raise")`.
+    A guard raises it if the generator failed before its first text, and under `Policy(fallback="raise")` wherever it failed;
+    `result` then holds the sentences checked before the failure.
     """
 
 

@@ -194,9 +194,10 @@ class Guard:
     def generate(self, prompt: str, source: Source) -> GuardResult:
         """Write an answer to `prompt`, releasing, retrying or replacing each sentence under the policy.
 
-        Raises: InputError for a wrong call, as without a generator; under `Policy(fallback="raise")` UnsupportedError
-        for a sentence, GenerationError where the generator failed, from its own exception. What a fallback or a
-        stop of the policy raises, and interrupts, pass through.
+        Raises: InputError for a wrong call, as without a generator; GenerationError, from the generator's own exception,
+        where it failed before its first text; under `Policy(fallback="raise")` UnsupportedError for a sentence, and
+        GenerationError wherever the generator failed. What a fallback or a stop of the policy raises, and interrupts,
+        pass through.
         """
         return run(read_to_end(self.stream(prompt, source)))
 

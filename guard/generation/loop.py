@@ -6,6 +6,7 @@ the session) and are sent its outcome. `groundrail.generation.streams` does the 
 next sentence.
 """
 
+import logging
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
@@ -24,6 +25,8 @@ from groundrail.text.sentences import Sentence, Stream, is_finished, is_unicode,
 from groundrail.types import CheckedSentence, GuardResult, Verdict
 
 T = TypeVar("T")
+
+_log = logging.getLogger(__name__)
 
 
 class Start(NamedTuple):
@@ -126,8 +129,9 @@ def checked_text(text: str, answer: Answer) -> Steps:
 def guarded_generation(answer: Answer) -> Steps:
     """Check an answer while it is written: a sentence is judged, then released, written again or replaced.
 
-    Raises: InputError for a wrong call; under the fallback "raise" UnsupportedError for a sentence, GenerationError
-    where the generator failed; what a fallback or a stop of the policy raises.
+    Raises: InputError for a wrong call; GenerationError where the generator failed before it wrote any text, unless the
+    fallback has a text for it; under the fallback "raise" UnsupportedError for a sentence, GenerationError wherever the
+    generator failed; what a fallback or a stop of the policy raises.
     """
     answer.begin()
     draft, tries = Draft(answer.policy.longest_sentence, answer.time_left), Tries(answer.policy)
@@ -150,11 +154,32 @@ def guarded_generation(answer: Answer) -> Steps:
         tries = Tries(answer.policy)
     if failure is not None and not answer.over and not draft.complete:
         sentence = Sentence(draft.rest, answer.length, answer.length + len(draft.rest))
-        yield Release(answer.settle(answer.interrupted(sentence, failure), tries.refused))
+        interrupted = answer.interrupted(sentence, failure)
+        if not draft.begun:
+            _raise_unless_replaced(failure, interrupted, answer)
+        _log.error("the answer is incomplete: %s", _told(failure, interrupted, answer.policy))
+        yield Release(answer.settle(interrupted, tries.refused))
     elif tries.refused:  # the generator wrote nothing else in its place
         *earlier, last = tries.refused
         yield Release(answer.settle(last, earlier))
     return answer.result()
+
+
+def _raise_unless_replaced(failure: Exception, interrupted: CheckedSentence, answer: Answer) -> None:
+    """Raise the failure of a generator that wrote nothing: a reader would take it for an answer without words.
+
+    A missed deadline and a fallback with a text of its own stand in the result.
+    """
+    policy = answer.policy
+    if isinstance(failure, OverdueError) or policy.fallback == "abstain" or callable(policy.fallback):
+        return
+    told = _told(failure, interrupted, policy)
+    raise GenerationError(told, answer.result()) from (failure if policy.keep_refused else None)
+
+
+def _told(failure: Exception, interrupted: CheckedSentence, policy: Policy) -> str:
+    """The reason that the answer was interrupted, without the words of an error that may quote the answer."""
+    return str(interrupted.reason) if policy.keep_refused else f"the generator failed ({type(failure).__name__})"
 
 
 def _attempted(asks: Asks[T]) -> Asks[tuple[T | None, Exception | None]]:
@@ -242,12 +267,13 @@ class Draft:
     """The undecided text of one answer.
 
     time_left: (start of the sentence's deadline) -> seconds that a call to the generator may take, None without limit.
+    begun: whether the session wrote any text, refused or not.
     """
 
     def __init__(self, longest_sentence: int, time_left: Callable[[float], float | None]) -> None:
         self._stream, self._time_left = Stream(longest_sentence), time_left
         self._ready: deque[Sentence] = deque()
-        self._phase, self._cut_off = _Phase.NEW, ""
+        self._phase, self._cut_off, self.begun = _Phase.NEW, "", False
 
     @property
     def rest(self) -> str:
@@ -270,7 +296,7 @@ class Draft:
                 raise GenerationError("the generator wrote half a surrogate pair, which is no text")
             if piece is None and not is_finished(self._stream.pending):
                 self._cut_off = yield CutOff()
-            self._phase = _Phase.ENDED if piece is None else _Phase.WRITING
+            self._phase, self.begun = _Phase.ENDED if piece is None else _Phase.WRITING, self.begun or bool(piece)
             self._ready.extend(self._stream.flush() if piece is None else self._stream.feed(piece))
         if self._cut_off and len(self._ready) == 1:  # the sentences before the half one are whole
             raise GenerationError(self._cut_off)

@@ -1,9 +1,11 @@
 """A model's words in tool calls are no evidence: they are taken out of the results of tools.
 
 The value does not show whether a tool found it or only keeps it. So a result is judged by what it says beside the
-calls: if that is nothing, it is no source. If it says more, what it repeats of four words and more is taken out where
-it stands for itself, as a note does; what is shorter, or part of a longer sentence, stays, as the "Paris" of a weather
-report and the words of a search do. Finding calls and results belongs to the server and the integrations.
+calls: if that is nothing, it is no source. If it says more, what it repeats of four words and more, from wherever in an
+argument, is taken out where it stands for itself, as a note does; what is shorter, or part of a longer sentence, stays,
+as the "Paris" of a weather report and the words of a search do. Figures are taken out wherever they stand if the model
+wrote them in a statement or in code, since a translator or a database gives them back in other words. Finding calls and
+results belongs to the server and the integrations.
 """
 
 import json
@@ -20,13 +22,19 @@ from groundrail.text.sentences import split
 _NOTE = 4
 """Words from which a repeated value is taken out of a result that says more: names and keys of lookups are shorter."""
 
+_RUN = 3
+"""Words that stand together within a value, from which a result repeats a part of it."""
+
 _SAYING_NOTHING = frozenset(
     "ok okay true done success successful successfully status message saved stored noted kept recorded added created "
-    "updated changed set written logged remembered "
+    "updated changed set written logged remembered stdout output printed result "
     "a an the and as at by for in of on s that this to under with i it my our we you your "
     "am are be been had has have is now was were".split()
 ) | {word for unit in UNITS for word in (unit, f"{unit}s")}
 """Words that a tool puts around what it keeps: that it was kept, and units, which say nothing without a figure."""
+
+_STATES = re.compile(r"[.!;…\"'”’]\s*\Z|[=(){}\[\]]")
+"""The end of a statement, or a sign of code; a search has neither."""
 
 _ESCAPE = re.compile(r"(?<!\\)\\++(?:u([0-9a-fA-F]{4})|[bfnrt])")
 _PADDING = "\0"
@@ -60,6 +68,9 @@ class Echoes:
 
     def __init__(self) -> None:
         self._written: dict[str, Any] = {}  # the words of values, as a tree; "" is the end of one
+        self._runs: set[int] = set()  # hashes of the words that stand together within values
+        self._calls: list[set[str]] = []  # the words of each call
+        self._figures: set[str] = set()  # of statements and of code
         self._labels = set(_SAYING_NOTHING)
         self._said = _Said()
         self._lock = threading.Lock()
@@ -67,12 +78,13 @@ class Echoes:
     def call(self, arguments: Any) -> None:
         """A tool is called: `arguments` are text, which may be JSON, or what JSON holds."""
         with self._lock:
+            self._calls.append(set())
             for text, is_label in _texts(arguments):
                 if is_label:
                     self._labels.update(word.text for word in _words(_unescaped(text)))
                 else:
                     for sentence in split(text):
-                        self._write([word.text for word in _words(_unescaped(sentence.text))])
+                        self._write(sentence.text)
 
     def evidence(self, result: str) -> str:
         """A tool's result without the values of earlier calls; empty if nothing is left."""
@@ -81,37 +93,45 @@ class Echoes:
             self._said.add(evidence)
             return evidence
 
-    def _write(self, words: list[str]) -> None:
+    def _write(self, sentence: str) -> None:
+        words = [word.text for word in _words(_unescaped(sentence))]
         if not words or (len(words) >= _NOTE and words in self._said):
             return
+        self._calls[-1].update(words)
+        if len(words) >= _NOTE and _STATES.search(sentence):
+            self._figures |= {word for word in words if _is_figure(word)} - self._said.figures
         parts = -(-len(words) // _LONGEST)
         for part in range(parts):
             node = self._written
             for word in words[len(words) * part // parts : len(words) * (part + 1) // parts]:
                 node = node.setdefault(word, {})
             node[""] = {}
+        self._runs.update(hash(tuple(words[start : start + _RUN])) for start in range(len(words) - _RUN + 1))
 
     def _rest(self, result: str) -> str:
         plain = _unescaped(result)
         words = list(_words(plain))
         echoes = list(self._repeated(plain, words))
-        if not echoes:
-            return result
         repeated = {place for echo in echoes for place in echo}
-        if all(place in repeated or word.text in self._labels for place, word in enumerate(words)):
+        if repeated and all(place in repeated or word.text in self._labels for place, word in enumerate(words)):
             return ""
+        said = {word.text for word in words} - _SAYING_NOTHING
+        if any(map(_is_figure, said)) and any(said <= call for call in self._calls):
+            return ""
+        notes = _joined([echo for echo in echoes if len(echo) >= _NOTE])
+        taken = {place for echo in notes if _stands_for_itself(plain, words, echo) for place in echo}
+        taken |= {place for place, word in enumerate(words) if word.text in self._figures}
         pieces, end = [], 0
-        for echo in _joined([echo for echo in echoes if len(echo) >= _NOTE]):
-            if _stands_for_itself(plain, words, echo):
-                pieces.append(result[end : words[echo.start].start])
-                end = words[echo.stop - 1].end
+        for echo in _joined([range(place, place + 1) for place in sorted(taken)]):
+            pieces.append(result[end : words[echo.start].start])
+            end = words[echo.stop - 1].end
         return " … ".join([*pieces, result[end:]])
 
     def _repeated(self, plain: str, words: Sequence[_Word]) -> Iterator[range]:
         """The words that repeat a value, whole or cut short, by their places."""
         first = 0
         while first < len(words):
-            end = self._end_of_echo(plain, words, first)
+            end = max(self._end_of_echo(plain, words, first), self._end_of_run(words, first))
             if end > first:
                 yield range(first, end)
             first = max(end, first + 1)
@@ -131,11 +151,22 @@ class Echoes:
             return place + 1 if cut else end
         return end
 
+    def _end_of_run(self, words: Sequence[_Word], first: int) -> int:
+        """The end of the words from `first` on that stand together within a value."""
+        place = first
+        while place + _RUN <= len(words) and self._has_run(words[place : place + _RUN]):
+            place += 1
+        return place + _RUN - 1 if place > first else first
+
+    def _has_run(self, words: Sequence[_Word]) -> bool:
+        return hash(tuple(word.text for word in words)) in self._runs
+
 
 class _Said:
     """The words of evidence, and where each run of four words stands, the latest place first."""
 
     def __init__(self) -> None:
+        self._figures: set[str] = set()
         self._unread: dict[str, None] = {}  # texts whose words nobody has asked for, each once
         self._words: list[str] = []
         self._latest: dict[int, int] = {}  # by the hash of four words
@@ -145,11 +176,15 @@ class _Said:
         """Remember a text."""
         self._unread[text] = None
 
+    @property
+    def figures(self) -> set[str]:
+        """The words with digits in all texts."""
+        self._read_all()
+        return self._figures
+
     def __contains__(self, words: list[str]) -> bool:
         """Whether four words or more stand together in a text."""
-        for text in self._unread:
-            self._read(text)
-        self._unread.clear()
+        self._read_all()
         place = self._latest.get(hash(tuple(words[:_NOTE])), -1)
         for _ in range(_PLACES):
             if place < 0 or self._words[place : place + len(words)] == words:
@@ -157,8 +192,14 @@ class _Said:
             place = self._earlier[place]
         return place >= 0 and self._words[place : place + len(words)] == words
 
+    def _read_all(self) -> None:
+        for text in self._unread:
+            self._read(text)
+        self._unread.clear()
+
     def _read(self, text: str) -> None:
         words = [sys.intern(word.text) for word in _words(_unescaped(text))]
+        self._figures.update(filter(_is_figure, words))
         for start in range(len(words)):
             key, place = hash(tuple(words[start : start + _NOTE])), len(self._words) + start
             self._earlier.append(self._latest.get(key, -1))
@@ -209,6 +250,10 @@ def _words(text: str) -> Iterator[_Word]:
     for found in _WORD.finditer(text):
         word = found[0].replace(_PADDING, "").replace(",", "")
         yield _Word(unicodedata.normalize("NFKC", word).casefold(), *found.span())
+
+
+def _is_figure(word: str) -> bool:
+    return any(map(str.isdigit, word))
 
 
 def _joined(echoes: Sequence[range]) -> Sequence[range]:

@@ -35,6 +35,22 @@ def read_html(page: str | Path, id: str | None, url: str | None, title: str | No
     return fields(text, path, id, url, title or own_title)
 
 
+_MOST_ATTRIBUTES = 1000
+"""Most attributes of an element; a parser compares each with those before it."""
+_TAG = re.compile(r"<[A-Za-z](?:\"[^\"]*\"|'[^']*'|[^<>\"'])*")
+_VALUE = re.compile(r"\"[^\"]*\"|'[^']*'")
+
+
+def _refuse_crowded(text: str) -> None:
+    """Raises: InputError for an element with too many attributes."""
+    for tag in _TAG.finditer(text.replace("\0", "")):
+        if (
+            len(tag[0]) > 2 * _MOST_ATTRIBUTES
+            and len(re.findall(r"[^\s/]+", _VALUE.sub("", tag[0]))) > _MOST_ATTRIBUTES
+        ):
+            raise InputError(f"the element {tag[0][:40]!r}... has over {_MOST_ATTRIBUTES} attributes: remove them")
+
+
 def _parsed(markup: str | bytes) -> Any:
     """The root of the page, without comments. Raises: InputError for a page that is not read to its end."""
     try:
@@ -48,6 +64,8 @@ def _parsed(markup: str | bytes) -> Any:
         raise InputError("the page holds half a surrogate pair; decode it as UTF-8 first") from None
     except UnicodeDecodeError as error:
         data, encoding = error.object, None  # its own declaration says how it is written
+        text = error.object.decode("latin-1")
+    _refuse_crowded(text)
     parser = etree.HTMLParser(remove_comments=True, remove_pis=True, encoding=encoding)
     root = etree.fromstring(data, parser)
     for problem in parser.error_log:

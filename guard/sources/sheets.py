@@ -34,7 +34,9 @@ select, textarea, button, progress, meter, frameset { display: none !important }
 """Elements that browsers hide by default, or show as pictures or fields and not as text."""
 
 _MOST_STEPS = 5_000_000
-"""Most steps from an element to its relatives, in all selectors of a page."""
+"""Most steps from an element to its relatives, in all selectors of a page. Slower things count for several steps."""
+_TEST, _VISIT = 2, 15
+"""Steps that the test of a selector counts for, and a visit of an element, as by each test of `:has()`."""
 _LONGEST_SELECTOR = 10_000
 
 _INHERITED = ("visibility", "color", "-webkit-text-fill-color")
@@ -68,10 +70,11 @@ def unseen(root: Any) -> Iterator[tuple[Any, bool]]:
     for sheet in root.iter("style"):
         if (applies := _applies(tinycss2.parse_component_value_list(sheet.get("media", "all")))) is not None:
             _add(matcher, sheet.text or "", "page" if applies else "condition")
+    computed = _Cascade(matcher)
     waiting: list[tuple[_Element, _Seen]] = [(_Element.from_html_root(root), _Seen())]
     while waiting:
         element, inherited = waiting.pop()
-        seen = _computed(element, matcher, inherited)
+        seen = computed(element, inherited)
         if seen is None:
             yield element.etree_element, True
             continue
@@ -80,11 +83,28 @@ def unseen(root: Any) -> Iterator[tuple[Any, bool]]:
         waiting += [(child, seen) for child in element.iter_children()]
 
 
-def _computed(element: "_Element", matcher: Matcher, inherited: _Seen) -> _Seen | None:
-    """The style that an element hands on to its children; None if it is not shown."""
-    rules = [rule for _, _, pseudo, rule in matcher.match(element) if pseudo is None]
-    rules.sort(key=lambda rule: rule.origin != "browser")
-    own = element.etree_element.get("style")
+class _Cascade:
+    """The style of each element. Elements with the same rules in the same place have the same style, computed once."""
+
+    def __init__(self, matcher: Matcher) -> None:
+        self._matcher = matcher
+        self._computed: dict[tuple[Any, ...], _Seen | None] = {}
+        self._kept = list[_Seen]()  # so that no other takes the identity of one in a key
+
+    def __call__(self, element: "_Element", inherited: _Seen) -> _Seen | None:
+        """The style that an element hands on to its children; None if it is not shown."""
+        rules = [rule for _, _, pseudo, rule in self._matcher.match(element) if pseudo is None]
+        rules.sort(key=lambda rule: rule.origin != "browser")
+        own = element.etree_element.get("style")
+        key = (*map(id, rules), own, id(inherited))
+        if key not in self._computed:
+            self._computed[key] = _computed(rules, own, inherited)
+            self._kept.append(inherited)
+        return self._computed[key]
+
+
+def _computed(rules: "list[_Rule]", own: str | None, inherited: _Seen) -> _Seen | None:
+    """The style of an element with these rules, in the order of the cascade, and the declarations of its own."""
     if own:
         rules.append(_Rule(declared(own), "page"))
     certain = [d for rule in rules if rule.origin != "condition" for d in rule.declarations]
@@ -165,6 +185,7 @@ def _add_rule(matcher: Matcher, selector: str, rule: _Rule) -> None:
     alone = {declaration.lower_name: words(declaration.value) for declaration in rule.declarations}
     try:
         for compiled in compile_selector_list(selector):
+            compiled.test = _counted(compiled.test)
             matcher.add_selector(compiled, rule)
     except Exception as error:  # cssselect2 raises whatever an odd selector leads to
         if removes(alone) or not is_legible(alone, ROOT_SIZE, behind(alone)):
@@ -173,12 +194,23 @@ def _add_rule(matcher: Matcher, selector: str, rule: _Rule) -> None:
             ) from error
 
 
+def _counted(test: Any) -> Any:
+    """The test of a selector, which counts its steps."""
+
+    def counted(element: _Element) -> Any:
+        element.step(_TEST)
+        return test(element)
+
+    return counted
+
+
 class _Element(ElementWrapper):  # type: ignore[misc]
     """An element that counts the steps of selectors to its relatives. Raises: InputError after too many."""
 
     def __init__(self, element: Any, parent: "_Element | None", *place: Any, **facts: Any) -> None:
         super().__init__(element, parent, *place, **facts)
         self._left: list[int] = [_MOST_STEPS] if parent is None else parent._left
+        self.step(_VISIT)
 
     @property
     def ancestors(self) -> "Iterator[_Element]":

@@ -1,4 +1,4 @@
-"""The end of a sentence: a full stop, by sentencex on a bounded window of text, or the break of a line, by its kind.
+"""The end of a sentence: a full stop, by the list of abbreviations and by sentencex, or the break of a line, by its kind.
 
 `groundrail.text.sentences` finds the stops and the breaks.
 """
@@ -8,6 +8,7 @@ from enum import Enum
 
 from sentencex import get_sentence_boundaries  # type: ignore[import-untyped]
 
+from groundrail.text.abbreviations import goes_on
 from groundrail.text.english import words
 
 _WINDOW = 200
@@ -176,7 +177,10 @@ def break_ends(kind: Line | None, line: str | None, following: Line, indent: str
         return True
     if line is None:
         return False
-    return line.endswith((":", "：")) or (word.lstrip(OPENING)[:1].isupper() and _stands_alone(line, word))
+    if line.endswith((":", "：")):
+        return True
+    first = word.lstrip(OPENING)
+    return first[:1].isupper() and not goes_on(line, first) and _stands_alone(line, word)
 
 
 def _stands_alone(line: str, word: str) -> bool:
@@ -201,9 +205,6 @@ def is_full_stop(text: str, closers: str, word: str) -> bool:
     if _ONLY_EMOJI.fullmatch(bare) or (closers and bare[0].islower()):
         return False
     head = " ".join(head.translate(_EMPHASIS).split())
-    last = head.rsplit(" ", 1)[-1].lstrip(OPENING)
-    if last in words.NO_ABBREVIATIONS and bare[0].isupper():
-        return True
-    if last.lower() in words.NEVER_LAST or (last.lower() in words.BEFORE_NUMBER and bare[0].isdigit()):
-        return False
+    if (on := goes_on(head, bare)) is not None:
+        return not on
     return any(found["start_index"] == len(head) + 1 for found in get_sentence_boundaries("en", f"{head} {bare}"))

@@ -94,6 +94,8 @@ class _Place:
 
 def split(text: str, longest: int = LONGEST) -> list[Sentence]:
     """All sentences of `text`; their slices concatenate to it. Empty text has none."""
+    if len(text) <= longest and not _CANDIDATE.search(text):  # most cells of tables
+        return [Sentence(text, 0, len(text))] if text else []
     return list(splits(text, longest))
 
 

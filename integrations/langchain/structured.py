@@ -1,12 +1,14 @@
 """Structured output of a guarded chat model: an object goes out whole, once its fields are judged.
 
 A parsed object becomes the JSON values that are judged, and the returned object is built from the released ones. Both
-go field by field, by name: serializers, aliases and what an object keeps beside its fields have no say.
+go field by field, by name: serializers, aliases and what an object keeps beside its fields have no say. A field that was
+left out has the default of its class, made anew; whatever else a validator made of it is judged.
 """
 
 import dataclasses
 import json
 from collections.abc import Callable, Mapping
+from copy import deepcopy
 from datetime import date, time, timedelta
 from decimal import Decimal
 from enum import Enum
@@ -20,6 +22,7 @@ from langchain_core.messages import AIMessage
 from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.utils.function_calling import convert_to_json_schema
 from pydantic import AnyUrl, BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
 from groundrail.errors import GenerationError, InputError, UnsupportedObjectError
@@ -90,7 +93,8 @@ def plain(value: Any, pointer: str = "") -> Any:
         return {name: plain(inner, f"{pointer}/{name}") for name, inner in fields.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [plain(item, f"{pointer}/{number}") for number, item in enumerate(value)]
-    if not isinstance(value, _SCALARS):  # a SecretStr, for example, is another text than it says
+    is_text = isinstance(value, str | int | float) and not isinstance(value, Enum)
+    if not isinstance(value, _SCALARS) or (is_text and getattr(value, "__dict__", None)):  # a SecretStr hides its text
         raise InputError(f"{pointer} holds a {type(value).__name__}, which no guard reads; give its class plain fields")
     return to_jsonable_python(value)
 
@@ -111,7 +115,7 @@ def rebuilt(value: Any, judged: Any, released: Any, result: ObjectResult, pointe
         return value._make(items) if hasattr(value, "_make") else type(value)(items)
     if (fields := _fields(value)) is None:
         return value if judged == released else released
-    made = {name: within(name, inner) for name, inner in fields.items()}
+    made = {name: within(name, inner) for name, inner in fields.items() if name in released}  # without refused keys
     if isinstance(value, Mapping):
         return made
     if isinstance(value, BaseModel):
@@ -119,7 +123,7 @@ def rebuilt(value: Any, judged: Any, released: Any, result: ObjectResult, pointe
             if judged[name] != released[name] and not _takes(value, name, made[name]):
                 told = f"{pointer}/{name} is not supported, and the validators of {type(value).__name__} allow nothing in its place"
                 raise UnsupportedObjectError(told, result.fields)
-        rest = {name: getattr(value, name) for name in type(value).model_fields if name not in made}
+        rest = {name: _default(field) for name, field in type(value).model_fields.items() if name not in fields}
         return type(value).model_construct(value.model_fields_set, **made, **rest)
     new = object.__new__(type(value))
     for name, inner in made.items():
@@ -140,15 +144,29 @@ def _fields(value: Any) -> dict[str, Any] | None:
 
 
 def _is_default(value: BaseModel, name: str) -> bool:
-    """Whether a field was left to its class, which makes nothing of the other fields for it."""
+    """Whether a field was left to its class, which makes nothing of the other fields for it.
+
+    A default that is another one each time, such as an identifier, is not compared: the returned object has its own.
+    """
     field = type(value).model_fields[name]
-    return name not in value.model_fields_set and not field.default_factory_takes_validated_data
+    if name in value.model_fields_set or field.default_factory_takes_validated_data:
+        return False
+    default = _default(field)
+    return bool(getattr(value, name) == default or default != _default(field))
+
+
+def _default(field: FieldInfo) -> Any:
+    """The default of a field, made anew."""
+    return field.get_default(call_default_factory=True)
 
 
 def _takes(value: BaseModel, name: str, released: Any) -> bool:
-    """Whether the validators of a field take a released value; that the field is frozen counts for nothing."""
+    """Whether the validators of a field take a released value; that the field is frozen counts for nothing.
+
+    They see copies, since they may write the refused words into what they are given.
+    """
     try:
-        type(value).__pydantic_validator__.validate_assignment(value.model_copy(), name, released)
+        type(value).__pydantic_validator__.validate_assignment(value.model_copy(deep=True), name, deepcopy(released))
     except ValidationError as error:
         return all(found["type"].startswith("frozen") for found in error.errors(include_input=False))
     return True

@@ -49,7 +49,8 @@ def test_nothing_unchecked_is_released(row: int, policy: str, is_async: bool) ->
     broken, found = failures.BREAKS[row], outcome(row, policy, is_async)
     ending = ends_with(broken, is_async)
     allowed = {"raise": {"", "UnsupportedError", "GenerationError"}, "callable that raises": {"", "LookupError"}}
-    assert found.error in ({ending} if ending else allowed.get(policy, {""})), found
+    early = {"", "GenerationError"} if "generator's start" in broken.name else {""}
+    assert found.error in ({ending} if ending else allowed.get(policy, early)), found
     released = found.released
     for text in (
         failures.TRUE,

@@ -278,7 +278,7 @@ def test_the_prompt_is_replaceable() -> None:
 
 def test_a_scorer_that_averages_never_sees_a_claim_joined() -> None:
     claims = ("The rent is 950 euros. ", "It bans cats.")
-    turn = ChatGuard(Guard(Model("".join(claims)), scorer=OverlapScorer()), source=SOURCE).ask("?")
+    turn = ChatGuard(Guard(Model(*["".join(claims)] * 3), scorer=OverlapScorer()), source=SOURCE).ask("?")
     assert [s.verdict for s in turn.result.sentences] == [Verdict.SUPPORTED, Verdict.UNSUPPORTED]
 
 

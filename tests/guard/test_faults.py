@@ -23,7 +23,7 @@ from groundrail.runtime.locks import LOADING
 from groundrail.scoring.base import Prepared, Reader, Score
 from groundrail.scoring.scale import ScaleScorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
-from groundrail.types import Source
+from groundrail.types import Document, Source
 
 NONE: Any = None
 
@@ -317,16 +317,66 @@ def test_a_generator_that_fails_raises_what_is_documented(told, error) -> None:
             raise error
         return Told(write, raising(error) if told == "accept" else nothing)
 
-    for result in both_ways(Guard(Starting(start), scorer=Scoring())):
+    lenient = Guard(Starting(start), scorer=Scoring())
+    for is_async in (False, True):
+        if told in ("start", "propose"):  # nothing was written, and an empty answer would not tell
+            with pytest.raises(GenerationError, match="gone") as early:
+                generated(lenient, is_async)
+            assert early.value.__cause__ is not None
+            continue
+        result = generated(lenient, is_async)
         assert result.sentences[-1].verdict is Verdict.ERROR
         assert "gone" in str(result.sentences[-1].reason)
-        assert result.text == (TRUE if told in ("write", "accept") else "")
+        assert result.text == TRUE
         assert told != "write" or result.sentences[-1].text == "The lease "
     strict = Guard(Starting(start), scorer=Scoring(), policy=Policy(fallback="raise"))
     for is_async in (False, True):
         with pytest.raises(GenerationError, match="gone") as caught:
             generated(strict, is_async)
         assert caught.value.__cause__ is not None
+
+
+def missing_name(prompt: str, documents: Sequence[Document]) -> str:
+    return nope(prompt)  # type: ignore[name-defined]  # noqa: F821
+
+
+def wrong_signature(prompt: str) -> str:
+    return "".join(prompt, prompt)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("function", [missing_name, wrong_signature])
+@pytest.mark.parametrize("fallback", ["drop", "flag", "quote", "correct", "raise"])
+def test_a_callable_that_fails_before_its_first_text_is_an_error(function, fallback) -> None:
+    subject = Guard(function, scorer=Scoring(), policy=Policy(fallback=fallback, on_error="open"))
+    with pytest.raises(GenerationError, match="Error: ") as caught:
+        list(subject.stream("q", SOURCE))
+    assert isinstance(caught.value.__cause__, NameError | TypeError)
+    silent = Guard(function, scorer=Scoring(), policy=Policy(fallback=fallback, keep_refused=False))
+    with pytest.raises(GenerationError, match=r"failed \((Name|Type)Error\)") as kept:
+        list(silent.stream("q", SOURCE))
+    assert kept.value.__cause__ is None
+
+
+@pytest.mark.parametrize(("fallback", "shown"), [("abstain", "I cannot"), (lambda sentence: "Ask us.", "Ask us.")])
+def test_a_fallback_with_a_text_of_its_own_stands_in_for_a_callable_that_fails(fallback, shown, caplog) -> None:
+    for result in both_ways(Guard(missing_name, scorer=Scoring(), policy=Policy(fallback=fallback))):
+        assert result.text.startswith(shown)
+    assert "the answer is incomplete: the generator failed: NameError" in caplog.text
+
+
+@pytest.mark.parametrize("retries", [False, True])
+def test_a_failure_after_the_first_text_is_logged_and_stands_in_the_result(retries, caplog) -> None:
+    def write(prompt: str, prefix: str = "") -> Iterator[str]:
+        yield FALSE if retries else TRUE
+        raise LookupError("gone")
+
+    (kept, _), (hidden, _) = (
+        both_ways(Guard(write, scorer=Scoring(), policy=Policy(keep_refused=keep))) for keep in (True, False)
+    )
+    assert kept.sentences[-1].verdict is hidden.sentences[-1].verdict is Verdict.ERROR
+    told = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+    assert told[0] == "the answer is incomplete: the generator failed: LookupError: gone"
+    assert told[-1] == "the answer is incomplete: the generator failed (LookupError)"
 
 
 def test_a_text_without_boundary_is_judged_in_pieces() -> None:
@@ -448,7 +498,7 @@ def test_a_session_is_closed_whatever_comes_of_its_last_call(error, seconds) -> 
         raise error
 
     subject = Guard(Starting(lambda: Told(fail, closed=closed.set)), scorer=Scoring(), policy=Policy(deadline=0.2))
-    with contextlib.suppress(KeyboardInterrupt):
+    with contextlib.suppress(KeyboardInterrupt, GenerationError):
         list(subject.stream("When?", SOURCE))
     assert closed.wait(10)
 

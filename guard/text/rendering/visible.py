@@ -15,6 +15,7 @@ from importlib.resources import files
 from typing import Any
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block.html_block import HTML_SEQUENCES
 from markdown_it.token import Token
 
 from groundrail.errors import UncheckableError
@@ -32,6 +33,8 @@ TAGS = dict.fromkeys(_DATA["tags"]["plain"].split(), "") | dict.fromkeys(_DATA["
 _SPECIAL = re.compile(r"[^\n -~]|[\\`*_~\[\]<&]")
 """Texts without any of these are seen as they are."""
 _FENCE = re.compile(r"^(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t]){0,40}(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)
+_CONTAINERS = re.compile(r"(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t]){0,40}")
+"""The marks of quotations and lists that a line may begin with."""
 _HREF = re.compile(r"""<a\s+href\s*=\s*(?P<quote>["']?)(?P<target>[^"'\s<>]+)(?P=quote)\s*>""", re.IGNORECASE)
 _QUERY = re.compile(r"&[A-Za-z0-9]+=")
 _OPEN_STRONG = re.compile(r"(?<!\w)(?:\*\*|__)(?=\S)|(?<=\S)(?:\*\*|__)(?!\w)")
@@ -69,7 +72,12 @@ def visible(text: str) -> str:
     _refuse("sentence", text)
     text = text.replace("\0", "")  # which markdown-it shows
     found: dict[str, Any] = {}
-    shown = _shown(_parser().parse(text, found) if has_fence(text) else _parser().parseInline(text))
+    if has_fence(text):
+        shown = _shown(_parser().parse(text, found))
+    else:
+        if any(map(_opens_html, text.splitlines())):
+            _refuse("token", "html_block")
+        shown = _shown(_parser().parseInline(text))
     if found.get("references"):
         raise UncheckableError("the definition of a link is hidden from some readers")
     if _MARK_OF_DIRECTION.search(text) and all(
@@ -82,6 +90,12 @@ def visible(text: str) -> str:
 def has_fence(text: str) -> bool:
     """Whether a line of a text may open a block of code, whose lines are shown one by one."""
     return _FENCE.search(text) is not None
+
+
+def _opens_html(line: str) -> bool:
+    """Whether a line begins a block of HTML, of which some readers show nothing."""
+    bare = line[_CONTAINERS.match(line).end() :]  # type: ignore[union-attr]  # it matches the empty text too
+    return bare.startswith("<") and any(opening.search(bare) for opening, _, _ in HTML_SEQUENCES)
 
 
 def is_blank(text: str) -> bool:

@@ -13,7 +13,7 @@ from tenacity import stop_after_attempt
 from tests.guard.parts import FALSE, SOURCE, TRUE, Scoring, generated
 
 from groundrail import Guard, Policy, Verdict
-from groundrail.errors import UnsupportedError
+from groundrail.errors import GenerationError, UnsupportedError
 from groundrail.generation.effects import READ_AHEAD, ReadAhead
 from groundrail.generators import CallableGenerator
 from groundrail.runtime.deadlines import Calls
@@ -60,6 +60,8 @@ def outcome(call: Callable[[], GuardResult]) -> Any:
         return told(call())
     except UnsupportedError as error:
         return str(error), told(error.result)  # type: ignore[arg-type]
+    except GenerationError as error:
+        return str(error)
 
 
 @settings(max_examples=40)

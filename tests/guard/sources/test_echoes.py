@@ -49,6 +49,48 @@ def test_a_result_that_says_nothing_beside_its_call_is_no_evidence(result: str, 
 
 
 @pytest.mark.parametrize(
+    ("result", "arguments"),
+    [
+        ("The monthly rent is 1650 euros.\n", {"code": "print('The monthly rent is 1650 euros.')"}),
+        ("Pets are allowed.", {"code": 'text = "Pets are allowed."\nprint(text)'}),
+        ("stdout: The monthly rent is 1,650 euros.", {"code": "x = 'The monthly rent is 1650 euros.'; print(x)"}),
+        ('[{"id": 4, "rent": 1650}]', {"sql": "UPDATE leases SET rent = 1650 WHERE id = 4 RETURNING id, rent"}),
+        ("1650", {"expression": "1650 + 0"}),
+        ("1650 * 1 = 1650", {"expression": "1650 * 1"}),
+    ],
+)
+def test_words_within_an_argument_are_no_evidence_either(result: str, arguments: Any) -> None:
+    assert evidence(result, arguments) == ""
+    assert evidence(result) == result
+
+
+@pytest.mark.parametrize(
+    ("result", "arguments", "left"),
+    [
+        ("The rent is 1650 euros.", {"text": "Die Miete beträgt 1650 Euro."}, "The rent is  …  euros."),
+        (
+            '[{"id": 4, "city": "Oslo", "rent": 1650}]',
+            {"sql": "UPDATE leases SET rent = 1650 WHERE city = 'Oslo' RETURNING *"},
+            '[{"id": 4, "city": "Oslo", "rent":  … }]',
+        ),
+        ("Ran in 2 s. The rent is 1650 euros.", {"code": "print('The rent is 1650 euros.')"}, "Ran in 2 s.  … ."),
+        ("It runs for 9 months.", {"text": "Sie läuft 6 Monate."}, "It runs for 9 months."),
+    ],
+)
+def test_figures_of_statements_and_of_code_are_taken_out_wherever_they_stand(
+    result: str, arguments: Any, left: str
+) -> None:
+    assert evidence(result, arguments) == left
+
+
+def test_a_figure_that_a_tool_said_first_stays() -> None:
+    echoes = Echoes()
+    echoes.evidence("Die Miete beträgt 950 Euro.")
+    echoes.call({"text": "Die Miete beträgt 950 Euro im Monat."})
+    assert echoes.evidence("The rent is 950 euros a month.") == "The rent is 950 euros a month."
+
+
+@pytest.mark.parametrize(
     "result",
     [
         f"{OWN} Noted: {{}}",
@@ -85,6 +127,8 @@ def test_a_note_is_taken_out_of_a_result_that_says_more(result: str, cut: int | 
         ("lease_2024.pdf, page 2: The rent is 950 euros [1].", {"path": "lease_2024.pdf"}),
         ("| Flat | Rent |\n| --- | --- |\n| 4 | €950 |", {"flat": 4}),
         ("- Anna Berg: tenant\n- Carl Dorn: landlord", {"name": "Anna Berg"}),
+        ("Flat 4: the lease ends on 28 February 2026.", {"query": "flat 4 lease end February 2026"}),
+        ("The lease ends on 28 February 2026.", {"query": "When in 2026 does the lease end?"}),
         ("Pets are allowed.", {"query": "are pets allowed"}),
         ("Pets are not allowed.", {"query": "pets", "about": "allowed"}),
         ("No.", {"query": "are pets allowed"}),

@@ -71,3 +71,24 @@ def test_a_page_in_another_encoding_is_read(tmp_path: Path) -> None:
     for encoding in ("utf-8", "utf-16", "windows-1252"):
         path.write_bytes(f'<meta charset="{encoding}"><p>Müller zahlt 5 €'.encode(encoding))
         assert Document.from_html(path).text == "Müller zahlt 5 €"
+
+
+@pytest.mark.parametrize(
+    "rule", [":has(b.c i){color:red}", ":has(+ b.c){color:red}", ":not(.b){color:red}", "p{color:red}"]
+)
+def test_a_page_with_too_many_rules_for_its_elements_is_refused(rule) -> None:
+    page = f"<style>{rule * 4000}</style><body>{'<p>The rent is <b>due</b></p>' * 700}"
+    with pytest.raises(InputError, match="style sheets take too long to apply"):
+        Document.from_html(page)
+
+
+@pytest.mark.parametrize("attribute", ["a{}=1 ", "a{}/", "a{}='>' ", "a{}\n"])
+def test_an_element_with_too_many_attributes_is_refused(attribute, tmp_path) -> None:
+    def page(number: int) -> str:
+        return "<p>The rent</p><p " + "".join(map(attribute.format, range(number))) + ">is due</p>"
+
+    assert Document.from_html(page(900)).text == "The rent\n\nis due"
+    for encoding in ("utf-8", "utf-16-le", "latin-1"):
+        (tmp_path / "page.html").write_bytes((page(1100) + "\u00e9").encode(encoding))
+        with pytest.raises(InputError, match="over 1000 attributes: remove them"):
+            Document.from_html(tmp_path / "page.html")

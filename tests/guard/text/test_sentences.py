@@ -151,7 +151,7 @@ def test_time_grows_no_faster_than_the_text(unit: str) -> None:
     assert large < 100 * small + 1  # a square would be 400 times
 
 
-@pytest.mark.parametrize("word", ["May", "no", "art", "HR", "me", "etc"])
+@pytest.mark.parametrize("word", ["May", "no", "art", "HR", "me"])
 def test_words_that_are_abbreviations_elsewhere_end_a_sentence(word: str) -> None:
     assert len(split(f"It is about {word}. Cats fly.")) == 2
     assert len(split("See No. 5 and Fig. 2 for Art. 3 of it.")) == 1

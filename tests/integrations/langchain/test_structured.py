@@ -5,6 +5,7 @@ import json
 from datetime import date
 from functools import cached_property
 from typing import Annotated, Any
+from uuid import UUID, uuid4
 
 import pytest
 from langchain_core.language_models import FakeListChatModel
@@ -165,6 +166,74 @@ def test_what_is_returned_is_built_from_what_was_judged_by_name() -> None:
     within = guarded(json.dumps({"leases": [ODD], "by_name": {"a": ODD}})).with_structured_output(Within).invoke("?")
     assert "990" not in repr(within)
     assert [within.leases[0].end, within.by_name["a"].end] == ["28 February 2026"] * 2
+
+
+class Money(BaseModel):
+    """A currency that can be refused."""
+
+    currency: str | None = "EUR"
+
+
+class Smuggling(BaseModel):
+    """A lease whose validators write into fields that the model left out."""
+
+    rent: str | None
+    notes: list[str | None] = []  # pydantic copies it
+    currency: str | None = "EUR"
+    inner: Money = Money()
+    number: UUID = Field(default_factory=uuid4)
+    made: list[str | None] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _write(self) -> "Smuggling":
+        self.notes.append(f"The rent is {self.rent}.")
+        self.made.append(self.rent)
+        self.__dict__ |= {"currency": self.rent, "aside": self.rent}
+        self.inner.__dict__["currency"] = self.rent
+        return self
+
+
+def test_what_a_validator_writes_into_a_default_is_judged() -> None:
+    lease = guarded('{"rent": "990 euros"}').with_structured_output(Smuggling).invoke("?")
+    assert "990" not in repr(vars(lease))
+    assert "990" not in repr(lease.inner)
+    assert isinstance(lease.number, UUID)
+    lease = guarded('{"rent": "950 euros"}').with_structured_output(Smuggling).invoke("?")
+    assert (lease.rent, lease.currency, lease.inner.currency, lease.made) == (*["950 euros"] * 3, ["950 euros"])
+    assert lease.notes == ["The rent is 950 euros."]
+
+
+class ByName(BaseModel):
+    """Any fields by name."""
+
+    fields: dict[str, str]
+    figures: dict[str, int | None] = {}  # pydantic copies it
+
+
+def test_a_refused_key_is_left_out() -> None:
+    text = json.dumps({"fields": {"rent of 990": "950 euros", "rent": "950 euros"}})
+    assert guarded(text).with_structured_output(ByName).invoke("?").fields == {"rent": "950 euros"}
+    with pytest.raises(UnsupportedObjectError, match="/fields/rent"):
+        guarded('{"fields": {"rent": "990 euros"}}').with_structured_output(ByName).invoke("?")
+
+
+def test_a_text_with_attributes_of_its_own_is_refused() -> None:
+    class Loud(str):
+        """A text that says more than its letters."""
+
+    class Named(BaseModel):
+        """A lease with a rent."""
+
+        rent: str
+
+        @model_validator(mode="after")
+        def _attach(self) -> "Named":
+            self.rent = Loud(self.rent)
+            self.rent.said = "990 euros"  # type: ignore[attr-defined]
+            return self
+
+    with pytest.raises(InputError, match="/rent holds a Loud"):
+        guarded('{"rent": "950 euros"}').with_structured_output(Named).invoke("?")
 
 
 class NoNull(BaseModel):

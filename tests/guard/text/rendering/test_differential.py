@@ -1,9 +1,9 @@
-"""A differential fuzz: the words that a judge read of an answer are the words that markdown-it-py shows of what is released."""
+"""A differential fuzz: the words that a judge read of an answer are the words that every reader shows of what is released."""
 
 import html
 import random
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 from markdown_it import MarkdownIt
@@ -43,6 +43,11 @@ _PARTS = [
         "[x]: /u 'kilo'\n",
         "[x]: /u 'kilo\nlima'\n",
         "~~~ `kilo`\n",
+        "\n<div>",
+        "\n</p>\n",
+        "<b>\n",
+        "\n<span>\n",
+        "\n<!-- -->",
         "[kilo]: /u\n",
         "\n\n[lima]: /u (kilo\n lima)\n",
     ),
@@ -56,14 +61,19 @@ class Believing(Scorer):
         return Prepared(lambda claims, source: [Score(1.0) for _ in claims], None)
 
 
-def shown(tokens: Sequence[Token]) -> str:
-    """The text of tokens, less what is struck through and what HTML takes away."""
+def shown(tokens: Sequence[Token], *, blocks: bool = True) -> str:
+    """The text of tokens, less what is struck through and what HTML takes away.
+
+    blocks: whether a block of HTML shows its text; chat windows that skip HTML leave it out.
+    """
     text, struck = "", 0
     for token in tokens:
         if token.type in ("s_open", "s_close"):
             struck += token.nesting
         elif token.children:
             text += shown(token.children)
+        elif token.type == "html_block" and not blocks:
+            continue
         elif token.type in ("html_block", "html_inline"):
             text += html.unescape(re.sub(r"<!--.*?(?:-->|\Z)|<[^>]*>", " ", token.content, flags=re.DOTALL))
         elif token.type in ("softbreak", "hardbreak") or token.content:
@@ -71,9 +81,18 @@ def shown(tokens: Sequence[Token]) -> str:
     return text
 
 
-@pytest.mark.slow
-def test_the_judge_reads_the_words_that_a_renderer_shows() -> None:
-    rng, markdown = random.Random(2026), MarkdownIt("commonmark").enable(["table", "strikethrough"])
+_RICH = MarkdownIt("commonmark").enable(["table", "strikethrough"])
+READERS: dict[str, Callable[[str], str]] = {
+    "tables and strikes": lambda text: shown(_RICH.parse(text)),
+    "without blocks of HTML": lambda text: shown(_RICH.parse(text), blocks=False),
+    "HTML as text": lambda text: shown(MarkdownIt("js-default").parse(text)),
+    "plain CommonMark": lambda text: shown(MarkdownIt("commonmark").parse(text)),
+}
+
+
+@pytest.mark.parametrize("texts", [5_000, pytest.param(TEXTS, marks=pytest.mark.slow)])
+def test_the_judge_reads_the_words_that_every_reader_shows(texts: int) -> None:
+    rng = random.Random(texts)
     read: dict[str, str] = {}
 
     def noted(sentence: str, previous: str, prompt: str) -> str | None:
@@ -82,11 +101,12 @@ def test_the_judge_reads_the_words_that_a_renderer_shows() -> None:
         return claim
 
     guard, released = Guard(scorer=Believing(), claim_of=noted), 0
-    for _ in range(TEXTS):
+    for _ in range(texts):
         text = "".join(rng.choice(_PARTS) for _ in range(rng.randint(3, 14)))
         result = guard.check(text, "Alpha.")
         judged = [read[sentence.text] for sentence in result.sentences if sentence.released]
-        seen = _KNOWN.findall(shown(markdown.parse(result.text)).lower())
-        assert seen == _KNOWN.findall(" ".join(judged).lower()), (text, result.text)
-        released += bool(seen)
-    assert released > TEXTS / 5
+        words = _KNOWN.findall(" ".join(judged).lower())
+        for name, reader in READERS.items():
+            assert _KNOWN.findall(reader(result.text).lower()) == words, (name, text, result.text)
+        released += bool(words)
+    assert released > texts / 5

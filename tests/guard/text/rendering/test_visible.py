@@ -59,3 +59,23 @@ def test_time_grows_with_the_text(piece: str) -> None:
 
     seconds(100)
     assert any(seconds(16_000) < 12 * seconds(4000) + 0.05 for _ in range(3))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "<div>only by letter.</div>",
+        "> <p>only by letter.</p>",
+        "- <pre>only</pre>",
+        "<b>\nonly by letter.</b>",
+        "</div> only",
+    ],
+)
+def test_a_line_that_begins_a_block_of_html_is_refused(line: str) -> None:
+    with pytest.raises(UncheckableError, match="begins with a tag"):
+        visible(f"Pets are allowed in the flat\n{line}")
+
+
+def test_a_tag_within_a_line_is_no_block() -> None:
+    shown = visible("Pets are allowed <p>only <b>by letter.</b></p>")
+    assert shown.split() == ["Pets", "are", "allowed", "only", "by", "letter."]
