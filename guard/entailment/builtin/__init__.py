@@ -124,7 +124,7 @@ def _load(device: str, dtype: torch.dtype) -> Respelled:
     judge = BuiltinEntailment(model, tokenizer, config)
     if dtype is torch.int8:
         quantise(model.layers, lambda: judge.classify(_TYPICAL))
-    elif dtype is torch.bfloat16 and device == "cpu" and _packs():
+    elif dtype is torch.bfloat16 and device == "cpu" and _packs_bfloat16():
         pack(model.layers)
     return Respelled(judge)
 
@@ -202,9 +202,9 @@ def _native(device: torch.device) -> torch.dtype:
     return torch.float32
 
 
-def _packs() -> bool:
-    """Whether this torch has oneDNN and multiplies bfloat16 with it here."""
-    return torch.backends.mkldnn.is_available() and torch.ops.mkldnn._is_mkldnn_bf16_supported()
+def _packs_bfloat16() -> bool:
+    """Whether oneDNN multiplies bfloat16 natively here, with weights in its own order."""
+    return bool(torch.backends.mkldnn.is_available()) and _native(torch.device("cpu")) is torch.bfloat16  # type: ignore[no-untyped-call]
 
 
 def folder() -> Path:

@@ -59,7 +59,7 @@ def test_scores_in_bfloat16_do_not_depend_on_packing_or_on_company() -> None:
 def test_layers_see_few_lengths_of_the_row() -> None:
     model, _ = tiny_models()
     seen = set()
-    model.layers[0].widen.register_forward_pre_hook(lambda _, inputs: seen.add(len(inputs[0])))
+    model.get_submodule("layers.0.widen").register_forward_pre_hook(lambda _, inputs: seen.add(len(inputs[0])))
     totals = range(1, 600)
     for total in totals:
         model([[2] * (total // 3), [3] * (total - total // 3)] if total > 2 else [[2] * total])
