@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING
 
 from groundrail.runtime.lazy import exported
+from groundrail.runtime.threads import let_threads_sleep
 
 if TYPE_CHECKING:
     from groundrail.chat import ChatGuard as ChatGuard
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
     from groundrail.types import GuardResult as GuardResult
     from groundrail.types import Span as Span
     from groundrail.types import Verdict as Verdict
+
+let_threads_sleep()
 
 __version__ = "0.2.0.dev0"
 

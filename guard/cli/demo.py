@@ -4,7 +4,6 @@ The report page in the current folder is written again after every answer, so th
 The documents, the recorded answer and the questions are the examples of the playground.
 """
 
-import os
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -38,9 +37,6 @@ def run(console: Console) -> int:
 
     Raises: InputError if the report cannot be written; MissingExtraError or ModelError if the small model is not there.
     """
-    os.environ.setdefault(
-        "OMP_WAIT_POLICY", "passive"
-    )  # torch's threads sleep while they wait: other programs run, too
     demo = _Demo(console)
     demo.judge_recorded()
     try:

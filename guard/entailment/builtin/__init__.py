@@ -20,7 +20,7 @@ from torch import Tensor
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
 from groundrail.entailment.batching import Encoding, in_batches, refuse_long, refuse_long_claims
-from groundrail.entailment.builtin.mpnet import FIRST, WORDS, MPNet, quantise
+from groundrail.entailment.builtin.mpnet import FIRST, WORDS, MPNet, pack, quantise
 from groundrail.entailment.respelled import Respelled
 from groundrail.errors import InputError, ModelError
 from groundrail.runtime.checksums import require_sha256
@@ -160,11 +160,13 @@ def _load(device: str, dtype: torch.dtype) -> Respelled:
         _require_weights(folder)
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
-        weights = restored(folder / WEIGHTS, torch.float32 if dtype is torch.int8 else dtype, but=[WORDS])
-    model = MPNet(weights, config).to(device)
+        kind = torch.float32 if dtype is torch.int8 else dtype
+        model = MPNet(restored(folder / WEIGHTS, kind, but=[WORDS]), config).to(device)
     judge = BuiltinEntailment(model, tokenizer, config)
     if dtype is torch.int8:
         quantise(model.layers, lambda: judge.classify(_TYPICAL))
+    elif dtype is torch.bfloat16 and device == "cpu" and _packs_bfloat16():
+        pack(model.layers)
     return Respelled(judge)
 
 
@@ -240,6 +242,11 @@ def _native(device: torch.device) -> torch.dtype:
     if device.type == "cpu" and able.get("avx512_vnni"):  # with AVX2's VNNI 8 bits are hardly faster
         return torch.int8
     return torch.float32
+
+
+def _packs_bfloat16() -> bool:
+    """Whether oneDNN multiplies bfloat16 natively here, with weights in its own order."""
+    return bool(torch.backends.mkldnn.is_available()) and _native(torch.device("cpu")) is torch.bfloat16  # type: ignore[no-untyped-call]
 
 
 def folder() -> Path:

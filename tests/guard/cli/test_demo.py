@@ -27,7 +27,6 @@ def test_the_recorded_answer_comes_first_and_ctrl_c_keeps_the_report(tmp_path, m
 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("COLUMNS", "160")
-    monkeypatch.setenv("OMP_WAIT_POLICY", "passive")  # the demo sets it
     monkeypatch.setattr(demo, "_small_model", small_model)
     assert main(["demo"]) == 0
     recorded, _, written = capsys.readouterr().out.partition("2. A small model writes")
@@ -52,7 +51,6 @@ def test_ctrl_c_before_anything_is_judged_is_an_interruption(tmp_path, monkeypat
         raise KeyboardInterrupt
 
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("OMP_WAIT_POLICY", "passive")
     monkeypatch.setattr(demo, "_Demo", interrupted)
     assert main(["demo"]) == 130
     assert capsys.readouterr().err == "groundrail: interrupted\n"

@@ -1,5 +1,6 @@
 """The built-in judge says what transformers says of its files, without transformers, and reads no others."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 import torch
 from tests import tiny
+from tokenizers import Tokenizer
 from transformers import MPNetForSequenceClassification
 
 from groundrail.entailment import builtin
@@ -44,13 +46,35 @@ def test_it_says_what_transformers_says_of_the_same_files() -> None:
     assert own.unread(PAIRS[2][1])
 
 
-def test_any_weights_give_the_logits_of_transformers() -> None:
+def test_scores_in_bfloat16_do_not_depend_on_packing_or_on_company() -> None:
+    judge = builtin.load_builtin("cpu", "bfloat16").model
+    config = json.loads((builtin.folder() / "config.json").read_text(encoding="utf-8"))
+    plain = MPNet(builtin.restored(builtin.folder() / builtin.WEIGHTS, torch.bfloat16, but=[WORDS]), config)
+    unpacked = builtin.BuiltinEntailment(plain, Tokenizer.from_file(str(builtin.folder() / "tokenizer.json")), config)
+    together = judge.classify(PAIRS)
+    np.testing.assert_allclose(unpacked.classify(PAIRS), together, atol=1e-3)
+    np.testing.assert_allclose([judge.classify([pair])[0] for pair in PAIRS], together, atol=1e-3)
+
+
+def test_layers_see_few_lengths_of_the_row() -> None:
+    model, _ = tiny_models()
+    seen = set()
+    model.get_submodule("layers.0.widen").register_forward_pre_hook(lambda _, inputs: seen.add(len(inputs[0])))
+    totals = range(1, 600)
+    for total in totals:
+        model([[2] * (total // 3), [3] * (total - total // 3)] if total > 2 else [[2] * total])
+    assert len(seen) < 45
+    assert all(min(length for length in seen if length >= total) < 1.125 * total + 4 for total in totals)
+
+
+def tiny_models() -> tuple[MPNet, MPNetForSequenceClassification]:
+    """The judge's architecture with random weights, and the same in transformers."""
     torch.manual_seed(5)
     reference = tiny.model(
         MPNetForSequenceClassification,
         5,
         vocab_size=60,
-        max_position_embeddings=300,
+        max_position_embeddings=420,
         id2label={0: "entailment", 1: "neutral", 2: "contradiction"},
         initializer_range=0.5,
     )
@@ -60,6 +84,11 @@ def test_any_weights_give_the_logits_of_transformers() -> None:
     scales = torch.rand(60).half() / 100
     weights[WORDS].copy_(rounded * scales.float()[:, None])
     model = MPNet({**weights, WORDS: rounded, f"{WORDS}.scale": scales}, config.to_dict())
+    return model, reference
+
+
+def test_any_weights_give_the_logits_of_transformers() -> None:
+    model, reference = tiny_models()
     texts = [torch.randint(2, 60, (length,)).tolist() for length in (290, 7, 1, 150)]
     with torch.inference_mode():
         expected = torch.cat([reference(torch.tensor([text])).logits for text in texts])
