@@ -10,12 +10,16 @@ import pytest
 import torch
 from export_builtin import products_of, quantised
 from mpnet import SCALE, bucket, judge_of, weights_of
-from packed import LABELS, PAD, Builder, Packed, Pair
+from packed import KIND, LABELS, PAD, Builder, Packed, Pair
 from safetensors.torch import load_file, save_file
 from sklearn.metrics import roc_auc_score
 from tests import tiny
 from torch.nn import functional as F
 from train_judge import auc, cut, loss_of, options, padded, plan_of, train
+
+from groundrail.entailment.builtin import _CLASSES
+from groundrail.entailment.builtin.mpnet import WORDS, MPNet
+from groundrail.text.kinds import Kind
 
 pytestmark = pytest.mark.slow
 
@@ -107,7 +111,23 @@ def test_logits_are_those_of_the_library(weights) -> None:
     with torch.no_grad():
         expected = model(input_ids=ids, attention_mask=(ids != PAD).long()).logits
         found = judge_of(weights_of([weights])).eval()(ids)
-    torch.testing.assert_close(found, expected, rtol=1e-4, atol=1e-5)
+    torch.testing.assert_close(found[:, :3], expected, rtol=1e-4, atol=1e-5)
+
+
+def test_kinds_are_those_of_the_guard(weights) -> None:
+    """The guard reads the same kinds from the weights that training writes, text by text and without padding."""
+    trained = judge_of(weights_of([weights])).eval()
+    named = {name: p.detach() for name, p in trained.by_name().items()}
+    words = named[WORDS]
+    scales = words.abs().amax(1, keepdim=True).clamp(min=1e-8) / 127
+    named |= {WORDS: (words / scales).round().to(torch.int8), WORDS + SCALE: scales[:, 0].half()}
+    config = json.loads((weights.parent / "config.json").read_text(encoding="utf-8"))
+    texts = [[0, *range(10, 10 + n), 2] for n in (3, 40, 9)]
+    with torch.no_grad():
+        trained.words.weight.copy_(named[WORDS].float() * named[WORDS + SCALE].float()[:, None])
+        expected = trained(padded([Pair(np.array(text, np.uint16), 0, "any") for text in texts]).long())[:, 3:]
+        found = MPNet(named, config).kind_logits(texts)
+    torch.testing.assert_close(found, expected, rtol=1e-3, atol=1e-4)
 
 
 def test_buckets_are_those_of_the_library() -> None:
@@ -128,7 +148,7 @@ def test_a_run_learns_and_leaves_the_word_embeddings(settings, weights, tmp_path
         "mpnet.embeddings.word_embeddings.weight",
         "mpnet.encoder.relative_attention_bias.weight",
     }
-    moved = [not torch.equal(trained[name].float(), before[name].half().float()) for name in trained]
+    moved = [not torch.equal(trained[name].float(), before[name].half().float()) for name in before if name in trained]
     assert sum(moved) > 0.8 * len(moved)
 
 
@@ -147,17 +167,19 @@ def test_a_run_that_was_stopped_goes_on(settings, tmp_path) -> None:
 
 
 def test_the_loss_is_cross_entropy_and_leaves_open_what_the_label_does() -> None:
-    logits = torch.randn(40, 3, generator=torch.Generator().manual_seed(1))
-    labels = torch.arange(40) % 4
-    plain = loss_of(logits, labels, torch.zeros(40), 2.5)
-    known = labels < 3
-    torch.testing.assert_close(plain[known], F.cross_entropy(logits[known], labels[known], reduction="none"))
-    p = logits.softmax(-1)
-    torch.testing.assert_close(plain[~known], -torch.log(p[~known, 1] + p[~known, 2]))
+    logits = torch.randn(70, 6, generator=torch.Generator().manual_seed(1))
+    labels = torch.arange(70) % 7
+    plain = loss_of(logits, labels, torch.zeros(70), 2.5)
+    known, open, kinds = labels < 3, labels == 3, labels > 3
+    classes, of_kinds = logits[:, :3], logits[:, 3:]
+    torch.testing.assert_close(plain[known], F.cross_entropy(classes[known], labels[known], reduction="none"))
+    p = classes.softmax(-1)
+    torch.testing.assert_close(plain[open], -torch.log(p[open, 1] + p[open, 2]))
+    torch.testing.assert_close(plain[kinds], F.cross_entropy(of_kinds[kinds], labels[kinds] - 4, reduction="none"))
 
 
 def test_a_noisy_pair_beyond_the_cap_teaches_nothing() -> None:
-    logits = torch.tensor([[-4.0, 3.0, 0.0], [1.0, 0.0, 0.0], [-4.0, 3.0, 0.0]], requires_grad=True)
+    logits = torch.tensor([[-4.0, 3, 0, 0, 0, 0], [1.0, 0, 0, 0, 0, 0], [-4.0, 3, 0, 0, 0, 0]], requires_grad=True)
     loss_of(logits, torch.zeros(3, dtype=torch.long), torch.tensor([0.1, 0.1, 0.0]), 2.5).sum().backward()
     assert logits.grad is not None
     assert [bool(row.any()) for row in logits.grad] == [False, True, True]
@@ -198,4 +220,5 @@ def test_the_export_takes_the_mean_and_keeps_what_layers_give(weights, folder, t
 
 
 def test_labels_are_the_judge_s_classes() -> None:
-    assert LABELS == {"entailment": 0, "neutral": 1, "contradiction": 2, "not_entailment": 3}
+    assert list(LABELS)[:3] == list(_CLASSES)
+    assert list(LABELS)[KIND:] == [kind.name.lower() for kind in Kind]

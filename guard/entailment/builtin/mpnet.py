@@ -71,12 +71,15 @@ class MPNet(nn.Module):
         if self.kinds is None:
             raise ModelError("these weights of the built-in judge do not know kinds of sentences; reinstall groundrail")
         hidden, lengths = self.encoded(texts)
-        means = torch.stack([part.float().mean(0) for part in torch.split(hidden, lengths)])
+        means = torch.stack([part.float().mean(0) for part in torch.split(hidden[: sum(lengths)], lengths)])
         logits: Tensor = self.kinds(means.to(hidden.dtype)).float()
         return logits
 
     def encoded(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, list[int]]:
-        """Token ids of some texts -> the states of their tokens after the last layer, (tokens, size), and the lengths."""
+        """Token ids of some texts -> the states of their tokens after the last layer, (tokens, size), and the lengths.
+
+        Behind the tokens of all texts may stand states that belong to none.
+        """
         device, lengths = self.words.device, [len(text) for text in texts]
         row = [(token, FIRST + place) for text in texts for place, token in enumerate(text)]
         if device.type == "cpu":
