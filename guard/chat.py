@@ -11,7 +11,7 @@ from groundrail.errors import InputError, UncheckableError, UnsupportedError
 from groundrail.guard import Guard
 from groundrail.policy import Attempts
 from groundrail.runtime.both_ways import closing, each, iterate, run, value_of
-from groundrail.text.claims import ClaimOf
+from groundrail.text.claims import ClaimOf, in_its_context
 from groundrail.text.english.phrases import is_refusal, leans_on_sentence
 from groundrail.types import CheckedSentence, Document, Frozen, GuardResult, Source, Verdict, as_documents
 
@@ -41,11 +41,13 @@ def transcript(turns: Sequence[Turn], message: str) -> str:
 def in_context(guard: Guard) -> ClaimOf:
     """The guard's `claim_of`, with the previous claim in front of a claim that leans on it (`leans_on_sentence`).
 
-    A claim stands alone if the guard's scorer takes no context.
+    A claim stands alone if the guard's scorer takes no context, or reads the previous sentence as the claim's context.
     """
     claim_of = guard.claim_of
 
     def joined(sentence: str, previous: str, prompt: str) -> str | None:
+        if guard.scorer.facts.reads_context:
+            return in_its_context(claim_of)(sentence, previous, prompt)
         claim = claim_of(sentence, previous, prompt)
         if claim is None or not leans_on_sentence(claim, nouns=True) or not guard.takes_context:
             return claim

@@ -128,6 +128,11 @@ def _claim_of(sentence: str, previous: str, prompt: str, *, reads_context: bool 
 _ALONE: ClaimOf = claim_of
 
 
+def in_its_context(claim_of: ClaimOf) -> ClaimOf:
+    """The function for a judge that reads the question as the claim's context; a caller's own function stays as it is."""
+    return partial(_claim_of, reads_context=True) if claim_of is _ALONE else claim_of
+
+
 class _Line:
     """A sentence that is being read, behind the text shown before it.
 
@@ -232,8 +237,7 @@ def read_claim(
 
     Raises: InputError for a `claim_of` that returns anything but text or None; other errors of the two functions.
     """
-    if reads_context and claim_of is _ALONE:
-        claim_of = partial(_claim_of, reads_context=True)
+    claim_of = in_its_context(claim_of) if reads_context else claim_of
     try:
         if opens_list(sentence, lead) or needs_lead(sentence, lead):
             said = claim_of(_with_lead(sentence, lead), "", prompt)

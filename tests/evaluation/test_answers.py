@@ -247,3 +247,60 @@ def test_whole_answers_and_single_claims_are_measured_in_two_runs(ragtruth, tmp_
         evaluate("--data", ragtruth, "--plots", tmp_path)
     with pytest.raises(InputError, match="--units is for files of single claims"):
         evaluate("--data", ragtruth, "--units", "whole")
+
+
+PLANTED: dict[str, Any] = {
+    "id": "lease-1",
+    "source": LEASE,
+    "prompt": "What does the lease say?",
+    "answer": "Gladly! The rent is 900 euros. Pets are not allowed.",
+    "sentences": [
+        {"text": "Gladly!", "kind": "talk"},
+        {"text": "The rent is 900 euros.", "kind": "close"},
+        {"text": "Pets are not allowed.", "kind": "close"},
+    ],
+    "wrong": [
+        {"text": "The rent is 900 euros.", "replace": "The rent is 950 euros.", "kind": "figure"},
+        {"text": "Pets are not allowed.", "replace": "Pets are allowed.", "kind": "negation"},
+    ],
+}
+
+
+def test_wrong_sentences_are_planted_one_by_one(tmp_path) -> None:
+    right, figure, negation = load_answers(lines(tmp_path / "planted.jsonl", [PLANTED]))
+    assert [right.text[part.start : part.end] for part in right.parts] == [s["text"] for s in PLANTED["sentences"]]
+    assert (right.marked, right.question) == ((), PLANTED["prompt"])
+    assert figure.text == "Gladly! The rent is 950 euros. Pets are not allowed."
+    assert [figure.text[slice(*mark)] for mark in figure.marked] == ["The rent is 950 euros."]
+    assert [(part.kind, negation.text[part.start : part.end]) for part in negation.parts] == [
+        ("negation", "Pets are allowed.")
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"answer": "The rent is 900 euros."}, "field 'sentences': sentence 1 is not in the answer"),
+        ({"sentences": PLANTED["sentences"][:2]}, "field 'wrong': number 2 stands for no sentence of the answer"),
+    ],
+)
+def test_sentences_that_are_not_in_the_answer_are_named(tmp_path, change, message) -> None:
+    with pytest.raises(InputError, match=message):
+        load_answers(lines(tmp_path / "planted.jsonl", [PLANTED | change]))
+
+
+def test_kinds_are_counted_by_what_goes_out(tmp_path) -> None:
+    """Words of the source go out; "Gladly!" does not, and neither does the wrong figure."""
+    answers = load_answers(lines(tmp_path / "planted.jsonl", [PLANTED]))
+    guard = Guard(scorer=OverlapScorer(), policy=Policy(fallback="flag", threshold=0.99))
+    (summary,) = summarise_answers(answers, judge_answers(guard, answers), 0.99)
+    found = {(each.wrong, each.kind): (each.decided_rightly, each.total) for each in summary.kinds}
+    assert found == {
+        (False, "all"): (2, 3),
+        (False, "close"): (2, 2),
+        (False, "talk"): (0, 1),
+        (False, "whole answers"): (0, 1),
+        (True, "all"): (1, 2),
+        (True, "figure"): (1, 1),
+        (True, "negation"): (0, 1),
+    }

@@ -1,9 +1,10 @@
 """A judge that reads contexts gets each claim in its context and each premise behind its title; others get neither."""
 
 from groundrail import Guard, Policy, Verdict
+from groundrail.chat import ChatGuard
 from groundrail.scoring.nearest import NearestScorer
 from groundrail.scoring.scale import ScaleScorer
-from groundrail.testing import FakeEntailment
+from groundrail.testing import FakeEntailment, ScriptedGenerator
 from groundrail.text.context import MARK, claimed
 
 SOURCE = "Rules of the Otter Pool\nThe rules hold all year.\n\n## Dogs\nDogs wait outside. Guide dogs may enter.\n"
@@ -25,6 +26,14 @@ def test_claims_stand_in_their_context() -> None:
             ["Where may my dog wait? Dogs:", "Animal Dog, Place: outside"],
             ["Where may my dog wait? Dogs:", "Animal Guide dog, Place: inside"],
         ]
+
+
+def test_a_chat_reads_the_sentence_before_as_context() -> None:
+    judge = FakeEntailment(lambda premise, claim: 0.9, reads_context=True)
+    script = ScriptedGenerator(["Dogs wait outside. ", "They may not enter."])
+    ChatGuard(Guard(script, scorer=NearestScorer(judge)), source=SOURCE).ask("And dogs?")
+    claims = {claim for call in judge.calls for _, claim in call}
+    assert claims == {f"And dogs?{MARK}Dogs wait outside.", f"And dogs? Dogs wait outside.{MARK}They may not enter."}
 
 
 def test_premises_stand_behind_title_and_heading() -> None:
