@@ -3,7 +3,8 @@
     python tools/export_builtin.py runs/judge-1/judge.safetensors runs/judge-2/judge.safetensors --claims runs/packed/claims.npz
 
 Of several files the mean is written. The matrices are rounded for the inputs that the layers get while the judge reads pairs
-drawn from the claims (`rounding.py`). Thresholds are fitted afterwards and belong to the judge's `config.json`.
+drawn from the claims (`rounding.py`). A judge with a head for kinds was trained on claims in their context, and its
+`config.json` says so. Thresholds are fitted afterwards and belong there, too.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from torch import Tensor
 from train_judge import cut, padded
 
 from groundrail.entailment.builtin import DIGEST, WEIGHTS
+from groundrail.entailment.builtin.mpnet import KINDS
 from groundrail.runtime.checksums import sha256_of
 
 BUILTIN = Path(__file__).parents[1] / "guard" / "entailment" / "builtin"
@@ -74,6 +76,7 @@ def main() -> None:
     content = hashlib.sha256(b"".join(stored[name].view(torch.uint8).numpy().tobytes() for name in sorted(stored)))
     config = json.loads((BUILTIN / "config.json").read_text(encoding="utf-8"))
     config["entailment_identity"] = f"the built-in judge {content.hexdigest()[:12]}"
+    config["entailment_reads_context"] = config["entailment_kinds"] = f"{KINDS}.weight" in weights
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     save_file(stored, args.out / WEIGHTS, {"format": "pt"})

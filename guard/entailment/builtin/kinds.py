@@ -11,7 +11,7 @@ from groundrail.errors import ModelError
 from groundrail.text.kinds import Kind, may_be_talk
 
 TALK, SILENCE = 0.97, 0.7
-"""Probability from which a sentence counts as talk, or as silence; chosen on development sets (docs/method.md)."""
+"""Probability from which a sentence counts as talk, or as silence."""
 
 
 def kinds_of(sentences: Sequence[tuple[str, str]], is_stated: Callable[[str], bool]) -> list[Kind]:
