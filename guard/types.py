@@ -42,6 +42,23 @@ class Document(Frozen):
     metadata: dict[str, Any] = Field(default_factory=dict)
 
     @classmethod
+    def from_file(
+        cls, path: str | Path, *, id: str | None = None, url: str | None = None, title: str | None = None
+    ) -> "Document":
+        """Read a file by its name: `.pdf`, `.html`, `.htm` and `.docx` by their form, any other as text in UTF-8.
+
+            lease = Document.from_file("lease.pdf")
+
+        Raises: InputError for a file that is not there or cannot be read; as `from_pdf`, `from_html`, `from_docx`.
+        """
+        from groundrail.sources.files import read_text
+
+        readers = {".pdf": cls.from_pdf, ".html": cls.from_html, ".htm": cls.from_html, ".docx": cls.from_docx}
+        if reader := readers.get(Path(path).suffix.lower()):
+            return reader(Path(path), id=id, url=url, title=title)
+        return cls(**read_text(path, id, url, title))
+
+    @classmethod
     def from_pdf(
         cls, path: str | Path, *, id: str | None = None, url: str | None = None, title: str | None = None
     ) -> "Document":

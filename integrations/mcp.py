@@ -28,12 +28,6 @@ LARGEST = 2_000_000
 """Characters of an answer and its sources, and bytes of a file."""
 _KEPT = 20
 _FALLBACKS = tuple(name for name in get_args(get_args(Fallback)[0]) if name != "raise")
-_READERS = {
-    ".pdf": Document.from_pdf,
-    ".html": Document.from_html,
-    ".htm": Document.from_html,
-    ".docx": Document.from_docx,
-}
 _INSTRUCTIONS = (
     "Check every answer that you write from sources with `check`, before you give it: say what it returns as `text`. "
     "`cite` finds the sentence that supports one claim."
@@ -226,13 +220,11 @@ def _read(path: Path, name: str, largest: int) -> Document:
     try:
         if path.stat().st_size > largest:
             raise InputError(f"{name!r} is too large: pass the part of it that the answer is about")
-        if reader := _READERS.get(path.suffix.lower()):
-            return reader(path, id=name)
-        return Document(text=path.read_text(encoding="utf-8"), id=name)
-    except UnicodeDecodeError:
-        raise InputError(f"{name!r} is no text in UTF-8") from None
+        return Document.from_file(path, id=name)
     except OSError as error:
         raise InputError(f"{name!r} cannot be read: {error.strerror}") from None
+    except InputError as error:  # a caller sees no path above the root
+        raise InputError(str(error).replace(str(path), name)) from None
 
 
 def _checked(result: GuardResult, report: str) -> Checked:

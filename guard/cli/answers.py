@@ -19,6 +19,7 @@ from groundrail.policy import Policy, Threshold
 from groundrail.report import html as html_report
 from groundrail.report import terminal
 from groundrail.report.hidden import in_json
+from groundrail.sources.files import read_text
 from groundrail.text.rendering.visible import is_blank
 from groundrail.types import Document, GuardResult, Verdict, as_documents
 
@@ -41,7 +42,7 @@ def check(
 
     Args:
         answer: file with the answer, - for standard input
-        source: text files, - for standard input
+        source: files (text, .pdf, .html, .docx), - for standard input
         json: print the whole result as JSON
         threshold: score from which a sentence is supported (the judge's own)
         html: also write a report page
@@ -111,7 +112,7 @@ def ask(
     """Ask a language model about source files, under guard.
 
     Args:
-        source: text files, - for standard input
+        source: files (text, .pdf, .html, .docx), - for standard input
         json: print the whole result as JSON
         threshold: score from which a sentence is supported (the judge's own)
         model: hub id or folder of a causal model (SmolLM2-135M-Instruct)
@@ -154,27 +155,23 @@ def _guard(scoring: ScorerChoice, threshold: float | Threshold | None, generator
 
 
 def _documents(names: Sequence[str]) -> tuple[Document, ...]:
-    return as_documents([Document(text=_read(name), id=name) for name in names])
+    return as_documents(
+        [
+            Document(text=_read(name), id=name) if name == STANDARD_INPUT else Document.from_file(name, id=name)
+            for name in names
+        ]
+    )
 
 
 def _read(name: str) -> str:
     """Text of a file or standard input. Raises: InputError in one line for text that cannot be read as UTF-8."""
+    if name != STANDARD_INPUT:
+        return str(read_text(name)["text"])
+    if sys.stdin is None:
+        raise InputError("standard input is closed: name a file, or pipe the text in")
     try:
-        if name != STANDARD_INPUT:
-            data = Path(name).read_bytes()
-        elif sys.stdin is None:
-            raise InputError("standard input is closed: name a file, or pipe the text in")
-        else:
-            data = sys.stdin.buffer.read()
-    except FileNotFoundError:
-        raise InputError(f"{name}: there is no such file") from None
-    except IsADirectoryError:
-        raise InputError(f"{name} is a folder; name the files in it") from None
-    except OSError as error:
-        raise InputError(f"cannot read {name}: {error.strerror}") from error
-    try:
-        return data.decode("utf-8-sig")
+        return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise InputError(
-            f"{name} is not UTF-8 text (byte {error.start}); convert it, e.g. with iconv -t utf-8"
+            f"standard input is not UTF-8 text (byte {error.start}); convert it, e.g. with iconv"
         ) from None

@@ -1,4 +1,5 @@
-"""Documents from files: the fields that each gets, and PDF files as text with page numbers (extra `pdf`)."""
+"""Documents from files by their form: the fields that each gets, plain text, and PDF files as text with page numbers (extra
+`pdf`)."""
 
 from pathlib import Path
 from typing import Any
@@ -8,8 +9,10 @@ from groundrail.text.rendering.visible import is_blank
 
 
 def existing(path: str | Path) -> Path:
-    """Raises: InputError where there is no such file."""
+    """Raises: InputError for a folder, and where there is no such file."""
     found = Path(path)
+    if found.is_dir():
+        raise InputError(f"{path} is a folder; name the files in it")
     if not found.is_file():
         raise InputError(f"{path}: there is no such file")
     return found
@@ -22,6 +25,22 @@ def fields(
     facts = {"title": " ".join(title.split()) if title else None, "url": url}
     name = id or (path.name if path is not None else url or "page")
     return {"text": text, "id": name, "metadata": metadata | {key: value for key, value in facts.items() if value}}
+
+
+def read_text(
+    path: str | Path, id: str | None = None, url: str | None = None, title: str | None = None
+) -> dict[str, Any]:
+    """The fields of a document in plain text. Raises: InputError for a file that is no text in UTF-8."""
+    data = existing(path)
+    try:
+        return fields(data.read_bytes().decode("utf-8-sig"), data, id, url, title)
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{path} is not UTF-8 text (byte {error.start}): convert it, e.g. with iconv -t utf-8. Other files that can be "
+            f"read end in .pdf, .html, .htm or .docx"
+        ) from None
 
 
 def read_pdf(path: str | Path, id: str | None, url: str | None, title: str | None) -> dict[str, Any]:

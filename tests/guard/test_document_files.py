@@ -293,3 +293,25 @@ def test_a_word_file_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:
     docx.Document().save(str(path))
     with pytest.raises(InputError, match="no text"):
         Document.from_docx(path)
+
+
+def test_a_file_is_read_by_the_end_of_its_name(tmp_path: Path, lease: Document) -> None:
+    (tmp_path / "terms.html").write_text("<p>Pets are allowed.<p hidden>Not.", encoding="utf-8")
+    (tmp_path / "notes.TXT").write_text("\ufeffThe rent is due.", encoding="utf-8")
+    assert Document.from_file(tmp_path / "terms.html").text.strip() == "Pets are allowed."
+    notes = Document.from_file(tmp_path / "notes.TXT", title="Notes")
+    assert (notes.text, notes.id, notes.metadata) == ("The rent is due.", "notes.TXT", {"title": "Notes"})
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("plan.xlsx", "is not UTF-8 text .* Other files that can be read end in .pdf"),
+        ("gone", "no such file"),
+        ("", "is a folder"),
+    ],
+)
+def test_a_file_that_no_reader_knows_is_an_error(tmp_path: Path, name: str, message: str) -> None:
+    (tmp_path / "plan.xlsx").write_bytes(b"PK\x03\x04\xff\xfe")
+    with pytest.raises(InputError, match=message):
+        Document.from_file(tmp_path / name)
