@@ -11,6 +11,7 @@ from importlib.metadata import version
 from typing import Any, TypeVar
 
 from groundrail.errors import GenerationError, InputError
+from groundrail.openai.events import is_cut_off
 
 T = TypeVar("T", bound=type)
 
@@ -21,7 +22,6 @@ _REASON = frozenset(
     "stop length tool_calls tool_call tool_call_results function_call content_filter end_turn max_tokens stop_sequence "
     "tool_use pause_turn refusal".split()
 )
-_EARLY = frozenset("length max_tokens max_output_tokens model_length content_filter safety recitation".split())
 _COUNTS = ("usage", "token_usage")
 _COUNTED = frozenset(
     "prompt completion total input output tokens token count details cached cache creation read write reasoning audio "
@@ -65,8 +65,7 @@ def stopped_early(raw: Mapping[str, Any]) -> GenerationError | None:
 
     stopped_early({"finish_reason": "length"})  # half a sentence may say the opposite of the whole one
     """
-    reasons = [str(raw.get(name)) for name in _REASONS]
-    reason = next((reason for reason in reasons if reason.lower() in _EARLY), None)
+    reason = next((raw[name] for name in _REASONS if is_cut_off(raw.get(name))), None)
     return GenerationError(f"the model stopped before the answer's end ({reason})") if reason else None
 
 

@@ -6,7 +6,7 @@ list(leaves({"deposit": {"amount": "2,900 euros"}}))[0].statement  # "The deposi
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from groundrail.objects.json_values import Step, pointer_of
 from groundrail.objects.schemas import Schema
@@ -17,6 +17,9 @@ from groundrail.text.sentences import split
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
 """The words of a key: "depositAmount", "deposit_amount" and "deposit-amount" have the same."""
+
+_LONGEST_NAME = 60
+"""Characters of a text that names a record of a list."""
 
 _ARTICLE = re.compile(r"^(?:the|an?)\s+", re.IGNORECASE)
 _LETTERS = re.compile(r"[^\W\d_]+(?:['’][^\W\d_]+)?")
@@ -60,19 +63,35 @@ def leaves(
     fields: see `Policy.fields`, which says which leaves are claims. source: the text whose way to write dates is taken.
     """
     waiting: list[tuple[tuple[Step, ...], Any]] = [((), value)]
+    records: _Records = {}
     while waiting:
         path, found = waiting.pop()
         states = _states(path, schema)
         if states and (_is_empty(found) or isinstance(found, dict | list)):
-            yield Leaf(path, found, str(path[-1]) if is_claim(path, fields) else "", is_key=True)
+            yield Leaf(path, found, _spoken(str(path[-1])) if is_claim(path, fields) else "", is_key=True)
         elif not isinstance(found, dict | list):
-            leaf = _leaf(path, found, schema, fields, source)
+            leaf = _leaf(path, found, schema, fields, source, records)
             together = states and leaf.statement and (not leaf.is_text or _says(str(path[-1])))
             yield _with_key(leaf) if together else leaf
         if isinstance(found, dict):
+            if path and isinstance(path[-1], int) and (named_by := next(filter(_is_name, found.items()), None)):
+                records[path] = named_by
             waiting += [((*path, key), inner) for key, inner in reversed(found.items())]
         elif isinstance(found, list):
             waiting += [((*path, number), inner) for number, inner in reversed(list(enumerate(found)))]
+
+
+_Records: TypeAlias = dict[tuple[Step, ...], tuple[str, str]]
+"""The key and value that name a record of a list, by the record's path: the first short text in it."""
+
+
+def _is_name(field: tuple[str, Any]) -> bool:
+    """Whether a field can name its record: a short text under a key that makes no statement."""
+    key, value = field
+    is_short = isinstance(value, str) and len(value) <= _LONGEST_NAME and value.isprintable()
+    if not is_short or not value[:1].isalpha() or truth_of(value) is not None:
+        return False
+    return not _is_text(value) and not _states((key,), None)
 
 
 def _with_key(leaf: Leaf) -> Leaf:
@@ -85,25 +104,33 @@ def _with_key(leaf: Leaf) -> Leaf:
 
 
 def _states(path: Sequence[Step], schema: Schema | None) -> bool:
-    """Whether the last key makes a statement: it is no identifier, and has a verb, a figure, an end or what cannot be
-    seen. A key that the schema lists is the caller's own and makes none.
+    """Whether the last key makes a statement: it has a verb, a "no", a figure, an end or what cannot be seen; an identifier
+    has an auxiliary behind its first word. A key that the schema lists is the caller's own and makes none.
     """
     if not path or not isinstance(path[-1], str):
         return False
     key = " ".join(path[-1].split())
-    if not key or _IDENTIFIER.fullmatch(key) or key.endswith("?"):
+    if not key or key.endswith("?") or (schema is not None and schema.lists(path)):
         return False
-    says = any(letter.isdigit() for letter in key) or _says(key)
-    return says and not (schema is not None and schema.lists(path))
+    if _IDENTIFIER.fullmatch(key):
+        return any(word in words.AUXILIARIES for word in _spoken(key).lower().split()[1:])
+    return any(letter.isdigit() for letter in key) or _says(key)
+
+
+def _spoken(key: str) -> str:
+    """A key as words, if it is an identifier: "rent_is_1650" is "rent is 1650"."""
+    return " ".join(_WORDS.findall(key)) if _IDENTIFIER.fullmatch(key) else key
 
 
 def _says(key: str) -> bool:
-    """Whether a key has a verb, an end, or what cannot be seen; a figure alone may number a section."""
+    """Whether a key has a verb, a "no", an end, or what cannot be seen; a figure alone may number a section."""
     key = " ".join(key.split())
     if not key.isprintable() or ENDS_LIKE_SENTENCE.search(key):
         return True
     found = [word.lower() for word in _LETTERS.findall(key)]
-    return any(map(words.is_finite, found)) or any(word in words.PRESENT_PLURAL for word in found[1:-1])
+    if any(map(words.is_finite, found)) or any(word in words.PRESENT_PLURAL for word in found[1:-1]):
+        return True
+    return len(found) > 1 and any(word in words.NEGATIONS for word in found)
 
 
 def _is_empty(value: Any) -> bool:
@@ -123,10 +150,18 @@ def _named(path: Sequence[Step], fields: Sequence[str]) -> bool:
     return any(field in pointers if field.startswith("/") else field in path for field in fields)
 
 
-def _leaf(path: tuple[Step, ...], value: Any, schema: Schema | None, fields: Sequence[str] | None, source: str) -> Leaf:
+def _leaf(
+    path: tuple[Step, ...],
+    value: Any,
+    schema: Schema | None,
+    fields: Sequence[str] | None,
+    source: str,
+    records: _Records,
+) -> Leaf:
     if _is_empty(value) or not is_claim(path, fields):
         return Leaf(path, value)
-    label = _label(path, schema)
+    names_record = records.get(path[:-1], ("",))[0] == path[-1]
+    label = _label(path[:-2], schema, records) if names_record else _label(path, schema, records)
     question = f"What is the {label}?"
     if (truth := truth_of(value)) is not None:
         said, opposite = both_ways(label)[:: 1 if truth else -1]
@@ -134,6 +169,8 @@ def _leaf(path: tuple[Step, ...], value: Any, schema: Schema | None, fields: Seq
     if isinstance(value, str) and _is_text(value):
         return Leaf(path, value, value, question=question, is_text=True)
     name, told = statement(label, value, in_list=isinstance(path[-1], int), source=source)
+    if names_record:
+        name = f"One {_singular(label)} is "
     return Leaf(path, value, name + told, name, question=question)
 
 
@@ -145,13 +182,17 @@ def _is_text(value: str) -> bool:
     return bool(ENDS_LIKE_SENTENCE.search(said)) and not is_fragment(said) and not leans_on_question(said)
 
 
-def _label(path: Sequence[Step], schema: Schema | None) -> str:
-    """The words for a place, from the names of the keys on the path: "deposit's amount".
+def _label(path: tuple[Step, ...], schema: Schema | None, records: _Records) -> str:
+    """The words for a place, from the names of the keys on the path: "deposit's amount", "item bolt M8's quantity".
 
     A name whose words are also in the next name is left out: "deposit", "deposit amount" becomes "deposit amount".
     """
-    keys = [end for end in range(1, len(path) + 1) if isinstance(path[end - 1], str)]
-    names = [_name(path[:end], schema) for end in keys]
+    names = []
+    for end in range(1, len(path) + 1):
+        if isinstance(path[end - 1], str):
+            names.append(_name(path[:end], schema))
+        elif path[:end] in records:
+            names[-1:] = [" ".join([*map(_singular, names[-1:]), records[path[:end]][1]])]
     if names and WHETHER.match(names[-1]):
         return names[-1]
     told = [
@@ -160,6 +201,10 @@ def _label(path: Sequence[Step], schema: Schema | None) -> str:
         if name and not set(name.lower().split()) <= set(following.lower().split())
     ]
     return "'s ".join(told) or "value"
+
+
+def _singular(name: str) -> str:
+    return re.sub(r"(?<=[a-z])s$", "", re.sub(r"ies$", "y", name))
 
 
 def _name(path: Sequence[Step], schema: Schema | None) -> str:

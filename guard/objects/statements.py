@@ -16,8 +16,18 @@ _AMOUNT = re.compile(
     rf"(?:(?P<before>{'|'.join(_CURRENCIES)})\s*)?(?P<number>-?\d[\d.,]*)(?:\s*(?P<after>{'|'.join(_CURRENCIES)}))?"
 )
 
-_STATE = re.compile(r"(?P<subject>.+?)\s+(?P<state>\w+(?:ed|able|ible|allowed|open|free|due))")
+_STATE = re.compile(r"(?P<subject>.+?)\s+(?P<state>\w+(?:ed|able|ible)|allowed|open|free|due|forbidden)")
 """A thing and what it is: "pets allowed"."""
+_ADJECTIVE = re.compile(r"\w+(?:ed|able|ible)")
+_WITH_NO = re.compile(r"(?:no|not|non|without)[\s-]+(?P<thing>.+)")
+"""Names that hold their own "no": "non smoking"."""
+_LACKING = re.compile(
+    r"(?P<thing>gluten|sugar|alcohol|lactose|nut|dairy|fat|meat|pet|noise|car|plastic|scent|barrier|step|tax|duty)"
+    r"[\s-]+free"
+)
+_SMOKE_FREE = re.compile(r"smok(?:e|ing)[\s-]+free")
+_EXTRA = re.compile(r"(?P<thing>.+?)\s+(?:extra|surcharge)")
+_OPPOSITES = dict.fromkeys(("forbidden", "prohibited", "banned"), "allowed")
 _VERB = re.compile(r"(?P<verb>is|are|was|were|has|have|can|must|may|will)\s+(?P<rest>.+)")
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?Z?)?")
@@ -63,23 +73,42 @@ def both_ways(label: str) -> tuple[str, str]:
     if clause := WHETHER.match(label):
         said = label[clause.end() :]
         return _sentence(said), f"It is not true that {said}."
-    if last.startswith(("no ", "not ")):
-        return _sentence(f"there is {last}"), _sentence(f"there is {last.partition(' ')[2]}")
-    if verb := _VERB.fullmatch(last):
-        return _with_verb(it, verb["verb"], verb["rest"])
+    if found := _WITH_NO.fullmatch(last):
+        thing = found["thing"]
+        if _ADJECTIVE.fullmatch(thing):
+            return _sentence(f"{it} is not {thing}"), _sentence(f"{it} is {thing}")
+        return _sentence(f"there is no {thing}"), _sentence(f"there is {_counted(thing)}")
+    if _SMOKE_FREE.fullmatch(last):
+        return "There is no smoking.", "There is smoking."
+    if found := _LACKING.fullmatch(last):
+        return _sentence(f"{it} is {found['thing']}-free"), _sentence(f"{it} is not {found['thing']}-free")
+    if found := _EXTRA.fullmatch(last):
+        return _sentence(f"{found['thing']} costs extra"), _sentence(f"{found['thing']} is included")
+    if last.startswith("un") and _ADJECTIVE.fullmatch(last):
+        return _sentence(f"{it} is {last}"), _sentence(f"{it} is {last.removeprefix('un')}")
+    if found := _VERB.fullmatch(last):
+        return _with_verb(it, found["verb"], found["rest"])
     if state := _STATE.fullmatch(last):
         subject = state["subject"] if not outer else f"{outer}'s {state['subject']}"
-        return _with_verb(subject, "are" if subject.endswith("s") else "is", state["state"])
-    if outer and _STATE.fullmatch(f"it {last}"):
+        verb, said = "are" if subject.endswith("s") else "is", state["state"]
+        opposite = f"{subject} {verb} {_OPPOSITES.get(said, f'not {said}')}"
+        return _sentence(f"{subject} {verb} {said}"), _sentence(opposite)
+    if _ADJECTIVE.fullmatch(last) or (outer and _STATE.fullmatch(f"it {last}")):
         return _with_verb(it, "is", last)
     return _sentence(f"{label}: yes"), _sentence(f"{label}: no")
 
 
 def _with_verb(subject: str, verb: str, rest: str) -> tuple[str, str]:
     if verb in ("has", "have"):
-        thing = rest if rest.endswith("s") or " " in rest else f"{'an' if rest[0] in 'aeiou' else 'a'} {rest}"
-        return _sentence(f"{subject} {verb} {thing}"), _sentence(f"{subject} does not have {thing}")
+        return _sentence(f"{subject} {verb} {_counted(rest)}"), _sentence(f"{subject} does not have {_counted(rest)}")
     return _sentence(f"{subject} {verb} {rest}"), _sentence(f"{subject} {verb} not {rest}")
+
+
+def _counted(thing: str) -> str:
+    """A thing with its article: "a lift", "pets", "smoking"."""
+    if " " in thing or thing.endswith(("s", "ing")):
+        return thing
+    return f"{'an' if thing[0] in 'aeiou' else 'a'} {thing}"
 
 
 def _sentence(said: str) -> str:

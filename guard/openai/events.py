@@ -16,6 +16,24 @@ LONGEST = 4 * 1024 * 1024
 _Text: TypeAlias = InstanceOf[str]  # which may be half a character here, the other half in the next chunk
 
 
+_CUT_OFF = frozenset(
+    "length max_tokens max_output_tokens max_length model_length token_limit time_limit limit model_context_window_exceeded "
+    "content_filter content_filtered guardrail_intervened safety image_safety recitation language blocklist spii "
+    "prohibited_content malformed_function_call other refusal error error_limit error_toxic abort aborted "
+    "cancelled user_cancel timeout network_error insufficient_system_resource".split()
+)
+"""The reasons of OpenAI, Anthropic, Google, Cohere, Mistral, Amazon, IBM, DeepSeek and vLLM to end an answer early."""
+
+
+def is_cut_off(reason: object) -> bool:
+    """Whether a server that gives this reason ended the answer before its end.
+
+    >>> is_cut_off("MAX_TOKENS"), is_cut_off("stop"), is_cut_off(None)
+    (True, False, False)
+    """
+    return isinstance(reason, str) and reason.lower().replace("-", "_") in _CUT_OFF
+
+
 class _Read(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
 
@@ -163,7 +181,7 @@ class Completion:
     @property
     def cut_off(self) -> str:
         """Why the answer ended before its end; empty where it did not."""
-        is_cut = self.finish_reason in ("length", "content_filter")
+        is_cut = is_cut_off(self.finish_reason)
         return f"the server cut the answer off ({self.finish_reason})" if is_cut else ""
 
     def read(self, chunk: Mapping[str, Any]) -> str:

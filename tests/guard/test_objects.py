@@ -67,7 +67,7 @@ def test_pointers_lead_to_their_leaves_and_nothing_refused_is_released(value):
     expected = list(paths(value))
     assert len(result.fields) == len(expected)
     for (_, leaf), (pointer, field) in zip(expected, result.fields.items(), strict=True):
-        refused = isinstance(leaf, str) and BAD in leaf
+        refused = BAD in f"{leaf} {field.statement}"  # of a record with a refused name, every statement is refused
         assert resolve_pointer(value, pointer) is leaf
         assert field.released is not refused
         assert resolve_pointer(result.object, pointer) == field.value
@@ -120,6 +120,11 @@ def test_a_judge_that_fails_at_one_field_costs_only_that_field_and_supported_one
     assert result.fields["/rent"].verdict is Verdict.SUPPORTED
     assert [(pointer, place.text) for pointer, (place,) in result.citations.items()] == [("/rent", SOURCE)]
     assert asyncio.run(guard(FakeEntailment(judge)).acheck_object(value, SOURCE)).object == result.object
+
+
+@tabled("value, statements")
+def test_a_record_of_a_list_is_told_by_its_name(value, statements):
+    assert [leaf.statement for leaf in leaves(json.loads(value))] == statements
 
 
 @tabled("value, statement")

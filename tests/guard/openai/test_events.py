@@ -180,3 +180,19 @@ def test_the_first_choice_is_known_by_its_index_wherever_it_stands() -> None:
     assert [completion.read(each) for each in told] == ["", "The rent", "", " is 950.", ""]
     assert (completion.finish_reason, completion.calls) == ("stop", {})
     assert ended == [False, False, False, False, True]
+
+
+@pytest.mark.parametrize(
+    "reason", ["length", "max_tokens", "MAX_TOKENS", "SAFETY", "model_length", "ERROR_TOXIC", "content-filter", "abort"]
+)
+def test_the_reasons_of_other_servers_to_stop_early_count_as_cut(reason: str) -> None:
+    completion = Completion()
+    completion.read({"choices": [{"delta": {"content": "The rent is not"}, "finish_reason": reason}]})
+    assert reason in completion.cut_off
+
+
+@pytest.mark.parametrize("reason", [None, "stop", "STOP", "end_turn", "eos", "tool_calls"])
+def test_a_whole_answer_is_not_cut(reason: str | None) -> None:
+    completion = Completion()
+    completion.read({"choices": [{"delta": {"content": "The rent is due."}, "finish_reason": reason}]})
+    assert completion.cut_off == ""

@@ -165,7 +165,7 @@ def test_a_stream_that_dies_keeps_what_was_released(door: Door, places: str) -> 
 
 
 @each_door
-@pytest.mark.parametrize("reason", ["length", "MAX_TOKENS"])
+@pytest.mark.parametrize("reason", ["length", "MAX_TOKENS", "SAFETY", "token_limit", "guardrail_intervened"])
 def test_half_a_sentence_of_an_answer_that_was_cut_off_stays_back(door: Door, places: str, reason: str) -> None:
     cut_off = AIMessageChunk(content=TRUE + "Pets are", response_metadata={"finish_reason": reason})
     told = result(door, scripted(cut_off))
