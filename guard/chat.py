@@ -91,7 +91,7 @@ class ChatGuard:
     ) -> None:
         if guard.generator is None:
             raise InputError("a chat needs a guard with a generator: ChatGuard(Guard(generator))")
-        self.guard = guard.with_claim_of(in_context(guard)) if pronouns else guard
+        self.guard = (guard.with_claim_of(in_context(guard)) if pronouns else guard).for_whole_answers()
         self.source = source
         self.user_as_source, self.answers_as_source = user_as_source, answers_as_source
         self._prompt = prompt
