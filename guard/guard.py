@@ -173,7 +173,8 @@ class Guard:
             Guard().check_object({"rent": "1,650 euros"}, "The rent is 1,450 euros.").object  # {'rent': None}
 
         Args:
-            obj: a dict or list of JSON values, or the JSON text of one.
+            obj: a dict or list of JSON values, a pydantic model, or the JSON text of one. Dates in it are taken as JSON
+                writes them.
             schema: a JSON schema or a pydantic model. Its short descriptions and titles name the fields.
             prompt: the question that the object answers, where there was one.
 

@@ -3,6 +3,7 @@
 import asyncio
 import copy
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from groundrail.entailment.base import FloatArray, Pair
 from groundrail.errors import GenerationError, GroundrailWarning
 from groundrail.scoring import NearestScorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
+from groundrail.types import as_documents
 
 
 def guard(script: Sequence[str | Sequence[str]] = (), **policy: Any) -> Guard:
@@ -238,6 +240,37 @@ def test_half_a_sentence_is_not_released(written, released) -> None:
     if written != released:
         assert verdicts(result)[-1] == "error"
         assert "no room for more" in str(result.sentences[-1].reason)
+
+
+@dataclass
+class Chunk:
+    """A document as LangChain has them."""
+
+    page_content: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+    id: str | None = None
+
+
+def test_documents_of_langchain_are_documents() -> None:
+    rent, pets = Chunk(SOURCE, {"source": "lease.pdf", "page": 3}), Chunk("Pets are allowed.", {"source": "lease.pdf"})
+    (alone,) = as_documents(rent)
+    assert (alone.text, alone.id, alone.metadata) == (SOURCE, "lease.pdf", rent.metadata)
+    assert [document.id for document in as_documents([rent, pets, Chunk("Dogs, too."), Chunk("x", id="7")])] == [
+        "lease.pdf",
+        "lease.pdf-2",
+        "source",
+        "7",
+    ]
+    result = Guard(scorer=NearestScorer(FakeEntailment(lambda p, c: 1.0))).check(TRUE, [pets, rent])
+    assert result.supported
+    assert result.citations[0].document_id == "lease.pdf-2"
+
+
+def test_a_result_says_its_lowest_score_and_what_was_refused() -> None:
+    result = guard().check(f"Hello! {TRUE}{FALSE}", SOURCE)
+    assert result.score == min(s.score for s in result.sentences if s.score is not None)
+    assert [sentence.text for sentence in result.refused] == [FALSE]
+    assert guard().check("Hello!", SOURCE).score is None
 
 
 def test_a_source_is_read_once_an_answer() -> None:
