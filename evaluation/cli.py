@@ -172,19 +172,14 @@ def calibrate(
     """
     if (false_release is None) == (false_block is None):
         raise InputError("pass one of --false-release and --false-block, a share from 0 to 1")
-    named = args.named()
     claims = args.claims(data)
+    choose = partial(choose_threshold, false_release=false_release, false_block=false_block, guarantee=confidence)
+    known = [claim.label for claim in claims if claim.label is not None]
+    choose(known, known)  # labels that are too few for a judge that is always right are said at once
+    named = args.named()
     labels, scores = scored(claims, _score(args, named, claims))
     calibration = Calibration("none", (), ()) if map is None else fit_calibration(labels, scores, map)
-    found = choose_threshold(
-        labels,
-        scores,
-        false_release=false_release,
-        false_block=false_block,
-        method=map,
-        guarantee=confidence,
-        seed=args.seed,
-    )
+    found = choose(labels, scores, method=map, seed=args.seed)
     calibration = replace(calibration, threshold=found.value, scorer=named.scorer.facts.identity)
     if save_map is not None:
         calibration.save(save_map)

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from groundrail.errors import ClaimTooLongError as ClaimTooLongError
     from groundrail.errors import GenerationError as GenerationError
     from groundrail.errors import GroundrailError as GroundrailError
+    from groundrail.errors import GroundrailWarning as GroundrailWarning
     from groundrail.errors import InputError as InputError
     from groundrail.errors import MissingExtraError as MissingExtraError
     from groundrail.errors import ModelError as ModelError
@@ -40,7 +41,8 @@ __getattr__, __dir__, __all__ = exported(
     __name__,
     {
         "chat": "ChatGuard",
-        "errors": "ClaimTooLongError GenerationError GroundrailError InputError MissingExtraError ModelError ScoringError "
+        "errors": "ClaimTooLongError GenerationError GroundrailError GroundrailWarning InputError MissingExtraError ModelError "
+        "ScoringError "
         "SourceTooLongError UnsupportedError UnsupportedObjectError",
         "generation.streams": "AsyncGuardedStream GuardedStream",
         "guard": "Guard",

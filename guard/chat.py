@@ -13,7 +13,17 @@ from groundrail.policy import Attempts
 from groundrail.runtime.both_ways import closing, each, iterate, run, value_of
 from groundrail.text.claims import ClaimOf, in_its_context
 from groundrail.text.english.phrases import is_refusal, leans_on_sentence
-from groundrail.types import CheckedSentence, Document, Frozen, GuardResult, Source, Verdict, as_documents
+from groundrail.types import (
+    CheckedSentence,
+    Document,
+    Frozen,
+    GuardResult,
+    PageContent,
+    Source,
+    Text,
+    Verdict,
+    as_documents,
+)
 
 
 class Turn(Frozen):
@@ -93,7 +103,7 @@ class ChatGuard:
     ) -> None:
         if guard.generator is None:
             raise InputError("a chat needs a guard with a generator: ChatGuard(Guard(generator))")
-        self.guard = guard.with_claim_of(in_context(guard)) if pronouns else guard
+        self.guard = (guard.with_claim_of(in_context(guard)) if pronouns else guard).for_whole_answers()
         self.source = source
         self.user_as_source, self.answers_as_source = user_as_source, answers_as_source
         self._prompt = prompt
@@ -206,5 +216,5 @@ def _supported_sentences(answer: GuardResult) -> int:
     return sum(s.verdict is Verdict.SUPPORTED or s.corrected is not None for s in answer.sentences)
 
 
-def _items(source: Source) -> Sequence[str | Document]:
-    return [source] if isinstance(source, str | Document) else source
+def _items(source: Source) -> Sequence[Text]:
+    return [source] if isinstance(source, str | Document | PageContent) else source

@@ -1,4 +1,4 @@
-"""All exceptions that groundrail raises.
+"""All exceptions that groundrail raises, and its warning.
 
 Catch `GroundrailError` for all of them. Errors about bad arguments are also `ValueError`, so that code which already
 catches `ValueError` keeps working.
@@ -72,6 +72,10 @@ class UnsupportedObjectError(UnsupportedError):
     def __init__(self, message: str, fields: "dict[str, CheckedField]") -> None:
         super().__init__(message)
         self.fields = fields
+
+
+class GroundrailWarning(UserWarning):
+    """Something that was asked for has no effect; the message says what to do."""
 
 
 class MissingExtraError(GroundrailError, ImportError):

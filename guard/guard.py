@@ -4,19 +4,20 @@
 """
 
 import copy
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.shipped import knows_kinds
-from groundrail.errors import InputError
+from groundrail.errors import GroundrailWarning, InputError
 from groundrail.generation.drivers import PushedAnswer, drive_together
 from groundrail.generation.effects import Judging, Writing
 from groundrail.generation.loop import Steps, checked_text, guarded_generation
 from groundrail.generation.streams import AsyncGuardedStream, GuardedStream, read_to_end
 from groundrail.generation.verdicts import Answer
-from groundrail.generators import Generator, InProcess, as_generator
+from groundrail.generators import CallableGenerator, Generator, InProcess, as_generator
 from groundrail.policy import Policy
 from groundrail.runtime.both_ways import run
 from groundrail.runtime.deadlines import Calls
@@ -39,6 +40,10 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+_WRITES_ONCE = (
+    "the policy allows further tries, but this callable can only write the first sentence of an answer again: give it a "
+    "parameter named `accepted`, the text to continue from, or set Policy(attempts=1)"
+)
 _Scorer: TypeAlias = Scorer | str | None
 _Judge: TypeAlias = EntailmentModel | str | None
 
@@ -77,6 +82,7 @@ class Guard:
         self._first = cache(lambda: as_scorer(scorer, model))
         self._second = None if other is None else cache(lambda: as_second(other))
         self._calls = Calls()
+        self._rewritten = False
         self._follow(policy or Policy())
 
     @classmethod
@@ -146,6 +152,10 @@ class Guard:
         """This guard with another way to read the claim of a sentence."""
         return self._copy(claim_of=claim_of)
 
+    def for_whole_answers(self) -> Self:
+        """This guard for a caller that has whole answers written again: no warning that sentences are written once."""
+        return self._copy(_rewritten=True)
+
     def check(self, answer: str, source: Source, prompt: str = "") -> GuardResult:
         """Check a text that is already written, as an answer to `prompt` where there was one.
 
@@ -164,7 +174,8 @@ class Guard:
             Guard().check_object({"rent": "1,650 euros"}, "The rent is 1,450 euros.").object  # {'rent': None}
 
         Args:
-            obj: a dict or list of JSON values, or the JSON text of one.
+            obj: a dict or list of JSON values, a pydantic model, or the JSON text of one. Dates in it are taken as JSON
+                writes them.
             schema: a JSON schema or a pydantic model. Its short descriptions and titles name the fields.
             prompt: the question that the object answers, where there was one.
 
@@ -287,6 +298,9 @@ class Guard:
     def _written(self, prompt: str, documents: Sequence[Document], *, is_async: bool) -> tuple[Steps, Judging, Writing]:
         if self.generator is None:
             raise InputError("this guard has no generator; pass one: Guard(generator), or use check(answer, source)")
+        once = isinstance(self.generator, CallableGenerator) and not self.generator.continues
+        if once and self.policy.asks_again and not self._rewritten:
+            warnings.warn(_WRITES_ONCE, GroundrailWarning, stacklevel=2)
         steps, judging = self._generation(prompt, documents)
         # a judge that asks the generator's own model, which does one thing at a time, has to wait for it
         ahead = not (isinstance(self.generator, InProcess) and self.scorer.facts.asks(self.generator.weights))

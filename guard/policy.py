@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
-from tenacity import RetryCallState, Retrying, stop_after_attempt
-from tenacity.stop import stop_base
+from tenacity import RetryCallState, Retrying, stop_after_attempt, stop_never
+from tenacity.stop import stop_any, stop_base
 
 from groundrail.types import CheckedSentence, Verdict
 
@@ -22,13 +22,18 @@ OpenOrClosed: TypeAlias = Literal["open", "closed"]
 Threshold: TypeAlias = Literal["strict", "balanced", "lenient"]
 
 
+_THREE = stop_after_attempt(3)
+
+
 class Policy(BaseModel):
     """The rules of release.
 
     threshold: the score from which a claim counts as supported: a number, or the name of a threshold that was fitted
         for the judge and the scorer, `"strict"`, `"balanced"` or `"lenient"`. None takes the threshold of the
         calibration, or else of the scorer, which is `"balanced"` if it was fitted.
-    stop: when to stop regenerating an unsupported sentence: any tenacity `stop_*`, also joined by `|` and `&`.
+    attempts: how often an unsupported sentence is written at most. 3 where neither it nor `stop` is given.
+    stop: when to stop regenerating an unsupported sentence: any tenacity `stop_*`, also joined by `|` and `&`. Beside
+        `attempts`, the first of both ends the tries.
     fallback: what happens to a sentence that stays unsupported. `"drop"` leaves it out. `"flag"` releases it with its
         verdict. `"quote"` replaces it by the source sentence that contradicts it, in quotation marks, and leaves it out
         if none does. `"correct"` exchanges one detail for the source's, such as a figure or a name, and releases the
@@ -54,7 +59,8 @@ class Policy(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
 
     threshold: float | Threshold | None = None
-    stop: stop_base = Field(default_factory=lambda: stop_after_attempt(3))
+    attempts: int | None = Field(default=None, ge=1, strict=True)
+    stop: stop_base | None = None
     fallback: Fallback = "drop"
     on_error: OpenOrClosed = "closed"
     on_no_source: OpenOrClosed = "closed"
@@ -90,9 +96,22 @@ class Policy(BaseModel):
     @field_validator("stop", mode="before")
     @classmethod
     def _is_tenacitys(cls, stop: Any) -> Any:
-        if not isinstance(stop, stop_base):
+        if stop is not None and not isinstance(stop, stop_base):
             raise ValueError(f"stop is {stop!r}; pass a tenacity stop such as tenacity.stop_after_attempt(3)")
         return stop
+
+    @property
+    def last_try(self) -> stop_base:
+        """When the tries at a sentence end."""
+        if self.attempts is None:
+            return self.stop or _THREE
+        return stop_any(stop_after_attempt(self.attempts), self.stop or stop_never)
+
+    @property
+    def asks_again(self) -> bool:
+        """Whether the user chose that a sentence may be written more than once."""
+        once = isinstance(self.stop, stop_after_attempt) and self.stop.max_attempt_number == 1
+        return self.attempts != 1 and not once and (self.attempts or self.stop) is not None
 
     @property
     def nearest_deadline(self) -> float | None:
@@ -128,8 +147,8 @@ class Attempts:
     """Count the attempts at one sentence for the policy's tenacity stop."""
 
     def __init__(self, policy: Policy) -> None:
-        self._stop = policy.stop
-        self._state = RetryCallState(Retrying(stop=policy.stop), None, (), {})
+        self._stop = policy.last_try
+        self._state = RetryCallState(Retrying(stop=self._stop), None, (), {})
 
     def another(self) -> bool:
         """Whether the policy allows another attempt after a failed one; if so, count the new attempt."""

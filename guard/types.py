@@ -5,10 +5,11 @@
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from enum import StrEnum
+from itertools import chain, count
 from pathlib import Path
-from typing import Any, Self, TypeAlias
+from typing import Any, Protocol, Self, TypeAlias, runtime_checkable
 from urllib.parse import quote, urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -119,7 +120,17 @@ class Document(Frozen):
         )
 
 
-Source: TypeAlias = str | Document | Sequence[str | Document]
+@runtime_checkable
+class PageContent(Protocol):
+    """A document of LangChain, which is taken wherever a `Document` is."""
+
+    id: str | None
+    page_content: str
+    metadata: dict[str, Any]
+
+
+Text: TypeAlias = str | Document | PageContent
+Source: TypeAlias = Text | Sequence[Text]
 
 
 class Span(Frozen):
@@ -316,10 +327,12 @@ def as_documents(source: Source) -> tuple[Document, ...]:
     """Turn a source (text, a document, or a sequence of both) into documents with distinct ids.
 
     A single text gets the id `source`; texts in a longer sequence are called `source-1`, `source-2`, ... by position.
+    LangChain's documents, whose chunks often share one source, are named by their id, or else by the `id` or `source` of
+    their metadata; a name that is taken gets a number.
 
-    Raises: InputError for anything that is not text or a `Document`, and for two documents with one id.
+    Raises: InputError for anything that is not text or a document, and for two documents with one id.
     """
-    if isinstance(source, str | Document):
+    if isinstance(source, str | Document | PageContent):
         source = [source]
     if not isinstance(source, Sequence) or isinstance(source, bytes | bytearray):
         hint = "; pass its text: path.read_text()" if isinstance(source, Path) else ""
@@ -330,12 +343,26 @@ def as_documents(source: Source) -> tuple[Document, ...]:
             documents.append(Document(text=item, id="source" if len(source) == 1 else f"source-{number}"))
         elif isinstance(item, Document):
             documents.append(item)
+        elif isinstance(item, PageContent):
+            documents.append(_from_langchain(item, {document.id for document in documents}))
         else:
             raise InputError(f"source {number} is {type(item).__name__}; pass text or a groundrail.Document")
-    for name, count in Counter(document.id for document in documents).items():
-        if count > 1:
-            raise InputError(f"{count} documents share the id {name!r}; give each Document its own id")
+    for name, uses in Counter(document.id for document in documents).items():
+        if uses > 1:
+            raise InputError(f"{uses} documents share the id {name!r}; give each Document its own id")
     return tuple(documents)
+
+
+def _from_langchain(document: PageContent, taken: Container[str]) -> Document:
+    named = document.id or document.metadata.get("id") or document.metadata.get("source") or "source"
+    names = chain([str(named)], (f"{named}-{number}" for number in count(2)))
+    free = next(name for name in names if name not in taken)
+    return Document(text=document.page_content, id=free, metadata=dict(document.metadata))
+
+
+def lowest_score(sentences: Iterable[CheckedSentence]) -> float | None:
+    """The score of the least supported sentence; None where none was scored."""
+    return min((sentence.score for sentence in sentences if sentence.score is not None), default=None)
 
 
 class GuardResult(Frozen):
@@ -361,6 +388,18 @@ class GuardResult(Frozen):
     def supported(self) -> bool:
         """Whether every sentence is supported or claims nothing."""
         return all(s.verdict in (Verdict.SUPPORTED, Verdict.NO_CLAIM) for s in self.sentences)
+
+    @property
+    def score(self) -> float | None:
+        """The score of the least supported sentence; None where none was scored. A sentence that claims nothing, or was
+        not checked, has no score: `supported` knows of both.
+        """
+        return lowest_score(self.sentences)
+
+    @property
+    def refused(self) -> tuple[CheckedSentence, ...]:
+        """The sentences that are not released as they were written."""
+        return tuple(sentence for sentence in self.sentences if not sentence.released)
 
     @property
     def citations(self) -> tuple[Citation, ...]:

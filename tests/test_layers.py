@@ -16,7 +16,7 @@ FOLDERS = {"guard": "groundrail"} | {
 ORDER = (
     "errors runtime __init__ text types calibration policy sources entailment generators scoring "
     "generation objects decoding openai guard chat testing report corpus serve cli integrations "
-    "papers.pretrained papers.units evaluation papers"
+    "papers.pretrained papers.units evaluation papers __main__"
 ).split()
 DOOR = re.compile("to_|as_|from_|_repr_")
 

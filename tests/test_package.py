@@ -100,7 +100,7 @@ def test_every_public_name_resolves() -> None:
 def test_public_names_are_enumerated() -> None:
     assert sorted(groundrail.__all__) == [
         "AsyncGuardedStream", "Attempt", "ChatGuard", "CheckedField", "CheckedSentence", "Citation", "ClaimTooLongError", "Document",
-        "GenerationError", "GroundrailError", "Guard", "GuardResult", "GuardedStream", "InputError",
+        "GenerationError", "GroundrailError", "GroundrailWarning", "Guard", "GuardResult", "GuardedStream", "InputError",
         "MissingExtraError", "ModelError", "ObjectResult", "Policy", "ScoringError", "SourceTooLongError", "Span",
         "UnsupportedError", "UnsupportedObjectError", "Verdict", "tune",
     ]  # fmt: skip

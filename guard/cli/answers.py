@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
-from tenacity import stop_after_attempt
-
 from groundrail.cli.main import STANDARD_INPUT
 from groundrail.cli.scorers import ScorerChoice
 from groundrail.cli.screen import console, progress
@@ -133,7 +131,7 @@ def ask(
 
             generator = HFGenerator(*smollm2(), steering=steering)
         guard = _guard(scoring, threshold, generator)
-    guard = guard.with_policy(guard.policy.replacing(stop=stop_after_attempt(attempts)))
+    guard = guard.with_policy(guard.policy.replacing(attempts=attempts))
     stream = guard.stream(question, documents)
     out = console()
     for sentence in stream.sentences():

@@ -5,6 +5,10 @@ from pathlib import Path
 from groundrail.cli.scorers import ScorerChoice
 from groundrail.cli.screen import progress
 from groundrail.corpus.folder import Engine, score_corpus
+from groundrail.report.hidden import plain
+
+_REASONS = 5
+"""The most frequent reasons of errors that are told."""
 
 
 def score(
@@ -41,4 +45,6 @@ def score(
     told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(tally.verdicts.items())) or "none"
     again = f" ({tally.retried} that were errors before were tried again)" if tally.retried else ""
     print(f"{tally.verdicts.total()} rows in {out}: {told}{again}")
+    for reason, rows in tally.errors.most_common(_REASONS):
+        print(f"{rows} error{'s' if rows > 1 else ''}: {plain(reason)}")
     return 0 if set(tally.verdicts) <= {"supported", "no_claim"} else 1

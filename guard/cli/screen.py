@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, is_dataclass
 from math import isfinite
+from time import monotonic
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,6 +13,10 @@ from groundrail.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+
+_BETWEEN_LINES = 60.0
+"""Seconds between lines that say how far the work has come."""
 
 
 def console(stderr: bool = False) -> "Console":
@@ -31,9 +36,10 @@ def console(stderr: bool = False) -> "Console":
 
 @contextmanager
 def progress(doing: str) -> Iterator[Callable[[int, int], None]]:
-    """Two bars on standard error if it is a terminal; the function inside moves the upper one by steps done and in all.
+    """Two bars on standard error; the function inside moves the upper one by steps done and in all.
 
-    The lower bar is that of the stage which the work reports by itself (`groundrail.runtime.progress`).
+    The lower bar is that of the stage which the work reports by itself (`groundrail.runtime.progress`). Where standard
+    error is no terminal, a line a minute says how far the work has come.
     """
     screen = console(stderr=True)
     from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
@@ -45,11 +51,24 @@ def progress(doing: str) -> Iterator[Callable[[int, int], None]]:
     with bar if screen.is_terminal else nullcontext():  # older versions of rich end even a disabled one with a line
         whole, stage = bar.add_task(doing, total=None), bar.add_task("", visible=False)
 
+        told = monotonic()
+
+        def say(name: str, done: int, total: int) -> None:
+            nonlocal told
+            if not screen.is_terminal and monotonic() - told >= _BETWEEN_LINES:
+                told = monotonic()
+                screen.print(f"{name}: {done:,} of {total:,}", markup=False)
+
         def show(name: str, done: int, total: int) -> None:
             bar.update(stage, description=name, completed=done, total=total, visible=True)
+            say(name, done, total)
+
+        def move(done: int, total: int) -> None:
+            bar.update(whole, completed=done, total=total)
+            say(doing, done, total)
 
         with heard_by(show):
-            yield lambda done, total: bar.update(whole, completed=done, total=total)
+            yield move
 
 
 def as_json(value: Any) -> str:

@@ -29,10 +29,11 @@ _BLOCK_LETTERS = 32_000_000
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The number of rows in the folder by verdict, and the number of rows that were tried again after an error."""
+    """The number of rows in the folder by verdict, of rows tried again after an error, and of errors by their reason."""
 
     verdicts: Counter[str]
     retried: int
+    errors: Counter[str]
 
 
 def score_corpus(
@@ -75,7 +76,12 @@ def score_corpus(
                 done += len(block)
                 if progress is not None:
                     progress(done, ledger.waiting)
-    return Tally(Counter(str(row["verdict"]) for row in results(folder, ("verdict",))), retried)
+    tally = Tally(Counter(), retried, Counter())
+    for row in results(folder, ("verdict", "reason")):
+        tally.verdicts[str(row["verdict"])] += 1
+        if row["verdict"] == Verdict.ERROR:
+            tally.errors[str(row["reason"])] += 1
+    return tally
 
 
 def results(folder: str | Path, columns: Sequence[str] = COLUMNS) -> Iterator[Row]:

@@ -3,12 +3,14 @@
 How a model is loaded belongs to its class, how a known judge wants its input to `groundrail.entailment.known`.
 """
 
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import InputError, ModelError
 from groundrail.runtime.locks import one_at_a_time
+from groundrail.runtime.places import require_folder
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -45,17 +47,21 @@ def load(entailment: EntailmentModel | str | None = None, **options: Any) -> Ent
 @one_at_a_time
 def _load_named(name_or_path: str, options: dict[str, Any]) -> EntailmentModel:
     from groundrail.entailment.known import JUDGES, find
-    from groundrail.runtime.hub import load_config
 
     known = find(name_or_path)
     if known is not None:
         return _load_known(*known, options)
+    require_folder(name_or_path)
+    from groundrail.runtime.hub import load_config
+
     try:
         config = load_config(name_or_path, options)
     except ModelError as error:
         if "/" in name_or_path or "\\" in name_or_path:
             raise
-        raise ModelError(f"{error}. Known judges: {', '.join(judge.name for judge in JUDGES)}") from error
+        names = [judge.name for judge in JUDGES]
+        meant = "".join(f". Did you mean {name!r}?" for name in get_close_matches(name_or_path, names, n=1))
+        raise ModelError(f"{error}{meant or '.'} Known judges: {', '.join(names)}") from error
     architectures = config.architectures or []
     if any(name.endswith("ForSequenceClassification") for name in architectures):
         kind = "pair classifier"
@@ -96,11 +102,11 @@ def _load_known(judge: "KnownJudge", weights: str, options: dict[str, Any]) -> E
 
     Raises: ModelError that says what to use instead where the weights cannot be had.
     """
-    model_class = _class_of(judge.kind)
-    settings, hub = model_class.own_options(options)
     try:
         if weights.partition("@")[0] != judge.hub_id and not Path(weights).is_dir():
             raise ModelError(f"there is no folder {weights!r}")
+        model_class = _class_of(judge.kind)
+        settings, hub = model_class.own_options(options)
         model, tokenizer = _read(judge, model_class.auto_class, weights, **hub)
         if judge.chat is not None:  # the tokenizer's own chat template makes the prompt
             if not tokenizer.chat_template:

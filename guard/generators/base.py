@@ -102,12 +102,20 @@ def close_late(started: "Future[Session]") -> None:
         started.result().close()
 
 
+_CONTINUED = frozenset({"accepted", "prefix"})
+"""Names of a callable's parameter for the accepted text."""
+
+_NAMED = _CONTINUED | {"refused"}
+"""Names of a callable's parameters that are for the answer so far."""
+
+
 class CallableGenerator(Generator):
     """Makes a generator of a callable.
 
     It is called as `function(prompt)`; with the documents too where it has a further parameter named `documents`, or
-    else one without a default; and, if it has a parameter named `prefix`, with the accepted text to continue from. It returns text, or yields it in pieces; both may be
-    async. Without `prefix` only the first sentence of an answer can be retried.
+    else one without a default. A parameter named `accepted` (or `prefix`) gets the accepted text to continue from, one named
+    `refused` the sentences that were refused in its next place. It returns text, or yields it in pieces; both may be
+    async. Without `accepted` only the first sentence of an answer can be retried.
 
     `writes_ahead`: what yields pieces is asked for the next ones, in another thread, while a sentence is judged.
     Switch it off for a function that must stay in the caller's thread, or that needs the processor the judge is on.
@@ -116,20 +124,22 @@ class CallableGenerator(Generator):
     def __init__(self, function: Callable[..., Any], *, writes_ahead: bool = True) -> None:
         self._function, self.writes_ahead = function, writes_ahead
         parameters = list(inspect.signature(function).parameters.values())
-        self.takes_prefix = any(p.name == "prefix" for p in parameters)
+        self._named = {parameter.name for parameter in parameters} & _NAMED
+        self.continues = bool(self._named & _CONTINUED)
         self._for_documents = _for_documents(parameters)
 
     def start(self, prompt: str, documents: Sequence[Document]) -> Session:
         """A session that calls the function when text is asked for."""
         return _CallableSession(self, prompt, documents)
 
-    def call(self, prompt: str, documents: Sequence[Document], prefix: str) -> Any:
+    def call(self, prompt: str, documents: Sequence[Document], accepted: str, refused: tuple[str, ...]) -> Any:
         """Call the function with as much as it has parameters for."""
         taken = self._for_documents
         by_place = taken is not None and taken.kind in (taken.POSITIONAL_ONLY, taken.VAR_POSITIONAL)
         by_name = {} if taken is None or by_place else {taken.name: documents}
-        prefixed = {"prefix": prefix} if self.takes_prefix else {}
-        return self._function(prompt, *([documents] if by_place else []), **by_name, **prefixed)
+        known: dict[str, Any] = {"refused": refused, **dict.fromkeys(_CONTINUED, accepted)}
+        so_far = {name: known[name] for name in self._named}
+        return self._function(prompt, *([documents] if by_place else []), **by_name, **so_far)
 
 
 def _for_documents(parameters: Sequence[inspect.Parameter]) -> inspect.Parameter | None:
@@ -141,7 +151,7 @@ def _for_documents(parameters: Sequence[inspect.Parameter]) -> inspect.Parameter
         if parameter.kind is parameter.VAR_POSITIONAL:
             return parameter
         needed = parameter.default is parameter.empty and parameter.kind is not parameter.VAR_KEYWORD
-        if number > 0 and needed and parameter.name != "prefix":
+        if number > 0 and needed and parameter.name not in _NAMED:
             return parameter
     return None
 
@@ -151,10 +161,11 @@ class _CallableSession(Session):
         self._generator, self._prompt, self._documents = generator, prompt, documents
         self._written = ""  # added to by whoever reads, perhaps ahead of what is accepted
         self._accepted = 0  # characters of it
+        self._refused: tuple[str, ...] = ()
 
     @property
     def can_retry(self) -> bool:
-        return self._generator.takes_prefix or not self._accepted
+        return self._generator.continues or not self._accepted
 
     @property
     def writes_ahead(self) -> bool:
@@ -163,16 +174,19 @@ class _CallableSession(Session):
     def propose(self) -> Iterator[str] | AsyncIterator[str]:
         if not self.can_retry:
             raise GenerationError(
-                "this callable cannot continue from accepted text; give it a parameter named `prefix`"
+                "this callable cannot continue from accepted text; give it a parameter named `accepted`"
             )
-        written = self._generator.call(self._prompt, self._documents, self._written[: self._accepted])
+        accepted = self._written[: self._accepted]
+        written = self._generator.call(self._prompt, self._documents, accepted, self._refused)
         is_async = isinstance(written, Awaitable) or hasattr(written, "__aiter__")
         return self._follow(written) if is_async else iterate(self._follow(written))
 
     def accept(self, n_chars: int) -> None:
         self._accepted += n_chars
+        self._refused = ()
 
     def reject(self, n_chars: int) -> None:
+        self._refused += (self._written[self._accepted :][:n_chars].strip(),)
         self._written = self._written[: self._accepted]
 
     async def _follow(self, written: Any) -> AsyncGenerator[str]:

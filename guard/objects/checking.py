@@ -9,7 +9,7 @@ from jsonpointer import JsonPointer, set_pointer
 from pydantic import BaseModel
 
 from groundrail.errors import InputError, UnsupportedObjectError
-from groundrail.objects.json_values import parsed, pointer_of, refuse_unfit
+from groundrail.objects.json_values import as_json, parsed, pointer_of, refuse_unfit
 from groundrail.objects.leaves import Leaf, leaves
 from groundrail.objects.results import CheckedField, ObjectResult, gravest
 from groundrail.objects.schemas import Schema
@@ -39,11 +39,12 @@ def checked_object(
     UnsupportedObjectError.
     """
     started = time.monotonic()
-    if isinstance(value, str):
-        value = parsed(value)
+    value = parsed(value) if isinstance(value, str) else as_json(value)
     refuse_unfit(value)
     if not isinstance(value, dict | list):
-        raise InputError("an object is a dict or a list, or the JSON text of one; check a single text with Guard.check")
+        raise InputError(
+            "an object is a dict, a list or a pydantic model, or the JSON text of one; check a single text with Guard.check"
+        )
     read = None if schema is None else Schema(schema)
     if read is not None and (misfits := read.misfits(value)):
         told = ", ".join(f"{read.shown(path)} ({keyword})" for path, keyword in misfits[:5])
@@ -66,7 +67,7 @@ def _checked(leaf: Leaf, result: GuardResult | None, opposite: GuardResult | Non
     if result is None:
         return CheckedField(pointer=leaf.pointer, value=leaf.value)
     sentences = result.sentences
-    if opposite is not None and _score(result) < _score(opposite) + _MARGIN:
+    if opposite is not None and (result.score or 0.0) < (opposite.score or 0.0) + _MARGIN:
         reason = "the source does not say it more clearly than its opposite"
         refused = {"verdict": Verdict.UNSUPPORTED, "reason": reason, "released": policy.fallback == "flag"}
         sentences = tuple(s.model_copy(update=refused if s.verdict is Verdict.SUPPORTED else {}) for s in sentences)
@@ -83,10 +84,6 @@ def _checked(leaf: Leaf, result: GuardResult | None, opposite: GuardResult | Non
         is_key=leaf.is_key,
         sentences=sentences,
     )
-
-
-def _score(result: GuardResult) -> float:
-    return min((sentence.score for sentence in result.sentences if sentence.score is not None), default=0.0)
 
 
 def _corrected(leaf: Leaf, result: GuardResult, opposite: GuardResult | None) -> Any:

@@ -1,10 +1,16 @@
 """JSON values: parse a text within limits, refuse what JSON cannot hold, and name a place by its pointer (RFC 6901)."""
 
+import datetime
 import json
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from enum import Enum
 from typing import Any, NoReturn, TypeAlias
+from uuid import UUID
 
 from jsonpointer import JsonPointer
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from groundrail.errors import InputError
 from groundrail.text.sentences import is_unicode
@@ -14,6 +20,8 @@ DEEPEST = 64
 
 LARGEST = 1_000_000
 """Maximum number of bytes of a value as UTF-8 encoded JSON."""
+
+_WRITTEN = (datetime.date, datetime.time, Decimal, UUID, Enum)
 
 Step: TypeAlias = str | int
 """A key of an object, or the position of an item of a list."""
@@ -45,6 +53,25 @@ def parsed(text: str) -> Any:
         raise InputError(f"the answer is not JSON: {error}") from None
     refuse_unfit(value)
     return value
+
+
+def as_json(value: Any, inside: frozenset[int] = frozenset()) -> Any:
+    """The value, which is in the containers of the ids `inside`, with pydantic models as dicts, and dates, times, decimals, UUIDs and members of enumerations as JSON has
+    them; all else stays.
+
+    >>> as_json({"end": datetime.date(2026, 2, 28)})
+    {'end': '2026-02-28'}
+    """
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if isinstance(value, _WRITTEN):
+        return to_jsonable_python(value)
+    if len(inside) > DEEPEST or id(value) in inside or not isinstance(value, dict | list):
+        return value
+    inside |= {id(value)}
+    if isinstance(value, dict):
+        return {key: as_json(part, inside) for key, part in value.items()}
+    return [as_json(part, inside) for part in value]
 
 
 def refuse_unfit(value: Any, name: str = "the object") -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from pydantic import Field
 
-from groundrail.types import CheckedSentence, Citation, Frozen, Verdict
+from groundrail.types import CheckedSentence, Citation, Frozen, Verdict, lowest_score
 
 
 class CheckedField(Frozen):
@@ -32,6 +32,11 @@ class CheckedField(Frozen):
     def supported(self) -> bool:
         """Whether the source supports the field, or the field claims nothing."""
         return self.verdict in (Verdict.SUPPORTED, Verdict.NO_CLAIM)
+
+    @property
+    def score(self) -> float | None:
+        """The score of the field's least supported sentence; None where none was scored."""
+        return lowest_score(self.sentences)
 
     @property
     def citations(self) -> tuple[Citation, ...]:
@@ -65,6 +70,11 @@ class ObjectResult(Frozen):
     def supported(self) -> bool:
         """Whether every field is supported or claims nothing."""
         return all(field.supported for field in self.fields.values())
+
+    @property
+    def score(self) -> float | None:
+        """The score of the least supported field; None where none was scored."""
+        return lowest_score(sentence for field in self.fields.values() for sentence in field.sentences)
 
     @property
     def refused(self) -> tuple[str, ...]:

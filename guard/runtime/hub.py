@@ -6,6 +6,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import torch
+from huggingface_hub.constants import ENDPOINT
 from safetensors import SafetensorError
 from safetensors.torch import load_file
 from transformers import AutoConfig, AutoTokenizer, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
@@ -14,6 +15,7 @@ from transformers.utils.hub import cached_file, has_file
 
 from groundrail.errors import InputError, ModelError
 from groundrail.runtime.locks import one_at_a_time
+from groundrail.runtime.places import answers, require_folder
 
 _NO_CODE = {"trust_remote_code": False}
 """Said wherever something is loaded: else transformers asks on standard input whether to run a repository's code."""
@@ -130,9 +132,12 @@ def _checked(name_or_path: str, hub: Mapping[str, Any]) -> tuple[str, Mapping[st
     if hub.get("use_safetensors", True) is False:
         raise InputError("groundrail reads no pickled weights, which can run code: leave use_safetensors out")
     name, at, revision = name_or_path.rpartition("@")
-    if not (there := Path(name_or_path).exists()) and name_or_path.startswith(("/", ".", "~")):
-        raise ModelError(f"there is no {name_or_path!r}. Pass a folder with the model and its tokenizer, or a hub id")
-    if not at or there:
+    require_folder(name_or_path)
+    if Path(name_or_path).exists():
+        return name_or_path, hub
+    if not hub.get("local_files_only") and not answers(ENDPOINT):
+        hub = {**hub, "local_files_only": True}  # else every request is tried six times
+    if not at:
         return name_or_path, hub
     if hub.get("revision") not in (None, revision):
         raise InputError(f"{name_or_path!r} and revision={hub['revision']!r} name two revisions: pass one of them")

@@ -18,7 +18,6 @@ from typing import ClassVar
 
 from starlette.requests import Request
 from starlette.responses import Response
-from tenacity import stop_after_attempt
 
 from groundrail.errors import GroundrailError, UnsupportedError
 from groundrail.guard import Guard
@@ -69,7 +68,7 @@ class Check(Checking):
         if not asked.stream:
             work = self._checked(asked.answer, documents, asked.question)
             return json_response((await unless_disconnected(request, work)).model_dump(mode="json"))
-        once = self.guard.policy.replacing(stop=stop_after_attempt(1))
+        once = self.guard.policy.replacing(attempts=1)
         guard, deadline = self.guard.with_generator(lambda prompt: asked.answer), request.scope["deadline"]
         stream = partial(guard.with_policy(once).astream, asked.question, documents)
         written = GuardedAnswer(stream, self.observer, self.name, deadline)

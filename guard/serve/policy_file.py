@@ -2,34 +2,25 @@
 
 import tomllib
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
 
 from pydantic import BaseModel, Field, ValidationError
-from tenacity import stop_after_attempt, stop_after_delay
-from tenacity.stop import stop_base
+from tenacity import stop_after_delay
 
 from groundrail.calibration import Calibration
 from groundrail.errors import InputError
 from groundrail.policy import Fallback, Policy
 
-KEYS = ("attempts", "retry_seconds", *(name for name in Policy.model_fields if name != "stop"))
-"""`attempts` and `retry_seconds` make the policy's `stop`; `calibration` is a file of `groundrail calibrate --save-map`."""
+KEYS = ("retry_seconds", *(name for name in Policy.model_fields if name != "stop"))
+"""`retry_seconds` make the policy's `stop`; `calibration` is a file of `groundrail calibrate --save-map`."""
 
 _FALLBACKS = get_args(get_args(Fallback)[0])
 
 
-class _Stop(BaseModel):
-    """The keys that make the policy's `stop`."""
+class _Seconds(BaseModel):
+    """The key that makes the policy's `stop`."""
 
-    attempts: int | None = Field(default=None, ge=1, strict=True)
-    retry_seconds: float | None = Field(default=None, gt=0)
-
-    def made(self) -> dict[str, Any]:
-        """The policy's `stop`, if the file has one of the keys."""
-        if self.attempts is None and self.retry_seconds is None:
-            return {}
-        stop: stop_base = stop_after_attempt(self.attempts or 3)
-        return {"stop": stop if self.retry_seconds is None else stop | stop_after_delay(self.retry_seconds)}
+    retry_seconds: float = Field(gt=0)
 
 
 def read_policy(path: Path) -> Policy:
@@ -47,8 +38,10 @@ def read_policy(path: Path) -> Policy:
     if "calibration" in choices:
         choices["calibration"] = Calibration.load(path.parent / str(choices["calibration"]))
     try:
-        stop = _Stop(**{key: choices.pop(key) for key in _Stop.model_fields if key in choices})
-        return Policy(**choices, **stop.made())
+        if "retry_seconds" in choices:
+            seconds = _Seconds(retry_seconds=choices.pop("retry_seconds")).retry_seconds
+            choices = {"attempts": 3, "stop": stop_after_delay(seconds), **choices}
+        return Policy(**choices)
     except ValidationError as error:
         wrong = error.errors()[0]
         raise InputError(f"{path}: {'.'.join(map(str, wrong['loc']))}: {wrong['msg']}") from error

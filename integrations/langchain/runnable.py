@@ -46,7 +46,7 @@ class GuardedRunnable(Runnable[Any, Any]):
 
     A call that fails before its first text raises its own exception, for `with_retry` and
     `with_fallbacks`; what happens later is the policy's choice. A model can rewrite any refused sentence; a
-    chain is run again for its first sentence only, so `Policy(stop=stop_after_attempt(1))` suits a chain
+    chain is run again for its first sentence only, so `Policy(attempts=1)` suits a chain
     that must not run twice.
 
     Every sentence is also a custom event `groundrail_sentence`, and the result `groundrail_result`.

@@ -207,6 +207,11 @@ def test_calibrate_promises_a_rate_or_says_how_many_labels_that_takes(groundrail
         groundrail(*arguments, 0.95, "--false-release", 0.01)
 
 
+def test_calibrate_says_that_labels_are_too_few_before_it_loads_a_judge(groundrail, data):
+    with pytest.raises(InputError, match="at least 299 are needed"):
+        groundrail("calibrate", data, "--judge", "./nothing", "--confidence", 0.95, "--false-release", 0.01)
+
+
 def test_calibrate_wants_one_target(groundrail, data):
     for targets in ((), ("--false-release", 0.1, "--false-block", 0.1)):
         with pytest.raises(InputError, match="one of --false-release and --false-block"):

@@ -3,6 +3,7 @@
 import asyncio
 import copy
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from tests.guard.parts import FALSE, SOURCE, TRUE, Scoring, Starting, Told
 from groundrail import CheckedSentence, Document, Guard, GuardResult, InputError, Policy, UnsupportedError
 from groundrail.calibration import Calibration
 from groundrail.entailment.base import FloatArray, Pair
-from groundrail.errors import GenerationError
+from groundrail.errors import GenerationError, GroundrailWarning
 from groundrail.scoring import NearestScorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
+from groundrail.types import as_documents
 
 
 def guard(script: Sequence[str | Sequence[str]] = (), **policy: Any) -> Guard:
@@ -240,6 +242,37 @@ def test_half_a_sentence_is_not_released(written, released) -> None:
         assert "no room for more" in str(result.sentences[-1].reason)
 
 
+@dataclass
+class Chunk:
+    """A document as LangChain has them."""
+
+    page_content: str
+    metadata: dict[str, Any] = field(default_factory=dict)
+    id: str | None = None
+
+
+def test_documents_of_langchain_are_documents() -> None:
+    rent, pets = Chunk(SOURCE, {"source": "lease.pdf", "page": 3}), Chunk("Pets are allowed.", {"source": "lease.pdf"})
+    (alone,) = as_documents(rent)
+    assert (alone.text, alone.id, alone.metadata) == (SOURCE, "lease.pdf", rent.metadata)
+    assert [document.id for document in as_documents([rent, pets, Chunk("Dogs, too."), Chunk("x", id="7")])] == [
+        "lease.pdf",
+        "lease.pdf-2",
+        "source",
+        "7",
+    ]
+    result = Guard(scorer=NearestScorer(FakeEntailment(lambda p, c: 1.0))).check(TRUE, [pets, rent])
+    assert result.supported
+    assert result.citations[0].document_id == "lease.pdf-2"
+
+
+def test_a_result_says_its_lowest_score_and_what_was_refused() -> None:
+    result = guard().check(f"Hello! {TRUE}{FALSE}", SOURCE)
+    assert result.score == min(s.score for s in result.sentences if s.score is not None)
+    assert [sentence.text for sentence in result.refused] == [FALSE]
+    assert guard().check("Hello!", SOURCE).score is None
+
+
 def test_a_source_is_read_once_an_answer() -> None:
     scorer = Scoring()
     subject = Guard(ScriptedGenerator([TRUE, [FALSE, TRUE], "Pets are not allowed."]), scorer=scorer)
@@ -307,6 +340,51 @@ def test_a_callable_with_prefix_goes_on_from_what_stands() -> None:
 
     assert Guard(continuing, scorer=Scoring()).generate("?", SOURCE).text == TRUE + "The rent is 950."
     assert calls == ["", TRUE]
+
+
+def test_a_callable_is_given_what_stands_and_what_was_refused_by_name() -> None:
+    calls: list[tuple[str, tuple[str, ...]]] = []
+    written = iter([TRUE + FALSE, FALSE, "The rent is 950. " + FALSE, ""])
+
+    def continuing(prompt: str, accepted: str, refused: tuple[str, ...]) -> str:
+        calls.append((accepted, refused))
+        return next(written)
+
+    assert Guard(continuing, scorer=Scoring()).generate("?", SOURCE).text == TRUE + "The rent is 950. "
+    once = FALSE.strip()
+    after = TRUE + "The rent is 950. "
+    assert calls == [("", ()), (TRUE, (once,)), (TRUE, (once, once)), (after, (once,))]
+
+
+@pytest.mark.parametrize("choice", [{"attempts": 3}, {"stop": stop_after_attempt(2)}, {"stop": stop_after_delay(5)}])
+def test_tries_that_a_callable_cannot_make_are_said_at_once(choice) -> None:
+    guard = Guard(lambda prompt: TRUE, scorer=Scoring(), policy=Policy(**choice))
+    with pytest.warns(GroundrailWarning, match="parameter named `accepted`"):
+        guard.stream("?", SOURCE)
+    for silent in (Policy(), Policy(attempts=1), Policy(stop=stop_after_attempt(1))):
+        guard.with_policy(silent).stream("?", SOURCE)
+    guard.with_generator(lambda prompt, accepted: TRUE).stream("?", SOURCE)
+
+
+@pytest.mark.parametrize(
+    ("choice", "tries"),
+    [
+        ({}, 3),
+        ({"attempts": 2}, 2),
+        ({"attempts": 4, "stop": stop_after_attempt(2)}, 2),
+        ({"stop": stop_after_attempt(5)}, 5),
+    ],
+)
+def test_a_sentence_is_tried_as_often_as_the_policy_says(choice, tries) -> None:
+    writes = lambda prompt, accepted: FALSE  # noqa: E731
+    (sentence,) = Guard(writes, scorer=Scoring(), policy=Policy(**choice)).generate("?", SOURCE).sentences
+    assert len(sentence.attempts) == tries
+
+
+@pytest.mark.parametrize("attempts", [0, 1.5, "3"])
+def test_attempts_is_a_whole_number_from_one_on(attempts) -> None:
+    with pytest.raises(ValueError, match="attempts"):
+        Policy(attempts=attempts)
 
 
 def test_a_callable_without_prefix_is_retried_only_while_nothing_stands() -> None:

@@ -5,6 +5,8 @@ import itertools
 import json
 import re
 from contextlib import suppress
+from datetime import date
+from decimal import Decimal
 
 import pytest
 from hypothesis import given
@@ -131,6 +133,29 @@ def test_a_record_of_a_list_is_told_by_its_name(value, statements):
 def test_statements_from_the_words_of_the_path(value, statement):
     (leaf,) = leaves(json.loads(value))
     assert leaf.statement == statement
+
+
+def test_a_pydantic_model_and_its_dump_are_objects_dates_and_decimals_included() -> None:
+    class Lease(BaseModel):
+        tenant: str
+        end: date
+        rent: Decimal
+
+    lease = Lease(tenant=f"Mr {BAD}", end=date(2026, 2, 28), rent=Decimal("1450.50"))
+    for form in (lease, lease.model_dump(), lease.model_dump(mode="json"), lease.model_dump_json()):
+        result = guard().check_object(form, SOURCE)
+        assert result.object == {"tenant": None, "end": "2026-02-28", "rent": "1450.50"}
+        assert result.score == result.fields["/tenant"].score == 0.0
+        assert result.fields["/end"].score == 1.0
+    assert guard().check_object([lease, {"others": [lease]}], SOURCE).refused == ("/0/tenant", "/1/others/0/tenant")
+    assert guard().check_object({"a": None}, SOURCE).score is None
+
+
+def test_an_object_that_holds_itself_is_refused() -> None:
+    held: list[object] = []
+    held += [held, held]
+    with pytest.raises(InputError, match="Circular"):
+        guard().check_object(held, SOURCE)
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def test_the_command_reads_its_sources_by_their_own_names(tmp_path: Path, monkey
 @pytest.mark.parametrize("transport", ["stdio", "http"])
 def test_the_command_serves_both_transports(transport: str, tmp_path: Path) -> None:
     (tmp_path / "lease.txt").write_text(SOURCE, encoding="utf-8")
-    program = [sys.executable, "-m", "groundrail.cli", "mcp", "--source", str(tmp_path / "lease.txt")]
+    program = [sys.executable, "-m", "groundrail", "mcp", "--source", str(tmp_path / "lease.txt")]
 
     async def ask(client: Client) -> Any:
         return await client.call_tool(

@@ -82,6 +82,7 @@ def test_errors_of_an_earlier_run_are_tried_again_and_no_row_is_there_twice(suff
 
     first = score_corpus(file, out, build)
     assert (first.verdicts["error"], first.verdicts.total(), first.retried) == (4, 80, 0)
+    assert first.errors == {"out of memory": 4}
     asked.clear()
     broken -= {"Room 3 is let.", "Room 79 is let."}
     some.append({"id": "new", "claim": "Room 200 is let.", "source": source})
@@ -101,6 +102,7 @@ def test_errors_of_an_earlier_run_are_tried_again_and_no_row_is_there_twice(suff
     assert main(["score", str(file), "--out", str(out)]) == 1
     assert "81 rows" in (shown := capsys.readouterr().out)
     assert "(1 that were errors before were tried again)" in shown
+    assert "1 error: " in shown
     assert sorted(row["id"] for row in results(out)) == sorted(row["id"] for row in some)
 
 

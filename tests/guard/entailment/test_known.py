@@ -314,5 +314,7 @@ def test_a_chat_judge_without_its_template_and_an_unknown_word_are_errors(tmp_pa
         load(f"granite-guardian-3.1-2b:{tmp_path}")
     with pytest.raises(ModelError, match="Known judges: minicheck-flan-t5-large"):
         load("minichek", local_files_only=True)
+    with pytest.raises(ModelError, match=r"Did you mean 'minicheck-flan-t5-large'\?"):
+        load("minicheck-flan-t5-lrage", local_files_only=True)
     with pytest.raises(InputError, match="no code from the hub"):
         load("hhem-2.1-open", trust_remote_code=True)

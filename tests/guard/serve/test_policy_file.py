@@ -44,6 +44,7 @@ def test_every_key_reaches_the_policy(tmp_path) -> None:
     facts = policy.model_dump(exclude={"stop", "calibration"})
     assert facts == {
         "threshold": 0.7,
+        "attempts": 2,
         "doubt": (0.3, 0.8),
         "fields": ("!position", "/deposit"),
         "fallback": "abstain",
@@ -71,7 +72,7 @@ def test_an_empty_file_is_the_default(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("treshold = 1", "there is no key 'treshold'; there are attempts, retry_seconds, threshold"),
+        ("treshold = 1", "there is no key 'treshold'; there are retry_seconds, threshold, attempts"),
         ('threshold = "high"', "threshold"),
         ("threshold = nan", "threshold"),
         ("attempts = 0", "attempts: Input should be greater"),

@@ -1,4 +1,4 @@
-"""`python -m groundrail.cli`."""
+"""`python -m groundrail`."""
 
 import sys
 
