@@ -293,7 +293,7 @@ class Guard:
             reads_context=facts.reads_context,
             knows_kinds=knows_kinds(),
         )
-        return Answer(read, not source.is_blank, self.policy, self.threshold)
+        return Answer(read, source, self.policy, self.threshold)
 
     def _written(self, prompt: str, documents: Sequence[Document], *, is_async: bool) -> tuple[Steps, Judging, Writing]:
         if self.generator is None:

@@ -20,6 +20,7 @@ Fallback: TypeAlias = (
 )
 OpenOrClosed: TypeAlias = Literal["open", "closed"]
 Threshold: TypeAlias = Literal["strict", "balanced", "lenient"]
+Marks: TypeAlias = Literal["check", "correct", "strip", "ignore"]
 
 
 _THREE = stop_after_attempt(3)
@@ -47,6 +48,11 @@ class Policy(BaseModel):
     keep_refused: False removes every text that was not released from results, attempts, reasons, errors, events and
         logs, detaches errors from their causes, and hides the text of a wrapped LangChain runnable from handlers and
         tracers.
+    marks: what becomes of the answer's own marks of documents, such as "[2]" or "(source 2)", where there is more than one
+        document. `"check"` judges a sentence against the documents that it names alone. `"correct"` does so and exchanges
+        a mark for one of the document that supports the sentence; `"check"` does that, too, under the fallback
+        `"correct"`. `"strip"` takes marks out of the released text, and `"ignore"` leaves them unchecked; both judge a
+        sentence against all documents. A mark of a document that is not there is refused in any case.
     fields: the leaves of a JSON object that are claims, by key ("amount") or JSON pointer ("/deposit", with everything
         below it). "!position" names leaves that are no claims, for example numbers of list entries. None: every leaf is
         a claim.
@@ -69,6 +75,7 @@ class Policy(BaseModel):
     longest_sentence: int = Field(default=2000, ge=100)
     keep_refused: bool = True
     abstention: str = "I cannot answer that from the source."
+    marks: Marks = "check"
     fields: tuple[str, ...] | None = None
     doubt: tuple[float, float] | None = None
     calibration: Callable[[float], float] | None = None
@@ -117,6 +124,16 @@ class Policy(BaseModel):
     def nearest_deadline(self) -> float | None:
         """Seconds until the first sentence must be decided, None without a deadline."""
         return min((d for d in (self.deadline, self.answer_deadline) if d is not None), default=None)
+
+    @property
+    def checks_marks(self) -> bool:
+        """Whether a sentence is judged against the documents that it names alone."""
+        return self.marks in ("check", "correct")
+
+    @property
+    def corrects_marks(self) -> bool:
+        """Whether a mark of the wrong document is exchanged."""
+        return self.marks == "correct" or (self.marks == "check" and self.fallback == "correct")
 
     def decisive(self, scorer: "ScorerFacts") -> float:
         """The score from which a claim counts as supported. Raises: InputError for a name that was not fitted."""

@@ -262,6 +262,23 @@ class Correction(Frozen):
     citations: tuple[Citation, ...] = ()
 
 
+class CheckedMark(Frozen):
+    """A mark of the answer's own that names documents, such as "[2]": `text[start:end]` of its sentence.
+
+    documents: the ids of the documents that it names.
+    verdict: of these documents alone on the words before the mark.
+    elsewhere: the place in another document that supports these words, if the named documents do not.
+    corrected: whether the mark was exchanged for one of that document.
+    """
+
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+    documents: tuple[str, ...]
+    verdict: Verdict
+    elsewhere: Citation | None = None
+    corrected: bool = False
+
+
 class CheckedSentence(Frozen):
     """A sentence with its verdict.
 
@@ -269,10 +286,11 @@ class CheckedSentence(Frozen):
     start, end: the place of the sentence in `GuardResult.answer`.
     attempts: every version of the sentence in order; the last one is this sentence.
     replacement: the text released in place of the sentence: the text of a callable fallback, the abstention, a
-        quotation, the corrected sentence, or a list item together with the first line of its list, if that line was refused with an
+        quotation, the corrected sentence, the sentence without its marks, or a list item together with the first line of its list, if that line was refused with an
         earlier item.
     quoted: whether the replacement quotes `conflict`.
-    corrected: the detail that was exchanged, if the replacement is the sentence with the source's detail.
+    corrected: the detail or mark that was exchanged, if the replacement is the sentence with the source's detail.
+    marks: the marks in the sentence that were checked (`Policy.marks`); none where there is one document.
     conflict: the piece of source that contradicts the sentence, with P(contradiction) as its score; None if the scorer
         cannot tell contradiction from silence.
     exact: False if `score` is a lower bound, because the scorer stopped reading once the verdict was certain.
@@ -298,6 +316,7 @@ class CheckedSentence(Frozen):
     replacement: str | None = None
     quoted: bool = False
     corrected: Correction | None = None
+    marks: tuple[CheckedMark, ...] = ()
     findings: tuple[Finding, ...] = ()
     threshold: float | None = None
     first_score: float | None = None

@@ -42,8 +42,10 @@ def _judged(judging: Judging, asked: Sequence[Judge]) -> list[list[Score | NoCla
     if len(asked) > 1:
         claims = [claim for step in asked for claim in step.claims]
         around = [words for step in asked for words in step.around]
+        named = [places for step in asked for places in step.named]
         timeouts = [step.timeout for step in asked if step.timeout is not None]
-        together = asked[0]._replace(claims=claims, around=around, timeout=sum(timeouts) if timeouts else None)
+        timeout = sum(timeouts) if timeouts else None
+        together = asked[0]._replace(claims=claims, around=around, named=named, timeout=timeout)
         with contextlib.suppress(Exception):  # every answer meets its own failure below
             each = iter(judging.do(together))
             return [list(islice(each, len(step.claims))) for step in asked]

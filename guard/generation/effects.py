@@ -36,12 +36,16 @@ READ_AHEAD = 500
 than writing, more would not come out any sooner."""
 
 
+MOST_READERS = 32
+"""Sets of documents that are held ready, as marks name them."""
+
+
 class Judging:
     """A scorer and the documents of one answer, read when the first claim needs them."""
 
     def __init__(self, scorer: Scorer, documents: Sequence[Document], calls: Calls) -> None:
         self._scorer, self._documents, self._calls = scorer, documents, calls
-        self._reader: Reader | None = None
+        self._readers: dict[tuple[int, ...], Reader] = {}  # by the places of the documents, () for all
         self._stated: set[str] | None = None
         self._lock = threading.Lock()
 
@@ -57,17 +61,21 @@ class Judging:
 
     def _score(self, step: Judge) -> list[Score | NoClaim]:
         kinds = self._kinds(step)
-        claims = _of_kind(step, kinds, Kind.CLAIM)
-        return self._in_order(
-            kinds, self._noted(claims, self._read().score(claims, step.threshold)), self._silence(step, kinds)
-        )
+        scores: dict[int, Score] = {}
+        for named, places in _by_documents(step, kinds).items():
+            claims = [step.claims[place] for place in places]
+            found = self._read(named).score(claims, step.threshold)
+            scores |= zip(places, self._noted(claims, found), strict=True)
+        return self._in_order(kinds, _sorted(scores), self._silence(step, kinds))
 
     async def _ascore(self, step: Judge) -> list[Score | NoClaim]:
         kinds = await self._calls.awithin(None, self._kinds, step)
-        claims = _of_kind(step, kinds, Kind.CLAIM)
-        reader = await self._calls.awithin(None, self._read) if self._reader is None else self._reader
-        scores = self._noted(claims, await reader.ascore(claims, step.threshold))
-        return self._in_order(kinds, scores, await self._calls.awithin(None, self._silence, step, kinds))
+        scores: dict[int, Score] = {}
+        for named, places in _by_documents(step, kinds).items():
+            claims = [step.claims[place] for place in places]
+            reader = self._readers.get(named) or await self._calls.awithin(None, self._read, named)
+            scores |= zip(places, self._noted(claims, await reader.ascore(claims, step.threshold)), strict=True)
+        return self._in_order(kinds, _sorted(scores), await self._calls.awithin(None, self._silence, step, kinds))
 
     def _kinds(self, step: Judge) -> list[Kind]:
         """The kind of each claim."""
@@ -100,11 +108,14 @@ class Judging:
         upcoming = {Kind.CLAIM: iter(claims), Kind.SILENCE: iter(silences)}
         return [NoClaim() if kind is Kind.TALK else next(upcoming[kind]) for kind in kinds]
 
-    def _read(self) -> Reader:
+    def _read(self, named: tuple[int, ...] = ()) -> Reader:
         with self._lock:
-            if self._reader is None:
-                self._reader = self._scorer.read(self._documents)
-            return self._reader
+            if named not in self._readers:
+                if len(self._readers) >= MOST_READERS:
+                    del self._readers[next(reversed(self._readers))]
+                documents = [self._documents[place] for place in named] or self._documents
+                self._readers[named] = self._scorer.read(documents)
+            return self._readers[named]
 
     def _noted(self, claims: Sequence[str], scores: Sequence[Score]) -> list[Score]:
         if len(scores) != len(claims) or not all(
@@ -116,6 +127,19 @@ class Judging:
 
 def _of_kind(step: Judge, kinds: Sequence[Kind], kind: Kind) -> list[str]:
     return [claim for claim, each in zip(step.claims, kinds, strict=True) if each is kind]
+
+
+def _by_documents(step: Judge, kinds: Sequence[Kind]) -> dict[tuple[int, ...], list[int]]:
+    """The places of the claims in the step by the documents that each is scored against, () for all; a step without claims has ()."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for place, (named, kind) in enumerate(zip(step.named, kinds, strict=True)):
+        if kind is Kind.CLAIM:
+            groups.setdefault(named, []).append(place)
+    return groups or {(): []}
+
+
+def _sorted(scores: Mapping[int, Score]) -> list[Score]:
+    return [scores[place] for place in sorted(scores)]
 
 
 class Writing:

@@ -6,16 +6,17 @@ the session) and are sent its outcome. `groundrail.generation.streams` does the 
 next sentence.
 """
 
+import contextlib
 import logging
 import time
-from collections import deque
+from collections import defaultdict, deque
 from collections.abc import Callable, Generator, Sequence
 from enum import Enum
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from groundrail.errors import GenerationError, InputError
-from groundrail.generation import correcting
+from groundrail.generation import correcting, marking
 from groundrail.generation.verdicts import Answer
 from groundrail.policy import Attempts, Policy
 from groundrail.runtime.deadlines import OverdueError
@@ -46,10 +47,12 @@ class Judge(NamedTuple):
     """Send one `Score` for each claim: exact, or good enough to tell which claims reach `threshold`; `NoClaim` for talk.
 
     around: `Claim.around` of each claim.
+    named: for each claim the places of the documents that alone have to support it, () for all documents.
     """
 
     claims: Sequence[str]
     around: Sequence[str | None]
+    named: Sequence[tuple[int, ...]]
     timeout: float | None
     threshold: float | None
 
@@ -209,15 +212,18 @@ def _judged(
     """
     before = [answer.shown if previous is None else previous, *(s.text for s in sentences[:-1])]
     claims = [answer.claim(sentence, text) for sentence, text in zip(sentences, before, strict=False)]
-    texts = [claim.judged if isinstance(claim, Claim) and answer.has_source else () for claim in claims]
-    asked = [text for some in texts for text in some]
+    by_marks = answer.policy.checks_marks
+    texts = [
+        claim.asked(by_marks=by_marks) if isinstance(claim, Claim) and answer.has_source else () for claim in claims
+    ]
+    asked, named = [text for some in texts for text, _ in some], [places for some in texts for _, places in some]
     around = [claim.around for claim, some in zip(claims, texts, strict=True) if isinstance(claim, Claim) for _ in some]
     scores: Sequence[Score | NoClaim | Exception] = ()
     started = time.monotonic()
     if asked:
         try:
             threshold = None if answer.policy.calibration else answer.threshold  # a calibration needs exact values
-            scores = yield Judge(asked, around, answer.time_left(since, sum(map(bool, texts))), threshold)
+            scores = yield Judge(asked, around, named, answer.time_left(since, sum(map(bool, texts))), threshold)
         except Exception as error:  # whatever a scorer throws, its claims were not checked
             scores = [error] * len(asked)
     if len(sentences) > 1 and scores and isinstance(scores[0], Exception) and not isinstance(scores[0], OverdueError):
@@ -227,21 +233,51 @@ def _judged(
         return alone
     seconds = (time.monotonic() - started) / max(1, len(asked))
     upcoming = iter(scores)
-    return [
-        _gravest([answer.verdict(sentence, each, seconds) for each in tuple(islice(upcoming, len(some))) or (claim,)])
+    parts = [
+        [answer.verdict(sentence, each, seconds) for each in tuple(islice(upcoming, len(some))) or (claim,)]
         for sentence, claim, some in zip(sentences, claims, texts, strict=True)
+    ]
+    if any(named):
+        return (yield from _told_of_marks(answer, sentences, claims, parts, since))
+    return list(map(_gravest, parts))
+
+
+def _told_of_marks(
+    answer: Answer,
+    sentences: Sequence[Sentence],
+    claims: Sequence[object],
+    parts: Sequence[Sequence[CheckedSentence]],
+    since: float,
+) -> Asks[list[CheckedSentence]]:
+    """The sentences with verdicts on their marks; other documents are asked about the parts that the named ones refuse."""
+    wanting = marking.wanting(claims, parts, len(answer.source.documents))
+    scores: Sequence[Score | NoClaim | Exception] = ()
+    if wanting:
+        texts, others = [each.text for each in wanting], [each.others for each in wanting]
+        with contextlib.suppress(Exception):  # the named documents do not support them in any case
+            threshold = None if answer.policy.calibration else answer.threshold
+            scores = yield Judge(texts, [None] * len(texts), others, answer.time_left(since, len(texts)), threshold)
+    elsewhere: dict[int, dict[int, CheckedSentence]] = defaultdict(dict)
+    for each, score in zip(wanting, scores, strict=False):
+        number, part = each.place
+        if (found := answer.verdict(sentences[number], score, 0.0)).verdict is Verdict.SUPPORTED:
+            elsewhere[number][part] = found
+    return [
+        _gravest(marking.told(claim, some, elsewhere[number], answer.source))
+        for number, (claim, some) in enumerate(zip(claims, parts, strict=True))
     ]
 
 
 def _gravest(checked: Sequence[CheckedSentence]) -> CheckedSentence:
-    """A sentence with the gravest of the verdicts on its claim's texts, and the citations of all."""
+    """A sentence with the gravest of the verdicts on its claim's texts, and the citations and marks of all."""
     if len(checked) == 1:
         return checked[0]
     order = (Verdict.UNSUPPORTED, Verdict.ERROR, Verdict.TIMEOUT, Verdict.SUPPORTED)
     gravest = min(checked, key=lambda each: (order.index(each.verdict), each.score or 0.0))
     others = (citation for each in checked if each is not gravest for citation in each.citations)
     exact = all(each.exact for each in checked)
-    return gravest.model_copy(update={"citations": (*gravest.citations, *others), "exact": exact})
+    marks = tuple(mark for each in checked for mark in each.marks)
+    return gravest.model_copy(update={"citations": (*gravest.citations, *others), "exact": exact, "marks": marks})
 
 
 def _decided(answer: Answer, sentence: Sentence, checked: CheckedSentence, since: float) -> Asks[CheckedSentence]:
@@ -250,7 +286,10 @@ def _decided(answer: Answer, sentence: Sentence, checked: CheckedSentence, since
     since: when the deadline of the sentence began to run, by `time.monotonic`.
     """
     checked = answer.in_place(sentence, checked)
-    if answer.policy.fallback != "correct":
+    if answer.policy.corrects_marks and (exchange := marking.exchange(sentence, checked, answer.source)):
+        (judged,) = yield from _judged(answer, [exchange.sentence], since)
+        checked = marking.corrected(checked, exchange, answer.in_place(exchange.sentence, judged))
+    if answer.policy.fallback != "correct" or checked.corrected is not None:
         return checked
     tried = []
     for correction, other in correcting.offered(sentence, checked):

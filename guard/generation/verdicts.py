@@ -16,6 +16,8 @@ from groundrail.scoring.base import Score
 from groundrail.scoring.findings import derived, findings
 from groundrail.text.claims import PART_OF_BLOCK, Claim, NoClaim, Refused, needs_lead, opens_list
 from groundrail.text.english.phrases import leans_on_sentence
+from groundrail.text.form import SourceText
+from groundrail.text.marks import without
 from groundrail.text.rendering.rendered import RenderedAnswer
 from groundrail.text.sentences import Sentence
 from groundrail.types import Attempt, CheckedSentence, Finding, GuardResult, Verdict
@@ -29,12 +31,13 @@ class Answer:
     """The sentences of one answer so far, and the rules that need no I/O.
 
     read: reads the claim of a sentence.
-    has_source: whether there is any source text to check a claim against.
+    source: the documents to check against, as text.
     threshold: the score from which a claim counts as supported.
     """
 
-    def __init__(self, read: ReadClaim, has_source: bool, policy: Policy, threshold: float) -> None:
-        self.policy, self._read, self.has_source, self.threshold = policy, read, has_source, threshold
+    def __init__(self, read: ReadClaim, source: SourceText, policy: Policy, threshold: float) -> None:
+        self.policy, self._read, self.source, self.threshold = policy, read, source, threshold
+        self.has_source = not source.is_blank
         self.sentences: list[CheckedSentence] = []
         self.length = 0
         self.shown = ""  # the text that a reader saw last
@@ -141,6 +144,8 @@ class Answer:
         """
         if checked.verdict is Verdict.SUPPORTED:
             checked = self._with_context(sentence, checked)
+        if self.policy.marks == "strip" and self.policy.releases(checked.verdict):
+            checked = self._without_marks(checked)
         if checked.verdict is not Verdict.UNSUPPORTED and self.policy.releases(checked.verdict):
             try:
                 self._rendered.refuse_difference(checked.replacement or checked.text)
@@ -159,6 +164,11 @@ class Answer:
             reason = "it opens with a pronoun, and the sentence before it was not released"
             return _unscored(sentence, Verdict.UNSUPPORTED, reason, checked.seconds)
         return checked
+
+    def _without_marks(self, checked: CheckedSentence) -> CheckedSentence:
+        written = checked.replacement or checked.text
+        bare = without(written, self.source.marks(written, written))
+        return checked if bare == written else checked.model_copy(update={"replacement": bare})
 
     def settle(
         self, checked: CheckedSentence, refused: Sequence[CheckedSentence] = (), *, lead: str = ""
@@ -202,7 +212,7 @@ class Answer:
         if self.policy.keep_refused:
             return refused
         reason = "the text and the reason are not kept"
-        hidden: dict[str, Any] = {"text": "", "reason": reason, "note": None, "findings": ()}
+        hidden: dict[str, Any] = {"text": "", "reason": reason, "note": None, "findings": (), "marks": ()}
         if refused.corrected is not None:
             hidden["corrected"] = refused.corrected.model_copy(update={"was": ""})
         return refused.model_copy(update=hidden)

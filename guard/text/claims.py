@@ -34,9 +34,10 @@ from groundrail.text.english.phrases import (
 )
 from groundrail.text.english.statements import is_yes_or_no, statement
 from groundrail.text.facts.quantities import MONTHS
-from groundrail.text.form import SourceText, refuse_unreadable, without_footnotes
+from groundrail.text.form import SourceText, refuse_unreadable
+from groundrail.text.marks import MOST, USUAL, Mark, clauses, parts, without
 from groundrail.text.rendering.rendered import words as shown_words
-from groundrail.text.rendering.visible import has_fence, visible
+from groundrail.text.rendering.visible import has_fence, is_blank, visible
 
 ClaimOf: TypeAlias = Callable[[str, str, str], str | None]
 """(sentence, the text shown before it, the prompt) -> the claim as text, or None if the sentence claims nothing.
@@ -55,12 +56,22 @@ class Claim:
     context: how the claim is meant, for a judge that reads contexts (`groundrail.text.context`).
     around: the user's message and the sentence before, from which the kind of the sentence is told (`groundrail.text.kinds`);
         None for what is a claim in any case.
+    parts: the claim by the marks in it: each text with the places of the documents that have to support it, () for any.
+    marks: the marks in the sentence, each with the number of its part. No parts, no marks.
     """
 
     text: str
     lines: tuple[str, ...] = ()
     context: str = ""
     around: str | None = None
+    parts: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    marks: tuple[tuple[Mark, int], ...] = ()
+
+    def asked(self, *, by_marks: bool) -> tuple[tuple[str, tuple[int, ...]], ...]:
+        """The texts to score, each with the places of the documents to score it against, () for all documents."""
+        if by_marks and self.parts:
+            return tuple((in_context(text, self.context), named) for text, named in self.parts)
+        return tuple((text, ()) for text in self.judged)
 
     @property
     def judged(self) -> tuple[str, ...]:
@@ -147,7 +158,7 @@ class _Line:
         item = _BULLETS.sub("", self.shown, count=1)
         self.number = _number(item, previous)
         self.marked = without_tick(_DECORATION.sub("", item[len(self.number) :]))
-        self.bare = without_footnotes(self.marked).strip()
+        self.bare = without(self.marked, USUAL.find(self.marked)).strip()
 
     @cached_property
     def question(self) -> str:
@@ -252,7 +263,13 @@ def read_claim(
             raise InputError(f"claim_of returns the text of a claim or None, not {type(said).__name__}")
         if (name := announced_name(said)) and source.names(name):
             return NoClaim()
-        text = without_footnotes(said, len(source.documents))
+        marks = source.marks(said, sentence)
+        if len(marks) > MOST:
+            raise UncheckableError(f"it has {len(marks)} marks of documents, more than {MOST}")
+        named = (mark.documents for mark in marks if mark.documents and not source.is_blank)
+        if any(all(is_blank(source.documents[place].text) for place in places) for places in named):
+            raise UncheckableError("it names a document without text")
+        text = without(said, marks)
         if not source.is_blank:
             refuse_unreadable(text, source, unread)
         context = context_of(text, prompt=prompt, heading=heading, previous=previous) if reads_context else ""
@@ -261,7 +278,24 @@ def read_claim(
         return Refused(str(error))
     of_code = text.splitlines() if has_fence(sentence) else []
     lines = [line.strip() for line in of_code if any(map(str.isalnum, line))]
-    return Claim(text, (*lines, *map(" ".join, pairwise(lines))), context, beside)
+    by_marks, placed = _by_marks(sentence, said, marks, source)
+    return Claim(text, (*lines, *map(" ".join, pairwise(lines))), context, beside, by_marks, placed)
+
+
+def _by_marks(
+    sentence: str, said: str, marks: Sequence[Mark], source: SourceText
+) -> tuple[tuple[tuple[str, tuple[int, ...]], ...], tuple[tuple[Mark, int], ...]]:
+    """`Claim.parts` and `Claim.marks` of a sentence that says `said`; none where the marks leave no document out."""
+    there = [mark for mark in marks if mark.documents]
+    groups = clauses(said, there) if there else []
+    named = [tuple(sorted({place for mark in group for place in mark.documents})) for group in groups]
+    if all(len(places) == len(source.documents) for places in named):
+        return (), ()
+    of_part = [number for number, group in enumerate(groups) for _ in group]
+    written = [mark for mark in source.marks(sentence, sentence) if mark.documents]
+    is_same = [mark.documents for mark in written] == [mark.documents for mark in there]
+    placed = tuple(zip(written, of_part, strict=True)) if is_same else ()
+    return tuple(zip(parts(said, groups), named, strict=True)), placed
 
 
 def opens_list(sentence: str, lead: str) -> bool:

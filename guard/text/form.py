@@ -1,8 +1,8 @@
-"""Whether a claim can be read in one way only, and whether the source holds its links and footnote marks.
+"""Whether a claim can be read in one way only, and whether the source holds its links and the marks of documents.
 
 A claim is readable if it is made of the parts that `form.toml` lists, words, numbers and signs in a place that is their
 own: other signs and places are markup to some readers, or stand for words. A reader follows links, e-mail addresses and
-footnote marks, so the source has to hold them. No model decides this: a claim that fails is refused before a scorer is
+marks (`groundrail.text.marks`), so the source has to hold them. No model decides this: a claim that fails is refused before a scorer is
 asked.
 """
 
@@ -16,7 +16,8 @@ from importlib.resources import files
 from typing import TYPE_CHECKING
 
 from groundrail.errors import UncheckableError
-from groundrail.text.rendering.visible import is_blank
+from groundrail.text.marks import Mark, Naming
+from groundrail.text.rendering.visible import has_fence, is_blank
 
 if TYPE_CHECKING:
     from groundrail.types import Document
@@ -44,10 +45,6 @@ _PHONETIC = re.compile("[\u01c0-\u01c3\u0250-\u02af\u1d00-\u1dbf\ua720-\ua7ff]")
 _QUOTED = 3
 """Minimum words of a quotation: a claim that the source holds letter by letter."""
 _UNWRITTEN = re.compile(r"^(?:https?://|mailto:|tel:)?(?:www\.)?", re.IGNORECASE)
-_FOOTNOTES = re.compile(r"(?:\s?(?:\[\^?\d{1,3}\]|【[^【】]{1,40}】))++(?=\s*+(?:[.,;:!?]|$|(?:and|but|or|while)\b))")
-_NUMBER = re.compile(r"\d{1,3}")
-_USUAL = 9
-"""Documents of an answer where their number is not known."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +62,22 @@ class SourceText:
     def lower(self) -> str:
         """The texts of all documents in lower case, a line break between two."""
         return "\n".join(document.text for document in self.documents).lower()
+
+    @cached_property
+    def naming(self) -> Naming:
+        """The names of the documents: id, title, addresses."""
+        known = ("title", "url", "source")
+        return Naming([[each.id, *(str(each.metadata.get(name) or "") for name in known)] for each in self.documents])
+
+    def marks(self, text: str, sentence: str = "") -> list[Mark]:
+        """The marks of documents in a text, but for words that a document itself has, and for code.
+
+        sentence: the Markdown of which `text` is the visible form.
+        """
+        if has_fence(sentence):
+            return []
+        found = self.naming.find(text, sentence)
+        return [mark for mark in found if not (mark.words and self.holds(mark.words))]
 
     def holds(self, part: str) -> bool:
         """Whether a document has this text, upper or lower case."""
@@ -97,9 +110,10 @@ def refuse_unreadable(claim: str, source: SourceText, unread: Callable[[str], Se
     for link in links(claim):
         if not source.holds_link(link):
             raise UncheckableError(f"the source does not hold the link “{link:.80}”")
-    for mark in footnotes(claim):
-        if not source.holds(mark):
-            raise UncheckableError(f"the source does not hold the footnote mark {mark}")
+    for mark in source.marks(claim):
+        written = claim[mark.start : mark.end].strip()
+        if not mark.documents and not source.holds(written):
+            raise UncheckableError(f"the source does not hold the footnote mark {written:.80}")
     if len(_WORD.findall(claim)) >= _QUOTED and source.holds(claim.strip()):
         return
     for part in unreadable(claim):
@@ -162,31 +176,3 @@ def links(text: str) -> list[str]:
         _UNWRITTEN.sub("", (match["target"] or match["plain"]).rstrip(".,;:!?)]}*_/")).lower()
         for match in _LINK.finditer(text)
     ]
-
-
-def without_footnotes(text: str, documents: int = _USUAL) -> str:
-    """The text without footnote marks that point to one of so many documents, `[1]` the first.
-
-    Brackets stay where a value is due: "the rent is [900].".
-    """
-
-    def marks(match: re.Match[str]) -> str:
-        added = all(1 <= int(number) <= documents for number in _NUMBER.findall(match[0])) and "【" not in match[0]
-        return "" if added and not _stands_for_a_value(match) else match[0]
-
-    return _FOOTNOTES.sub(marks, text)
-
-
-def footnotes(text: str) -> list[str]:
-    """The footnote marks in a text, one by one."""
-    found = [match[0] for match in _FOOTNOTES.finditer(text) if not _stands_for_a_value(match)]
-    return [mark for marks in found for mark in re.findall(r"\[\^?\d{1,3}\]|【[^【】]*】", marks)]
-
-
-def _stands_for_a_value(match: re.Match[str]) -> bool:
-    words = match.string[max(0, match.start() - 20) : match.start()].lower().split()
-    return (
-        not words
-        or words[-1] in _WORDS["before_a_value"]
-        or (words[-1][-1] in ":=" and words[-1] not in _WORDS["citing"])
-    )

@@ -38,6 +38,7 @@ def test_every_key_reaches_the_policy(tmp_path) -> None:
             longest_sentence = 500
             doubt = [0.3, 0.8]
             fields = ["!position", "/deposit"]
+            marks = "strip"
             """,
         )
     )
@@ -47,6 +48,7 @@ def test_every_key_reaches_the_policy(tmp_path) -> None:
         "attempts": 2,
         "doubt": (0.3, 0.8),
         "fields": ("!position", "/deposit"),
+        "marks": "strip",
         "fallback": "abstain",
         "on_error": "open",
         "on_no_source": "open",
