@@ -11,6 +11,7 @@ import argparse
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from groundrail.text.kinds import may_be_talk, words_of
 THRESHOLDS = (0.5, 0.8, 0.9, 0.95, 0.97, 0.98, 0.99, 0.995)
 
 
-def rows_of(files: Sequence[Path]) -> list[dict[str, str]]:
+def rows_of(files: Sequence[Path]) -> list[dict[str, Any]]:
     return [json.loads(line) for file in files for line in file.read_text(encoding="utf-8").splitlines()]
 
 
@@ -42,7 +43,7 @@ def main() -> None:
     sentences = [(around(row["prompt"], row["previous"]), row["text"]) for row in rows]
     found, named = kinds(judge, sentences), np.array([row["kind"] for row in rows])
     texts = rows_of(args.claims)
-    false = [(text, claim) for text in texts for claim in text["claims"] if claim["label"] != "entailment"]  # type: ignore[index]
+    false = [(text, claim) for text in texts for claim in text["claims"] if claim["label"] != "entailment"]
     of_false = kinds(judge, [(around(claim.get("prompt", ""), ""), claim["text"]) for _, claim in false])
     known = [may_be_talk(c["text"], c.get("prompt", ""), words_of(t["text"]).__contains__) for t, c in false]
     print("threshold  talk known  disguised claims as talk  false claims as talk, with the last look")
