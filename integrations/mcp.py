@@ -87,7 +87,7 @@ class LoadedSource(BaseModel):
 
 
 class Loaded(BaseModel):
-    """The sources that are loaded, and the folder below which files may be named."""
+    """The sources that are loaded, and the folder to which the paths of files are relative; None where none may be named."""
 
     sources: list[LoadedSource]
     root: str | None
@@ -120,6 +120,8 @@ def create_server(
         try:
             documents = await asyncio.to_thread(_documents, texts, files, loaded, folder, largest - len(answer))
             ruled = guard.with_policy(guard.policy.replacing(**rules)) if rules else guard
+            if not guard.threshold <= ruled.threshold <= max(1.0, guard.threshold):
+                raise InputError(f"threshold: pass a number from {guard.threshold:.3g}, the server's own, to 1")
             return await ruled.acheck(answer, documents, question), documents
         except ValidationError as error:
             raise ToolError(f"{error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
@@ -134,7 +136,7 @@ def create_server(
         question: Annotated[str, Field(description="The question that the answer is for.")] = "",
         threshold: Annotated[
             float | str | None,
-            Field(description="The score from which a sentence counts: a number, strict or lenient."),
+            Field(description="The score from which a sentence counts, not below the server's: a number, or strict."),
         ] = None,
         fallback: Annotated[
             str | None, Field(description=f"For unsupported sentences: {', '.join(_FALLBACKS)}.")
@@ -167,7 +169,7 @@ def create_server(
     async def list_sources() -> Loaded:
         """The sources that count in every call which names none, and the root of the files that may be named."""
         told = [LoadedSource(document=document.id, characters=len(document.text)) for document in loaded]
-        return Loaded(sources=told, root=None if folder is None else str(folder))
+        return Loaded(sources=told, root=None if folder is None else ".")
 
     @server.resource("groundrail://reports/{name}", mime_type="text/html", title="The report of a check")
     async def report(name: str) -> str:

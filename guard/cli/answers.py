@@ -58,6 +58,8 @@ def check(
         raise InputError("--schema is the schema of an object: pass --object, too")
     if html is not None and object:
         raise InputError("--html shows an answer of sentences; use --json for an object")
+    if html is not None and not html.resolve().parent.is_dir():
+        raise InputError(f"--html: there is no folder {html.parent}; make it first")
     fields = None if schema is None else json_values.parsed(_read(schema))
     guard = _guard(scoring, threshold)
     if correct:

@@ -137,6 +137,19 @@ def test_what_cannot_be_checked_is_the_tool_s_error_and_the_server_goes_on(tmp_p
     assert right.structured_content["supported"]
 
 
+@pytest.mark.parametrize("threshold", [0.0, 0.3, 1.5, "lenient"])
+def test_the_caller_may_not_lower_the_threshold(threshold: float | str) -> None:
+    policy = Policy(threshold=0.7)
+    refused = called("check", LEASE, policy=policy, answer=FALSE[0], threshold=threshold)
+    assert refused.is_error
+    assert "threshold" in refused.content[0].text
+    assert not called("check", LEASE, policy=policy, answer=TRUE[0], threshold=0.9).is_error
+
+
+def test_the_root_is_told_without_its_place(tmp_path: Path) -> None:
+    assert called("sources", root=tmp_path).structured_content["root"] == "."
+
+
 def test_the_caller_may_choose_the_rules() -> None:
     flagged = called("check", LEASE, answer=TRUE[0] + FALSE[0], fallback="flag").structured_content
     assert flagged["text"] == TRUE[0] + FALSE[0]
@@ -145,8 +158,9 @@ def test_the_caller_may_choose_the_rules() -> None:
     assert corrected.structured_content["text"] == TRUE[0]
     assert corrected.structured_content["sentences"][0]["corrected"] == "950 euros, not 990 euros"
     assert "950 euros, not 990 euros" in corrected.content[0].text
-    strict = called("check", LEASE, answer="The rent is 951 euros.", threshold=0.0).structured_content
-    assert strict["supported"]
+    for threshold, supported in ((None, True), (0.5, False)):
+        strict = called("check", LEASE, policy=Policy(threshold=0.0), answer=FALSE[0], threshold=threshold)
+        assert strict.structured_content["supported"] is supported
 
 
 def test_one_file_counts_once_and_large_files_are_not_all_read(tmp_path: Path) -> None:

@@ -127,6 +127,14 @@ def test_standard_input_and_report(run, tmp_path, monkeypatch) -> None:
     assert (row["hypothesis"], row["label"], row["verdict"]) == (TRUE, None, "supported")
 
 
+def test_a_report_in_a_missing_folder_is_an_error_before_judging(run, tmp_path, monkeypatch) -> None:
+    given(monkeypatch, TRUE)
+    page = tmp_path / "missing" / "report.html"
+    ran = run("check", "-", "--source", LEASE, "--html", page, "--judge", tmp_path / "never-loaded")
+    assert ran.code == 2
+    assert "--html: there is no folder" in ran.err
+
+
 def test_several_sources_are_named_in_citations_and_an_empty_one_supports_nothing(run, tmp_path, answer) -> None:
     other = written(tmp_path / "other.txt", "The dishwasher needs two litres of water.")
     result = json.loads(run("check", answer, "--source", other, LEASE, "--json").out)
