@@ -259,7 +259,7 @@ def parts(text: str, groups: Sequence[Sequence[Mark]]) -> list[str]:
     """The text of each clause that ends with a group of marks, without marks."""
     if len(groups) < 2:
         return [without(text, (mark for group in groups for mark in group))]
-    said, start = [], 0
+    said, start = list[str](), 0
     for group in groups:
         part = _JOINT.sub("", text[start : group[0].start], count=1) if said else text[start : group[0].start]
         said.append(part.strip().rstrip(".") + ".")
