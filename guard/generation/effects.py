@@ -73,7 +73,9 @@ class Judging:
         scores: dict[int, Score] = {}
         for named, places in _by_documents(step, kinds).items():
             claims = [step.claims[place] for place in places]
-            reader = self._readers.get(named) or await self._calls.awithin(None, self._read, named)
+            reader = self._readers.get(named)
+            if reader is None:
+                reader = await self._calls.awithin(None, self._read, named)
             scores |= zip(places, self._noted(claims, await reader.ascore(claims, step.threshold)), strict=True)
         return self._in_order(kinds, _sorted(scores), await self._calls.awithin(None, self._silence, step, kinds))
 
