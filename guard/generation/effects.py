@@ -73,9 +73,8 @@ class Judging:
         scores: dict[int, Score] = {}
         for named, places in _by_documents(step, kinds).items():
             claims = [step.claims[place] for place in places]
-            reader = self._readers.get(named)
-            if reader is None:
-                reader = await self._calls.awithin(None, self._read, named)
+            known = self._readers.get(named)
+            reader: Reader = await self._calls.awithin(None, self._read, named) if known is None else known
             scores |= zip(places, self._noted(claims, await reader.ascore(claims, step.threshold)), strict=True)
         return self._in_order(kinds, _sorted(scores), await self._calls.awithin(None, self._silence, step, kinds))
 
