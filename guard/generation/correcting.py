@@ -5,10 +5,10 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import NamedTuple, Self, TypeAlias
 
 from groundrail.scoring.weighing import log_odds
-from groundrail.text.claims import opens_list
+from groundrail.text.claims import Refused, opens_list
 from groundrail.text.english.language import is_english
 from groundrail.text.facts.corrections import Correction as Exchange
 from groundrail.text.facts.corrections import corrections
@@ -23,6 +23,42 @@ CLOSE = 1.0
 
 CLEAR = 1.7
 """Log-odds that a correction must gain over the refused sentence by its citation alone; chosen on development sets."""
+
+
+class Replaced(NamedTuple):
+    """The words `was` of a sentence at `start`, exchanged for `now`, and the sentence after that."""
+
+    start: int
+    was: str
+    now: str
+    sentence: Sentence
+
+    @classmethod
+    def within(cls, sentence: Sentence, start: int, was: str, now: str) -> Self:
+        """The exchange in a sentence that has `was` at `start`."""
+        text = f"{sentence.text[:start]}{now}{sentence.text[start + len(was) :]}"
+        return cls(start, was, now, replace(sentence, text=text, end=sentence.start + len(text)))
+
+    def made(self, refused: CheckedSentence, judged: CheckedSentence) -> CheckedSentence:
+        """The refused sentence, replaced by the one after the exchange if that is supported."""
+        if judged.verdict is not Verdict.SUPPORTED:
+            return refused
+        change = Correction(
+            start=self.start, was=self.was, now=self.now, score=judged.score or 0.0, citations=judged.citations
+        )
+        marks = tuple(mark.model_copy(update={"corrected": mark.elsewhere is not None}) for mark in refused.marks)
+        replacement = judged.replacement or judged.text
+        return refused.model_copy(update={"replacement": replacement, "corrected": change, "marks": marks})
+
+
+def quoted_rightly(sentence: Sentence, claim: object) -> Replaced | None:
+    """A sentence with the source's words for those that it misquotes, where its Markdown has them once."""
+    if not isinstance(claim, Refused) or claim.wording is None or sentence.text.count(claim.wording[0]) != 1:
+        return None
+    was, now = claim.wording
+    is_plain = not set('"“”„«»*_`<>[]|\\') & set(now)
+    return Replaced.within(sentence, sentence.text.index(was), was, now) if is_plain else None
+
 
 Tried: TypeAlias = tuple[Exchange, CheckedSentence]
 """An exchange, and the corrected sentence with its verdict."""

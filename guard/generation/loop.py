@@ -234,7 +234,7 @@ def _judged(
     seconds = (time.monotonic() - started) / max(1, len(asked))
     upcoming = iter(scores)
     parts = [
-        [answer.verdict(sentence, each, seconds) for each in tuple(islice(upcoming, len(some))) or (claim,)]
+        [answer.verdict(sentence, each, seconds, claim) for each in tuple(islice(upcoming, len(some))) or (claim,)]
         for sentence, claim, some in zip(sentences, claims, texts, strict=True)
     ]
     if any(named):
@@ -286,9 +286,12 @@ def _decided(answer: Answer, sentence: Sentence, checked: CheckedSentence, since
     since: when the deadline of the sentence began to run, by `time.monotonic`.
     """
     checked = answer.in_place(sentence, checked)
-    if answer.policy.corrects_marks and (exchange := marking.exchange(sentence, checked, answer.source)):
+    exchange = marking.exchange(sentence, checked, answer.source) if answer.policy.corrects_marks else None
+    if answer.policy.fallback == "correct" and checked.score is None and checked.verdict is Verdict.UNSUPPORTED:
+        exchange = correcting.quoted_rightly(sentence, answer.claim(sentence, answer.shown))
+    if exchange is not None:
         (judged,) = yield from _judged(answer, [exchange.sentence], since)
-        checked = marking.corrected(checked, exchange, answer.in_place(exchange.sentence, judged))
+        checked = exchange.made(checked, answer.in_place(exchange.sentence, judged))
     if answer.policy.fallback != "correct" or checked.corrected is not None:
         return checked
     tried = []

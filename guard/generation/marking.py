@@ -4,16 +4,16 @@
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from textwrap import shorten
 from typing import NamedTuple
 
+from groundrail.generation.correcting import Replaced
 from groundrail.text.claims import Claim
 from groundrail.text.form import SourceText
 from groundrail.text.marks import Mark
 from groundrail.text.sentences import Sentence
-from groundrail.types import CheckedMark, CheckedSentence, Citation, Correction, Verdict
+from groundrail.types import CheckedMark, CheckedSentence, Citation, Verdict
 
 
 class Wanting(NamedTuple):
@@ -26,15 +26,6 @@ class Wanting(NamedTuple):
     place: tuple[int, int]
     text: str
     others: tuple[int, ...]
-
-
-class Exchange(NamedTuple):
-    """A mark `was` of a sentence at `start`, exchanged for `now`, and the sentence after that."""
-
-    start: int
-    was: str
-    now: str
-    sentence: Sentence
 
 
 def wanting(claims: Sequence[object], parts: Sequence[Sequence[CheckedSentence]], documents: int) -> list[Wanting]:
@@ -71,7 +62,7 @@ def told(
     return found
 
 
-def exchange(sentence: Sentence, checked: CheckedSentence, source: SourceText) -> Exchange | None:
+def exchange(sentence: Sentence, checked: CheckedSentence, source: SourceText) -> Replaced | None:
     """The exchange of the only wrong mark of a sentence, or of marks side by side; None where another detail is wrong."""
     wrong = [mark for mark in checked.marks if mark.verdict is not Verdict.SUPPORTED]
     if not wrong or any(mark.elsewhere is None for mark in wrong):
@@ -86,21 +77,10 @@ def exchange(sentence: Sentence, checked: CheckedSentence, source: SourceText) -
     now = source.naming.exchanged(text[start : wrong[0].end], [ids.index(each) for each in wrong[0].documents], place)
     if now is None:
         return None
-    other = f"{text[:start]}{now}{text[end:]}"
-    written = replace(sentence, text=other, end=sentence.start + len(other))
-    names_it = any(mark.documents == (place,) for mark in source.marks(other, other) if mark.start <= start < mark.end)
-    return Exchange(start, text[start:end], now, written) if names_it else None
-
-
-def corrected(refused: CheckedSentence, exchanged: Exchange, judged: CheckedSentence) -> CheckedSentence:
-    """The refused sentence, replaced by the one with the other mark if that is supported."""
-    if judged.verdict is not Verdict.SUPPORTED:
-        return refused
-    start, was, now, _ = exchanged
-    change = Correction(start=start, was=was, now=now, score=judged.score or 0.0, citations=judged.citations)
-    marks = tuple(mark.model_copy(update={"corrected": mark.elsewhere is not None}) for mark in refused.marks)
-    replacement = judged.replacement or judged.text
-    return refused.model_copy(update={"replacement": replacement, "corrected": change, "marks": marks})
+    exchanged = Replaced.within(sentence, start, text[start:end], now)
+    other = exchanged.sentence.text
+    marks = (mark for mark in source.marks(other, other) if mark.start <= start < mark.end)
+    return exchanged if any(mark.documents == (place,) for mark in marks) else None
 
 
 def _checked(mark: Mark, part: CheckedSentence, place: Citation | None, source: SourceText) -> CheckedMark:

@@ -72,9 +72,13 @@ class Answer:
         return repr(self.claim(sentence, previous)) != repr(self.claim(sentence, self.shown))
 
     def verdict(
-        self, sentence: Sentence, found: Score | Claim | NoClaim | Refused | Exception, seconds: float
+        self,
+        sentence: Sentence,
+        found: Score | Claim | NoClaim | Refused | Exception,
+        seconds: float,
+        claim: object = None,
     ) -> CheckedSentence:
-        """The sentence with its verdict.
+        """The sentence with its verdict, and where it is supported, with the places of its quotations first.
 
         found: the score of its claim, the claim where there is no source, what it has instead of a claim, or an error.
         """
@@ -90,7 +94,11 @@ class Answer:
             case Exception():
                 return _unscored(sentence, Verdict.ERROR, _told(found))
         try:
-            return self._scored(sentence, found, seconds)
+            checked = self._scored(sentence, found, seconds)
+            quoted = claim.quoted if isinstance(claim, Claim) and checked.verdict is Verdict.SUPPORTED else ()
+            cited = [self.source.documents[n].cite(start, end, found.value) for n, start, end in quoted]
+            others = [each for each in checked.citations if each.place not in {one.place for one in cited}]
+            return checked.model_copy(update={"citations": (*cited, *others)}) if cited else checked
         except Exception as error:  # a calibration raised, or the scorer's citations are no citations
             return _unscored(sentence, Verdict.ERROR, _told(error), seconds)
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
+from textwrap import shorten
 from typing import TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
@@ -36,6 +37,7 @@ from groundrail.text.english.statements import is_yes_or_no, statement
 from groundrail.text.facts.quantities import MONTHS
 from groundrail.text.form import SourceText, refuse_unreadable
 from groundrail.text.marks import MOST, USUAL, Mark, clauses, parts, without
+from groundrail.text.quotations import Place, place_of, quotations, wording
 from groundrail.text.rendering.rendered import words as shown_words
 from groundrail.text.rendering.visible import has_fence, is_blank, visible
 
@@ -58,6 +60,7 @@ class Claim:
         None for what is a claim in any case.
     parts: the claim by the marks in it: each text with the places of the documents that have to support it, () for any.
     marks: the marks in the sentence, each with the number of its part. No parts, no marks.
+    quoted: the places of the words that it quotes.
     """
 
     text: str
@@ -66,6 +69,7 @@ class Claim:
     around: str | None = None
     parts: tuple[tuple[str, tuple[int, ...]], ...] = ()
     marks: tuple[tuple[Mark, int], ...] = ()
+    quoted: tuple[Place, ...] = ()
 
     def asked(self, *, by_marks: bool) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """The texts to score, each with the places of the documents to score it against, () for all documents."""
@@ -86,9 +90,14 @@ class NoClaim:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A sentence that is unsupported whatever a scorer says. `reason`: why, for a reader."""
+    """A sentence that is unsupported whatever a scorer says.
+
+    reason: why, for a reader.
+    wording: the words of a misquotation, and the source's instead, where they are known.
+    """
 
     reason: str
+    wording: tuple[str, str] | None = None
 
 
 PART_OF_BLOCK = Refused("a code block is longer than a sentence may be, so that its end is not seen")
@@ -276,10 +285,35 @@ def read_claim(
         beside = around(prompt, previous) if knows_kinds and not has_fence(sentence) else None
     except UncheckableError as error:
         return Refused(str(error))
+    quoted = _quoted(text, sentence, prompt, source)
+    if isinstance(quoted, Refused):
+        return quoted
     of_code = text.splitlines() if has_fence(sentence) else []
     lines = [line.strip() for line in of_code if any(map(str.isalnum, line))]
     by_marks, placed = _by_marks(sentence, said, marks, source)
-    return Claim(text, (*lines, *map(" ".join, pairwise(lines))), context, beside, by_marks, placed)
+    return Claim(text, (*lines, *map(" ".join, pairwise(lines))), context, beside, by_marks, placed, quoted)
+
+
+def _quoted(text: str, sentence: str, prompt: str, source: SourceText) -> tuple[Place, ...] | Refused:
+    """The places of the words that a claim quotes, from the source or from the user; refused for other words."""
+    if source.is_blank or has_fence(sentence):
+        return ()
+    texts, places = [document.text for document in source.documents], list[Place]()
+    for quotation in quotations(text, sentence):
+        if place := place_of(quotation.words, texts):
+            places.append(place)
+        elif not place_of(quotation.words, [prompt]):
+            return _misquoted(quotation.words, texts)
+    return tuple(places)
+
+
+def _misquoted(words: str, texts: Sequence[str]) -> Refused:
+    place = wording(words, texts)
+    if place is None:
+        return Refused("the source does not hold the quotation")
+    meant = " ".join(texts[place.document][place.start : place.end].split())
+    now = meant[0].upper() + meant[1:] if words[0].isupper() else meant
+    return Refused(f"the source's words are “{shorten(meant, 200, placeholder=' …')}”", (words, now))
 
 
 def _by_marks(

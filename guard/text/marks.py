@@ -47,9 +47,10 @@ _RAW_LINK = re.compile(r" ?\[(?P<words>(?:[^\[\]\n]|\[[^\[\]\n]{1,40}\]){1,300})
 _NUMBERED_LINK = re.compile(r"\[(\d{1,3})\]\(([^()\s]{1,500})\)")
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 
+_EMPHASIS = re.compile(r"(?<!\s)\s?(?<![*_])([*_]{1,3})\Z")
 _SPLIT = re.compile(r"\s*(?:[,;&+]|\band\b)\s*")
 _ITEM = re.compile(
-    rf"(?:see\s+|from\s+|in\s+)?(?P<noun>{_NOUN})?\s*(?:no\.?|number|\#)?\s*\^?(?P<first>\d{{1,3}})(?:\s*[-–—]\s*(?P<last>\d{{1,3}}))?",
+    rf"(?:see\s+|from\s+|in\s+)?(?P<noun>{_NOUN})?\s*(?:no\.?|number|\#|:)?\s*\^?(?P<first>\d{{1,3}})(?:\s*[-–—]\s*(?P<last>\d{{1,3}}))?",
     re.IGNORECASE,
 )
 _TOLD = re.compile(r"(?:(?P<number>\d{1,3})|\d+:\d+)?†(?P<name>.*)")
@@ -229,8 +230,11 @@ def without(text: str, marks: Iterable[Mark]) -> str:
     pieces, end = [], 0
     for mark in marks:
         if mark.documents:
-            pieces += [text[end : mark.start], mark.kept]
-            end = mark.end
+            before, end = text[end : mark.start], mark.end
+            stars = _EMPHASIS.search(before)
+            if stars and not mark.kept and text.startswith(stars[1], end):
+                before, end = before[: stars.start()], end + len(stars[1])
+            pieces += [before, mark.kept]
             if mark.words and not text[: mark.start].strip(' \t\n-*•>#_"“'):
                 pieces.append(text[end : end + 1].upper())  # it opened the sentence
                 end += 1
@@ -259,7 +263,7 @@ def parts(text: str, groups: Sequence[Sequence[Mark]]) -> list[str]:
     """The text of each clause that ends with a group of marks, without marks."""
     if len(groups) < 2:
         return [without(text, (mark for group in groups for mark in group))]
-    said, start = [], 0
+    said, start = list[str](), 0
     for group in groups:
         part = _JOINT.sub("", text[start : group[0].start], count=1) if said else text[start : group[0].start]
         said.append(part.strip().rstrip(".") + ".")

@@ -154,3 +154,32 @@ def test_refused_marks_are_not_kept_where_refused_text_is_not() -> None:
     (checked,) = check("Pets are allowed [1].", keep_refused=False).sentences
     assert checked.marks == ()
     assert "document" not in (checked.reason or "")
+
+
+LEASE = ["The lease runs for two years. Pets are allowed, it says.", "Cash is accepted."]
+
+
+def test_a_quotation_is_cited_where_it_stands() -> None:
+    (checked,) = (
+        guard()
+        .check("It says “the lease runs for two years”.", [LEASE[0].replace(". Pets", ", it says. Pets")])
+        .sentences
+    )
+    assert checked.verdict is Verdict.SUPPORTED
+    assert checked.citations[0].text == "The lease runs for two years"
+
+
+def test_a_misquotation_is_refused_and_corrected_on_request() -> None:
+    source = ["The lease says it runs for two years."]
+    (checked,) = guard().check("The lease says “it runs for three years”.", source).sentences
+    assert (checked.verdict, checked.reason) == (Verdict.UNSUPPORTED, "the source's words are “it runs for two years”")
+    (checked,) = guard(fallback="correct").check("The lease says “it runs for three years”. ", source).sentences
+    assert checked.released_text == "The lease says “it runs for two years”. "
+    assert checked.corrected is not None
+    assert (checked.corrected.was, checked.corrected.now) == ("it runs for three years", "it runs for two years")
+
+
+def test_a_corrected_misquotation_is_judged() -> None:
+    source = ["The lease says it runs for two years."]
+    (checked,) = guard(fallback="correct").check("The king says “it runs for three years”.", source).sentences
+    assert (checked.released_text, checked.corrected) == ("", None)
