@@ -58,7 +58,7 @@ _HEADING = re.compile(
     rf"|(?P<title>[^\W\d_a-z][^{NEWLINES}.!;,:|*]{{0,79}}):?)"
     rf"{BLANK}*[{NEWLINES}]\s*"
 )
-_UNDER_HEAD = re.compile(rf"{BLANK}*\|?{BLANK}*:?-+:?{BLANK}*(?:\|{BLANK}*:?-+:?{BLANK}*)*\|?{BLANK}*")
+_UNDER_HEAD = re.compile(rf"(?=[^|]*\|){BLANK}*\|?{BLANK}*:?-+:?{BLANK}*(?:\|{BLANK}*:?-+:?{BLANK}*)*\|?{BLANK}*")
 """The line under the head of a table."""
 _UNDER_HEAD_SO_FAR = re.compile(r"[|:\-\s]*")
 

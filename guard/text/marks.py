@@ -158,9 +158,9 @@ class Naming:
         """The documents that brackets name; None for text in brackets, empty for a document that is not there."""
         square, wide, rounded = found.groups()
         if wide is not None and (told := _TOLD.fullmatch(wide)):
-            if told["name"].casefold() in self._names:
-                return (self._names[told["name"].casefold()],)
-            return self._items(told["number"] or "") or ()
+            if told["number"]:
+                return self._items(told["number"]) or ()
+            return tuple(self._names[name] for name in (told["name"].casefold(),) if name in self._names)
         if rounded is not None:
             if len(self._ids) < 2:
                 return None

@@ -290,7 +290,8 @@ class Stream:
             and len(lines) == 1
             and goes_on_as_table(self._text[:before], self._text[after:], final)
         ):
-            self._lead = self._text[:before].strip()
+            head = self._text[:before].strip()
+            self._lead = head if line_starts(head, 0, len(head)) else self._lead
             return Line.ALONE, False
         leads = is_lead(self._text[max(self._line, 0) : before])
         if leads or len(lines) == 1:

@@ -34,7 +34,7 @@ GLAD = f"[{_DATA['pictures']['glad']}]"
 PICTURE = rf"(?:{GLAD}|(?![{_DATA['pictures']['signs']}])[{_DATA['pictures']['things']}])[\ufe0f\u200d]*"
 """A picture that says nothing beside a sentence, as a regular expression; a glad one also where no stop is before it."""
 
-_TICK, _CROSS = (re.compile(rf"[{_DATA['pictures'][name]}]\ufe0f?\s+(?=[^\W\d_])") for name in ("yes", "no"))
+_TICK = re.compile(rf"[{_DATA['pictures']['yes']}]\ufe0f?\s+(?=[^\W\d_])")
 
 
 def _match(name: str, text: str) -> re.Match[str] | None:
@@ -140,17 +140,12 @@ def _has_verb(found: Sequence[str]) -> bool:
 
 
 def without_tick(text: str) -> str:
-    """The text without a tick before a statement, or a cross before one that denies something: they only repeat it.
+    """The text without a tick before a statement, which only repeats it.
 
-    >>> without_tick("✅ Dogs may enter."), without_tick("❌ Dogs may not enter.")
-    ('Dogs may enter.', 'Dogs may not enter.')
-    >>> without_tick("✅ Dogs"), without_tick("❌ Dogs may enter.")
-    ('✅ Dogs', '❌ Dogs may enter.')
+    >>> without_tick("✅ Dogs may enter."), without_tick("✅ Dogs")
+    ('Dogs may enter.', '✅ Dogs')
     """
-    found = _words(text)
-    denies = any(word in words.NEGATIONS or word.endswith("n't") for word in found)
-    mark = _TICK.match(text) if _has_verb(found) else None
-    mark = mark or (_CROSS.match(text) if denies and _has_verb(found) else None)
+    mark = _TICK.match(text) if _has_verb(_words(text)) else None
     return text[mark.end() :] if mark else text
 
 

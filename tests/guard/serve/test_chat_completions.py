@@ -50,7 +50,7 @@ def test_a_level_of_details_that_does_not_exist_is_refused(serve, http) -> None:
     [
         ("The rent is due at http://unsaid.example/pay.", "unsaid"),
         ("The rent is due [44].", "[44]"),
-        ("🦜 The rent is 950 euros.", "🦜"),
+        ("👎 The rent is 950 euros.", "👎"),
         ("The r3nt is due at Gr33nwich.", "r33nwich"),
         ("The rent is due at Grеenwich.", "enwich"),
         ("The rent <unsaid>is</unsaid> due.", "unsaid"),

@@ -104,7 +104,8 @@ def test_the_judge_reads_the_words_that_every_reader_shows(texts: int) -> None:
     for _ in range(texts):
         text = "".join(rng.choice(_PARTS) for _ in range(rng.randint(3, 14)))
         result = guard.check(text, "Alpha.")
-        judged = [read[sentence.text] for sentence in result.sentences if sentence.released]
+        # a row is read behind its head, which says the same words in another order
+        judged = [read.get(sentence.text, sentence.text) for sentence in result.sentences if sentence.released]
         words = _KNOWN.findall(" ".join(judged).lower())
         for name, reader in READERS.items():
             assert _KNOWN.findall(reader(result.text).lower()) == words, (name, text, result.text)
