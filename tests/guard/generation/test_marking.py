@@ -1,6 +1,7 @@
 """A mark says which document supports a sentence: it is judged against that document alone, and exchanged on request."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -14,11 +15,11 @@ SOURCE = [RENT, PETS, CASH]
 REASON = "document 2 does not say this; document 1 does: “The rent is 950 euros a month.”"
 
 
-def guard(judge: FakeEntailment | None = None, **policy: object) -> Guard:
+def guard(judge: FakeEntailment | None = None, **policy: Any) -> Guard:
     return Guard(scorer=NearestScorer(judge or FakeEntailment(), rivals=0, invented=0), policy=Policy(**policy))
 
 
-def check(answer: str, **policy: object) -> GuardResult:
+def check(answer: str, **policy: Any) -> GuardResult:
     return guard(**policy).check(answer, SOURCE)
 
 
