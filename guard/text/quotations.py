@@ -116,7 +116,7 @@ def place_of(quotation: str, texts: Sequence[str]) -> Place | None:
     """The first place where one of the documents has these words; None if none has.
 
     >>> place_of("the rent … is low", ["It is old. The rent of the flat is low."])
-    Place(document=0, start=11, end=39)
+    Place(document=0, start=11, end=38)
     """
     for pieces in _read(quotation):
         for number, text in enumerate(texts):

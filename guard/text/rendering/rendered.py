@@ -40,6 +40,7 @@ _HEAD_OF_COLUMN = re.compile(
     re.MULTILINE,
 )
 """GitHub takes a line without a bar for the head of a table with one column, but not an empty item."""
+_TAG = re.compile(r"<!--.*?(?:-->|\Z)|<[^>]*>", re.DOTALL)
 _LINE_BREAK = re.compile(r"\r\n?")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 
@@ -139,7 +140,16 @@ def _parser() -> MarkdownIt:
     parser.normalizeLink = lambda url: url  # type: ignore[method-assign]  # targets are compared as they are written
     parser.add_render_rule("list_item_open", _numbered)
     parser.add_render_rule("link_open", _linked)
+    parser.add_render_rule("html_block", _block_of_html)
     return parser
+
+
+def _block_of_html(
+    renderer: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: EnvType
+) -> str:
+    """A block of HTML, which some readers do not show: nothing of it where it has words."""
+    content = tokens[place].content
+    return "" if words(_TAG.sub("", content)) else content
 
 
 def _numbered(renderer: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: EnvType) -> str:
