@@ -7,7 +7,7 @@ retries of whole answers. `groundrail.guard` checks and retries single sentences
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Sequence
 from typing import Any
 
-from groundrail.errors import InputError, UncheckableError, UnsupportedError
+from groundrail.errors import GenerationError, InputError, UncheckableError, UnsupportedError
 from groundrail.guard import Guard
 from groundrail.policy import Attempts
 from groundrail.runtime.both_ways import closing, each, iterate, run, value_of
@@ -149,6 +149,10 @@ class ChatGuard:
                     raise
                 answers.append(error.result)
                 failures.append(error)
+            except GenerationError:
+                if not answers:
+                    raise
+                break  # an earlier answer stands
         standing = [answer for answer in answers if not any(answer is failure.result for failure in failures)]
         if not standing:
             raise failures[-1]

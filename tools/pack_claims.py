@@ -53,6 +53,7 @@ LOOSE = re.compile(
 
 ROOT = Path(__file__).parents[1]
 WRITTEN = ROOT / "tools" / "written"
+WRITTEN_SETS = ("written_dev", "real_dev", "frames_dev", "attributions_dev")
 TABLES = {
     "infotabs",
     "tabfact_pairs",
@@ -229,7 +230,7 @@ def lines_of(file: Path) -> list[dict[str, Any]]:
 def development_sets(data: Path) -> dict[str, list[dict[str, Any]]]:
     """Texts with claims by set; nothing says which sentences are the evidence."""
     claims = ROOT / "benchmarks" / "claims"
-    sets = {name: list(rows_of(claims / f"{name}.jsonl")) for name in ("written_dev", "real_dev", "frames_dev")}
+    sets = {name: list(rows_of(claims / f"{name}.jsonl")) for name in WRITTEN_SETS}
     sets["contrasts"] = list(rows_of(ROOT / "benchmarks" / "contrasts" / "contrasts.jsonl"))
     sets["answers"] = list(answers_as_texts(lines_of(ROOT / "benchmarks" / "answers" / "answers.jsonl")))
     sets["silence"] = list(silence.of_questions(data / "eval" / "squad_v2_dev.json", training=False))

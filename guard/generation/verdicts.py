@@ -19,6 +19,7 @@ from groundrail.text.english.phrases import leans_on_sentence
 from groundrail.text.form import SourceText
 from groundrail.text.marks import without
 from groundrail.text.rendering.rendered import RenderedAnswer
+from groundrail.text.rendering.visible import plain
 from groundrail.text.sentences import Sentence
 from groundrail.types import Attempt, CheckedSentence, Finding, GuardResult, Verdict
 
@@ -232,9 +233,8 @@ class Answer:
             self.over = True
             return checked.model_copy(update={"replacement": self.policy.abstention})
         gap = checked.text[len(checked.text.rstrip()) :]
-        if self.policy.fallback == "quote" and checked.conflict is not None:
-            quoted = f"“{' '.join(checked.conflict.text.split())}”{gap}"
-            return checked.model_copy(update={"replacement": quoted, "quoted": True})
+        if self.policy.fallback == "quote" and checked.conflict is not None and (words := plain(checked.conflict.text)):
+            return checked.model_copy(update={"replacement": f"“{words}”{gap}", "quoted": True})
         if callable(self.policy.fallback):
             replacement = self.policy.fallback(checked)
             if not isinstance(replacement, str | None):

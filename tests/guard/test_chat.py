@@ -11,6 +11,7 @@ from tests.guard.parts import FALSE, SOURCE, TRUE, Starting, Told
 
 from groundrail import Document, Guard, InputError, Policy, UnsupportedError, Verdict
 from groundrail.chat import ChatGuard
+from groundrail.errors import GenerationError
 from groundrail.papers.overlap import OverlapScorer
 from groundrail.testing import FakeEntailment, shares_all_words
 
@@ -65,6 +66,16 @@ def test_the_policy_says_how_often(attempts) -> None:
     assert len(model.prompts) == attempts
     assert turn.reply == TRUE
     assert len(turn.discarded) == attempts - 1
+
+
+def test_an_earlier_answer_stands_where_a_later_attempt_fails() -> None:
+    answers = iter([TRUE + FALSE])
+    subject = chat(lambda prompt, documents: next(answers), policy={"attempts": 3})
+    turn = subject.ask("How much?")
+    assert turn.reply == TRUE
+    with pytest.raises(GenerationError):
+        subject.ask("Pets?")
+    assert subject.turns == (turn,)
 
 
 def test_a_sentence_that_was_retried_has_used_the_turns_attempts() -> None:

@@ -146,6 +146,21 @@ def test_fallback_quote_puts_the_sources_sentence_in_place_of_what_it_contradict
 
 
 @pytest.mark.parametrize(
+    ("says", "quoted"),
+    [
+        ("It closes at **six**.", "“It closes at six.” "),
+        ("It closes ![x](http://a.example/p.png) at six.", ""),
+        ("It closes [late](javascript:alert) at six.", ""),
+        ("It closes \u202eat six.", ""),
+    ],
+)
+def test_a_quote_shows_the_words_of_the_source_and_nothing_else(says: str, quoted: str) -> None:
+    guard = Guard(scorer=NearestScorer(_Literal()), policy=Policy(fallback="quote"))
+    result = guard.check("It closes at eight. The shop opens at nine.", f"The shop opens at nine. {says}")
+    assert result.text == f"{quoted}The shop opens at nine."
+
+
+@pytest.mark.parametrize(
     "blank", ["", " \n\t", [], "\u200b\u200b", "\ufeff \n\u2060", "\u3164\u2800", "\x00\x01", "\u00ad"]
 )
 def test_no_source_that_a_reader_sees_supports_nothing(blank) -> None:

@@ -27,8 +27,6 @@ FUNCTION = AUXILIARIES | PRONOUNS | DETERMINERS | PREPOSITIONS | CONJUNCTIONS
 ORGANISATION, ATTRIBUTION, HYPOTHETICAL = _CLASSES["organisation"], _CLASSES["attribution"], _CLASSES["hypothetical"]
 PAST, PARTICIPLES, INTRANSITIVE = _CLASSES["past"], _CLASSES["participles"], _CLASSES["intransitive"]
 
-NEVER_LAST, BEFORE_NUMBER = _CLASSES["never_last"], _CLASSES["before_number"]
-NO_ABBREVIATIONS = _CLASSES["no_abbreviations"]
 
 _ED = re.compile(r"[a-z]{2,}ed")
 

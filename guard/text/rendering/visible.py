@@ -57,6 +57,19 @@ _LOOKS = (
 
 
 @lru_cache(maxsize=256)
+def plain(text: str) -> str:
+    """The words that a reader sees, where they are the same without any markup; an empty text where they are not.
+
+    >>> plain("The rent is **950** euros."), plain("![pixel](http://example.com/x.png) The rent")
+    ('The rent is 950 euros.', '')
+    """
+    try:
+        words = " ".join(visible(text).split())
+        return words if visible(words) == words else ""
+    except UncheckableError:
+        return ""
+
+
 def visible(text: str) -> str:
     """The sentence as a reader sees it; the target of a link stands behind its words as ` <target>`.
 
