@@ -14,7 +14,7 @@ from typing import TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
 from groundrail.text.context import around, context_of, in_context
-from groundrail.text.ends import heading_of, without_mark
+from groundrail.text.ends import without_mark
 from groundrail.text.english import words
 from groundrail.text.english.phrases import (
     GLAD,
@@ -203,8 +203,6 @@ class _Line:
         if self.question:
             return marked
         if leans and not self.previous.strip() and agrees_to_write(self.bare, self.prompt):
-            return None
-        if leans and heading_of(self.sentence) and not opens_with_answer(bare):
             return None
         if leans:
             raise UncheckableError("it says something only as an answer, and there is no question to it")

@@ -40,7 +40,7 @@ _HEAD_OF_COLUMN = re.compile(
     re.MULTILINE,
 )
 """GitHub takes a line without a bar for the head of a table with one column, but not an empty item."""
-_TAG = re.compile(r"<!--.*?(?:-->|\Z)|<[^>]*>", re.DOTALL)
+_TAG = re.compile(r"<!--.*?(?:-->|\Z)|<[^>]*(?:>|\Z)", re.DOTALL)
 _LINE_BREAK = re.compile(r"\r\n?")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 
