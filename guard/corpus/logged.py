@@ -132,7 +132,7 @@ def _cited(sentences: Sequence[Row]) -> tuple[str, ...]:
 def _judged(sentence: Row) -> Judged:
     """A verdict of the log; rows of `groundrail score` tell neither whether it was released nor what contradicts it."""
     try:
-        verdict = Verdict(sentence.get("verdict"))
+        verdict = Verdict(str(sentence.get("verdict")))
     except ValueError:
         known = ", ".join(Verdict)
         raise InputError(f"'verdict' is {sentence.get('verdict')!r}, which is none of {known}") from None

@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
 from html.parser import HTMLParser
 from pathlib import Path
@@ -154,24 +154,24 @@ def added(answers: Sequence[tuple[list[Judged], date | None, list[str]]]) -> Rat
 
 @given(_ANSWERS)
 def test_the_object_holds_what_is_counted_anew(answers) -> None:
-    def require(group: Mapping[str, Any], belongs: Callable[[Any], bool]) -> None:
-        own = [answer for answer in answers if belongs(answer)]
+    def counted(own: Sequence[tuple[list[Judged], date | None, list[str]]]) -> dict[str, Any]:
         every = [sentence for sentences, _, _ in own for sentence in sentences]
-        assert (group["answers"], group["sentences"]) == (len(own), len(every))
         numbers = {"released": sum(released for _, released in every)}
         numbers["held_back"] = len(every) - numbers["released"]
         numbers |= {kind.value: sum(outcome is kind for outcome, _ in every) for kind in Outcome}
-        assert {name: group[name] for name in numbers} == numbers
-        assert group["rates"] == {name: count / len(every) if every else None for name, count in numbers.items()}
+        shares = {name: count / len(every) if every else None for name, count in numbers.items()}
+        return {"answers": len(own), "sentences": len(every), **numbers, "rates": shares}
 
+    days = sorted({str(day) for _, day, _ in answers if day}) + [None] * any(day is None for _, day, _ in answers)
+    by_day = [[answer for answer in answers if (answer[1] and str(answer[1])) == day] for day in days]
+    names = {name for *_, sources in answers for name in sources or [None]}
+    by_name = {name: [answer for answer in answers if name in (answer[2] or [None])] for name in names}
     told = json.loads(json.dumps(added(answers).as_object()))
-    require(told["total"], lambda _: True)
-    assert len(told["by_day"]) == len({day for _, day, _ in answers})
-    for group in told["by_day"]:
-        require(group, lambda answer, day=group["day"]: (str(answer[1]) if answer[1] else None) == day)
-    assert {group["source"] for group in told["by_source"]} == {n for *_, names in answers for n in names or [None]}
-    for group in told["by_source"]:
-        require(group, lambda answer, name=group["source"]: name in (answer[2] or [None]))
+    assert told["total"] == counted(answers)
+    assert told["by_day"] == [{"day": day, **counted(own)} for day, own in zip(days, by_day, strict=True)]
+    assert {group.pop("source"): group for group in told["by_source"]} == {
+        n: counted(own) for n, own in by_name.items()
+    }
 
 
 class Tags(HTMLParser):
