@@ -1,4 +1,4 @@
-"""The commands `check` and `ask`: an answer judged against source files, or written under guard."""
+"""The commands `check`, `ask` and `report`: an answer judged against source files, written under guard, and many of a log."""
 
 import json
 import math
@@ -9,7 +9,7 @@ from typing import Any, get_args
 
 from groundrail.cli.main import STANDARD_INPUT
 from groundrail.cli.scorers import ScorerChoice
-from groundrail.cli.screen import console, progress
+from groundrail.cli.screen import as_json, console, progress
 from groundrail.errors import InputError
 from groundrail.guard import Guard
 from groundrail.objects import json_values
@@ -58,8 +58,7 @@ def check(
         raise InputError("--schema is the schema of an object: pass --object, too")
     if html is not None and object:
         raise InputError("--html shows an answer of sentences; use --json for an object")
-    if html is not None and not html.resolve().parent.is_dir():
-        raise InputError(f"--html: there is no folder {html.parent}; make it first")
+    _require_folder(html)
     fields = None if schema is None else json_values.parsed(_read(schema))
     guard = _guard(scoring, threshold)
     if correct:
@@ -146,6 +145,46 @@ def ask(
     elif not stream.result.text.strip():
         out.print("Nothing the model wrote is supported by the source.", style="yellow")
     return 0 if stream.result.supported else 1
+
+
+def report(
+    answers: Path,
+    /,
+    *,
+    html: Path | None = None,
+    json: bool = False,
+    scoring: ScorerChoice = ScorerChoice(),
+    threshold: float | Threshold | None = None,
+) -> int:
+    """Count how the sentences of logged answers come out, by day and by source.
+
+    Args:
+        answers: JSON lines with answer and source, or with verdicts; or a folder of score
+        html: also write a page with plots
+        json: print the rates as JSON
+        threshold: score from which a sentence is supported (the judge's own)
+    """
+    from groundrail.corpus.logged import rates
+    from groundrail.report.rates import RATES, WORDS, rate
+
+    _require_folder(html)
+    with progress("checking") as told:
+        found = rates(answers, lambda: _guard(scoring, threshold), told)
+    if html is not None:
+        html_report.save(found.page(), html)
+    if json:
+        print(as_json(found.as_object()))
+        return 0
+    print(f"{found.total['answers']} answers, {found.total['sentences']} sentences")
+    for name in RATES:
+        if (share := rate(found.total, name)) is not None and found.total[name]:
+            print(f"{share:7.1%}  {WORDS[name]} ({found.total[name]})")
+    return 0
+
+
+def _require_folder(html: Path | None) -> None:
+    if html is not None and not html.resolve().parent.is_dir():
+        raise InputError(f"--html: there is no folder {html.parent}; make it first")
 
 
 def _guard(scoring: ScorerChoice, threshold: float | Threshold | None, generator: Any = None) -> Guard:

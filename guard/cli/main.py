@@ -1,4 +1,4 @@
-"""The `groundrail` command: check an answer, ask a model under guard, score a corpus, evaluate, calibrate, tune, ...
+"""The `groundrail` command: check an answer, ask a model under guard, report on a log, score a corpus, evaluate, ...
 
 Exit codes: 0 when everything is supported, 1 when something is not, 2 when the command cannot be carried out, its
 output could not be written or the answer says nothing, 130 when it was interrupted.
@@ -31,6 +31,7 @@ GROUP = "groundrail.commands"
 OWN = {
     "check": "groundrail.cli.answers:check",
     "ask": "groundrail.cli.answers:ask",
+    "report": "groundrail.cli.answers:report",
     "demo": "groundrail.cli.main:demo",
     "judges": "groundrail.cli.main:judges",
     "score": "groundrail.cli.corpus:score",

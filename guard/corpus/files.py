@@ -69,37 +69,8 @@ def blocks(some: Iterable[Row], most_rows: int, most_letters: int) -> Iterator[l
         yield block
 
 
-def arrow() -> Any:
-    """Import Arrow. Raises: MissingExtraError if it is not installed."""
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise MissingExtraError("Scoring a corpus", "corpus") from error
-    return pyarrow
-
-
-def _read(path: Path, columns: Sequence[str]) -> Iterator[Row]:
-    try:
-        yield from _parquet(path, columns) if path.suffix == ".parquet" else _json_lines(path)
-    except FileNotFoundError:
-        raise InputError(f"{path}: there is no such file") from None
-
-
-def _parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
-    try:
-        with arrow().parquet.ParquetFile(path) as file:
-            known = [name for name in columns if name in file.schema_arrow.names]
-            if "id" not in known:
-                raise InputError(f"{path} has no column 'id'; results are found again by it")
-            for group in range(file.num_row_groups):
-                for batch in file.iter_batches(batch_size=_PARQUET_ROWS, row_groups=[group], columns=known):
-                    yield from batch.to_pylist()
-    except arrow().ArrowInvalid as error:
-        raise InputError(f"{path} is neither JSON lines nor Parquet: {error}") from error
-
-
-def _json_lines(path: Path) -> Iterator[Row]:
+def json_lines(path: Path) -> Iterator[tuple[int, Row]]:
+    """Yield the number of each line, from 1, with its object; blank lines are left out. Raises: InputError."""
     with path.open("rb") as file:
         for number, line in enumerate(file, start=1):
             bare = (line.removeprefix(codecs.BOM_UTF8) if number == 1 else line).strip()
@@ -115,7 +86,37 @@ def _json_lines(path: Path) -> Iterator[Row]:
                 raise InputError(f"{path} is neither JSON lines nor Parquet: line {number}: {error}") from error
             if not isinstance(row, dict):
                 raise InputError(f"{path} is neither JSON lines nor Parquet: line {number} is no object")
-            yield row
+            yield number, row
+
+
+def arrow() -> Any:
+    """Import Arrow. Raises: MissingExtraError if it is not installed."""
+    try:
+        import pyarrow
+        import pyarrow.parquet
+    except ImportError as error:
+        raise MissingExtraError("Scoring a corpus", "corpus") from error
+    return pyarrow
+
+
+def _read(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    try:
+        yield from _parquet(path, columns) if path.suffix == ".parquet" else (row for _, row in json_lines(path))
+    except FileNotFoundError:
+        raise InputError(f"{path}: there is no such file") from None
+
+
+def _parquet(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+    try:
+        with arrow().parquet.ParquetFile(path) as file:
+            known = [name for name in columns if name in file.schema_arrow.names]
+            if "id" not in known:
+                raise InputError(f"{path} has no column 'id'; results are found again by it")
+            for group in range(file.num_row_groups):
+                for batch in file.iter_batches(batch_size=_PARQUET_ROWS, row_groups=[group], columns=known):
+                    yield from batch.to_pylist()
+    except arrow().ArrowInvalid as error:
+        raise InputError(f"{path} is neither JSON lines nor Parquet: {error}") from error
 
 
 def _letters(source: str | list[str] | None) -> int:

@@ -1,27 +1,20 @@
 """Render a result as one page that loads nothing: the answer beside its source, each sentence with reason and place.
 
-Jinja2 escapes all text; the page allows only its own script and style, by their hashes. `groundrail.report.telling`
-words the verdicts, `groundrail.report.layout` divides the source.
+`groundrail.report.assets` has the template, `groundrail.report.telling` words the verdicts, `groundrail.report.layout`
+divides the source.
 """
 
-import base64
-import hashlib
 import os
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
-from jinja2 import Environment, FunctionLoader, StrictUndefined, Template
-from markupsafe import Markup
-
 from groundrail.errors import InputError
 from groundrail.report import telling
-from groundrail.report.chart import HEIGHT, Axis, chart
-from groundrail.report.hidden import marked_up
+from groundrail.report.assets import asset, security_policy, template
+from groundrail.report.chart import Axis, chart
 from groundrail.report.layout import Place, blocks, check_places
 from groundrail.types import CheckedSentence, Citation, GuardResult, Source, Verdict, as_documents
 
@@ -87,9 +80,9 @@ def page(answers: Sequence[Answered], source: Source | None = None) -> str:
     every = [row for section in sections for row in section.rows]
     scores = [row.sentence.score for row in every if row.sentence.score is not None]
     axis = Axis.over([*scores, *(row.threshold for row in every)])
-    style, script = _asset("report.css"), _asset("report.js")
-    return _template("page.html").render(
-        policy=f"default-src 'none'; style-src {_hash(style)}; script-src {_hash(script)}; base-uri 'none'; form-action 'none'",
+    style, script = asset("report.css"), asset("report.js")
+    return template("page.html").render(
+        policy=security_policy(style, script),
         style=style,
         script=script,
         sections=sections,
@@ -117,7 +110,7 @@ def short(result: GuardResult) -> str:
     places = _places(result.sentences)
     (section,) = _sections([Answered(result)], places)
     thresholds = sorted({row.threshold for row in section.rows} or {result.threshold})
-    return _template("short.html").render(
+    return template("short.html").render(
         rows=section.rows, kinds=telling.kinds(iter(result.sentences)), thresholds=thresholds
     )
 
@@ -165,26 +158,3 @@ def _sections(answers: Sequence[Answered], places: dict[tuple[str, int, int], Pl
             of_answer.append(_Row(number, sentence, threshold, found))
         sections.append(_Section(question, of_answer))
     return sections
-
-
-def _hash(asset: Markup) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(asset.encode()).digest()).decode()}'"
-
-
-@cache
-def _asset(name: str) -> Markup:
-    return Markup((files("groundrail.report") / "templates" / name).read_text(encoding="utf-8"))
-
-
-@cache
-def _template(name: str) -> Template:
-    environment = Environment(
-        loader=FunctionLoader(lambda name: str(_asset(f"{name}.jinja"))),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters.update(shown=marked_up, why=telling.why, label=telling.label)
-    environment.globals.update(telling=telling, HEIGHT=HEIGHT)
-    return environment.get_template(name)
