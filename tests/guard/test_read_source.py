@@ -38,6 +38,7 @@ def pushed(guard: Guard, answer: str, source: Source) -> GuardResult:
     given = guard.pushed(source)
     given.feed(answer)
     given.finish()
+    assert given.result is not None
     return given.result
 
 
@@ -90,7 +91,7 @@ def scorers() -> list[Scorer]:
 @pytest.mark.parametrize("number", range(len(scorers())))
 def test_results_are_those_of_the_plain_source(way: str, number: int) -> None:
     guard = Guard(scorer=scorers()[number])
-    plain = [Document(text=SOURCE, id="lease"), "Cats are welcome."]
+    plain: Source = [Document(text=SOURCE, id="lease"), "Cats are welcome."]
     read = guard.read(plain)
     for answer in ANSWERS:
         assert told(WAYS[way](guard, answer, read)) == told(WAYS[way](guard, answer, plain))
