@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from groundrail.objects.results import ObjectResult as ObjectResult
     from groundrail.policy import Policy as Policy
     from groundrail.runtime.allocator import tune as tune
+    from groundrail.scoring.read_source import ReadSource as ReadSource
     from groundrail.types import Attempt as Attempt
     from groundrail.types import CheckedSentence as CheckedSentence
     from groundrail.types import Citation as Citation
@@ -49,6 +50,7 @@ __getattr__, __dir__, __all__ = exported(
         "objects.results": "CheckedField ObjectResult",
         "policy": "Policy",
         "runtime.allocator": "tune",
+        "scoring.read_source": "ReadSource",
         "types": "Attempt CheckedSentence Citation Document GuardResult Span Verdict",
     },
 )

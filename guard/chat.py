@@ -11,6 +11,7 @@ from groundrail.errors import GenerationError, InputError, UncheckableError, Uns
 from groundrail.guard import Guard
 from groundrail.policy import Attempts
 from groundrail.runtime.both_ways import closing, each, iterate, run, value_of
+from groundrail.scoring.read_source import ReadSource
 from groundrail.text.claims import ClaimOf, in_its_context
 from groundrail.text.english.phrases import is_refusal, leans_on_sentence
 from groundrail.types import (
@@ -105,6 +106,7 @@ class ChatGuard:
             raise InputError("a chat needs a guard with a generator: ChatGuard(Guard(generator))")
         self.guard = (guard.with_claim_of(in_context(guard)) if pronouns else guard).for_whole_answers()
         self.source = source
+        self._read: ReadSource | None = None
         self.user_as_source, self.answers_as_source = user_as_source, answers_as_source
         self._prompt = prompt
         self._turns: list[Turn] = []
@@ -138,12 +140,12 @@ class ChatGuard:
         return self._stream(message, source, self.guard.astream)
 
     async def _ask(self, message: str, source: Source, generate: Callable[..., Any]) -> Turn:
-        prompt, documents = self._prepared(message, source)
+        prompt, read = self._prepared(message, source)
         attempts = Attempts(self.guard.policy)
         answers, failures = list[GuardResult](), list[UnsupportedError]()
         while not answers or _wants_another(answers[-1], attempts):
             try:
-                answers.append(await value_of(generate(prompt, documents)))
+                answers.append(await value_of(generate(prompt, read)))
             except UnsupportedError as error:
                 if not isinstance(error.result, GuardResult):
                     raise
@@ -160,11 +162,11 @@ class ChatGuard:
         return self._remember(message, best, [answer for answer in answers if answer is not best])
 
     async def _stream(self, message: str, source: Source, stream: Callable[..., Any]) -> AsyncGenerator[str]:
-        prompt, documents = self._prepared(message, source)
+        prompt, read = self._prepared(message, source)
         shown, held = list[CheckedSentence](), ""  # white space waits for text: a blank answer is an abstention
         result: GuardResult | None = None
         try:
-            async with closing(await value_of(stream(prompt, documents))) as writing:
+            async with closing(await value_of(stream(prompt, read))) as writing:
                 async for sentence in each(writing.sentences()):
                     shown.append(sentence)
                     held += sentence.released_text
@@ -178,7 +180,7 @@ class ChatGuard:
             if result is not None or any(s.released_text for s in shown):
                 self._remember(message, result or self._partial(shown))
 
-    def _prepared(self, message: str, source: Source) -> tuple[str, tuple[Document, ...]]:
+    def _prepared(self, message: str, source: Source) -> tuple[str, ReadSource]:
         if not isinstance(message, str) or not message.strip():
             raise InputError("a message is text that is not empty")
         given = [*_items(self.source), *_items(source)]
@@ -191,7 +193,10 @@ class ChatGuard:
                 documents.append(Document(text="".join(supported), id=f"answer-{number}"))
         if self.user_as_source:
             documents.append(Document(text=message, id=f"user-{len(self._turns) + 1}"))
-        return self._prompt(self.turns, message), as_documents(documents)
+        # turns of the same documents share what was read of them, also where the caller has read them
+        known = (each for each in (source, self.source, self._read) if isinstance(each, ReadSource))
+        self._read = next((each for each in known if list(each) == documents), None) or ReadSource(documents)
+        return self._prompt(self.turns, message), self._read
 
     def _remember(self, message: str, result: GuardResult, discarded: Sequence[GuardResult] = ()) -> Turn:
         reply = result.text if result.text.strip() else self.guard.policy.abstention

@@ -23,12 +23,13 @@ from groundrail.runtime.both_ways import run
 from groundrail.runtime.deadlines import Calls
 from groundrail.runtime.locks import LOADING, one_at_a_time
 from groundrail.scoring.base import Scorer
+from groundrail.scoring.read_source import ReadSource
 from groundrail.scoring.registry import as_scorer, as_second, require_scorer
 from groundrail.scoring.second import under_policy
 from groundrail.text.claims import ClaimOf, claim_of, read_claim
 from groundrail.text.form import SourceText
 from groundrail.text.sentences import is_unicode
-from groundrail.types import Document, GuardResult, Source, as_documents
+from groundrail.types import GuardResult, Source
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable
@@ -156,6 +157,21 @@ class Guard:
         """This guard for a caller that has whole answers written again: no warning that sentences are written once."""
         return self._copy(_rewritten=True)
 
+    def read(self, source: Source) -> ReadSource:
+        """Read a source once for any number of answers, also in several threads: pass what this returns as the source.
+
+            lease = guard.read(Document.from_pdf("lease.pdf"))
+            guard.check("The rent is 1,650 euros.", lease)
+
+        `lease.n_bytes` says how much memory it takes. A blank source is taken as it is.
+
+        Raises: InputError; what loading a model raises.
+        """
+        read = ReadSource.of(source)
+        if not read.text.is_blank:
+            read.by(self.scorer).read()
+        return read
+
     def check(self, answer: str, source: Source, prompt: str = "") -> GuardResult:
         """Check a text that is already written, as an answer to `prompt` where there was one.
 
@@ -187,12 +203,12 @@ class Guard:
         # a replacement text is no value of a field, so a refused sentence is flagged, corrected or left out
         fallback = self.policy.fallback if self.policy.fallback in ("flag", "correct") else "drop"
         of_leaves = self.with_policy(self.policy.replacing(fallback=fallback))
-        documents = as_documents(source)
+        read = ReadSource.of(source)
 
         def check_all(asked: Sequence[tuple[str, str]]) -> list[GuardResult]:
-            return of_leaves._check_together([(text, f"{prompt}\n{question}") for text, question in asked], documents)
+            return of_leaves._check_together([(text, f"{prompt}\n{question}") for text, question in asked], read)
 
-        text = "\n".join(document.text for document in documents)
+        text = "\n".join(document.text for document in read)
         return checked_object(obj, schema, self.policy, self.threshold, check_all, text)
 
     def check_all(self, answers: Sequence[str], source: Source, prompt: str = "") -> list[GuardResult]:
@@ -219,20 +235,24 @@ class Guard:
 
         Raises: InputError here, what else `generate` raises while it is read; what loading a model raises.
         """
-        return GuardedStream(*self._written(prompt, as_documents(source), is_async=False))
+        return GuardedStream(*self._written(prompt, ReadSource.of(source), is_async=False))
 
     def pushed(self, source: Source, prompt: str = "") -> PushedAnswer:
         """Check an answer that someone else writes and hands over piece by piece.
 
         Raises: InputError for a source that is none; what loading a model raises.
         """
-        return PushedAnswer(*self._generation(prompt, as_documents(source)))
+        return PushedAnswer(*self._generation(prompt, ReadSource.of(source)))
+
+    async def aread(self, source: Source) -> ReadSource:
+        """`read` without blocking the event loop. Raises: what `read` raises."""
+        return await self._calls.aside(self.read, source)
 
     async def acheck(self, answer: str, source: Source, prompt: str = "") -> GuardResult:
         """`check` without blocking the event loop. Raises: what `check` raises."""
-        documents = as_documents(source)
-        steps = await self._calls.aside(self._checked, answer, prompt, SourceText(documents))
-        return await read_to_end(AsyncGuardedStream(steps, Judging(self.scorer, documents, self._calls)))
+        read = ReadSource.of(source)
+        steps = await self._calls.aside(self._checked, answer, prompt, read.text)
+        return await read_to_end(AsyncGuardedStream(steps, Judging(self.scorer, read, self._calls)))
 
     async def acheck_object(
         self, obj: Any, source: Source, schema: "Mapping[str, Any] | type[BaseModel] | None" = None, prompt: str = ""
@@ -249,7 +269,7 @@ class Guard:
 
         Raises: what `stream` raises.
         """
-        written = partial(self._written, prompt, as_documents(source), is_async=True)
+        written = partial(self._written, prompt, ReadSource.of(source), is_async=True)
         return AsyncGuardedStream(*await self._calls.aside(written))
 
     def as_runnable(self, runnable: "Runnable[Any, Any] | None" = None, **options: Any) -> "GuardedRunnable":
@@ -263,10 +283,9 @@ class Guard:
 
     def _check_together(self, answers: Sequence[tuple[str, str]], source: Source) -> list[GuardResult]:
         """Check several answers, each with its prompt, to one source."""
-        documents = as_documents(source)
-        shared = SourceText(documents)
-        steps = [self._checked(answer, prompt, shared) for answer, prompt in answers]
-        return drive_together(steps, Judging(self.scorer, documents, self._calls))
+        read = ReadSource.of(source)
+        steps = [self._checked(answer, prompt, read.text) for answer, prompt in answers]
+        return drive_together(steps, Judging(self.scorer, read, self._calls))
 
     def _checked(self, answer: str, prompt: str, source: SourceText) -> Steps:
         if not isinstance(answer, str):
@@ -275,9 +294,9 @@ class Guard:
             raise InputError("the answer holds half a surrogate pair, which is no text; decode it as UTF-8 first")
         return checked_text(answer, self._answer(prompt, source))
 
-    def _generation(self, prompt: str, documents: Sequence[Document]) -> tuple[Steps, Judging]:
-        steps = guarded_generation(self._answer(prompt, SourceText(documents)))
-        return steps, Judging(self.scorer, documents, self._calls)
+    def _generation(self, prompt: str, source: ReadSource) -> tuple[Steps, Judging]:
+        steps = guarded_generation(self._answer(prompt, source.text))
+        return steps, Judging(self.scorer, source, self._calls)
 
     def _answer(self, prompt: str, source: SourceText) -> Answer:
         """An answer without sentences. Raises: InputError for a prompt that is no text."""
@@ -295,17 +314,17 @@ class Guard:
         )
         return Answer(read, source, self.policy, self.threshold)
 
-    def _written(self, prompt: str, documents: Sequence[Document], *, is_async: bool) -> tuple[Steps, Judging, Writing]:
+    def _written(self, prompt: str, source: ReadSource, *, is_async: bool) -> tuple[Steps, Judging, Writing]:
         if self.generator is None:
             raise InputError("this guard has no generator; pass one: Guard(generator), or use check(answer, source)")
         once = isinstance(self.generator, CallableGenerator) and not self.generator.continues
         if once and self.policy.asks_again and not self._rewritten:
             warnings.warn(_WRITES_ONCE, GroundrailWarning, stacklevel=2)
-        steps, judging = self._generation(prompt, documents)
+        steps, judging = self._generation(prompt, source)
         # a judge that asks the generator's own model, which does one thing at a time, has to wait for it
         ahead = not (isinstance(self.generator, InProcess) and self.scorer.facts.asks(self.generator.weights))
         how = {"is_async": is_async, "ahead": ahead, "explains": self.policy.keep_refused}
-        return steps, judging, Writing(self.generator, prompt, documents, self._calls, **how)
+        return steps, judging, Writing(self.generator, prompt, source.documents, self._calls, **how)
 
     def _follow(self, policy: Policy) -> None:
         """Take the policy; the scorer under it is made when it is first asked for."""

@@ -101,7 +101,7 @@ def test_public_names_are_enumerated() -> None:
     assert sorted(groundrail.__all__) == [
         "AsyncGuardedStream", "Attempt", "ChatGuard", "CheckedField", "CheckedSentence", "Citation", "ClaimTooLongError", "Document",
         "GenerationError", "GroundrailError", "GroundrailWarning", "Guard", "GuardResult", "GuardedStream", "InputError",
-        "MissingExtraError", "ModelError", "ObjectResult", "Policy", "ScoringError", "SourceTooLongError", "Span",
+        "MissingExtraError", "ModelError", "ObjectResult", "Policy", "ReadSource", "ScoringError", "SourceTooLongError", "Span",
         "UnsupportedError", "UnsupportedObjectError", "Verdict", "tune",
     ]  # fmt: skip
 

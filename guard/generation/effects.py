@@ -19,9 +19,10 @@ from groundrail.runtime.both_ways import value_of
 from groundrail.runtime.deadlines import Calls, NotCalledError, in_time
 from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.scoring.language_note import with_language_note
+from groundrail.scoring.read_source import ReadSource
 from groundrail.text.claims import NoClaim
 from groundrail.text.context import claimed
-from groundrail.text.kinds import Kind, words_of
+from groundrail.text.kinds import Kind
 from groundrail.types import Document
 
 Asked: TypeAlias = Start | NextPiece | Accept | Reject | CanRetry | CutOff
@@ -36,18 +37,12 @@ READ_AHEAD = 500
 than writing, more would not come out any sooner."""
 
 
-MOST_READERS = 32
-"""Sets of documents that are held ready, as marks name them."""
-
-
 class Judging:
-    """A scorer and the documents of one answer, read when the first claim needs them."""
+    """A scorer and the source of one answer, read when the first claim needs it."""
 
-    def __init__(self, scorer: Scorer, documents: Sequence[Document], calls: Calls) -> None:
-        self._scorer, self._documents, self._calls = scorer, documents, calls
-        self._readers: dict[tuple[int, ...], Reader] = {}  # by the places of the documents, () for all
-        self._stated: set[str] | None = None
-        self._lock = threading.Lock()
+    def __init__(self, scorer: Scorer, source: ReadSource, calls: Calls) -> None:
+        self._english_only, self._source, self._calls = scorer.facts.english_only, source, calls
+        self._readers = source.by(scorer)
 
     def do(self, step: Judge) -> list[Score | NoClaim]:
         """One score a claim, or `NoClaim` for talk. Raises: OverdueError, ScoringError for anything but one score each, what the scorer raises."""
@@ -64,7 +59,7 @@ class Judging:
         scores: dict[int, Score] = {}
         for named, places in _by_documents(step, kinds).items():
             claims = [step.claims[place] for place in places]
-            found = self._read(named).score(claims, step.threshold)
+            found = self._readers.read(named).score(claims, step.threshold)
             scores |= zip(places, self._noted(claims, found), strict=True)
         return self._in_order(kinds, _sorted(scores), self._silence(step, kinds))
 
@@ -73,8 +68,8 @@ class Judging:
         scores: dict[int, Score] = {}
         for named, places in _by_documents(step, kinds).items():
             claims = [step.claims[place] for place in places]
-            known = self._readers.get(named)
-            reader: Reader = await self._calls.awithin(None, self._read, named) if known is None else known
+            known = self._readers.known(named)
+            reader: Reader = await self._calls.awithin(None, self._readers.read, named) if known is None else known
             scores |= zip(places, self._noted(claims, await reader.ascore(claims, step.threshold)), strict=True)
         return self._in_order(kinds, _sorted(scores), await self._calls.awithin(None, self._silence, step, kinds))
 
@@ -89,19 +84,13 @@ class Judging:
             return [Kind.CLAIM] * len(step.claims)
         from groundrail.entailment.builtin.kinds import kinds_of  # imports torch
 
-        found = iter(kinds_of(asked, self._words().__contains__))
+        found = iter(kinds_of(asked, self._source.words.__contains__))
         return [Kind.CLAIM if around is None else next(found) for around in step.around]
-
-    def _words(self) -> set[str]:
-        """The words of the documents, in small letters."""
-        if self._stated is None:
-            self._stated = words_of("\n".join(document.text for document in self._documents))
-        return self._stated
 
     def _silence(self, step: Judge, kinds: Sequence[Kind]) -> list[Score]:
         """The scores of claims that the source does not say something."""
         claims = _of_kind(step, kinds, Kind.SILENCE)
-        return self._read().score_silence(claims) if claims else []
+        return self._readers.read().score_silence(claims) if claims else []
 
     def _in_order(
         self, kinds: Sequence[Kind], claims: Iterable[Score], silences: Iterable[Score]
@@ -109,21 +98,12 @@ class Judging:
         upcoming = {Kind.CLAIM: iter(claims), Kind.SILENCE: iter(silences)}
         return [NoClaim() if kind is Kind.TALK else next(upcoming[kind]) for kind in kinds]
 
-    def _read(self, named: tuple[int, ...] = ()) -> Reader:
-        with self._lock:
-            if named not in self._readers:
-                if len(self._readers) >= MOST_READERS:
-                    del self._readers[next(reversed(self._readers))]
-                documents = [self._documents[place] for place in named] or self._documents
-                self._readers[named] = self._scorer.read(documents)
-            return self._readers[named]
-
     def _noted(self, claims: Sequence[str], scores: Sequence[Score]) -> list[Score]:
         if len(scores) != len(claims) or not all(
             isinstance(s, Score) and isinstance(s.value, int | float) for s in scores
         ):
             raise ScoringError(f"the scorer gave {scores!r:.100} for {len(claims)} claims; it must give one Score each")
-        return with_language_note(scores, claims, self._documents) if self._scorer.facts.english_only else list(scores)
+        return with_language_note(scores, claims, self._source) if self._english_only else list(scores)
 
 
 def _of_kind(step: Judge, kinds: Sequence[Kind], kind: Kind) -> list[str]:

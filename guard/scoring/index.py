@@ -37,6 +37,9 @@ OVERLAP = 0.25
 MOST = 16
 """Maximum number of sentences of a chunk."""
 
+SIZES = 8
+"""Sizes of chunks that are kept ready: a long claim leaves less room for a chunk."""
+
 Places: TypeAlias = tuple[int, ...]
 """Sentences by their places in the index, in order: a premise is made of them."""
 
@@ -151,10 +154,12 @@ class SentenceIndex:
 
         A longer sentence is left out. A chunk repeats the last sentences of the chunk before, up to a quarter of `size`.
         """
-        if size not in self._chunks:
+        known = self._chunks  # replaced, never changed, since threads share it
+        if size not in known:
             documents = range(len(self._starts) - 1)
-            self._chunks[size] = [chunk for number in documents for chunk in self._cut(self.places(number), size)]
-        return self._chunks[size]
+            chunks = [chunk for number in documents for chunk in self._cut(self.places(number), size)]
+            known = self._chunks = {**dict([*known.items()][1 - SIZES :]), size: chunks}
+        return known[size]
 
     def _cut(self, document: range, size: int) -> Iterator[Places]:
         places = [place for place in document if self.passages[place].tokens <= size]

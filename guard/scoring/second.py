@@ -5,16 +5,17 @@
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import InitVar, dataclass, field, replace
 
 from groundrail.errors import InputError
 from groundrail.policy import Policy
 from groundrail.runtime.deadlines import calls
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
-from groundrail.types import Source
+from groundrail.scoring.read_source import Readers
+from groundrail.types import Source, as_documents
 
 
+@dataclass(frozen=True)
 class SecondOpinion(Scorer):
     """Score with `first`; if the value lies from `doubt[0]` to `doubt[1]`, score with `second` and use its threshold.
 
@@ -26,19 +27,18 @@ class SecondOpinion(Scorer):
     Raises: InputError if the range does not contain the threshold.
     """
 
-    def __init__(
-        self,
-        first: Scorer,
-        second: Scorer,
-        doubt: tuple[float, float],
-        *,
-        threshold: float | None = None,
-        calibration: Callable[[float], float] | None = None,
-    ) -> None:
-        self.first, self.second, self.doubt, self.calibration = first, second, doubt, calibration
-        decisive = first.facts.threshold if threshold is None else threshold
-        if not doubt[0] <= decisive <= doubt[1]:
-            raise InputError(f"doubt is from {doubt[0]} to {doubt[1]}; it must hold the threshold, {decisive}")
+    first: Scorer
+    second: Scorer
+    doubt: tuple[float, float]
+    threshold: InitVar[float | None] = field(default=None, kw_only=True)
+    calibration: Callable[[float], float] | None = field(default=None, kw_only=True)
+
+    def __post_init__(self, threshold: float | None) -> None:
+        decisive = self.first.facts.threshold if threshold is None else threshold
+        if not self.doubt[0] <= decisive <= self.doubt[1]:
+            raise InputError(
+                f"doubt is from {self.doubt[0]} to {self.doubt[1]}; it must hold the threshold, {decisive}"
+            )
 
     @property
     def facts(self) -> ScorerFacts:
@@ -49,24 +49,22 @@ class SecondOpinion(Scorer):
 
     def read(self, source: Source) -> Reader:
         """Read the source with the first scorer."""
-        return _BothReaders(self, source, self.first.read(source))
+        return _BothReaders(self, self.first.read(source), Readers(self.second, as_documents(source)))
 
 
-@dataclass
+@dataclass(frozen=True, slots=True)
 class _BothReaders(Reader):
     scorer: SecondOpinion
-    source: Source
     first: Reader
-
-    @cached_property
-    def second(self) -> Reader:
-        return self.scorer.second.read(self.source)
+    second: Readers
 
     def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
         firsts = self.first.score(claims, self._above_band(reach))
         doubted = self._doubted(claims, firsts)
         limit = self.scorer.second.facts.threshold
-        return self._settled(firsts, doubted, self.second.score([*doubted.values()], limit)) if doubted else firsts
+        return (
+            self._settled(firsts, doubted, self.second.read().score([*doubted.values()], limit)) if doubted else firsts
+        )
 
     def score_silence(self, claims: Sequence[str]) -> list[Score]:
         return self.first.score_silence(claims)
@@ -76,7 +74,7 @@ class _BothReaders(Reader):
         doubted = self._doubted(claims, firsts)
         if not doubted:
             return firsts
-        second, limit = await calls().awithin(None, lambda: self.second), self.scorer.second.facts.threshold
+        second, limit = await calls().awithin(None, self.second.read), self.scorer.second.facts.threshold
         return self._settled(firsts, doubted, await second.ascore([*doubted.values()], limit))
 
     def _above_band(self, reach: float | None) -> float | None:

@@ -28,6 +28,7 @@ from groundrail.serve.error_forms import MESSAGES, ProtocolError, json_response
 from groundrail.serve.forms import Form
 from groundrail.serve.messages_events import MessagesForm
 from groundrail.serve.observe import Observer
+from groundrail.serve.read_sources import ReadSources
 from groundrail.serve.responses_events import ResponsesForm
 from groundrail.serve.settings import Settings
 from groundrail.serve.writers import UpstreamWriter, Writer
@@ -90,10 +91,11 @@ def create_app(
             return json_response({"object": "list", "data": []})
         return json_response(await writer.models(request.headers))
 
+    sources = ReadSources(settings.max_kept)
     answering: dict[str, Endpoint | Check | LiteLLMGuardrail] = {
-        **{path: Endpoint(form, writer, guard, settings, observer) for path, form in _PROTOCOLS.items()},
-        "/v1/check": Check(guard, settings, observer),
-        "/beta/litellm_basic_guardrail_api": LiteLLMGuardrail(guard, settings, observer),
+        **{path: Endpoint(form, writer, guard, settings, observer, sources) for path, form in _PROTOCOLS.items()},
+        "/v1/check": Check(guard, settings, observer, sources),
+        "/beta/litellm_basic_guardrail_api": LiteLLMGuardrail(guard, settings, observer, sources),
     }
     open_to_all = {
         **{path: _file(name, kind) for path, (name, kind) in _PLAYGROUND.items()},

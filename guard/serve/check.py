@@ -27,6 +27,7 @@ from groundrail.serve.error_forms import ProtocolError, json_response
 from groundrail.serve.forms import event
 from groundrail.serve.guarded import HEARTBEAT, EventStream, GuardedAnswer, read, unless_disconnected
 from groundrail.serve.observe import Observer
+from groundrail.serve.read_sources import ReadSources
 from groundrail.serve.requests import CheckRequest, GuardrailRequest, decoded, parsed
 from groundrail.serve.settings import Settings
 from groundrail.serve.sources import Found, find_source, named, question_in
@@ -41,13 +42,14 @@ class Checking:
     guard: Guard
     settings: Settings
     observer: Observer
+    sources: ReadSources
     name: ClassVar[str]
 
     async def _checked(self, answer: str, documents: tuple[Document, ...], question: str) -> GuardResult:
         """The answer's result, every claim in one call. Raises: ProtocolError."""
         with self.observer.answer("check") as see:
             try:
-                result = await self.guard.acheck(answer, documents, question)
+                result = await self.guard.acheck(answer, self.sources.of(documents), question)
             except UnsupportedError as error:
                 raise ProtocolError(422, "a sentence is not supported by the source", code="unsupported") from error
             except GroundrailError as error:
@@ -70,7 +72,7 @@ class Check(Checking):
             return json_response((await unless_disconnected(request, work)).model_dump(mode="json"))
         once = self.guard.policy.replacing(attempts=1)
         guard, deadline = self.guard.with_generator(lambda prompt: asked.answer), request.scope["deadline"]
-        stream = partial(guard.with_policy(once).astream, asked.question, documents)
+        stream = partial(guard.with_policy(once).astream, asked.question, self.sources.of(documents))
         written = GuardedAnswer(stream, self.observer, self.name, deadline)
         return EventStream(self._events(written), written.aclose, deadline + self.settings.heartbeat)
 

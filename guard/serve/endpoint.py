@@ -17,6 +17,7 @@ from groundrail.serve.forms import Form
 from groundrail.serve.guarded import HEARTBEAT, EventStream, GuardedAnswer, read, unless_disconnected
 from groundrail.serve.objects import ObjectStream, read_format
 from groundrail.serve.observe import Observer
+from groundrail.serve.read_sources import ReadSources
 from groundrail.serve.requests import ChatRequest, decoded, parsed
 from groundrail.serve.settings import Settings
 from groundrail.serve.sources import find_source, question_in
@@ -28,10 +29,16 @@ class Endpoint:
     """Answers requests in one protocol."""
 
     def __init__(
-        self, form: type[Form], writer: Writer | None, guard: Guard, settings: Settings, observer: Observer
+        self,
+        form: type[Form],
+        writer: Writer | None,
+        guard: Guard,
+        settings: Settings,
+        observer: Observer,
+        sources: ReadSources,
     ) -> None:
         self.form, self.writer, self.name = form, writer, form.name
-        self.guard, self.settings, self.observer = guard, settings, observer
+        self.guard, self.settings, self.observer, self.sources = guard, settings, observer, sources
 
     async def answer(self, request: Request) -> Response:
         """Answer whole, or as a stream of events."""
@@ -61,7 +68,7 @@ class Endpoint:
         return self.form(asked, answer, found, question, level, self.guard.policy, wanted)
 
     def _written(self, form: Form, deadline: float) -> GuardedAnswer:
-        answer, wanted, asked = form.answer, form.wanted, (form.question, form.found.documents)
+        answer, wanted, asked = form.answer, form.wanted, (form.question, self.sources.of(form.found.documents))
         guard = self.guard.with_generator(answer.generator)
 
         async def open_stream() -> AsyncGuardedStream:

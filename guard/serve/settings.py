@@ -23,6 +23,8 @@ class Settings(BaseModel):
         allowed_hosts: names by which clients may call this server besides loopback ones; `*` allows every name.
         max_concurrency: answers at a time; more get 429.
         max_bodies: requests that are being received at a time; more get 429.
+        max_kept: characters of the last requests' sources that stay in memory, as they were read, so that a source that
+            comes again is not read again; 0 keeps none.
         timeout: for a connection upstream, and for each piece of its answer.
         request_timeout: for a whole answer.
         body_timeout: for receiving a request.
@@ -45,6 +47,7 @@ class Settings(BaseModel):
     max_bodies: int = Field(default=128, ge=1)
     max_body: int = Field(default=8 * 1024 * 1024, ge=1)
     max_answer: int = Field(default=1_000_000, ge=1)
+    max_kept: int = Field(default=4_000_000, ge=0)
     timeout: float = Field(default=60.0, gt=0)
     request_timeout: float = Field(default=600.0, gt=0)
     body_timeout: float = Field(default=30.0, gt=0)

@@ -44,7 +44,7 @@ def test_metrics_count_what_happened(serve, upstream, http) -> None:
     assert counted["groundrail_attempts_total",] == 5
     assert counted["groundrail_sentence_seconds_count",] == 5
     assert counted["groundrail_requests_open",] == 0
-    assert counted["groundrail_batch_pairs_count",] >= 3
+    assert counted["groundrail_batch_pairs_count",] == 2  # one a sentence of the first answer; later ones say the same
     assert counted["groundrail_model_seconds_sum",] > 0
 
 
