@@ -440,15 +440,19 @@ class GuardResult(Frozen):
 
         return page([Answered(self, question)], source)
 
-    def to_markdown(self, *, held_back: bool = False) -> str:
-        """Render the released text with its citations as footnotes.
+    def to_markdown(self, *, held_back: bool = False, marks: bool = False) -> str:
+        """Render the released text with its citations as footnotes, or as numbered marks with a list of references.
+
+            result.to_markdown(marks=True)  # "The rent is 1,450 euros. [1]", then the references
 
         Args:
             held_back: Also list the sentences that were not released, with the reasons.
+            marks: Write "[1]" behind each supported sentence, and the places below the text. The answer's own marks
+                stay, and the numbers continue after theirs; `Policy(marks="strip")` takes the answer's marks out.
         """
         from groundrail.report.markdown import render
 
-        return render(self, held_back=held_back)
+        return render(self, held_back=held_back, marks=marks)
 
     def _repr_html_(self) -> str:
         """Render a short form for notebooks."""
