@@ -28,9 +28,12 @@ _ABOUT = ("What do you know about {}?", "Tell me about {}.", "What does the text
 
 @functools.cache
 def fillers(folder: Path) -> list[list[str]]:
-    """Plain sentences of each written text, in order, that point to no sentence before."""
+    """Plain sentences of each written text, in order, that point to no sentence before.
+
+    Later files are left out: an equal seed has to give the text that it gave before.
+    """
     found = []
-    for file in sorted(folder.glob("written-*.jsonl")):
+    for file in sorted([*folder.glob("written-?.jsonl"), *folder.glob("written-1[0-8].jsonl")]):
         for line in file.read_text(encoding="utf-8").splitlines():
             some = [
                 said
