@@ -98,7 +98,7 @@ class BuiltinEntailment(EntailmentModel):
     def kinds(self, sentences: Sequence[tuple[str, str]]) -> FloatArray:
         """Probabilities of claim, talk, silence, in this order, shape (n, 3), for (the words around it, a sentence).
 
-        Of words around that do not fit the last ones are read. Raises: InputError for a sentence that does not fit.
+        The last of the words around are read if not all fit. Raises: InputError for a sentence that does not fit.
         """
         return in_batches(
             sentences, self._encode_around, self._kind_probabilities, columns=3, batch_tokens=_BATCH_TOKENS
