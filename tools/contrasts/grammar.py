@@ -64,7 +64,7 @@ class Form:
 
 @dataclass(frozen=True)
 class Frame:
-    """What a fact is about: values of slots, or a sentence with `{}` for the form; and a question, if any."""
+    """The subject of a fact: values of slots, or a sentence with `{}` for the form; and a question, if any."""
 
     values: dict[str, str]
     sentence: str
