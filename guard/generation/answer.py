@@ -8,7 +8,7 @@ from groundrail.errors import GenerationError, InputError, UncheckableError, Uns
 from groundrail.generation.verdicts import Verdicts, unscored
 from groundrail.runtime.deadlines import OverdueError
 from groundrail.text.claims import needs_lead, opens_list
-from groundrail.text.english.phrases import leans_on_sentence
+from groundrail.text.english.phrases import depends_on_sentence
 from groundrail.text.marks import without
 from groundrail.text.rendering.rendered import RenderedAnswer
 from groundrail.text.rendering.visible import plain
@@ -46,7 +46,7 @@ class Answer:
         return max(0.0, min(ends) - time.monotonic()) if ends else None
 
     def claims_otherwise(self, sentence: Sentence, previous: str) -> bool:
-        """Whether a sentence has another claim after the text that was released than after `previous`."""
+        """Whether the claim of a sentence changes if the released text stands before it, not `previous`."""
         return self.verdicts.claim(sentence, previous) != self.verdicts.claim(sentence, self.shown)
 
     def interrupted(self, sentence: Sentence, error: Exception) -> CheckedSentence:
@@ -87,7 +87,7 @@ class Answer:
             return checked.model_copy(update={"replacement": f"{lead}\n{text}"})
         before = next((each for each in reversed(self.sentences) if each.verdict is not Verdict.NO_CLAIM), None)
         is_lost = before is not None and not (before.released or _keeps_names(before))
-        if is_lost and leans_on_sentence(text) and not self.claims_otherwise(sentence, ""):
+        if is_lost and depends_on_sentence(text) and not self.claims_otherwise(sentence, ""):
             reason = "it opens with a pronoun, and the sentence before it was not released"
             return unscored(sentence, Verdict.UNSUPPORTED, reason, checked.seconds)
         return checked

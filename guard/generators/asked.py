@@ -99,7 +99,7 @@ class AskedSession(Session):
         return self._follow(pieces) if isinstance(pieces, AsyncIterator) else iterate(self._follow(pieces))
 
     def accept(self, n_chars: int) -> None:
-        """The next call is told that these characters stand."""
+        """The next call goes on after these characters."""
         self._accepted += self._undecided[:n_chars]
         self._undecided = self._undecided[n_chars:]
         self._refused.clear()
@@ -109,7 +109,7 @@ class AskedSession(Session):
         self._evidence = evidence
 
     def reject(self, n_chars: int) -> None:
-        """The next call is told not to write this again; what came after it is forgotten."""
+        """The next call asks the model not to write this again; the text after it is forgotten."""
         self._refused.append(Refusal(self._undecided[:n_chars].strip(), self._evidence))
         self._undecided = self._evidence = ""
 
@@ -133,7 +133,7 @@ class AskedSession(Session):
 
 
 class AskedGenerator(Generator):
-    """A generator of `AskedSession`s around one `write`, for a model whose prompt `write` holds already.
+    """A generator of `AskedSession`s around one `write`, for a model whose question `write` holds already.
 
     Example: `guard.with_generator(AskedGenerator(write)).stream(question, source)`.
     """
@@ -141,11 +141,11 @@ class AskedGenerator(Generator):
     def __init__(self, write: Write) -> None:
         self._write = write
 
-    def start(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+    def start(self, question: str, documents: Sequence[Document]) -> AskedSession:
         """A session that asks when text is wanted."""
         return AskedSession(self._write)
 
-    async def astart(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+    async def astart(self, question: str, documents: Sequence[Document]) -> AskedSession:
         """`start`, which waits for nothing."""
         return AskedSession(self._write)
 

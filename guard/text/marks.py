@@ -9,11 +9,11 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from groundrail.text.english.quantities import UNITS
 from groundrail.text.english.words import AUXILIARIES, DETERMINERS, PRONOUNS, is_finite
-from groundrail.text.facts.quantities import UNITS
 
 MOST = 100
-"""Maximum number of marks in a sentence; nobody follows more."""
+"""Maximum number of marks in a sentence."""
 
 _NOUN = r"(?:sources?|documents?|docs?\.?|passages?|references?|refs?\.?|excerpts?|contexts?|snippets?|chunks?)"
 _NUMBERS = r"\d{1,3}(?:\s*(?:,|;|&|\+|-|–|\band\b)\s*\d{1,3}){0,50}"

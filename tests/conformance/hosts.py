@@ -108,7 +108,7 @@ def astream(script: Script) -> Seen:
 
 def pushed(script: Script) -> Seen:
     with recorded() as seen:
-        answer = script.guard().pushed(SOURCE, QUESTION)
+        answer = script.guard().incremental(SOURCE, QUESTION)
         decided = []
         try:
             for piece in script.reply(0):
@@ -267,7 +267,7 @@ HOSTS = {
     "Guard.check": Host(check, ("whole", "half", "raise"), cheap=True, whole=True),
     "Guard.stream": Host(stream, AGAIN, cheap=True),
     "Guard.astream": Host(astream, AGAIN, cheap=True),
-    "Guard.pushed": Host(pushed, cheap=True, tells_errors=True),
+    "Guard.incremental": Host(pushed, cheap=True, tells_errors=True),
     "ChatGuard.stream": Host(chat, AGAIN, cheap=True, blank=ABSTENTION),
     "ChatGuard.astream": Host(achat, AGAIN, cheap=True, blank=ABSTENTION),
     "GuardedTextIteratorStreamer": Host(streamer, cheap=True, knows_half=True),

@@ -239,7 +239,7 @@ def test_a_threshold_that_cannot_hold_is_an_error_that_says_what_to_do() -> None
 
 def test_a_calibration_of_another_scorer_is_refused() -> None:
     scorer = NearestScorer(FakeEntailment())
-    policy = Policy(calibration=Calibration("none", (), (), threshold=0.7, scorer=scorer.facts.identity))
+    policy = Policy(calibration=Calibration("none", (), (), threshold=0.7, scorer=scorer.metadata.identity))
     assert Guard(scorer=scorer, policy=policy).check("A is B.", "A is B.").threshold == 0.7
     with pytest.raises(InputError, match="fitted on another scorer: the 5 nearest"):
         Guard(scorer="scale", judge=FakeEntailment(), policy=policy).check("A is B.", "A is B.")
@@ -413,7 +413,7 @@ def test_what_a_fallback_raises_is_raised_again_where_an_answer_is_pushed_on() -
     def fails(sentence: CheckedSentence) -> str:
         raise LookupError("no replacement")
 
-    pushed = guard(fallback=fails).pushed(SOURCE)
+    pushed = guard(fallback=fails).incremental(SOURCE)
     assert pushed.feed(TRUE) == []
     for _ in range(2):
         with pytest.raises(LookupError, match="no replacement"):

@@ -18,7 +18,7 @@ from tokenizers import Encoding as Tokens
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeMetadata, Pair
 from groundrail.entailment.batching import Encoding, in_batches, refuse_long, refuse_long_claims
 from groundrail.entailment.builtin.mpnet import FIRST, WORDS, MPNet, pack, quantise
 from groundrail.entailment.respelled import Respelled
@@ -38,7 +38,7 @@ _CLASSES = ("entailment", "neutral", "contradiction")
 _BATCH_TOKENS = 2048
 
 _AROUND = 120
-"""Tokens around a sentence from which its kind is told."""
+"""Maximum tokens of the words around a sentence that its kind is read from."""
 
 _TYPICAL = (
     ("The lease begins on 1 March 2024 and ends on 28 February 2026.", "The lease runs for two years."),
@@ -66,10 +66,10 @@ class BuiltinEntailment(EntailmentModel):
         self.max_tokens = self._longest - tokenizer.num_special_tokens_to_add(is_pair=True) - self._reads_context
 
     @property
-    def facts(self) -> JudgeFacts:
+    def metadata(self) -> JudgeMetadata:
         """The limits and the threshold that were fitted for it."""
         config = self._config
-        return JudgeFacts(
+        return JudgeMetadata(
             config["entailment_identity"],
             self.max_tokens,
             config["entailment_threshold"],
