@@ -38,7 +38,7 @@ def main() -> None:
         for name, scorer in (("the whole", whole), ("the weakest part", WeakestPartScorer(whole, units))):
             results = evaluate(scorer, cut, units="whole", counter=counter)
             values = np.array([result.value or 0.0 for result in results])
-            released = values >= whole.facts.threshold
+            released = values >= whole.metadata.threshold
             print(
                 f"| {path.stem} | {len(cut)} of {len(labelled)} | {name} | {100 * roc_auc(supported, values):.1f} "
                 f"| {np.sum(~released & ~supported)} of {np.sum(~supported)} "

@@ -27,7 +27,7 @@ from groundrail.corpus.folder import score_corpus
 from groundrail.entailment.base import FloatArray, Pair
 from groundrail.entailment.loading import load
 from groundrail.evaluation.counting import CountingEntailment
-from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
+from groundrail.scoring.base import Reader, Score, Scorer, ScorerMetadata
 from groundrail.scoring.registry import load_scorer, needs_entailment, scorers
 from groundrail.text.sentences import split
 from groundrail.types import Source
@@ -64,8 +64,8 @@ class Noting(Scorer):
         self._file = notes / f"{os.getpid()}.json"
 
     @property
-    def facts(self) -> ScorerFacts:
-        return self.scorer.facts
+    def metadata(self) -> ScorerMetadata:
+        return self.scorer.metadata
 
     def read(self, source: Source) -> Reader:
         return _NotingReader(self, self.scorer.read(source))
@@ -79,8 +79,8 @@ class _NotingReader(Reader):
     def __init__(self, scorer: Noting, reader: Reader) -> None:
         self._scorer, self._reader = scorer, reader
 
-    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-        found = self._reader.score(claims, reach)
+    def score(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
+        found = self._reader.score(claims, threshold)
         self._scorer.note()
         return found
 
@@ -139,7 +139,7 @@ def main() -> None:
     parser.add_argument("--scorer", choices=scorers(), default="overlap")
     parser.add_argument("--engines", nargs="+", choices=("local", "ray"), default=["local", "ray"])
     parser.add_argument("--workers", type=int, default=1, help="actors on Ray")
-    parser.add_argument("--sizes", type=float, nargs="*", default=[1e6, 1e9], help="rows of the corpora reckoned with")
+    parser.add_argument("--sizes", type=float, nargs="*", default=[1e6, 1e9], help="rows of the corpora computed with")
     parser.add_argument("--alone", help=argparse.SUPPRESS)
     parser.add_argument("--folder", help=argparse.SUPPRESS)
     options = parser.parse_args()

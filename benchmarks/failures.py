@@ -95,7 +95,7 @@ class _Writer(Generator, Session):
     def __init__(self, broken: Break) -> None:
         self._broken = broken
 
-    def start(self, prompt: str, documents: Sequence[Document]) -> "_Writer":
+    def start(self, question: str, documents: Sequence[Document]) -> "_Writer":
         self._broken.started()
         return self
 

@@ -22,7 +22,7 @@ _NAME = re.compile(r"(?<= )[A-Z]\w*(?: (?:and|of|[A-Z]\w*))*\.$")
 
 
 class Twins(NamedTuple):
-    """A false answer and a true one to the same prompt, from the same source.
+    """A false answer and a true one to the same question, from the same source.
 
     harmless: the parts of the false answer that say nothing false alone, such as the lead of a list.
     """
@@ -32,7 +32,7 @@ class Twins(NamedTuple):
     false: str
     true: str
     harmless: tuple[str, ...] = ()
-    prompt: str = ""
+    question: str = ""
 
     def tells_false(self, released: str) -> bool:
         """Whether the released text of the false answer holds more than its harmless parts."""
@@ -114,7 +114,7 @@ def released(guard: Guard, row: Row) -> tuple[int, int]:
     """How many false answers of the row came out, in part or whole, and how many true ones came out whole."""
 
     def text(case: Twins, answer: str) -> str:
-        return guard.check(answer, case.source, case.prompt).text
+        return guard.check(answer, case.source, case.question).text
 
     false = sum(case.tells_false(text(case, answer)) for case, answer in row.false)
     true = sum(case.tells_true(text(case, answer)) for case, answer in row.true)

@@ -3,7 +3,7 @@
     python benchmarks/figures.py benchmarks/claims/written_dev.jsonl --limit 100
 
 Takes true claims with a number in digits that the source states. The first of these numbers is exchanged for a random number
-of as many digits that neither stands in the source nor follows from it (`groundrail.text.facts.reckoned`, which combines
+of as many digits that neither stands in the source nor follows from it (`groundrail.facts.computed`, which combines
 the source's first 40 figures). The same claims as they were written are the control. `--limit` draws the same claims every time.
 """
 
@@ -15,9 +15,9 @@ from pathlib import Path
 from groundrail import Guard
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
-from groundrail.text.facts.mentions import Mention, mentions
-from groundrail.text.facts.missing import is_stated
-from groundrail.text.facts.reckoned import reckoning
+from groundrail.facts.computed import computation
+from groundrail.facts.mentions import Mention, mentions
+from groundrail.facts.missing import is_stated
 
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
 _DIGITS = re.compile(r"\d[\d,]*")
@@ -46,7 +46,7 @@ def _exchanged(claim: str, figure: Mention, digits: re.Match[str], source: str, 
         same_place = [each for each in mentions(other) if each.start == figure.start]
         if not same_place or is_stated(same_place[0], source):
             continue
-        if reckoning(same_place[0], other, [source], roughly=True) is None:
+        if computation(same_place[0], other, [source], roughly=True) is None:
             return other
     return None
 

@@ -52,7 +52,7 @@ def true_sets(scorer: Scorer, folder: Path, rows: int | None) -> None:
 def challenge(scorer: Scorer, split: str | None) -> None:
     examples = [e for e in load(CHALLENGE, documents=DOCUMENTS) if split is None or e.dataset.endswith(split)]
     scores = values(scorer, examples)
-    threshold = scorer.facts.threshold
+    threshold = scorer.metadata.threshold
     wrong = [score for example, score in zip(examples, scores, strict=True) if not example.label]
     right = [score for example, score in zip(examples, scores, strict=True) if example.label]
     caught = sum(score < threshold for score in wrong)

@@ -70,9 +70,13 @@ def measured(case: str) -> dict[str, list[float]]:
     note()
     reader = scorer.read(text)
     note()
-    scores = reader.score(asked, scorer.facts.threshold)
+    scores = reader.score(asked, scorer.metadata.threshold)
     note()
-    return {"peaks": peaks, "seconds": seconds, "supported": [sum(s.value >= scorer.facts.threshold for s in scores)]}
+    return {
+        "peaks": peaks,
+        "seconds": seconds,
+        "supported": [sum(s.value >= scorer.metadata.threshold for s in scores)],
+    }
 
 
 def main() -> None:

@@ -66,7 +66,7 @@ def _is_under_scorer(frame: FrameType | None) -> bool:
 def traced() -> Tracer:
     """Stream the answer once to load everything, then once under the tracer."""
 
-    def write(prompt: str, documents: Sequence[Any]) -> str:
+    def write(question: str, documents: Sequence[Any]) -> str:
         return ANSWER
 
     guard = Guard(write, scorer=load_scorer(DEFAULT, FakeEntailment()))

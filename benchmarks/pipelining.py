@@ -46,7 +46,7 @@ class Writer:
         self.wrong = [_draw(seed, number) < refused for number in range(sentences)]
         self.written = self.calls = 0
 
-    def __call__(self, prompt: str, prefix: str) -> Iterator[str]:
+    def __call__(self, question: str, prefix: str) -> Iterator[str]:
         due, first, retry = time.perf_counter(), prefix.count("\n\n"), self.calls > 0
         self.calls += 1
         for number in range(first, len(self.wrong)):

@@ -38,7 +38,7 @@ def people(file: Path, tables: bool = False) -> dict[str, list[Example]]:
         if (row["set"] in TABLES) == tables:
             source = (Document(text=row["premise"], id=row["source_id"]),)
             label = parse_label(row["label"])
-            claim = Example(str(number), row["set"], source, row["hypothesis"], label, prompt=row["prompt"] or "")
+            claim = Example(str(number), row["set"], source, row["hypothesis"], label, question=row["prompt"] or "")
             found[row["set"]].append(claim)
     return found
 

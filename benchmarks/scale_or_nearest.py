@@ -173,7 +173,7 @@ def seconds(model: EntailmentModel, words: int, repeats: int) -> dict[str, dict[
         for claim, supported in claims.items():
             for name, make in SCORERS.items():
                 scorer = make(model)
-                reader, limit = scorer.read(" ".join(sentences)), scorer.facts.threshold
+                reader, limit = scorer.read(" ".join(sentences)), scorer.metadata.threshold
                 started = time.perf_counter()
                 reader.score([claim], limit)
                 if repeat:  # the first round warms up

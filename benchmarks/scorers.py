@@ -49,7 +49,7 @@ def measured(name: str, examples: list[Example], args: argparse.Namespace) -> li
         units=args.units,
         counter=counter,
     )
-    return summarise(examples, results, threshold=scorer.facts.threshold, bins=args.bins, stretch=args.stretch)
+    return summarise(examples, results, threshold=scorer.metadata.threshold, bins=args.bins, stretch=args.stretch)
 
 
 def main() -> None:

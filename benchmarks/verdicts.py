@@ -31,9 +31,9 @@ def lines_of(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def told(guard: Guard, name: str, key: str, answer: str, source: str, prompt: str = "") -> Iterator[dict[str, Any]]:
+def told(guard: Guard, name: str, key: str, answer: str, source: str, question: str = "") -> Iterator[dict[str, Any]]:
     """A row for every sentence of the answer."""
-    for number, sentence in enumerate(guard.check(answer, source, prompt).sentences):
+    for number, sentence in enumerate(guard.check(answer, source, question).sentences):
         score = None if sentence.score is None else round(sentence.score, 4)
         row = {"verdict": sentence.verdict.value, "score": score, "reason": sentence.reason}
         yield {"set": name, "key": f"{key}/{number}", "text": sentence.text} | row
@@ -56,7 +56,7 @@ def of_attacks(guard: Guard, name: str) -> Iterator[dict[str, Any]]:
     for group in families.rows():
         for kind, answers in (("false", group.false), ("true", group.true)):
             for number, (twins, text) in enumerate(answers):
-                yield from told(guard, name, f"{group.name}/{kind}/{number}", text, twins.source, twins.prompt)
+                yield from told(guard, name, f"{group.name}/{kind}/{number}", text, twins.source, twins.question)
 
 
 def differences(before: Path, after: Path) -> tuple[list[str], Counter[str]]:

@@ -96,7 +96,7 @@ def eval_(
     summaries = summarise(
         examples,
         results,
-        threshold=threshold if threshold is not None else named.scorer.facts.threshold,
+        threshold=threshold if threshold is not None else named.scorer.metadata.threshold,
         bins=bins,
         seed=args.seed,
         tuned=_tuned(args, named, data, validation),
@@ -118,7 +118,7 @@ def _eval_answers(args: Arguments, data: Sequence[Path], threshold: float | None
     with progress("answers") as report:
         results = None if args.out is None else args.out / "answers.jsonl"
         judged = judge_answers(guard, answers, results=results, settings=named.settings, progress=report)
-    at = named.scorer.facts.threshold if threshold is None else threshold
+    at = named.scorer.metadata.threshold if threshold is None else threshold
     summaries = summarise_answers(answers, judged, at, seed=args.seed)
     return _report(args, summaries, partial(print_answer_summaries, summaries, named.name))
 
@@ -180,7 +180,7 @@ def calibrate(
     labels, scores = scored(claims, _score(args, named, claims))
     calibration = Calibration("none", (), ()) if map is None else fit_calibration(labels, scores, map)
     found = choose(labels, scores, method=map, seed=args.seed)
-    calibration = replace(calibration, threshold=found.value, scorer=named.scorer.facts.identity)
+    calibration = replace(calibration, threshold=found.value, scorer=named.scorer.metadata.identity)
     if save_map is not None:
         calibration.save(save_map)
     left_out = len(claims) - len(labels)

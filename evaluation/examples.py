@@ -30,7 +30,7 @@ class Example:
     kind: how the claim was made, or its kind of error, if the benchmark says so.
     system: the system that wrote the claim.
     context: text that the claim continues, separate from the source (West et al.'s c).
-    prompt: the question that the claim answers, or "".
+    question: the question that the claim answers, or "".
     """
 
     id: str
@@ -43,7 +43,7 @@ class Example:
     kind: str | None = None
     system: str | None = None
     context: str = ""
-    prompt: str = ""
+    question: str = ""
 
     def in_context(self) -> "Example":
         """Copy the example with the context as the last paragraph of every document, as a language model reads it."""

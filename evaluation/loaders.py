@@ -164,7 +164,7 @@ def _long(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:
         group = None if claim.prompt is None else f"{parsed.id}/{claim.prompt}"
         prompt = claim.prompt if isinstance(claim.prompt, str) else ""
         id, evidence = f"{parsed.id}/{number}", sets or None
-        yield Example(id, name, source, claim.text, claim.label, evidence, group, claim.kind, prompt=prompt)
+        yield Example(id, name, source, claim.text, claim.label, evidence, group, claim.kind, question=prompt)
 
 
 def _qmsum(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Example]:

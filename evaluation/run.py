@@ -22,7 +22,7 @@ from groundrail.evaluation.examples import Example
 from groundrail.evaluation.kept import Keyed, keep, key_of, read_kept
 from groundrail.papers.units.base import Aggregate, UnitScorer
 from groundrail.papers.units.named import in_units
-from groundrail.scoring.base import Score, Scorer, ScorerFacts
+from groundrail.scoring.base import Score, Scorer, ScorerMetadata
 from groundrail.text.claims import PART_OF_BLOCK, Claim, NoClaim, Refused, read_claim
 from groundrail.text.form import SourceText
 from groundrail.text.rendering.rendered import RenderedAnswer
@@ -106,7 +106,7 @@ def fingerprint(scorer: Scorer, settings: Mapping[str, Any] | None = None) -> st
 
 def _key(print_: str, example: Example) -> str:
     source = [(document.id, document.text) for document in example.source]
-    return key_of(print_, example.dataset, example.id, source, example.claim, example.prompt)
+    return key_of(print_, example.dataset, example.id, source, example.claim, example.question)
 
 
 def evaluate(
@@ -194,7 +194,7 @@ def _scores(scorer: UnitScorer, examples: Sequence[Example]) -> list[Score]:
     either.
     """
     source, compared = examples[0].source, SourceText(examples[0].source)
-    read = [(e.claim, read_claims(e.claim, compared, scorer.facts, prompt=e.prompt)) for e in examples]
+    read = [(e.claim, read_claims(e.claim, compared, scorer.metadata, question=e.question)) for e in examples]
     known = [_unasked(claims) for _, claims in read]
     units = [scorer.units_of(_claimed(*text)) for text, score in zip(read, known, strict=True) if score is None]
     asked = iter(scorer.score_units(units, scorer.scorer.read(source)) if units else ())
@@ -202,21 +202,21 @@ def _scores(scorer: UnitScorer, examples: Sequence[Example]) -> list[Score]:
 
 
 def read_claims(
-    text: str, source: SourceText, facts: ScorerFacts, *, prompt: str = ""
+    text: str, source: SourceText, metadata: ScorerMetadata, *, question: str = ""
 ) -> list[Claim | NoClaim | Refused]:
-    """Read the claim of every sentence of a text that answers `prompt`, each after the sentences before it."""
+    """Read the claim of every sentence of a text that answers `question`, each after the sentences before it."""
     rendered, previous = RenderedAnswer(), ""
     found: list[Claim | NoClaim | Refused] = []
     for sentence in split(text):
         claim = read_claim(
             sentence.text,
             previous,
-            prompt,
+            question,
             source,
             lead=sentence.lead,
             heading=sentence.heading,
-            unread=facts.unread,
-            reads_context=facts.reads_context,
+            unread=metadata.unread,
+            reads_context=metadata.reads_context,
         )
         if sentence.of_block:
             claim = PART_OF_BLOCK

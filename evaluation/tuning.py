@@ -108,7 +108,7 @@ def tune(
     given = judge or Respelled(as_cross_encoder("cpu", torch.float32))
     if not isinstance(given.model, CrossEncoderEntailment):
         raise InputError("only a classifier's head can be trained")
-    claims = _usable(examples, given.facts.english_only)
+    claims = _usable(examples, given.metadata.english_only)
     training, validation, held_out = _parts(claims, seed)
     read = _Read(given.model)
     scorer, premises = ScaleScorer(Respelled(read)), NearestScorer(Respelled(read))
@@ -120,7 +120,7 @@ def tune(
         if progress is not None:
             progress(number + 1, len(claims))
     fitting = [*training, *validation]
-    shipped = _measured("as shipped", scorer.facts.threshold, held_out, scores)
+    shipped = _measured("as shipped", scorer.metadata.threshold, held_out, scores)
     fitted = _measured("as shipped, threshold fitted", _threshold(fitting, scores), held_out, scores)
     read.head = _trained(read, training, validation, asked, seed)
     after = {id(example): _score(scorer, example) for example in claims}
@@ -295,10 +295,10 @@ def _judge(
     for example in claims:
         labels.update(f"{example.source[0].text}\0{example.claim}\0{example.label}\0".encode("utf-8", "surrogatepass"))
     config = model.config
-    config.entailment_identity = f"{given.facts.identity}, tuned on {len(claims)} claims ({labels.hexdigest()})"
+    config.entailment_identity = f"{given.metadata.identity}, tuned on {len(claims)} claims ({labels.hexdigest()})"
     config.entailment_threshold, config.entailment_temperature = threshold, given.temperature
     config.entailment_thresholds = {}
-    config.entailment_english_only, config.entailment_respelled = given.facts.english_only, True
+    config.entailment_english_only, config.entailment_respelled = given.metadata.english_only, True
     tokenizer = copy.deepcopy(given.tokenizer)
     tokenizer.model_max_length = given.max_length
     return CrossEncoderEntailment(model, tokenizer, batch_tokens=given.batch_tokens)

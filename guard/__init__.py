@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from groundrail.objects.results import CheckedField as CheckedField
     from groundrail.objects.results import ObjectResult as ObjectResult
     from groundrail.policy import Policy as Policy
-    from groundrail.runtime.allocator import tune as tune
+    from groundrail.runtime.allocator import tune_allocator as tune_allocator
     from groundrail.scoring.read_source import ReadSource as ReadSource
     from groundrail.types import Attempt as Attempt
     from groundrail.types import CheckedSentence as CheckedSentence
@@ -49,7 +49,7 @@ __getattr__, __dir__, __all__ = exported(
         "guard": "Guard",
         "objects.results": "CheckedField ObjectResult",
         "policy": "Policy",
-        "runtime.allocator": "tune",
+        "runtime.allocator": "tune_allocator",
         "scoring.read_source": "ReadSource",
         "types": "Attempt CheckedSentence Citation Document GuardResult Span Verdict",
     },

@@ -13,7 +13,7 @@ from groundrail.policy import Attempts
 from groundrail.runtime.both_ways import closing, each, iterate, run, value_of
 from groundrail.scoring.read_source import ReadSource
 from groundrail.text.claims import ClaimOf, in_its_context
-from groundrail.text.english.phrases import is_refusal, leans_on_sentence
+from groundrail.text.english.phrases import depends_on_sentence, is_refusal
 from groundrail.types import (
     CheckedSentence,
     Document,
@@ -50,22 +50,22 @@ def transcript(turns: Sequence[Turn], message: str) -> str:
 
 
 def in_context(guard: Guard) -> ClaimOf:
-    """The guard's `claim_of`, with the previous claim in front of a claim that leans on it (`leans_on_sentence`).
+    """The guard's `claim_of`, with the previous claim in front of a claim that depends on it (`depends_on_sentence`).
 
     A claim stands alone if the guard's scorer takes no context, or reads the previous sentence as the claim's context.
     """
     claim_of = guard.claim_of
 
     def joined(sentence: str, previous: str, prompt: str) -> str | None:
-        if guard.scorer.facts.reads_context:
+        if guard.scorer.metadata.reads_context:
             return in_its_context(claim_of)(sentence, previous, prompt)
         claim = claim_of(sentence, previous, prompt)
-        if claim is None or not leans_on_sentence(claim, nouns=True) or not guard.takes_context:
+        if claim is None or not depends_on_sentence(claim, nouns=True) or not guard.scores_jointly:
             return claim
         try:
             before = claim_of(previous, "", prompt)
         except UncheckableError as error:
-            raise UncheckableError(f"it leans on the sentence before, which cannot be checked: {error}") from error
+            raise UncheckableError(f"it depends on the sentence before, which cannot be checked: {error}") from error
         return claim if before is None else f"{before} {claim}"
 
     return joined
@@ -80,7 +80,7 @@ class ChatGuard:
     source: the source for all turns; `ask` adds the source of one turn.
     user_as_source, answers_as_source: also use the user's messages, or earlier supported sentences, as sources.
     pronouns: score a claim that opens with a pronoun or a bare "the ..." together with the previous sentence, if the
-        scorer takes context (`ScorerFacts.takes_context`): a scorer that averages would add the score of the
+        scorer takes context (`ScorerMetadata.scores_jointly`): a scorer that averages would add the score of the
         previous sentence to the claim's score.
     prompt: makes the generator's prompt from the turns so far and the message.
 

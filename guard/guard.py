@@ -13,7 +13,7 @@ from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.shipped import knows_kinds
 from groundrail.errors import GroundrailWarning, InputError
 from groundrail.generation.answer import Answer
-from groundrail.generation.drivers import PushedAnswer, drive_together
+from groundrail.generation.drivers import IncrementalCheck, drive_together
 from groundrail.generation.loop import checked_text, guarded_generation
 from groundrail.generation.scores import Judging
 from groundrail.generation.steps import Steps
@@ -55,7 +55,7 @@ _Judge: TypeAlias = EntailmentModel | str | None
 class Guard:
     """Checks what a generator writes against a source, sentence by sentence, before anyone sees it.
 
-    generator: a callable `(prompt, documents) -> text or pieces`, a `Generator`, or None to only check.
+    generator: a callable `(question, documents) -> text or pieces`, a `Generator`, or None to only check.
     scorer: how claims are scored, a `Scorer` or the name of one, such as "nearest". None is chunked SCALE,
         which cites by its search tree (`ScaleScorer`).
     judge: the model that the scorer asks: an `EntailmentModel`, a hub id, a folder, or the name of a known judge. None is
@@ -63,7 +63,7 @@ class Guard:
     second: asked instead of the first scorer where that is in doubt (`Policy(doubt=...)`): a `Scorer`, or a judge with
         SCALE around it. So a large judge is asked about few sentences.
     policy: the score from which a sentence is supported, and the fate of the others.
-    claim_of: (sentence, the text shown before it, the prompt) -> the claim to check, None if nothing is claimed. The
+    claim_of: (sentence, the text shown before it, the question) -> the claim to check, None if nothing is claimed. The
         guard still refuses a claim with a link, a mark or a spelling that the source lacks.
     """
 
@@ -129,12 +129,12 @@ class Guard:
     @property
     def threshold(self) -> float:
         """The score from which a claim counts as supported, by the policy and the scorer."""
-        return self.policy.decisive(self.scorer.facts)
+        return self.policy.decisive(self.scorer.metadata)
 
     @property
-    def takes_context(self) -> bool:
+    def scores_jointly(self) -> bool:
         """Whether its scorer can judge a claim together with the sentence before it."""
-        return self.scorer.facts.takes_context
+        return self.scorer.metadata.scores_jointly
 
     def with_generator(self, generator: Generator | Callable[..., Any] | None) -> Self:
         """This guard around another generator: same policy, same scorer, loaded once for both."""
@@ -175,18 +175,18 @@ class Guard:
             read.by(self.scorer).read()
         return read
 
-    def check(self, answer: str, source: Source, prompt: str = "") -> GuardResult:
-        """Check a text that is already written, as an answer to `prompt` where there was one.
+    def check(self, answer: str, source: Source, question: str = "") -> GuardResult:
+        """Check a text that is already written, as an answer to `question` where there was one.
 
         "Until Friday." is supported only as an answer to a question.
 
         Raises: InputError; UnsupportedError under `"raise"`.
         """
-        (result,) = self._check_together([(answer, prompt)], source)
+        (result,) = self._check_together([(answer, question)], source)
         return result
 
     def check_object(
-        self, obj: Any, source: Source, schema: "Mapping[str, Any] | type[BaseModel] | None" = None, prompt: str = ""
+        self, obj: Any, source: Source, schema: "Mapping[str, Any] | type[BaseModel] | None" = None, question: str = ""
     ) -> "ObjectResult":
         """Check the leaves of a JSON object, all in one call of the scorer; refused ones become null.
 
@@ -196,7 +196,7 @@ class Guard:
             obj: a dict or list of JSON values, a pydantic model, or the JSON text of one. Dates in it are taken as JSON
                 writes them.
             schema: a JSON schema or a pydantic model. Its short descriptions and titles name the fields.
-            prompt: the question that the object answers, where there was one.
+            question: the question that the object answers, where there was one.
 
         Raises: InputError for an object or a schema that cannot be read; UnsupportedObjectError if the schema does not
         allow null in the place of a refused field, and under `"raise"`. The caller decides whether to ask again.
@@ -209,71 +209,71 @@ class Guard:
         read = ReadSource.of(source)
 
         def check_all(asked: Sequence[tuple[str, str]]) -> list[GuardResult]:
-            return of_leaves._check_together([(text, f"{prompt}\n{question}") for text, question in asked], read)
+            return of_leaves._check_together([(text, f"{question}\n{field}") for text, field in asked], read)
 
         text = "\n".join(document.text for document in read)
         return checked_object(obj, schema, self.policy, self.threshold, check_all, text)
 
-    def check_all(self, answers: Sequence[str], source: Source, prompt: str = "") -> list[GuardResult]:
-        """Check several answers to one prompt and one source, the claims of all in one call of the scorer where that succeeds.
+    def check_all(self, answers: Sequence[str], source: Source, question: str = "") -> list[GuardResult]:
+        """Check several answers to one question and one source, the claims of all in one call of the scorer where that succeeds.
 
         Raises: what `check` raises for any of the texts.
         """
-        return self._check_together([(answer, prompt) for answer in answers], source)
+        return self._check_together([(answer, question) for answer in answers], source)
 
-    def generate(self, prompt: str, source: Source) -> GuardResult:
-        """Write an answer to `prompt`, releasing, retrying or replacing each sentence under the policy.
+    def generate(self, question: str, source: Source) -> GuardResult:
+        """Write an answer to `question`, releasing, retrying or replacing each sentence under the policy.
 
         Raises: InputError for a wrong call, as without a generator; GenerationError, from the generator's own exception,
         where it failed before its first text; under `Policy(fallback="raise")` UnsupportedError for a sentence, and
         GenerationError wherever the generator failed. What a fallback or a stop of the policy raises, and interrupts,
         pass through.
         """
-        return run(read_to_end(self.stream(prompt, source)))
+        return run(read_to_end(self.stream(question, source)))
 
-    def stream(self, prompt: str, source: Source) -> "GuardedStream":
+    def stream(self, question: str, source: Source) -> "GuardedStream":
         """Like `generate`, but iterable: yields released text as soon as its verdict is known.
 
         Models are loaded here, before any deadline runs; the generator is asked for nothing before the first text is.
 
         Raises: InputError here, what else `generate` raises while it is read; what loading a model raises.
         """
-        return GuardedStream(*self._written(prompt, ReadSource.of(source), is_async=False))
+        return GuardedStream(*self._written(question, ReadSource.of(source), is_async=False))
 
-    def pushed(self, source: Source, prompt: str = "") -> PushedAnswer:
+    def incremental(self, source: Source, question: str = "") -> IncrementalCheck:
         """Check an answer that someone else writes and hands over piece by piece.
 
         Raises: InputError for a source that is none; what loading a model raises.
         """
-        return PushedAnswer(*self._generation(prompt, ReadSource.of(source)))
+        return IncrementalCheck(*self._generation(question, ReadSource.of(source)))
 
     async def aread(self, source: Source) -> ReadSource:
         """`read` without blocking the event loop. Raises: what `read` raises."""
         return await self._calls.aside(self.read, source)
 
-    async def acheck(self, answer: str, source: Source, prompt: str = "") -> GuardResult:
+    async def acheck(self, answer: str, source: Source, question: str = "") -> GuardResult:
         """`check` without blocking the event loop. Raises: what `check` raises."""
         read = ReadSource.of(source)
-        steps = await self._calls.aside(self._checked, answer, prompt, read.text)
+        steps = await self._calls.aside(self._checked, answer, question, read.text)
         judging = Judging(self.scorer, read, self._calls)
         return await read_to_end(AsyncGuardedStream(partial(driven, steps=steps, judging=judging, is_async=True)))
 
     async def acheck_object(
-        self, obj: Any, source: Source, schema: "Mapping[str, Any] | type[BaseModel] | None" = None, prompt: str = ""
+        self, obj: Any, source: Source, schema: "Mapping[str, Any] | type[BaseModel] | None" = None, question: str = ""
     ) -> "ObjectResult":
         """`check_object` without blocking the event loop. Raises: what `check_object` raises."""
-        return await self._calls.aside(self.check_object, obj, source, schema, prompt)
+        return await self._calls.aside(self.check_object, obj, source, schema, question)
 
-    async def agenerate(self, prompt: str, source: Source) -> GuardResult:
+    async def agenerate(self, question: str, source: Source) -> GuardResult:
         """`generate` without blocking the event loop. Raises: what `generate` raises."""
-        return await read_to_end(await self.astream(prompt, source))
+        return await read_to_end(await self.astream(question, source))
 
-    async def astream(self, prompt: str, source: Source) -> "AsyncGuardedStream":
+    async def astream(self, question: str, source: Source) -> "AsyncGuardedStream":
         """`stream` without blocking the event loop: `async for text in await guard.astream(...)`.
 
         Raises: what `stream` raises.
         """
-        written = partial(self._written, prompt, ReadSource.of(source), is_async=True)
+        written = partial(self._written, question, ReadSource.of(source), is_async=True)
         return AsyncGuardedStream(*await self._calls.aside(written))
 
     def as_runnable(self, runnable: "Runnable[Any, Any] | None" = None, **options: Any) -> "GuardedRunnable":
@@ -286,49 +286,49 @@ class Guard:
         return GuardedRunnable(runnable, guard=self, **options)
 
     def _check_together(self, answers: Sequence[tuple[str, str]], source: Source) -> list[GuardResult]:
-        """Check several answers, each with its prompt, to one source."""
+        """Check several answers, each with its question, to one source."""
         read = ReadSource.of(source)
-        steps = [self._checked(answer, prompt, read.text) for answer, prompt in answers]
+        steps = [self._checked(answer, question, read.text) for answer, question in answers]
         return drive_together(steps, Judging(self.scorer, read, self._calls))
 
-    def _checked(self, answer: str, prompt: str, source: SourceText) -> Steps:
+    def _checked(self, answer: str, question: str, source: SourceText) -> Steps:
         if not isinstance(answer, str):
             raise InputError(f"an answer is text, not {type(answer).__name__}")
         if not is_unicode(answer):
             raise InputError("the answer holds half a surrogate pair, which is no text; decode it as UTF-8 first")
-        return checked_text(answer, self._answer(prompt, source))
+        return checked_text(answer, self._answer(question, source))
 
-    def _generation(self, prompt: str, source: ReadSource) -> tuple[Steps, Judging]:
-        steps = guarded_generation(self._answer(prompt, source.text))
+    def _generation(self, question: str, source: ReadSource) -> tuple[Steps, Judging]:
+        steps = guarded_generation(self._answer(question, source.text))
         return steps, Judging(self.scorer, source, self._calls)
 
-    def _answer(self, prompt: str, source: SourceText) -> Answer:
-        """An answer without sentences. Raises: InputError for a prompt that is no text."""
-        if not is_unicode(prompt):
-            raise InputError("the prompt holds half a surrogate pair, which is no text; decode it as UTF-8 first")
-        facts = self.scorer.facts
+    def _answer(self, question: str, source: SourceText) -> Answer:
+        """An answer without sentences. Raises: InputError for a question that is no text."""
+        if not is_unicode(question):
+            raise InputError("the question holds half a surrogate pair, which is no text; decode it as UTF-8 first")
+        metadata = self.scorer.metadata
         read = partial(
             read_claim,
-            prompt=prompt,
+            question=question,
             source=source,
             claim_of=self.claim_of,
-            unread=facts.unread,
-            reads_context=facts.reads_context,
+            unread=metadata.unread,
+            reads_context=metadata.reads_context,
             knows_kinds=knows_kinds(),
         )
-        return Answer(Verdicts(read, source, self.policy, self.policy.decisive(facts)))
+        return Answer(Verdicts(read, source, self.policy, self.policy.decisive(metadata)))
 
-    def _written(self, prompt: str, source: ReadSource, *, is_async: bool) -> tuple[Events, Writing]:
+    def _written(self, question: str, source: ReadSource, *, is_async: bool) -> tuple[Events, Writing]:
         if self.generator is None:
             raise InputError("this guard has no generator; pass one: Guard(generator), or use check(answer, source)")
         once = isinstance(self.generator, CallableGenerator) and not self.generator.continues
         if once and self.policy.asks_again and not self._rewritten:
             warnings.warn(_WRITES_ONCE, GroundrailWarning, stacklevel=2)
-        steps, judging = self._generation(prompt, source)
+        steps, judging = self._generation(question, source)
         # a judge that asks the generator's own model, which does one thing at a time, has to wait for it
-        ahead = not (isinstance(self.generator, InProcess) and self.scorer.facts.asks(self.generator.weights))
-        how = {"is_async": is_async, "ahead": ahead, "explains": self.policy.keep_refused}
-        writing = Writing(self.generator, prompt, source.documents, self._calls, **how)
+        ahead = not (isinstance(self.generator, InProcess) and self.scorer.metadata.asks(self.generator.weights))
+        how = {"is_async": is_async, "ahead": ahead, "logs_tracebacks": self.policy.keep_refused}
+        writing = Writing(self.generator, question, source.documents, self._calls, **how)
         return partial(driven, steps=steps, judging=judging, writing=writing, is_async=is_async), writing
 
     def _follow(self, policy: Policy) -> None:

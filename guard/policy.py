@@ -13,7 +13,7 @@ from tenacity.stop import stop_any, stop_base
 from groundrail.types import CheckedSentence, Verdict
 
 if TYPE_CHECKING:
-    from groundrail.scoring.base import ScorerFacts
+    from groundrail.scoring.base import ScorerMetadata
 
 Fallback: TypeAlias = (
     Literal["drop", "flag", "quote", "correct", "abstain", "raise"] | Callable[[CheckedSentence], str | None]
@@ -135,7 +135,7 @@ class Policy(BaseModel):
         """Whether a mark of the wrong document is exchanged."""
         return self.marks == "correct" or (self.marks == "check" and self.fallback == "correct")
 
-    def decisive(self, scorer: "ScorerFacts") -> float:
+    def decisive(self, scorer: "ScorerMetadata") -> float:
         """The score from which a claim counts as supported. Raises: InputError for a name that was not fitted."""
         if isinstance(self.threshold, str):
             return scorer.named(self.threshold)

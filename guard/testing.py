@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from groundrail.entailment.base import BinaryEntailment, FloatArray, JudgeFacts, Pair
+from groundrail.entailment.base import BinaryEntailment, FloatArray, JudgeMetadata, Pair
 from groundrail.errors import GenerationError, InputError
 from groundrail.generators import Generator, Session
 from groundrail.types import Document
@@ -25,7 +25,7 @@ def shares_all_words(premise: str, claim: str) -> float:
 class FakeEntailment(BinaryEntailment):
     """An entailment model that judges by a function of (premise, claim) and counts its calls.
 
-    Further keywords go to `JudgeFacts`, such as `threshold=0.7`.
+    Further keywords go to `JudgeMetadata`, such as `threshold=0.7`.
     """
 
     def __init__(
@@ -35,9 +35,9 @@ class FakeEntailment(BinaryEntailment):
         self.calls: list[list[Pair]] = []
 
     @property
-    def facts(self) -> JudgeFacts:
+    def metadata(self) -> JudgeMetadata:
         """The class's name with what it was given."""
-        return JudgeFacts(type(self).__name__, self.max_tokens, **self._facts)
+        return JudgeMetadata(type(self).__name__, self.max_tokens, **self._facts)
 
     def offsets(self, text: str) -> list[tuple[int, int]]:
         """Words count as tokens."""
@@ -70,7 +70,7 @@ class ScriptedGenerator(Generator):
             raise InputError(f"sentence {self.script.index([]) + 1} of the script has no text; give it at least one")
         self.piece = piece
 
-    def start(self, prompt: str, documents: Sequence[Document]) -> "_ScriptedSession":
+    def start(self, question: str, documents: Sequence[Document]) -> "_ScriptedSession":
         """A session that begins the script anew, whatever is asked."""
         return _ScriptedSession(self)
 

@@ -159,7 +159,7 @@ class Span(Frozen):
         return start, start + len(part.strip())
 
 
-class Step(Span):
+class TreeStep(Span):
     """A piece of a source on the way from a chunk to the sentence that is cited, such as "chunk 3 of 9".
 
     score: P(entailment) of the claim from this piece. `start` and `end` are the ends of its first and last sentence.
@@ -183,7 +183,7 @@ class Citation(Span):
     page: int | None = None
     title: str | None = None
     link: str | None = None
-    path: tuple[Step, ...] = ()
+    path: tuple[TreeStep, ...] = ()
 
     @property
     def where(self) -> str:
@@ -220,14 +220,14 @@ class Detail(Span):
 
 
 class Derived(Frozen):
-    """The reckoning that gives a figure which the source does not state, in the source's spelling.
+    """The computation that gives a figure which the source does not state, in the source's spelling.
 
-    operands: the figures that are reckoned with, in the order in which `reckoning` names each first.
+    operands: the figures that are computed with, in the order in which `computation` names each first.
 
-        Derived(reckoning="3 months x 1,450 euros", operands=(months, rent))
+        Derived(computation="3 months x 1,450 euros", operands=(months, rent))
     """
 
-    reckoning: str
+    computation: str
     operands: tuple[Detail, ...]
 
 

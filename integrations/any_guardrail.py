@@ -17,10 +17,10 @@ except ImportError as error:
     raise MissingExtraError("groundrail.integrations.any_guardrail", "any-guardrail") from error
 
 
-class GroundedGuardrail(Guardrail):
+class GuardedGuardrail(Guardrail):
     """Checks an answer against its context; `modified_text` is the text that the context supports.
 
-    Example: `GroundedGuardrail(Guard()).validate(answer, context=[lease], question="How much is the rent?").valid`.
+    Example: `GuardedGuardrail(Guard()).validate(answer, context=[lease], question="How much is the rent?").valid`.
     """
 
     METADATA = GUARDRAIL_METADATA[GuardrailName.LETTUCE_DETECT].model_copy(

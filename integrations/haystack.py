@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import Any
 
 from groundrail.errors import MissingExtraError
-from groundrail.generation.drivers import PushedAnswer
+from groundrail.generation.drivers import IncrementalCheck
 from groundrail.guard import Guard
 from groundrail.integrations.doors import metadata, stopped_early, unknown
 from groundrail.runtime.both_ways import run, value_of
@@ -29,14 +29,14 @@ _PACKAGE = "haystack-ai"
 
 
 @component
-class GroundedChatGenerator:
+class GuardedChatGenerator:
     """A chat generator whose replies and streamed chunks hold supported text alone.
 
     Sources are the `documents` of the call, as a retriever gives them, and the results of tools among the messages. Tool
     calls are passed on unchecked, after the text; reasoning is not passed on, and other parts, such as images, raise a
     GenerationError. Each reply's `meta["groundrail"]` is its `GuardResult` as a dict.
 
-    Example: `pipeline.add_component("llm", GroundedChatGenerator(OpenAIChatGenerator(), guard))`, connected with
+    Example: `pipeline.add_component("llm", GuardedChatGenerator(OpenAIChatGenerator(), guard))`, connected with
     `pipeline.connect("retriever.documents", "llm.documents")`.
     """
 
@@ -99,7 +99,7 @@ class _Answer:
         self._offered = offered
         self._source = [*(d.content for d in documents or () if d.content), *_tool_results(messages)]
         self._question = next((m.text or "" for m in reversed(messages) if m.is_from("user")), "")
-        self._pushed = guard.pushed(self._source, self._question)
+        self._pushed = guard.incremental(self._source, self._question)
         self._streamed = False
         self._ended: StreamingChunk | None = None
 
@@ -127,7 +127,7 @@ class _Answer:
 
     def _checked(self, reply: ChatMessage) -> GuardResult | None:
         """The result of a reply that is not streamed. Raises: UnsupportedError under `"raise"`."""
-        pushed = self._guard.pushed(self._source, self._question)
+        pushed = self._guard.incremental(self._source, self._question)
         pushed.feed("".join(reply.texts))
         _ended(pushed, reply)
         if pushed.error is not None:
@@ -153,7 +153,7 @@ class _Answer:
             raise self._pushed.error
 
 
-def _ended(pushed: PushedAnswer, reply: ChatMessage) -> list[CheckedSentence]:
+def _ended(pushed: IncrementalCheck, reply: ChatMessage) -> list[CheckedSentence]:
     """The last sentences of a reply, which failed if it stopped before its end."""
     error = stopped_early(reply.meta)
     return pushed.finish() if error is None else pushed.fail(error)

@@ -22,7 +22,7 @@ except ImportError as error:
 
 
 @closed("llama-index-core", "synthesize", "asynthesize", "get_prompts", "update_prompts", "callback_manager")
-class GroundedSynthesizer(BaseSynthesizer):
+class GuardedSynthesizer(BaseSynthesizer):
     """A response synthesizer around another one: its text goes out sentence by sentence once the nodes support it.
 
     synthesizer: writes the answer. Where it streams, the released sentences are streamed as well.
@@ -30,7 +30,7 @@ class GroundedSynthesizer(BaseSynthesizer):
 
     The first sentence of an answer can be written again under the guard's policy, later ones cannot.
 
-    Example: `index.as_query_engine(response_synthesizer=GroundedSynthesizer(synthesizer, guard))`.
+    Example: `index.as_query_engine(response_synthesizer=GuardedSynthesizer(synthesizer, guard))`.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class GroundedSynthesizer(BaseSynthesizer):
         self, query: str, chunks: Sequence[str], options: dict[str, Any], *, is_async: bool
     ) -> AsyncGenerator[str]:
         respond: Any = self.synthesizer.aget_response if is_async else self.synthesizer.get_response
-        guard = self.guard.with_generator(lambda prompt: respond(query_str=prompt, text_chunks=chunks, **options))
+        guard = self.guard.with_generator(lambda question: respond(query_str=question, text_chunks=chunks, **options))
         stream: Any = guard.astream if is_async else guard.stream
         async with closing(await value_of(stream(query, list(chunks)))) as released:
             async for text in each(released):
@@ -75,12 +75,12 @@ async def _joined(pieces: AsyncGenerator[str]) -> str:
 
 
 @closed("llama-index-core", "evaluate", "evaluate_response", "aevaluate_response", "get_prompts", "update_prompts")
-class GroundedEvaluator(BaseEvaluator):
+class GuardedEvaluator(BaseEvaluator):
     """An evaluator of answers against their contexts: passing where every sentence is supported or claims nothing.
 
     The score is the share of such sentences, and the feedback names every other one with its reason.
 
-    Example: `GroundedEvaluator(guard).evaluate_response(query, response)`.
+    Example: `GuardedEvaluator(guard).evaluate_response(query, response)`.
     """
 
     def __init__(self, guard: Guard) -> None:
@@ -90,7 +90,7 @@ class GroundedEvaluator(BaseEvaluator):
         return {}
 
     def _update_prompts(self, prompts: Any) -> None:
-        """There is no prompt."""
+        """There is no question."""
 
     async def aevaluate(
         self,

@@ -37,7 +37,7 @@ Texts = Annotated[list[str], Field(description="Texts of sources.")]
 Files = Annotated[list[str], Field(description="Paths of source files below the server's root.")]
 
 
-class Place(BaseModel):
+class CitedPlace(BaseModel):
     """A place in a source: characters `start` to `end` of a document."""
 
     document: str
@@ -58,7 +58,7 @@ class CheckedSentence(BaseModel):
     corrected: str
     score: float | None
     reason: str | None
-    citations: list[Place]
+    citations: list[CitedPlace]
 
 
 class Checked(BaseModel):
@@ -74,8 +74,8 @@ class Cited(BaseModel):
     """The places that support a claim; none if no source does, and then `nearest` are the closest ones."""
 
     supported: bool
-    citations: list[Place]
-    nearest: list[Place]
+    citations: list[CitedPlace]
+    nearest: list[CitedPlace]
     reason: str | None
 
 
@@ -258,9 +258,9 @@ def _cited(result: GuardResult) -> Cited:
     )
 
 
-def _places(citations: Any) -> list[Place]:
+def _places(citations: Any) -> list[CitedPlace]:
     distinct: dict[Citation, None] = dict.fromkeys(citations)
-    return [Place(document=c.document_id, start=c.start, end=c.end, text=c.text) for c in distinct]
+    return [CitedPlace(document=c.document_id, start=c.start, end=c.end, text=c.text) for c in distinct]
 
 
 def mcp(

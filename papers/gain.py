@@ -13,10 +13,10 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from groundrail.entailment.base import JudgeFacts
+from groundrail.entailment.base import JudgeMetadata
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.papers.pretrained import Pretrained, load_model
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerMetadata
 from groundrail.types import Document, Source, Span, as_documents
 
 if TYPE_CHECKING:
@@ -83,11 +83,11 @@ class GainScorer(Pretrained, Scorer):
         self._separator = self._encode(separator)
 
     @property
-    def facts(self) -> ScorerFacts:
+    def metadata(self) -> ScorerMetadata:
         """The identity of the class with its model, and the threshold."""
         name, limit = self.model.config.name_or_path or "", self._limit or sys.maxsize
-        judge = JudgeFacts(name, limit, self.threshold, weights=self.model)
-        return ScorerFacts(type(self).__name__, self.threshold, judges=(judge,))
+        judge = JudgeMetadata(name, limit, self.threshold, weights=self.model)
+        return ScorerMetadata(type(self).__name__, self.threshold, judges=(judge,))
 
     def read(self, source: Source) -> Reader:
         """Tokenize every document; chunks are cut when claims come."""

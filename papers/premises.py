@@ -12,7 +12,7 @@ import numpy as np
 
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, room
 from groundrail.entailment.loading import load
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts, below_all, best_first
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerMetadata, below_all, best_first
 from groundrail.scoring.index import Passage, fitted, joined
 from groundrail.text.sentences import split
 from groundrail.types import Citation, Source, as_documents
@@ -41,10 +41,10 @@ class SentenceScorer(Scorer, ABC):
         self.entailment = load(entailment)
 
     @property
-    def facts(self) -> ScorerFacts:
-        """The identity of the class around its judge, and the facts about the judge."""
-        judge = self.entailment.facts
-        return ScorerFacts.around(judge, f"{type(self).__name__} around {judge.identity}")
+    def metadata(self) -> ScorerMetadata:
+        """The identity of the class around its judge, and the metadata of the judge."""
+        judge = self.entailment.metadata
+        return ScorerMetadata.around(judge, f"{type(self).__name__} around {judge.identity}")
 
     def read(self, source: Source) -> Reader:
         """Cut the source into sentences; each is tokenized once."""

@@ -159,7 +159,7 @@ def add_text(
 
 def context_in(claim: dict[str, Any]) -> str:
     """The context of a claim: its own, or the message that it answers."""
-    found: str = claim.get("context", "") or context_of(claim["text"], prompt=claim.get("prompt") or "")
+    found: str = claim.get("context", "") or context_of(claim["text"], question=claim.get("prompt") or "")
     return found
 
 

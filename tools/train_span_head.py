@@ -251,7 +251,7 @@ def main() -> None:
         f1, silent = measured(questions, best, level)
         print(f"threshold {level:.2f}: F1 where answerable {100 * f1:.1f}, none where none {100 * silent:.1f} %")
     out = args.out or Path(__file__).parents[1] / "papers" / "q2" / FILE
-    head.save(out, judge.facts.identity, threshold)
+    head.save(out, judge.metadata.identity, threshold)
     print(f"{out.stat().st_size / 1e6:.2f} MB in {out.name}")
 
 

@@ -1,6 +1,6 @@
 """Whole answers of an assistant as claims in their context, for the packing.
 
-A line of a file is one answer: `source` (a text, or documents with `id` and `text`), `prompt`, `answer`, its right
+A line of a file is one answer: `source` (a text, or documents with `id` and `text`), `question`, `answer`, its right
 `sentences` (`text`, `kind`), and `wrong` ones (`text`, `replace`, `kind`) that may stand in their places. Sentences, leads,
 headings and contexts are read as the guard reads them.
 """
@@ -62,7 +62,9 @@ def read_answer(row: Mapping[str, Any]) -> Iterator[Read]:
             yield found[0]
 
 
-def _sentences(answer: str, places: Sequence[tuple[int, int, str]], source: SourceText, prompt: str) -> Iterator[Read]:
+def _sentences(
+    answer: str, places: Sequence[tuple[int, int, str]], source: SourceText, question: str
+) -> Iterator[Read]:
     """The sentences of the guard that hold words of the given places."""
     previous = ""
     for sentence in split(answer):
@@ -70,15 +72,15 @@ def _sentences(answer: str, places: Sequence[tuple[int, int, str]], source: Sour
         start = sentence.start + sentence.text.find(words)
         kinds = [kind for first, last, kind in places if first < start + len(words) and start < last]
         if kinds:
-            yield _read(sentence, previous, prompt, source, next((k for k in kinds if k != "talk"), "talk"))
+            yield _read(sentence, previous, question, source, next((k for k in kinds if k != "talk"), "talk"))
         previous = sentence.text
 
 
-def _read(sentence: Sentence, previous: str, prompt: str, source: SourceText, kind: str) -> Read:
-    above = {"prompt": prompt, "heading": sentence.heading, "previous": previous}
+def _read(sentence: Sentence, previous: str, question: str, source: SourceText, kind: str) -> Read:
+    above = {"prompt": question, "heading": sentence.heading, "previous": previous}
     found = read_claim(
-        sentence.text, previous, prompt, source, lead=sentence.lead, heading=sentence.heading, reads_context=True
+        sentence.text, previous, question, source, lead=sentence.lead, heading=sentence.heading, reads_context=True
     )
     words = found.text if isinstance(found, Claim) else shown_words(sentence.text)
     context = found.context if isinstance(found, Claim) else context_of(words, **above)
-    return Read(words, context, around(prompt, previous), kind)
+    return Read(words, context, around(question, previous), kind)

@@ -66,7 +66,7 @@ class _Demo:
         """Give the recorded answer to the guard word by word, as a model would write it."""
         example, say, started = self._examples[RECORDED], self._console.print, time.monotonic()
 
-        def recorded(prompt: str) -> Iterator[str]:
+        def recorded(question: str) -> Iterator[str]:
             yield from re.findall(r"\S+\s*", example.answer)
 
         with self._console.status("loading the built-in judge ..."):

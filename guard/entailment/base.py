@@ -16,8 +16,8 @@ Pair: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeFacts:
-    """The facts about a judge that are known before it is asked; a model around another hands them on whole.
+class JudgeMetadata:
+    """The metadata of a judge that are known before it is asked; a model around another hands them on whole.
 
     identity: the name under which a threshold was fitted; one name for one model.
     max_tokens: tokens of premise and claim together that fit beside the model's own prompt.
@@ -30,7 +30,7 @@ class JudgeFacts:
     reads_context: whether the judge was trained on claims in their context, and tells both apart
         (`groundrail.text.context`). Other judges get the claim alone.
 
-    >>> JudgeFacts("my judge", max_tokens=512, threshold=0.7).english_only
+    >>> JudgeMetadata("my judge", max_tokens=512, threshold=0.7).english_only
     False
     """
 
@@ -49,16 +49,16 @@ class JudgeFacts:
 class EntailmentModel(Protocol):
     """A judge: says how likely a premise entails a claim. Subclass it with `max_tokens`, `offsets` and `classify`.
 
-    A judge that does not tell neutral from contradiction is a `BinaryEntailment`; one that knows more has `facts`, too.
+    A judge that does not tell neutral from contradiction is a `BinaryEntailment`; one that knows more has `metadata`, too.
     """
 
     max_tokens: int
     """Tokens of premise and claim together that fit beside the model's own prompt."""
 
     @property
-    def facts(self) -> JudgeFacts:
-        """All that is known of the judge; by default its class's name, `max_tokens` and the defaults of `JudgeFacts`."""
-        return JudgeFacts(type(self).__name__, self.max_tokens)
+    def metadata(self) -> JudgeMetadata:
+        """All that is known of the judge; by default its class's name, `max_tokens` and the defaults of `JudgeMetadata`."""
+        return JudgeMetadata(type(self).__name__, self.max_tokens)
 
     @abstractmethod
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
@@ -152,8 +152,8 @@ class Wrapped(EntailmentModel):
         self.model, self.max_tokens = model, model.max_tokens
 
     @property
-    def facts(self) -> JudgeFacts:
-        return self.model.facts
+    def metadata(self) -> JudgeMetadata:
+        return self.model.metadata
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         return self.model.offsets(text)

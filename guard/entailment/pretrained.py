@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self
 import torch
 from transformers import BatchEncoding, PreTrainedModel, PreTrainedTokenizerBase
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair, Template
+from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeMetadata, Pair, Template
 from groundrail.entailment.batching import Encoding, in_batches, padded, refuse_long, refuse_long_claims
 from groundrail.errors import ModelError
 from groundrail.runtime.hub import load_pretrained
@@ -88,11 +88,11 @@ class PretrainedJudge(EntailmentModel):
         return spans
 
     @property
-    def facts(self) -> JudgeFacts:
+    def metadata(self) -> JudgeMetadata:
         """The name and the limits of the model, and the words that its tokenizer does not know."""
         config = self.model.config
         fitted = self.threshold == getattr(config, "entailment_threshold", None)
-        return JudgeFacts(
+        return JudgeMetadata(
             str(getattr(config, "entailment_identity", None) or config.name_or_path or type(self.model).__name__),
             self.max_tokens,
             self.threshold,

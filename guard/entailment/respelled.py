@@ -6,19 +6,19 @@ Claims in other languages than English are read as they are.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from groundrail.entailment.base import FloatArray, JudgeFacts, Pair, Wrapped
+from groundrail.entailment.base import FloatArray, JudgeMetadata, Pair, Wrapped
+from groundrail.facts.mentions import Meaning, mentions
 from groundrail.text.english.language import is_english
-from groundrail.text.facts.mentions import Meaning, mentions
 
 
 class Respelled(Wrapped):
     """An entailment model that reads claims in the premise's spelling; all else is its own."""
 
     @property
-    def facts(self) -> JudgeFacts:
+    def metadata(self) -> JudgeMetadata:
         """The model's, under a name that says how it reads."""
-        facts = self.model.facts
-        return replace(facts, identity=f"{facts.identity} in the premise's spelling")
+        metadata = self.model.metadata
+        return replace(metadata, identity=f"{metadata.identity} in the premise's spelling")
 
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         """The model's answers, shape (n, 3), with claims respelled that still fit beside their premises."""

@@ -8,7 +8,7 @@ from groundrail.errors import GenerationError, InputError, UncheckableError, Uns
 from groundrail.generation.verdicts import Verdicts, unscored
 from groundrail.runtime.deadlines import OverdueError
 from groundrail.text.claims import needs_lead, opens_list
-from groundrail.text.english.phrases import leans_on_sentence
+from groundrail.text.english.phrases import depends_on_sentence
 from groundrail.text.marks import without
 from groundrail.text.rendering.rendered import RenderedAnswer
 from groundrail.text.rendering.visible import plain
@@ -87,7 +87,7 @@ class Answer:
             return checked.model_copy(update={"replacement": f"{lead}\n{text}"})
         before = next((each for each in reversed(self.sentences) if each.verdict is not Verdict.NO_CLAIM), None)
         is_lost = before is not None and not (before.released or _keeps_names(before))
-        if is_lost and leans_on_sentence(text) and not self.claims_otherwise(sentence, ""):
+        if is_lost and depends_on_sentence(text) and not self.claims_otherwise(sentence, ""):
             reason = "it opens with a pronoun, and the sentence before it was not released"
             return unscored(sentence, Verdict.UNSUPPORTED, reason, checked.seconds)
         return checked

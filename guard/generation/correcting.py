@@ -1,17 +1,16 @@
 """Correct a refused sentence: exchange one detail for the source's; the loop has the new sentence judged like any other.
 
-`groundrail.text.facts.corrections` says which exchanges a source sentence offers.
+`groundrail.facts.corrections` says which exchanges a source sentence offers.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, Self, TypeAlias
 
+from groundrail.facts.corrections import Exchange, corrections
 from groundrail.scoring.weighing import log_odds
 from groundrail.text.claims import Refused, opens_list
 from groundrail.text.english.language import is_english
-from groundrail.text.facts.corrections import Correction as Exchange
-from groundrail.text.facts.corrections import corrections
 from groundrail.text.sentences import Sentence
 from groundrail.types import CheckedSentence, Citation, Correction, Verdict
 

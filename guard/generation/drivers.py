@@ -56,7 +56,7 @@ def _outcome(judging: Judging, step: Judge) -> Scores | Exception:
         return error
 
 
-class PushedAnswer:
+class IncrementalCheck:
     """An answer that other code writes: feed it pieces, and it returns the judged sentences that they complete.
 
     Callbacks use it, since they see the text and can neither hold it back nor have it written again. `result` is known
@@ -64,7 +64,7 @@ class PushedAnswer:
     telling the findings. An exception of a fallback or of the policy's stop is raised at once, and again by every later
     call.
 
-    Example: `answer = guard.pushed(source); answer.feed("The rent is 950 euros. "); answer.finish()`.
+    Example: `answer = guard.incremental(source); answer.feed("The rent is 950 euros. "); answer.finish()`.
     """
 
     def __init__(self, steps: Steps, judging: Judging) -> None:

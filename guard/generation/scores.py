@@ -24,7 +24,7 @@ class Judging:
     """A scorer and the source of one answer, read when the first claim needs it."""
 
     def __init__(self, scorer: Scorer, source: ReadSource, calls: Calls) -> None:
-        self._english_only, self._source, self._calls = scorer.facts.english_only, source, calls
+        self._english_only, self._source, self._calls = scorer.metadata.english_only, source, calls
         self._readers = source.by(scorer)
 
     def do(self, step: Judge) -> Scores:

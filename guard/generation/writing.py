@@ -20,26 +20,26 @@ PATIENCE = 1.0
 
 
 class Writing:
-    """An answer to `prompt` by `generator`, which is asked for nothing before the first step.
+    """An answer to `question` by `generator`, which is asked for nothing before the first step.
 
     is_async: whether it runs on an event loop, which no call may block; calls without an async form run in a thread.
     ahead: whether the session may write on while it is judged, if it does that at all.
-    explains: whether the log may quote an error of the generator on closing, which may repeat refused text.
+    logs_tracebacks: whether the log may quote an error of the generator on closing, which may repeat refused text.
     """
 
     def __init__(
         self,
         generator: Generator,
-        prompt: str,
+        question: str,
         documents: Sequence[Document],
         calls: Calls,
         *,
         is_async: bool,
         ahead: bool,
-        explains: bool,
+        logs_tracebacks: bool,
     ) -> None:
-        self._generator, self._prompt, self._documents = generator, prompt, documents
-        self._calls, self._ahead, self._explains = calls, ahead, explains
+        self._generator, self._prompt, self._documents = generator, question, documents
+        self._calls, self._ahead, self._explains = calls, ahead, logs_tracebacks
         self.is_async = is_async
         self._session: Session | None = None
         self._pieces: Any = None

@@ -133,7 +133,7 @@ class AskedSession(Session):
 
 
 class AskedGenerator(Generator):
-    """A generator of `AskedSession`s around one `write`, for a model whose prompt `write` holds already.
+    """A generator of `AskedSession`s around one `write`, for a model whose question `write` holds already.
 
     Example: `guard.with_generator(AskedGenerator(write)).stream(question, source)`.
     """
@@ -141,11 +141,11 @@ class AskedGenerator(Generator):
     def __init__(self, write: Write) -> None:
         self._write = write
 
-    def start(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+    def start(self, question: str, documents: Sequence[Document]) -> AskedSession:
         """A session that asks when text is wanted."""
         return AskedSession(self._write)
 
-    async def astart(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+    async def astart(self, question: str, documents: Sequence[Document]) -> AskedSession:
         """`start`, which waits for nothing."""
         return AskedSession(self._write)
 

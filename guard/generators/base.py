@@ -79,13 +79,13 @@ class Generator(Protocol):
     """Anything that can start an answer. Subclass it: only `start` is required."""
 
     @abstractmethod
-    def start(self, prompt: str, documents: Sequence[Document]) -> Session:
-        """Begin an answer to `prompt` from `documents`; nothing needs to be written yet."""
+    def start(self, question: str, documents: Sequence[Document]) -> Session:
+        """Begin an answer to `question` from `documents`; nothing needs to be written yet."""
         ...
 
-    async def astart(self, prompt: str, documents: Sequence[Document]) -> Session:
+    async def astart(self, question: str, documents: Sequence[Document]) -> Session:
         """`start` without blocking the event loop, by default in a thread."""
-        return await calls().awithin(None, self.start, prompt, documents, late=close_late)
+        return await calls().awithin(None, self.start, question, documents, late=close_late)
 
 
 @runtime_checkable
@@ -93,7 +93,7 @@ class InProcess(Protocol):
     """A generator whose model is in this process. A judge that asks the same model has to wait for it."""
 
     weights: object
-    """The model that writes, to be compared with `JudgeFacts.weights`."""
+    """The model that writes, to be compared with `JudgeMetadata.weights`."""
 
 
 def close_late(started: "Future[Session]") -> None:
@@ -112,7 +112,7 @@ _NAMED = _CONTINUED | {"refused"}
 class CallableGenerator(Generator):
     """Makes a generator of a callable.
 
-    It is called as `function(prompt)`; with the documents too where it has a further parameter named `documents`, or
+    It is called as `function(question)`; with the documents too where it has a further parameter named `documents`, or
     else one without a default. A parameter named `accepted` (or `prefix`) gets the accepted text to continue from, one named
     `refused` the sentences that were refused in its next place. It returns text, or yields it in pieces; both may be
     async. Without `accepted` only the first sentence of an answer can be retried.
@@ -128,22 +128,22 @@ class CallableGenerator(Generator):
         self.continues = bool(self._named & _CONTINUED)
         self._for_documents = _for_documents(parameters)
 
-    def start(self, prompt: str, documents: Sequence[Document]) -> Session:
+    def start(self, question: str, documents: Sequence[Document]) -> Session:
         """A session that calls the function when text is asked for."""
-        return _CallableSession(self, prompt, documents)
+        return _CallableSession(self, question, documents)
 
-    def call(self, prompt: str, documents: Sequence[Document], accepted: str, refused: tuple[str, ...]) -> Any:
+    def call(self, question: str, documents: Sequence[Document], accepted: str, refused: tuple[str, ...]) -> Any:
         """Call the function with as much as it has parameters for."""
         taken = self._for_documents
         by_place = taken is not None and taken.kind in (taken.POSITIONAL_ONLY, taken.VAR_POSITIONAL)
         by_name = {} if taken is None or by_place else {taken.name: documents}
         known: dict[str, Any] = {"refused": refused, **dict.fromkeys(_CONTINUED, accepted)}
         so_far = {name: known[name] for name in self._named}
-        return self._function(prompt, *([documents] if by_place else []), **by_name, **so_far)
+        return self._function(question, *([documents] if by_place else []), **by_name, **so_far)
 
 
 def _for_documents(parameters: Sequence[inspect.Parameter]) -> inspect.Parameter | None:
-    """The parameter that the documents are for: one of that name, else the first after the prompt that must be given."""
+    """The parameter that the documents are for: one of that name, else the first after the question that must be given."""
     for parameter in parameters[1:]:
         if parameter.name == "documents":
             return parameter
@@ -157,8 +157,8 @@ def _for_documents(parameters: Sequence[inspect.Parameter]) -> inspect.Parameter
 
 
 class _CallableSession(Session):
-    def __init__(self, generator: CallableGenerator, prompt: str, documents: Sequence[Document]) -> None:
-        self._generator, self._prompt, self._documents = generator, prompt, documents
+    def __init__(self, generator: CallableGenerator, question: str, documents: Sequence[Document]) -> None:
+        self._generator, self._prompt, self._documents = generator, question, documents
         self._written = ""  # added to by whoever reads, perhaps ahead of what is accepted
         self._accepted = 0  # characters of it
         self._refused: tuple[str, ...] = ()
@@ -208,4 +208,4 @@ def as_generator(generator: Generator | Callable[..., Any]) -> Generator:
         return generator
     if callable(generator):
         return CallableGenerator(generator)
-    raise InputError(f"a generator is a callable or has start(prompt, documents), not {type(generator).__name__}")
+    raise InputError(f"a generator is a callable or has start(question, documents), not {type(generator).__name__}")

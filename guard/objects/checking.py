@@ -9,13 +9,13 @@ from jsonpointer import JsonPointer, set_pointer
 from pydantic import BaseModel
 
 from groundrail.errors import InputError, UnsupportedObjectError
+from groundrail.facts.corrections import corrections
+from groundrail.facts.mentions import mentions
 from groundrail.objects.json_values import as_json, parsed, pointer_of, refuse_unfit
 from groundrail.objects.leaves import Leaf, leaves
 from groundrail.objects.results import CheckedField, ObjectResult, gravest
 from groundrail.objects.schemas import Schema
 from groundrail.policy import Policy
-from groundrail.text.facts.corrections import corrections
-from groundrail.text.facts.mentions import mentions
 from groundrail.types import GuardResult, Verdict
 
 CheckAll: TypeAlias = Callable[[Sequence[tuple[str, str]]], Sequence[GuardResult]]

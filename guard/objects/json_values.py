@@ -23,11 +23,11 @@ LARGEST = 1_000_000
 
 _WRITTEN = (datetime.date, datetime.time, Decimal, UUID, Enum)
 
-Step: TypeAlias = str | int
+PathKey: TypeAlias = str | int
 """A key of an object, or the position of an item of a list."""
 
 
-def pointer_of(path: Sequence[Step]) -> str:
+def pointer_of(path: Sequence[PathKey]) -> str:
     """The JSON pointer of a path."""
     return str(JsonPointer.from_parts(path).path)
 

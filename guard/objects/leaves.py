@@ -8,11 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from groundrail.objects.json_values import Step, pointer_of
+from groundrail.objects.json_values import PathKey, pointer_of
 from groundrail.objects.schemas import Schema
 from groundrail.objects.statements import ENDS_LIKE_SENTENCE, WHETHER, both_ways, statement, truth_of
 from groundrail.text.english import words
-from groundrail.text.english.phrases import is_fragment, leans_on_question
+from groundrail.text.english.phrases import depends_on_question, is_fragment
 from groundrail.text.sentences import split
 
 _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^\W\d_a-zA-Z]+")
@@ -40,7 +40,7 @@ class Leaf:
     is_key: whether the key makes the statement, so that refused it goes with all that is in it.
     """
 
-    path: tuple[Step, ...]
+    path: tuple[PathKey, ...]
     value: Any
     statement: str = ""
     name: str = ""
@@ -62,7 +62,7 @@ def leaves(
 
     fields: see `Policy.fields`, which says which leaves are claims. source: the text whose way to write dates is taken.
     """
-    waiting: list[tuple[tuple[Step, ...], Any]] = [((), value)]
+    waiting: list[tuple[tuple[PathKey, ...], Any]] = [((), value)]
     records: _Records = {}
     while waiting:
         path, found = waiting.pop()
@@ -81,7 +81,7 @@ def leaves(
             waiting += [((*path, number), inner) for number, inner in reversed(list(enumerate(found)))]
 
 
-_Records: TypeAlias = dict[tuple[Step, ...], tuple[str, str]]
+_Records: TypeAlias = dict[tuple[PathKey, ...], tuple[str, str]]
 """The key and value that name a record of a list, by the record's path: the first short text in it."""
 
 
@@ -103,7 +103,7 @@ def _with_key(leaf: Leaf) -> Leaf:
     return replace(leaf, is_key=True)
 
 
-def _states(path: Sequence[Step], schema: Schema | None) -> bool:
+def _states(path: Sequence[PathKey], schema: Schema | None) -> bool:
     """Whether the last key makes a statement: it has a verb, a "no", a figure, an end or what cannot be seen; an identifier
     has an auxiliary behind its first word. A key that the schema lists is the caller's own and makes none.
     """
@@ -138,20 +138,20 @@ def _is_empty(value: Any) -> bool:
     return value is None or value in ({}, []) or (isinstance(value, str) and not value.strip())
 
 
-def is_claim(path: Sequence[Step], fields: Sequence[str] | None) -> bool:
+def is_claim(path: Sequence[PathKey], fields: Sequence[str] | None) -> bool:
     """Whether the leaf at `path` is a claim, by the rule of `Policy.fields`."""
     wanted = [field for field in fields or () if not field.startswith("!")]
     unwanted = [field[1:] for field in fields or () if field.startswith("!")]
     return not _named(path, unwanted) and (not wanted or _named(path, wanted))
 
 
-def _named(path: Sequence[Step], fields: Sequence[str]) -> bool:
+def _named(path: Sequence[PathKey], fields: Sequence[str]) -> bool:
     pointers = {pointer_of(path[:end]) for end in range(1, len(path) + 1)}
     return any(field in pointers if field.startswith("/") else field in path for field in fields)
 
 
 def _leaf(
-    path: tuple[Step, ...],
+    path: tuple[PathKey, ...],
     value: Any,
     schema: Schema | None,
     fields: Sequence[str] | None,
@@ -179,10 +179,10 @@ def _is_text(value: str) -> bool:
     said = value.strip()
     if len(split(said)) > 1:
         return True
-    return bool(ENDS_LIKE_SENTENCE.search(said)) and not is_fragment(said) and not leans_on_question(said)
+    return bool(ENDS_LIKE_SENTENCE.search(said)) and not is_fragment(said) and not depends_on_question(said)
 
 
-def _label(path: tuple[Step, ...], schema: Schema | None, records: _Records) -> str:
+def _label(path: tuple[PathKey, ...], schema: Schema | None, records: _Records) -> str:
     """The words for a place, from the names of the keys on the path: "deposit's amount", "item bolt M8's quantity".
 
     A name whose words are also in the next name is left out: "deposit", "deposit amount" becomes "deposit amount".
@@ -207,7 +207,7 @@ def _singular(name: str) -> str:
     return re.sub(r"(?<=[a-z])s$", "", re.sub(r"ies$", "y", name))
 
 
-def _name(path: Sequence[Step], schema: Schema | None) -> str:
+def _name(path: Sequence[PathKey], schema: Schema | None) -> str:
     """The schema's name for a place, else the words of its key."""
     named = schema.name_at(path) if schema is not None else None
     if named is not None:

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from groundrail.errors import InputError, MissingExtraError
-from groundrail.objects.json_values import Step, pointer_of, refuse_unfit
+from groundrail.objects.json_values import PathKey, pointer_of, refuse_unfit
 from groundrail.objects.steps import listed, named, referred, refuse_endless
 
 _LONGEST_NAME = 12
@@ -54,14 +54,14 @@ class Schema:
             said = str(error).partition("\n")[0][:200]
             raise InputError(f"the schema cannot be read at {pointer_of(place) or '/'}: {said}") from None
         refuse_endless(self._root)
-        self._places: dict[tuple[Step, ...], list[Mapping[str, Any]]] = {(): list(self._alternatives(self._root))}
+        self._places: dict[tuple[PathKey, ...], list[Mapping[str, Any]]] = {(): list(self._alternatives(self._root))}
 
     @property
     def has_patterns(self) -> bool:
         """Whether the schema has regular expressions, whose work has no bound beside the length of a text."""
         return any(isinstance(d.get("pattern"), str) or "patternProperties" in d for d in _dicts(self._root))
 
-    def misfits(self, value: Any) -> list[tuple[tuple[Step, ...], str]]:
+    def misfits(self, value: Any) -> list[tuple[tuple[PathKey, ...], str]]:
         """The places where a value does not fit, each with the keyword of the schema.
 
         Raises: InputError for a schema that takes too many steps for this value.
@@ -69,7 +69,7 @@ class Schema:
         refuse_endless(self._root, value)
         return [(tuple(e.instance_path), str(e.schema_path[-1])) for e in self._validator.iter_errors(value)]
 
-    def name_at(self, path: Sequence[Step]) -> str | None:
+    def name_at(self, path: Sequence[PathKey]) -> str | None:
         """The description of the place if it is short, else the title; None if the schema has neither."""
         here = self._at(tuple(path))
         for keyword in ("description", "title"):
@@ -79,23 +79,23 @@ class Schema:
                     return text.strip().rstrip(".")
         return None
 
-    def shown(self, path: Sequence[Step]) -> str:
+    def shown(self, path: Sequence[PathKey]) -> str:
         """The JSON pointer of a place as far as the schema lists its keys; a model may say anything in other keys."""
         unknown = (end for end, step in enumerate(path) if isinstance(step, str) and not self.lists(path[: end + 1]))
         return pointer_of(path[: next(unknown, len(path))]) or "/"
 
-    def lists(self, path: Sequence[Step]) -> bool:
+    def lists(self, path: Sequence[PathKey]) -> bool:
         """Whether the last key of a path is among the properties that the schema lists for its place."""
         return any(path[-1] in named(schema, "properties") for schema in self._at(tuple(path[:-1])))
 
-    def _at(self, path: tuple[Step, ...]) -> list[Mapping[str, Any]]:
+    def _at(self, path: tuple[PathKey, ...]) -> list[Mapping[str, Any]]:
         """The schemas of a place."""
         if path not in self._places:
             outer = self._at(path[:-1])
             self._places[path] = [deeper for schema in outer for deeper in self._below(schema, path[-1])]
         return self._places[path]
 
-    def _below(self, schema: Mapping[str, Any], step: Step) -> Iterator[Mapping[str, Any]]:
+    def _below(self, schema: Mapping[str, Any], step: PathKey) -> Iterator[Mapping[str, Any]]:
         """The schemas of a key or an item."""
         if isinstance(step, str):
             found = named(schema, "properties").get(step, schema.get("additionalProperties"))

@@ -20,7 +20,7 @@ INSTRUCTION = """Answer from the source below and from nothing else.
 Source:
 {source}
 
-{prompt}"""
+{question}"""
 
 PREFILL: Mapping[str, Any] = {"add_generation_prompt": False, "continue_final_message": True}
 """Fields that make vLLM continue the last assistant message."""
@@ -29,7 +29,7 @@ PREFILL: Mapping[str, Any] = {"add_generation_prompt": False, "continue_final_me
 class OpenAIGenerator(Generator):
     """A generator for `Guard`.
 
-    instruction: the user message; `{source}` and `{prompt}` are filled in by replacement.
+    instruction: the user message; `{source}` and `{question}` are filled in by replacement.
     prefill: the server writes on after a partial assistant message: True sends vLLM's fields with it, a
         mapping sends other ones, `{}` none (llama.cpp). False sends it back as a turn that has ended and asks
         to go on, which every server can do.
@@ -51,8 +51,8 @@ class OpenAIGenerator(Generator):
         prefill: bool | Mapping[str, Any] = False,
         **parameters: Any,
     ) -> None:
-        if "{source}" not in instruction or "{prompt}" not in instruction:
-            raise InputError("instruction must contain {source} and {prompt}")
+        if "{source}" not in instruction or "{question}" not in instruction:
+            raise InputError("instruction must contain {source} and {question}")
         connection: Any = {name: parameters.pop(name) for name in Connection.__annotations__ if name in parameters}
         self.client = ChatCompletions(base_url, model, failure=GenerationError, **connection)
         self.instruction = instruction
@@ -62,19 +62,19 @@ class OpenAIGenerator(Generator):
     def __repr__(self) -> str:
         return f"OpenAIGenerator({self.client.server!r}, {self.client.model!r})"
 
-    def start(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+    def start(self, question: str, documents: Sequence[Document]) -> AskedSession:
         """A session for plain code."""
-        return self._session(prompt, documents, self.client.stream, iterate)
+        return self._session(question, documents, self.client.stream, iterate)
 
-    async def astart(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+    async def astart(self, question: str, documents: Sequence[Document]) -> AskedSession:
         """A session for an event loop."""
-        return self._session(prompt, documents, self.client.astream, aiter)
+        return self._session(question, documents, self.client.astream, aiter)
 
     def _session(
-        self, prompt: str, documents: Sequence[Document], stream: Callable[[dict[str, Any]], Any], form: Any
+        self, question: str, documents: Sequence[Document], stream: Callable[[dict[str, Any]], Any], form: Any
     ) -> AskedSession:
         """A session that asks by `stream`; `form` turns an async generator into the kind of iterator that it gives."""
-        asked = self._asked(prompt, documents)
+        asked = self._asked(question, documents)
 
         async def write(accepted: str, refused: Sequence[Refusal]) -> AsyncGenerator[str]:
             completion = Completion()
@@ -95,10 +95,10 @@ class OpenAIGenerator(Generator):
         session = AskedSession(lambda accepted, refused: form(write(accepted, refused)))
         return session
 
-    def _asked(self, prompt: str, documents: Sequence[Document]) -> str:
+    def _asked(self, question: str, documents: Sequence[Document]) -> str:
         source = "\n\n".join(document.text for document in documents)
         head, _, rest = self.instruction.partition("{source}")
-        return head.replace("{prompt}", prompt) + source + rest.replace("{prompt}", prompt)
+        return head.replace("{question}", question) + source + rest.replace("{question}", question)
 
     def _body(self, asked: str, accepted: str, refused: Sequence[Refusal]) -> dict[str, Any]:
         fields: Mapping[str, Any] = {}

@@ -12,7 +12,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from groundrail.entailment.base import TEMPLATE, BinaryEntailment, FloatArray, JudgeFacts, Pair, Template, room
+from groundrail.entailment.base import TEMPLATE, BinaryEntailment, FloatArray, JudgeMetadata, Pair, Template, room
 from groundrail.errors import InputError, ModelError, ScoringError
 from groundrail.openai.client import ChatCompletions, Connection
 
@@ -57,9 +57,9 @@ class RemoteEntailment(BinaryEntailment):
         return f"RemoteEntailment({self.client.server!r}, {self.client.model!r})"
 
     @property
-    def facts(self) -> JudgeFacts:
+    def metadata(self) -> JudgeMetadata:
         """The model's name on its server, its limit and threshold."""
-        return JudgeFacts(self.client.model, self.max_tokens, self.threshold)
+        return JudgeMetadata(self.client.model, self.max_tokens, self.threshold)
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
         """Spans of up to four letters, or one other character."""

@@ -59,7 +59,7 @@ class Axis(NamedTuple):
 
 
 def chart(answers: Sequence[Sequence[tuple[float | None, float]]], axis: Axis) -> Chart:
-    """Place answers side by side; each answer has (score, threshold) for every sentence."""
+    """Passage answers side by side; each answer has (score, threshold) for every sentence."""
     count = sum(map(len, answers))
     gap = min(GAP, 0.5 * WIDEST / max(1, len(answers)))
     step = min(STEP, (WIDEST - gap * (len(answers) - 1)) / max(1, count))

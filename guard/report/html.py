@@ -15,7 +15,7 @@ from groundrail.errors import InputError
 from groundrail.report import telling
 from groundrail.report.assets import asset, security_policy, template
 from groundrail.report.chart import Axis, chart
-from groundrail.report.layout import Place, blocks, check_places
+from groundrail.report.layout import Passage, blocks, check_places
 from groundrail.types import CheckedSentence, Citation, GuardResult, Source, Verdict, as_documents
 
 _BLANKS = re.compile(r"[ \t]{2}|\t|\n ")
@@ -38,7 +38,7 @@ class _Row:
     number: int
     sentence: CheckedSentence
     threshold: float
-    passages: Sequence[tuple[telling.Stance, Place]]
+    passages: Sequence[tuple[telling.Stance, Passage]]
 
     @property
     def written(self) -> str:
@@ -135,19 +135,19 @@ def save(text: str, path: Path) -> None:
         raise InputError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _places(sentences: Iterable[CheckedSentence]) -> dict[tuple[str, int, int], Place]:
+def _places(sentences: Iterable[CheckedSentence]) -> dict[tuple[str, int, int], Passage]:
     """All cited places, each once, numbered in the order of the sentences."""
     stances: dict[tuple[str, int, int], tuple[Citation, set[telling.Stance]]] = {}
     for sentence in sentences:
         for stance, citation in telling.passages(sentence):
             stances.setdefault(citation.place, (citation, set()))[1].add(stance)
     return {
-        key: Place(number, citation, "for" in how, "against" in how)
+        key: Passage(number, citation, "for" in how, "against" in how)
         for number, (key, (citation, how)) in enumerate(stances.items(), start=1)
     }
 
 
-def _sections(answers: Sequence[Answered], places: dict[tuple[str, int, int], Place]) -> list[_Section]:
+def _sections(answers: Sequence[Answered], places: dict[tuple[str, int, int], Passage]) -> list[_Section]:
     sections, number = [], 0
     for result, question in answers:
         of_answer = []

@@ -20,7 +20,7 @@ BLOCK = 4_000
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Passage:
     """A cited piece of a document, with its `number` on the page."""
 
     number: int
@@ -34,8 +34,8 @@ class Piece:
     """Text between two boundaries, with the places that contain it and the places that begin with it."""
 
     text: Markup
-    places: Sequence[Place] = ()
-    begins: Sequence[Place] = ()
+    places: Sequence[Passage] = ()
+    begins: Sequence[Passage] = ()
 
     @property
     def kind(self) -> str:
@@ -50,7 +50,7 @@ class Piece:
         return " ".join(str(place.number) for place in self.places)
 
 
-def check_places(places: Sequence[Place], documents: Sequence[Document]) -> None:
+def check_places(places: Sequence[Passage], documents: Sequence[Document]) -> None:
     """Check that each citation is in the documents at its offsets. Raises: InputError."""
     texts = {document.id: document.text for document in documents}
     for citation in (place.citation for place in places):
@@ -66,7 +66,7 @@ def check_places(places: Sequence[Place], documents: Sequence[Document]) -> None
             )
 
 
-def blocks(document: Document, places: Sequence[Place]) -> Iterator[list[Piece]]:
+def blocks(document: Document, places: Sequence[Passage]) -> Iterator[list[Piece]]:
     """Divide a document into blocks of whole lines, and each block into pieces at the ends of cited places.
 
     The time is proportional to the length of the text plus the number of places.
@@ -76,7 +76,7 @@ def blocks(document: Document, places: Sequence[Place]) -> Iterator[list[Piece]]
         key=lambda place: (place.citation.start, place.citation.end),
     )
     edges = sorted({edge for place in ours for edge in (place.citation.start, place.citation.end)})
-    waiting, open_places = deque(ours), list[Place]()
+    waiting, open_places = deque(ours), list[Passage]()
     for start, end in _lines(document.text):
         inside = edges[bisect_right(edges, start) : bisect_left(edges, end)]
         pieces = []

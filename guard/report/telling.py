@@ -45,9 +45,9 @@ def passages(sentence: CheckedSentence) -> list[Passage]:
     return [*(Passage("against", c) for c in against), *others]
 
 
-def reckonings(sentence: CheckedSentence) -> list[str]:
-    """The figures that follow from the source, each with its reckoning: "4,350 euros = 3 months x 1,450 euros"."""
-    return [f"{sentence.text[f.start : f.end]} = {f.derived.reckoning}" for f in sentence.findings if f.derived]
+def computations(sentence: CheckedSentence) -> list[str]:
+    """The figures that follow from the source, each with its computation: "4,350 euros = 3 months x 1,450 euros"."""
+    return [f"{sentence.text[f.start : f.end]} = {f.derived.computation}" for f in sentence.findings if f.derived]
 
 
 def correction(sentence: CheckedSentence) -> str:

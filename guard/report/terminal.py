@@ -65,7 +65,7 @@ def print_sentence(sentence: CheckedSentence, console: Console, *, named: bool =
     mark = _mark(sentence)
     verdict = sentence.verdict.value.replace("_", " ")
     _print(mark, verdict, sentence.score, sentence.text, "strike" if mark == "✗" else "", console)
-    for told in [*_explained(sentence, named), *telling.reckonings(sentence)]:
+    for told in [*_explained(sentence, named), *telling.computations(sentence)]:
         _print(mark, "", None, told, "italic dim" if mark == "✓" else "dim", console)
     if sentence.replacement:
         change = sentence.corrected

@@ -1,4 +1,4 @@
-"""`groundrail.tune()`: let the C library keep the memory that long batches free. Nothing here runs on import."""
+"""`groundrail.tune_allocator()`: let the C library keep the memory that long batches free. Nothing here runs on import."""
 
 import ctypes
 from typing import Any
@@ -15,7 +15,7 @@ _PAD = 256 * 2**20
 """Bytes taken from the system at a time."""
 
 
-def tune() -> bool:
+def tune_allocator() -> bool:
     """Let glibc keep large blocks for the next batch instead of giving them back to the system after every use.
 
     For long batches on a processor, which otherwise spend much of their time in page faults. The whole process then

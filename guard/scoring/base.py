@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, Self, TypeVar, runtime_checkable
 
-from groundrail.entailment.base import JudgeFacts
+from groundrail.entailment.base import JudgeMetadata
 from groundrail.errors import InputError
 from groundrail.runtime.deadlines import calls
 from groundrail.types import Citation, Detail, Source
@@ -67,13 +67,13 @@ class Reader(Protocol):
     """A source as a scorer has read it (tokens, chunks, an index), ready for any claim. Subclass it."""
 
     @abstractmethod
-    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
+    def score(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
         """Score each claim, in order.
 
         Args:
             claims: The claims to score.
-            reach: The threshold, if only a decision is needed. Each value then only has to lie on the same side of
-                `reach` as the exact value; a value of at least `reach` may be a lower bound (`Score.exact`). A reader
+            threshold: The threshold, if only a decision is needed. Each value then only has to lie on the same side of
+                `threshold` as the exact value; a value of at least `threshold` may be a lower bound (`Score.exact`). A reader
                 that cannot save work ignores it. None: all values are exact.
         """
         ...
@@ -82,41 +82,41 @@ class Reader(Protocol):
         """Score claims that the source does not say something; by default like any other claim."""
         return self.score(claims)
 
-    async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
+    async def ascore(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
         """Run `score` in a thread, so that it does not block the event loop. A subclass may override this."""
-        return await calls().awithin(None, self.score, claims, reach)
+        return await calls().awithin(None, self.score, claims, threshold)
 
 
 @dataclass(frozen=True, slots=True)
-class ScorerFacts:
-    """The facts about a scorer that are known before it scores; a scorer that wraps another hands them on.
+class ScorerMetadata:
+    """The metadata of a scorer that are known before it scores; a scorer that wraps another hands them on.
 
     identity: the name of this way to score; a threshold or a calibration is fitted for one identity.
     threshold: the score from which a claim counts as supported.
-    takes_context: whether a claim joined with the previous sentence never scores higher than the claim or the sentence
+    scores_jointly: whether a claim joined with the previous sentence never scores higher than the claim or the sentence
         alone. This is False for scorers that average over the words or parts of a claim.
-    judges: the facts about the judges that the scorer asks; the first judge is asked about every claim.
+    judges: the metadata of the judges that the scorer asks; the first judge is asked about every claim.
     thresholds: fitted thresholds by name ("strict", "balanced", "lenient"); empty if none were fitted.
 
-    >>> ScorerFacts("my scorer", threshold=0.7).unread("Any word.")
+    >>> ScorerMetadata("my scorer", threshold=0.7).unread("Any word.")
     ()
     """
 
     identity: str
     threshold: float = 0.5
-    takes_context: bool = False
-    judges: tuple[JudgeFacts, ...] = ()
+    scores_jointly: bool = False
+    judges: tuple[JudgeMetadata, ...] = ()
     thresholds: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
-    def around(cls, judge: JudgeFacts, identity: str, name: str = "") -> Self:
-        """The facts about a scorer that asks one judge and gives no higher score to a claim that says more.
+    def around(cls, judge: JudgeMetadata, identity: str, name: str = "") -> Self:
+        """The metadata of a scorer that asks one judge and gives no higher score to a claim that says more.
 
         name: the scorer's name in the judge's fitted thresholds; "balanced" is then the scorer's threshold.
         """
         thresholds = judge.thresholds.get(name, {})
         threshold = thresholds.get("balanced", judge.threshold)
-        return cls(identity, threshold, takes_context=True, judges=(judge,), thresholds=thresholds)
+        return cls(identity, threshold, scores_jointly=True, judges=(judge,), thresholds=thresholds)
 
     def named(self, name: str) -> float:
         """The fitted threshold called `name`. Raises: InputError if there is none."""
@@ -150,7 +150,7 @@ class ScorerFacts:
 class Scorer(Protocol):
     """Score claims against documents. Subclass it: only `read` is required.
 
-    A scorer that asks a judge, or needs another threshold than 0.5, also defines `facts`.
+    A scorer that asks a judge, or needs another threshold than 0.5, also defines `metadata`.
 
         class VerbatimScorer(Scorer):
             def read(self, source):
@@ -161,9 +161,9 @@ class Scorer(Protocol):
     """Name of the units into which an evaluation cuts claims by default; see `groundrail.papers.units.named`."""
 
     @property
-    def facts(self) -> ScorerFacts:
-        """The facts about the scorer; by default the name of the class and the defaults of `ScorerFacts`."""
-        return ScorerFacts(type(self).__name__)
+    def metadata(self) -> ScorerMetadata:
+        """The metadata of the scorer; by default the name of the class and the defaults of `ScorerMetadata`."""
+        return ScorerMetadata(type(self).__name__)
 
     @abstractmethod
     def read(self, source: Source) -> Reader:
@@ -182,6 +182,6 @@ class Prepared(Reader, Generic[T]):
     judge: Callable[[Sequence[str], T], list[Score]]
     source: T
 
-    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
+    def score(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
         """Call the function."""
         return self.judge(claims, self.source)

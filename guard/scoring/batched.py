@@ -11,7 +11,7 @@ from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.loading import load
 from groundrail.entailment.shared import cancelled_with_task, shared
 from groundrail.errors import InputError
-from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
+from groundrail.scoring.base import Reader, Score, Scorer, ScorerMetadata
 from groundrail.types import Source
 
 
@@ -30,9 +30,9 @@ class BatchedScorer(Scorer):
         self._threads = ThreadPoolExecutor(max_concurrency, thread_name_prefix="groundrail-score")
 
     @property
-    def facts(self) -> ScorerFacts:
-        """The facts about the wrapped scorer."""
-        return self.scorer.facts
+    def metadata(self) -> ScorerMetadata:
+        """The metadata of the wrapped scorer."""
+        return self.scorer.metadata
 
     def read(self, source: Source) -> Reader:
         """Read a source with the wrapped scorer."""
@@ -48,15 +48,15 @@ class _PooledReader(Reader):
     reader: Reader
     threads: ThreadPoolExecutor
 
-    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-        return self.reader.score(claims, reach)
+    def score(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
+        return self.reader.score(claims, threshold)
 
     def score_silence(self, claims: Sequence[str]) -> list[Score]:
         return self.reader.score_silence(claims)
 
-    async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
+    async def ascore(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
         with cancelled_with_task():
-            future = self.threads.submit(contextvars.copy_context().run, self.reader.score, claims, reach)
+            future = self.threads.submit(contextvars.copy_context().run, self.reader.score, claims, threshold)
             return await asyncio.wrap_future(future)
 
 

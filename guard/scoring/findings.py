@@ -7,36 +7,36 @@ Findings show a reader where to look. They never decide a verdict.
 from collections.abc import Sequence
 from typing import TypeAlias
 
-from groundrail.text.facts.mentions import Mention, mentions, opens
-from groundrail.text.facts.missing import Missing, missing
-from groundrail.text.facts.reckoned import reckoning
-from groundrail.text.facts.rivals import rivals
+from groundrail.facts.computed import computation
+from groundrail.facts.mentions import Mention, mentions, opens
+from groundrail.facts.missing import Missing, missing
+from groundrail.facts.rivals import rivals
 from groundrail.types import Citation, Derived, Detail, Finding
 
 Piece: TypeAlias = Citation | Detail
 """A piece of a source with its place."""
 
 _MOST = 20
-"""Maximum number of figures of a sentence that reckonings are looked for: each takes up to a few hundredths of a second."""
+"""Maximum number of figures of a sentence that computations are looked for: each takes up to a few hundredths of a second."""
 
 
 def findings(sentence: str, read: Sequence[Piece]) -> tuple[Finding, ...]:
     """Find the details of `sentence` that the first of the pieces that were read, the nearest, does not state, in order.
 
-    A figure that follows exactly from the pieces has its reckoning as `Finding.derived`. A figure that the nearest piece
+    A figure that follows exactly from the pieces has its computation as `Finding.derived`. A figure that the nearest piece
     gives roughly, or in several ways, is no finding.
     """
     if not read:
         return ()
-    nearest, reckoned = read[0], {(each.start, each.end): each for each in derived(sentence, read)}
+    nearest, computed = read[0], {(each.start, each.end): each for each in derived(sentence, read)}
     figures = {(figure.start, figure.end): figure for figure in mentions(sentence)}
     found = []
     for each in sorted(missing(nearest.text, sentence), key=lambda each: each.start):
         place = (each.start, each.end)
         figure = figures.get(place)
-        if place in reckoned:
-            found.append(reckoned[place])
-        elif not (figure and (opens(figure, sentence) or reckoning(figure, sentence, [nearest.text], roughly=True))):
+        if place in computed:
+            found.append(computed[place])
+        elif not (figure and (opens(figure, sentence) or computation(figure, sentence, [nearest.text], roughly=True))):
             found.append(_finding(each, figure, sentence, nearest))
     return tuple(found)
 
@@ -47,7 +47,7 @@ def derived(sentence: str, read: Sequence[Piece]) -> tuple[Finding, ...]:
     None are found for a sentence of more than 20 figures.
 
     >>> lease = Detail(document_id="lease", start=0, end=42, text="The rent of 1,450 euros is for 2 tenants.")
-    >>> derived("Each tenant pays 725 euros.", [lease])[0].derived.reckoning
+    >>> derived("Each tenant pays 725 euros.", [lease])[0].derived.computation
     '1,450 euros / 2'
     """
     figures = mentions(sentence)
@@ -57,10 +57,10 @@ def derived(sentence: str, read: Sequence[Piece]) -> tuple[Finding, ...]:
     texts = [piece.text for piece in pieces]
     found = []
     for figure in figures:
-        way = None if opens(figure, sentence) else reckoning(figure, sentence, texts)
+        way = None if opens(figure, sentence) else computation(figure, sentence, texts)
         if way is not None:
             operands = tuple(_detail(pieces[each.premise], each.start, each.end) for each in way.operands)
-            shown = Derived(reckoning=way.words, operands=operands)
+            shown = Derived(computation=way.words, operands=operands)
             found.append(Finding(kind=str(figure.meaning[0]), start=figure.start, end=figure.end, derived=shown))
     return tuple(found)
 

@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 
 from groundrail.entailment.base import EntailmentModel, room
 from groundrail.errors import ClaimTooLongError
+from groundrail.facts.invented import Stated
 from groundrail.runtime.progress import begin, step, stepping
 from groundrail.scoring.base import Score
 from groundrail.sources.above import LONGEST, NONE, ROOM, above, headings
 from groundrail.sources.reading import Reading, read_by_form
 from groundrail.text.english.words import stems
-from groundrail.text.facts.invented import Stated
-from groundrail.types import Citation, Detail, Document, Source, Span, Step, as_documents
+from groundrail.types import Citation, Detail, Document, Source, Span, TreeStep, as_documents
 
 BESIDE = 0.4
 """Weight of the mean likeness of the two neighbours of a sentence."""
@@ -72,7 +72,7 @@ class Passage:
         """The words that the judge reads."""
         return self.document.text[self.start : self.end] if self.said is None else self.said
 
-    def cite(self, score: float, path: Sequence[Step] = ()) -> Citation:
+    def cite(self, score: float, path: Sequence[TreeStep] = ()) -> Citation:
         """This passage as a citation, with the path on which it was found."""
         return self.document.cite(self.start, self.end, score).model_copy(update={"path": tuple(path)})
 
@@ -105,7 +105,9 @@ class SentenceIndex:
         for document, reading in zip(documents, readings, strict=True):
             self._starts.append(len(self.passages))
             found = fitted(_premises(document, reading, model), longest, model)
-            self._headings += [headings(document.text, found)] if model.facts.reads_context else [[NONE] * len(found)]
+            self._headings += (
+                [headings(document.text, found)] if model.metadata.reads_context else [[NONE] * len(found)]
+            )
             self.passages += found
         self._starts.append(len(self.passages))
         first = np.isin(np.arange(1, len(self.passages)), self._starts)
@@ -113,7 +115,7 @@ class SentenceIndex:
         self._words = WordIndex(stepping(passage.text for passage in self.passages))
         self.tokens = np.array([passage.tokens for passage in self.passages])
         self._chunks: dict[int, list[Places]] = {}
-        self._model, self._above = model, ROOM if model.facts.reads_context else 0
+        self._model, self._above = model, ROOM if model.metadata.reads_context else 0
 
     def likeness(self, claim: str) -> NDArray[np.float64]:
         """How much every sentence has of the claim's words, shape (sentences,); 0 where they share none."""

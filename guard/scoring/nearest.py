@@ -17,7 +17,7 @@ from groundrail.entailment.loading import load
 from groundrail.entailment.remembered import Remembered
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.runtime.progress import begin
-from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
+from groundrail.scoring.base import Reader, Score, Scorer, ScorerMetadata
 from groundrail.scoring.index import TOGETHER, Places, SentenceIndex
 from groundrail.scoring.silence import score_silence
 from groundrail.scoring.weighing import INVENTED, RIVALS, between, citable, conflict, weigh_rivals
@@ -76,14 +76,14 @@ class NearestScorer(Scorer):
         self.rivals, self.invented = rivals, invented
 
     @property
-    def facts(self) -> ScorerFacts:
+    def metadata(self) -> ScorerMetadata:
         """The sentences that it reads and its judge."""
-        judge = self.entailment.facts
+        judge = self.entailment.metadata
         together = f" and {self.window} tokens of the nearest together" if self.window else ""
         weights = {"rivals": self.rivals, "invented figures": self.invented}
         beside = "".join(f", {name} at {weight:g}" for name, weight in weights.items() if weight)
         identity = f"the {self.k} nearest sentences{together}{beside}, judged by {judge.identity}"
-        return ScorerFacts.around(judge, identity, "nearest")
+        return ScorerMetadata.around(judge, identity, "nearest")
 
     def read(self, source: Source) -> Reader:
         """Index the source's sentences."""
@@ -134,7 +134,7 @@ class _NearestReader(Reader):
     index: SentenceIndex
     model: Remembered
 
-    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
+    def score(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
         return self.scorer._score(claims, self.index, self.model)
 
     def score_silence(self, claims: Sequence[str]) -> list[Score]:

@@ -72,7 +72,7 @@ class ReadSource(Sequence[Document]):
                 if readers.scorer == scorer:
                     return readers
             if self._readers:
-                read, new = self._readers[-1].scorer.facts.identity, scorer.facts.identity
+                read, new = self._readers[-1].scorer.metadata.identity, scorer.metadata.identity
                 warnings.warn(
                     f"this source was read for another guard's scorer ({read}), so it is read again for {new}; make one "
                     "for each guard with its own read(source)",

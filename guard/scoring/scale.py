@@ -16,11 +16,11 @@ from groundrail.entailment.base import EntailmentModel, FloatArray
 from groundrail.entailment.remembered import Remembered
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.runtime.progress import begin
-from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts, below_all
+from groundrail.scoring.base import Reader, Score, Scorer, ScorerMetadata, below_all
 from groundrail.scoring.index import TOGETHER, Places, SentenceIndex
 from groundrail.scoring.silence import score_silence
 from groundrail.scoring.weighing import between, citable, conflict, weigh_rivals
-from groundrail.types import Source, Step, as_documents
+from groundrail.types import Source, TreeStep, as_documents
 
 T = TypeVar("T")
 
@@ -44,8 +44,8 @@ class ScaleScorer(Scorer):
     claim's rivals (`groundrail.scoring.weighing`).
 
     The chunk whose words are most like the claim's (BM25) is read first, and searched if it entails the claim. Unless its
-    score reaches `reach`, the next chunks are read, and the nearest sentences together as a further chunk; the likeliest of
-    all is searched, and the highest score counts. A decision is the same with and without `reach`. No pair is read twice.
+    score reaches `threshold`, the next chunks are read, and the nearest sentences together as a further chunk; the likeliest of
+    all is searched, and the highest score counts. A decision is the same with and without `threshold`. No pair is read twice.
 
     Args:
         entailment: The judge: a model, a hub id or folder, or None for the built-in judge.
@@ -60,20 +60,20 @@ class ScaleScorer(Scorer):
         self, entailment: EntailmentModel | str | None = None, *, chunk_tokens: int | None = None, chunks: int = 1
     ) -> None:
         self.entailment = load(entailment)
-        self.chunk_tokens = self.entailment.facts.chunk_tokens or 512 if chunk_tokens is None else chunk_tokens
+        self.chunk_tokens = self.entailment.metadata.chunk_tokens or 512 if chunk_tokens is None else chunk_tokens
         self.chunks = chunks
         for name, number in {"chunk_tokens": self.chunk_tokens, "chunks": chunks}.items():
             if number < 1:
                 raise InputError(f"{name} is {number}; pass 1 or more")
 
     @property
-    def facts(self) -> ScorerFacts:
-        """The identity of SCALE with its chunks, and the facts about the judge."""
-        judge = self.entailment.facts
+    def metadata(self) -> ScorerMetadata:
+        """The identity of SCALE with its chunks, and the metadata of the judge."""
+        judge = self.entailment.metadata
         likest = "the likest chunk" if self.chunks == 1 else f"the {self.chunks} likest chunks"
         together = f"{TOGETHER} tokens of the nearest sentences"
         identity = f"SCALE on {likest} of {self.chunk_tokens} tokens and {together}, judged by {judge.identity}"
-        return ScorerFacts.around(judge, identity, "scale")
+        return ScorerMetadata.around(judge, identity, "scale")
 
     def read(self, source: Source) -> Reader:
         """Index the source's sentences. Raises: InputError for a blank source."""
@@ -128,7 +128,7 @@ class _ScaleReader(Reader):
     index: SentenceIndex
     model: Remembered
 
-    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
+    def score(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
         """NaN if the source has nothing to read. Raises: InputError for a blank claim, ClaimTooLongError."""
         if isinstance(claims, str):
             raise InputError("claims is one text; pass a list of claims")
@@ -137,7 +137,7 @@ class _ScaleReader(Reader):
         searches = [self._search(claim) for claim in claims]
         self._judge(searches, [list(search.names)[:1] for search in searches])
         self._descend([search for search in searches if search.entailed(search.best()) >= _LIKELY])
-        open = [search for search in searches if reach is None or not search.score.value >= reach]
+        open = [search for search in searches if threshold is None or not search.score.value >= threshold]
         self._judge(open, [list(search.names)[1:] for search in open])
         self._descend([search for search in open if [search.best()] != search.path[:1]])
         scores = [replace(each.score, exact=each.names.keys() <= each.read.keys()) for each in searches]
@@ -201,10 +201,10 @@ class _ScaleReader(Reader):
         read = tuple(passages[place].detail() for place in chunk)
         return Score(value, (citation,), conflict(search.read, self.index), read=read)
 
-    def _step(self, search: _Search, run: Places) -> Step:
+    def _step(self, search: _Search, run: Places) -> TreeStep:
         first, last = self.index.passages[run[0]], self.index.passages[run[-1]]
         name, score = search.names.get(run, f"{len(run)} sentences"), search.entailed(run)
-        return Step(document_id=first.document.id, start=first.start, end=last.end, name=name, score=score)
+        return TreeStep(document_id=first.document.id, start=first.start, end=last.end, name=name, score=score)
 
 
 def children(run: tuple[T, ...], branches: int = 2) -> list[tuple[T, ...]]:

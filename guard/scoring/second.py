@@ -10,7 +10,7 @@ from dataclasses import InitVar, dataclass, field, replace
 from groundrail.errors import InputError
 from groundrail.policy import Policy
 from groundrail.runtime.deadlines import calls
-from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
+from groundrail.scoring.base import Reader, Score, Scorer, ScorerMetadata
 from groundrail.scoring.read_source import Readers
 from groundrail.types import Source, as_documents
 
@@ -34,18 +34,18 @@ class SecondOpinion(Scorer):
     calibration: Callable[[float], float] | None = field(default=None, kw_only=True)
 
     def __post_init__(self, threshold: float | None) -> None:
-        decisive = self.first.facts.threshold if threshold is None else threshold
+        decisive = self.first.metadata.threshold if threshold is None else threshold
         if not self.doubt[0] <= decisive <= self.doubt[1]:
             raise InputError(
                 f"doubt is from {self.doubt[0]} to {self.doubt[1]}; it must hold the threshold, {decisive}"
             )
 
     @property
-    def facts(self) -> ScorerFacts:
-        """The facts about the first scorer, with the judges of both scorers."""
-        first, second = self.first.facts, self.second.facts
-        both = first.takes_context and second.takes_context
-        return replace(first, takes_context=both, judges=first.judges + second.judges)
+    def metadata(self) -> ScorerMetadata:
+        """The metadata of the first scorer, with the judges of both scorers."""
+        first, second = self.first.metadata, self.second.metadata
+        both = first.scores_jointly and second.scores_jointly
+        return replace(first, scores_jointly=both, judges=first.judges + second.judges)
 
     def read(self, source: Source) -> Reader:
         """Read the source with the first scorer."""
@@ -58,10 +58,10 @@ class _BothReaders(Reader):
     first: Reader
     second: Readers
 
-    def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-        firsts = self.first.score(claims, self._above_band(reach))
+    def score(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
+        firsts = self.first.score(claims, self._above_band(threshold))
         doubted = self._doubted(claims, firsts)
-        limit = self.scorer.second.facts.threshold
+        limit = self.scorer.second.metadata.threshold
         return (
             self._settled(firsts, doubted, self.second.read().score([*doubted.values()], limit)) if doubted else firsts
         )
@@ -69,17 +69,17 @@ class _BothReaders(Reader):
     def score_silence(self, claims: Sequence[str]) -> list[Score]:
         return self.first.score_silence(claims)
 
-    async def ascore(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-        firsts = await self.first.ascore(claims, self._above_band(reach))
+    async def ascore(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
+        firsts = await self.first.ascore(claims, self._above_band(threshold))
         doubted = self._doubted(claims, firsts)
         if not doubted:
             return firsts
-        second, limit = await calls().awithin(None, self.second.read), self.scorer.second.facts.threshold
+        second, limit = await calls().awithin(None, self.second.read), self.scorer.second.metadata.threshold
         return self._settled(firsts, doubted, await second.ascore([*doubted.values()], limit))
 
-    def _above_band(self, reach: float | None) -> float | None:
-        """The `reach` for the first scorer: above the range of doubt, where a lower bound decides."""
-        return None if reach is None else max(reach, math.nextafter(self.scorer.doubt[1], math.inf))
+    def _above_band(self, threshold: float | None) -> float | None:
+        """The `threshold` for the first scorer: above the range of doubt, where a lower bound decides."""
+        return None if threshold is None else max(threshold, math.nextafter(self.scorer.doubt[1], math.inf))
 
     def _doubted(self, claims: Sequence[str], scores: Sequence[Score]) -> dict[int, str]:
         """The claims about which the first scorer is in doubt, by their places."""
@@ -89,7 +89,7 @@ class _BothReaders(Reader):
 
     def _settled(self, firsts: Sequence[Score], doubted: Iterable[int], seconds: Sequence[Score]) -> list[Score]:
         """The first scores, with the second scorer's in the places of doubt."""
-        scores, threshold = list(firsts), self.scorer.second.facts.threshold
+        scores, threshold = list(firsts), self.scorer.second.metadata.threshold
         for place, score in zip(doubted, seconds, strict=True):
             scores[place] = replace(score, threshold=threshold, first=firsts[place].value)
         return scores
@@ -101,12 +101,12 @@ def under_policy(first: Callable[[], Scorer], second: Callable[[], Scorer] | Non
     Raises: InputError for a calibration of another scorer.
     """
     scorer, fitted_on = first(), getattr(policy.calibration, "scorer", "")
-    if fitted_on and fitted_on != scorer.facts.identity:
+    if fitted_on and fitted_on != scorer.metadata.identity:
         raise InputError(
-            f"the calibration was fitted on another scorer: {fitted_on}; this guard's is {scorer.facts.identity}. Run "
+            f"the calibration was fitted on another scorer: {fitted_on}; this guard's is {scorer.metadata.identity}. Run "
             f"`groundrail calibrate` with the one that is used"
         )
     if policy.doubt is None or second is None:
         return scorer
-    threshold = policy.decisive(scorer.facts)
+    threshold = policy.decisive(scorer.metadata)
     return SecondOpinion(scorer, second(), policy.doubt, threshold=threshold, calibration=policy.calibration)

@@ -3,7 +3,7 @@
 A rival of a claim is the same claim with another figure that a source sentence gives. "The rent is 1,650 euros" has the
 rival "The rent is 1,450 euros" where a sentence says 1,450. A small judge often finds both likely, but it finds the right
 figure likelier. If 1,650 also stands nowhere in the source and follows from nothing there, a likely rival alone weighs
-against the claim. `groundrail.text.facts.rivals` says which rivals a sentence offers.
+against the claim. `groundrail.facts.rivals` says which rivals a sentence offers.
 """
 
 import math
@@ -13,16 +13,16 @@ from itertools import islice
 from typing import NamedTuple
 
 from groundrail.entailment.base import EntailmentModel, FloatArray
+from groundrail.facts.cells import misplaced
+from groundrail.facts.invented import invented
+from groundrail.facts.mentions import mentions
+from groundrail.facts.missing import is_stated
+from groundrail.facts.rivals import exchanged
 from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Score
 from groundrail.scoring.index import Places, SentenceIndex
 from groundrail.text.context import MARK, in_context
 from groundrail.text.english.language import is_english
-from groundrail.text.facts.cells import misplaced
-from groundrail.text.facts.invented import invented
-from groundrail.text.facts.mentions import mentions
-from groundrail.text.facts.missing import is_stated
-from groundrail.text.facts.rivals import exchanged
 from groundrail.types import Citation
 
 RIVALS = 0.5
@@ -113,8 +113,8 @@ def weigh_rivals(
 
     A claim is compared with its rivals if its citation does not state all its figures. If a rival is likelier than the
     claim, the claim's log-odds are lowered by `weight` times the difference. If a rival of an invented figure
-    (`groundrail.text.facts.invented`), or of one that another cell of a table holds than the one that the claim names
-    (`groundrail.text.facts.cells`), is entailed (P > 0.5), they are lowered by `charge` at least. The rival that costs most
+    (`groundrail.facts.invented`), or of one that another cell of a table holds than the one that the claim names
+    (`groundrail.facts.cells`), is entailed (P > 0.5), they are lowered by `charge` at least. The rival that costs most
     counts, and its sentence becomes the conflict if it entails the rival. Claims in other languages than English have
     no rivals.
 

@@ -71,7 +71,7 @@ class Check(Checking):
             work = self._checked(asked.answer, documents, asked.question)
             return json_response((await unless_disconnected(request, work)).model_dump(mode="json"))
         once = self.guard.policy.replacing(attempts=1)
-        guard, deadline = self.guard.with_generator(lambda prompt: asked.answer), request.scope["deadline"]
+        guard, deadline = self.guard.with_generator(lambda question: asked.answer), request.scope["deadline"]
         stream = partial(guard.with_policy(once).astream, asked.question, self.sources.of(documents))
         written = GuardedAnswer(stream, self.observer, self.name, deadline)
         return EventStream(self._events(written), written.aclose, deadline + self.settings.heartbeat)

@@ -40,15 +40,17 @@ def read_format(response_format: Any, field: str, *, tools: bool) -> ObjectForma
 class ObjectStream(AsyncGuardedStream):
     """One released text: the checked object as JSON. It ends with a ProtocolError where there is none to release."""
 
-    def __init__(self, guard: Guard, prompt: str, documents: Sequence[Document], wanted: ObjectFormat) -> None:
+    def __init__(self, guard: Guard, question: str, documents: Sequence[Document], wanted: ObjectFormat) -> None:
         if guard.generator is None:
             raise InputError("this guard has no generator that writes an object")
-        explains = guard.policy.keep_refused
-        writing = Writing(guard.generator, prompt, documents, Calls(), is_async=True, ahead=False, explains=explains)
-        super().__init__(lambda closed: self._checked(writing, guard, prompt, documents, wanted), writing)
+        logs_tracebacks = guard.policy.keep_refused
+        writing = Writing(
+            guard.generator, question, documents, Calls(), is_async=True, ahead=False, logs_tracebacks=logs_tracebacks
+        )
+        super().__init__(lambda closed: self._checked(writing, guard, question, documents, wanted), writing)
 
     async def _checked(
-        self, writing: Writing, guard: Guard, prompt: str, documents: Sequence[Document], wanted: ObjectFormat
+        self, writing: Writing, guard: Guard, question: str, documents: Sequence[Document], wanted: ObjectFormat
     ) -> AsyncGenerator[Event]:
         try:
             text = await _whole(writing)
@@ -59,7 +61,7 @@ class ObjectStream(AsyncGuardedStream):
             return
         try:
             with cancelled_with_task():
-                result = await guard.acheck_object(text, documents, wanted.schema, prompt)
+                result = await guard.acheck_object(text, documents, wanted.schema, question)
         except UnsupportedObjectError as error:
             told = f"fields are not supported by the source: {', '.join(places_of_refused(error.fields))}"
             raise ProtocolError(422, told, code="unsupported", retry=False) from error

@@ -96,11 +96,11 @@ class UpstreamAnswer(WrittenAnswer, Generator):
         if response is not None:
             await response.aclose()
 
-    def start(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+    def start(self, question: str, documents: Sequence[Document]) -> AskedSession:
         """Raises: InputError; there is only `astart`."""
         raise InputError("an upstream's answer is read by an event loop: use astream")
 
-    async def astart(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+    async def astart(self, question: str, documents: Sequence[Document]) -> AskedSession:
         """A session that reads the opened answer first, and asks again after a refusal."""
         return _UpstreamSession(self)
 

@@ -24,7 +24,7 @@ NONE = -1
 _BREAKS = frozenset("\n\r\v\f\x85\u2028\u2029")
 
 
-class Place(Protocol):
+class HasSpan(Protocol):
     """A place in a text, `text[start:end]`; `said` has other words than the place, as for a row of a table."""
 
     @property
@@ -35,7 +35,7 @@ class Place(Protocol):
     def said(self) -> str | None: ...
 
 
-def headings(text: str, sentences: Iterable[Place]) -> list[int]:
+def headings(text: str, sentences: Iterable[HasSpan]) -> list[int]:
     """For each sentence of a text the number of the heading above it, or -1.
 
     The first sentence is its own heading if it can stand for the document: it is prose, no row of a table and no record.

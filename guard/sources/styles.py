@@ -153,10 +153,10 @@ def _amount(token: Any, percent: float = 0.01, letter: float = ROOT_SIZE) -> flo
     inner = getattr(token, "content", None) if token.type == "() block" else None
     if token.type == "function" and token.lower_name in ("calc", "-webkit-calc"):
         inner = token.arguments
-    return nan if inner is None else _reckoned(words(inner), percent, letter)
+    return nan if inner is None else _computed(words(inner), percent, letter)
 
 
-def _reckoned(tokens: Sequence[Any], percent: float, letter: float) -> float:
+def _computed(tokens: Sequence[Any], percent: float, letter: float) -> float:
     """The result of `calc()`, NaN if it mixes lengths with percentages or has anything but a constant."""
     total, product, operator = 0.0, 0.0, "+"
     if {"percentage", "dimension"} <= {token.type for token in tokens}:

@@ -13,6 +13,7 @@ from textwrap import shorten
 from typing import NamedTuple, TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
+from groundrail.facts.quantities import MONTHS
 from groundrail.text.context import around, context_of, in_context
 from groundrail.text.ends import without_mark
 from groundrail.text.english import words
@@ -22,9 +23,9 @@ from groundrail.text.english.phrases import (
     agrees_to_write,
     announced_name,
     announced_topic,
+    depends_on_question,
     is_claimless,
     is_fragment,
-    leans_on_question,
     may_answer,
     opens_with_answer,
     question_of,
@@ -34,15 +35,14 @@ from groundrail.text.english.phrases import (
     without_tick,
 )
 from groundrail.text.english.statements import is_yes_or_no, statement
-from groundrail.text.facts.quantities import MONTHS
 from groundrail.text.form import SourceText, refuse_unreadable
 from groundrail.text.marks import MOST, USUAL, Mark, clauses, parts, without
-from groundrail.text.quotations import Place, place_of, quotations, wording
+from groundrail.text.quotations import QuotedSpan, place_of, quotations, wording
 from groundrail.text.rendering.rendered import words as shown_words
 from groundrail.text.rendering.visible import has_fence, is_blank, visible
 
 ClaimOf: TypeAlias = Callable[[str, str, str], str | None]
-"""(sentence, the text shown before it, the prompt) -> the claim as text, or None if the sentence claims nothing.
+"""(sentence, the text shown before it, the question) -> the claim as text, or None if the sentence claims nothing.
 
 Raises: UncheckableError for a sentence that cannot be checked; the guard refuses the sentence.
 """
@@ -81,7 +81,7 @@ class Claim:
     around: str | None = None
     parts: tuple[tuple[str, tuple[int, ...]], ...] = ()
     marks: tuple[tuple[Mark, int], ...] = ()
-    quoted: tuple[Place, ...] = ()
+    quoted: tuple[QuotedSpan, ...] = ()
 
     def asked(self, *, by_marks: bool) -> tuple[Asked, ...]:
         """The texts to score, each against the documents that it names if `by_marks`."""
@@ -136,22 +136,22 @@ _BAR = re.compile(r"(?<!\\)\|")
 _OPENS_CLAUSE = frozenset("who which that whose whom where when if unless while because whether".split())
 
 
-def claim_of(sentence: str, previous: str = "", prompt: str = "") -> str | None:
+def claim_of(sentence: str, previous: str = "", question: str = "") -> str | None:
     """Return the claim of a sentence as a reader sees it, without list marks, or None if nothing is claimed.
 
     White space, rules, bare list marks and known polite phrases claim nothing. A number is a list mark if `previous`,
     the text shown before, ended its line. A text that says something only as an answer, such as "No.", makes a statement
     with its question where the grammar is plain, else it stands behind the question: the one in `previous`, else the one
-    that `prompt` ends with. Footnote marks stay: `read_claim` compares them with the documents.
+    that `question` ends with. Footnote marks stay: `read_claim` compares them with the documents.
 
     Raises: UncheckableError for a sentence that two readers would read differently, for an answer without a question,
     and for a number in brackets behind a phrase that claims nothing.
     """
-    return _claim_of(sentence, previous, prompt)
+    return _claim_of(sentence, previous, question)
 
 
-def _claim_of(sentence: str, previous: str, prompt: str, *, reads_context: bool = False) -> str | None:
-    line = _Line(sentence, previous, prompt, reads_context)
+def _claim_of(sentence: str, previous: str, question: str, *, reads_context: bool = False) -> str | None:
+    line = _Line(sentence, previous, question, reads_context)
     if not any(map(str.isalnum, line.bare)):
         return line.claim_of_signs()
     return line.claim_of_phrases() if is_claimless(line.bare) else line.claim_of_words()
@@ -169,12 +169,12 @@ class _Line:
     """A sentence that is being read, behind the text shown before it.
 
     shown: the text that a reader sees. number: its number in a list. marked: the text without list marks and pictures.
-    bare: the same without footnote marks. question: what it may answer, or an empty text. reads_context: whether the judge
+    bare: the same without footnote marks. answered: the question that it may answer, or an empty text. reads_context: whether the judge
     reads the question as the context of the claim, so that no claim but a bare yes or no is put together with it.
     """
 
-    def __init__(self, sentence: str, previous: str, prompt: str, reads_context: bool) -> None:
-        self.sentence, self.previous, self.prompt, self.reads_context = sentence, previous, prompt, reads_context
+    def __init__(self, sentence: str, previous: str, question: str, reads_context: bool) -> None:
+        self.sentence, self.previous, self.question, self.reads_context = sentence, previous, question, reads_context
         self.shown = visible(sentence).strip()
         item = _BULLETS.sub("", self.shown, count=1)
         self.number = _number(item, previous)
@@ -182,15 +182,15 @@ class _Line:
         self.bare = without(self.marked, USUAL.find(self.marked)).strip()
 
     @cached_property
-    def question(self) -> str:
-        return question_of(self.previous) or question_of(self.prompt)
+    def answered(self) -> str:
+        return question_of(self.previous) or question_of(self.question)
 
     def claim_of_signs(self) -> str | None:
         """Rules, borders and marks claim nothing, but signs may draw letters, or answer a question."""
         if not _BORDER.fullmatch(self.shown) and (not _MARKS.fullmatch(self.bare) or _WIDE_GAP.search(self.shown)):
             raise UncheckableError("signs alone cannot be read as words")
-        if _ANSWERING.fullmatch(self.shown) and self.question:
-            return f"{self.question} {self.shown}"
+        if _ANSWERING.fullmatch(self.shown) and self.answered:
+            return f"{self.answered} {self.shown}"
         return self.shown if self.number else None
 
     def claim_of_phrases(self) -> str | None:
@@ -198,8 +198,8 @@ class _Line:
         if refuses_what_follows(self.bare):
             raise UncheckableError("a refusal with a colon says something about what follows it")
         alone = self.sentence.rstrip(" ").endswith("\n")
-        if self.question and (opens_with_answer(self.bare) or may_answer(self.bare, alone=alone)):
-            return f"{self.question} {self.bare}"
+        if self.answered and (opens_with_answer(self.bare) or may_answer(self.bare, alone=alone)):
+            return f"{self.answered} {self.bare}"
         if self.bare != self.marked.strip() and not takes_footnotes(self.bare):
             raise UncheckableError("a number in brackets is no footnote where nothing is said before it")
         return self.shown if self.number else None
@@ -207,14 +207,14 @@ class _Line:
     def claim_of_words(self) -> str | None:
         """The words to judge, with the question if they answer one."""
         bare, marked = without_pointer(self.bare), without_pointer(self.marked).strip()
-        leans = leans_on_question(bare)
+        leans = depends_on_question(bare)
         if not leans and not opens_with_answer(bare) and not is_fragment(bare):
             return marked
-        if self.question and (not self.reads_context or is_yes_or_no(bare)):
-            return statement(self.question, marked)
-        if self.question:
+        if self.answered and (not self.reads_context or is_yes_or_no(bare)):
+            return statement(self.answered, marked)
+        if self.answered:
             return marked
-        if leans and not self.previous.strip() and agrees_to_write(self.bare, self.prompt):
+        if leans and not self.previous.strip() and agrees_to_write(self.bare, self.question):
             return None
         if leans:
             raise UncheckableError("it says something only as an answer, and there is no question to it")
@@ -242,7 +242,7 @@ def _number(item: str, previous: str) -> str:
 def read_claim(
     sentence: str,
     previous: str,
-    prompt: str,
+    question: str,
     source: SourceText,
     *,
     lead: str = "",
@@ -252,7 +252,7 @@ def read_claim(
     reads_context: bool = False,
     knows_kinds: bool = False,
 ) -> Claim | NoClaim | Refused:
-    """Read the claim of a sentence, an answer to `prompt` with `previous` shown before it.
+    """Read the claim of a sentence, an answer to `question` with `previous` shown before it.
 
         read_claim("- The rent is **900** euros [1].", "", "", SourceText(as_documents(lease)))  # Claim("The rent ...")
 
@@ -261,8 +261,8 @@ def read_claim(
             source holds none of them and refuses none: who uses the claim decides what a missing source means.
         lead, heading: `Sentence.lead` and `Sentence.heading`.
         claim_of: replaces the function `claim_of` of this module. Its claims are compared with the source all the same.
-        unread: `ScorerFacts.unread`, the words of a claim that the judge has no token for.
-        reads_context: `ScorerFacts.reads_context`, whether the judge tells a claim from its context.
+        unread: `ScorerMetadata.unread`, the words of a claim that the judge has no token for.
+        reads_context: `ScorerMetadata.reads_context`, whether the judge tells a claim from its context.
         knows_kinds: whether a model tells the kind of the sentence afterwards (`groundrail.entailment.shipped`).
 
     Raises: InputError for a `claim_of` that returns anything but text or None; other errors of the two functions.
@@ -270,9 +270,9 @@ def read_claim(
     claim_of = in_its_context(claim_of) if reads_context else claim_of
     try:
         if opens_list(sentence, lead) or needs_lead(sentence, lead):
-            said = claim_of(_with_lead(sentence, lead), "", prompt)
+            said = claim_of(_with_lead(sentence, lead), "", question)
         else:
-            said = claim_of(sentence, previous, prompt)
+            said = claim_of(sentence, previous, question)
         if said is None and lead:
             whole, item = _joined(sentence, lead)
             said = whole if item else None  # "Welcome" in a list says something
@@ -291,11 +291,11 @@ def read_claim(
         text = without(said, marks)
         if not source.is_blank:
             refuse_unreadable(text, source, unread)
-        context = context_of(text, prompt=prompt, heading=heading, previous=previous) if reads_context else ""
-        beside = around(prompt, previous) if knows_kinds and not has_fence(sentence) else None
+        context = context_of(text, question=question, heading=heading, previous=previous) if reads_context else ""
+        beside = around(question, previous) if knows_kinds and not has_fence(sentence) else None
     except UncheckableError as error:
         return Refused(str(error))
-    quoted = _quoted(text, sentence, prompt, source)
+    quoted = _quoted(text, sentence, question, source)
     if isinstance(quoted, Refused):
         return quoted
     of_code = text.splitlines() if has_fence(sentence) else []
@@ -304,15 +304,15 @@ def read_claim(
     return Claim(text, (*lines, *map(" ".join, pairwise(lines))), context, beside, by_marks, placed, quoted)
 
 
-def _quoted(text: str, sentence: str, prompt: str, source: SourceText) -> tuple[Place, ...] | Refused:
+def _quoted(text: str, sentence: str, question: str, source: SourceText) -> tuple[QuotedSpan, ...] | Refused:
     """The places of the words that a claim quotes, from the source or from the user; refused for other words."""
     if source.is_blank or has_fence(sentence):
         return ()
-    texts, places = [document.text for document in source.documents], list[Place]()
+    texts, places = [document.text for document in source.documents], list[QuotedSpan]()
     for quotation in quotations(text, sentence):
         if place := place_of(quotation.words, texts):
             places.append(place)
-        elif not place_of(quotation.words, [prompt]):
+        elif not place_of(quotation.words, [question]):
             return _misquoted(quotation.words, texts)
     return tuple(places)
 

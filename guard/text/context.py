@@ -7,7 +7,7 @@ The judge reads it with the claim, but only the claim has to be supported. Train
 import re
 
 from groundrail.errors import UncheckableError
-from groundrail.text.english.phrases import leans_on_sentence, question_of
+from groundrail.text.english.phrases import depends_on_sentence, question_of
 from groundrail.text.rendering.visible import visible
 
 MARK = "\x1f"
@@ -40,41 +40,41 @@ def claimed(text: str) -> str:
     return text.rpartition(MARK)[2]
 
 
-def context_of(claim: str, *, prompt: str = "", heading: str = "", previous: str = "") -> str:
+def context_of(claim: str, *, question: str = "", heading: str = "", previous: str = "") -> str:
     """The context of a claim in an answer.
 
     Args:
-        prompt: the user's message, or a prompt that ends with the user's question.
+        question: the user's message, or a question that ends with the user's question.
         heading: the heading above the sentence (`Sentence.heading`).
         previous: the sentence before, which counts if the claim points back to it.
 
     Raises: UncheckableError for a claim that points back to a sentence that cannot be read.
 
-    >>> context_of("It costs 12 euros.", prompt="What is a visit?", heading="Pool", previous="The pool is open daily.")
+    >>> context_of("It costs 12 euros.", question="What is a visit?", heading="Pool", previous="The pool is open daily.")
     'What is a visit? Pool: The pool is open daily.'
     """
-    before = _ending(shown_words(previous)) if leans_on_sentence(claim, nouns=True) else ""
+    before = _ending(shown_words(previous)) if depends_on_sentence(claim, nouns=True) else ""
     above = _ending(shown_words(heading))
-    parts = [message_of(prompt), f"{above.rstrip(':')}:" if above else "", before if before != above else ""]
+    parts = [message_of(question), f"{above.rstrip(':')}:" if above else "", before if before != above else ""]
     return " ".join(part for part in parts if part and part not in claim)
 
 
-def around(prompt: str, previous: str) -> str:
+def around(question: str, previous: str) -> str:
     """The user's message and the sentence before, from which the kind of a sentence is told (`groundrail.text.kinds`)."""
     try:
         before = shown_words(previous)
     except UncheckableError:
         before = ""  # no reader sees it
-    return " ".join(filter(None, [message_of(prompt), before]))
+    return " ".join(filter(None, [message_of(question), before]))
 
 
-def message_of(prompt: str) -> str:
-    """The user's message: a short prompt whole, of a longer one the question that it ends with.
+def message_of(question: str) -> str:
+    """The user's message: a short question whole, of a longer one the question that it ends with.
 
-    A long prompt may hold the documents themselves, which are no context of a claim.
+    A long question may hold the documents themselves, which are no context of a claim.
     """
-    words = " ".join(prompt.split())
-    return words if len(words) <= _LONGEST_MESSAGE else _ending(question_of(prompt))
+    words = " ".join(question.split())
+    return words if len(words) <= _LONGEST_MESSAGE else _ending(question_of(question))
 
 
 def shown_words(text: str) -> str:

@@ -9,8 +9,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from groundrail.facts.quantities import UNITS
 from groundrail.text.english.words import AUXILIARIES, DETERMINERS, PRONOUNS, is_finite
-from groundrail.text.facts.quantities import UNITS
 
 MOST = 100
 """Maximum number of marks in a sentence; nobody follows more."""

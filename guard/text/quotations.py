@@ -71,7 +71,7 @@ class Quotation(NamedTuple):
     words: str
 
 
-class Place(NamedTuple):
+class QuotedSpan(NamedTuple):
     """A slice of a document, by its place in the answer's list."""
 
     document: int
@@ -112,20 +112,20 @@ def _is_quotation(words: str, before: str, *, is_said: bool) -> bool:
     return is_said or (len(found) > 4 and any(is_finite(word.lower().replace("’", "'")) for word in found))
 
 
-def place_of(quotation: str, texts: Sequence[str]) -> Place | None:
+def place_of(quotation: str, texts: Sequence[str]) -> QuotedSpan | None:
     """The first place where one of the documents has these words; None if none has.
 
     >>> place_of("the rent … is low", ["It is old. The rent of the flat is low."])
-    Place(document=0, start=11, end=38)
+    QuotedSpan(document=0, start=11, end=38)
     """
     for pieces in _read(quotation):
         for number, text in enumerate(texts):
             if place := _found(pieces, text):
-                return Place(number, *place)
+                return QuotedSpan(number, *place)
     return None
 
 
-def wording(quotation: str, texts: Sequence[str]) -> Place | None:
+def wording(quotation: str, texts: Sequence[str]) -> QuotedSpan | None:
     """The passage whose words are most like those of a misquotation, None if no passage shares enough of them."""
     asked = [word.lower() for word in _WORD.findall(quotation)]
     likely = sorted(
@@ -213,7 +213,7 @@ def _windows(asked: Sequence[str], text: str) -> Iterator[tuple[int, int]]:
             yield shared, max(0, place - size + 1)
 
 
-def _aligned(asked: Sequence[str], text: str, document: int, first: int) -> tuple[float, Place]:
+def _aligned(asked: Sequence[str], text: str, document: int, first: int) -> tuple[float, QuotedSpan]:
     """How like the passage around a run of words is to the words asked, and the passage."""
     around = max(2, len(asked) // 3)
     words = list(_WORD.finditer(text))
@@ -224,4 +224,4 @@ def _aligned(asked: Sequence[str], text: str, document: int, first: int) -> tupl
     begin = max(0, blocks[0].b - blocks[0].a)
     end = min(len(part), blocks[-1].b + blocks[-1].size + len(asked) - blocks[-1].a - blocks[-1].size)
     shared = sum(block.size for block in blocks)
-    return shared - abs(end - begin - len(asked)) / 10, Place(document, part[begin].start(), part[end - 1].end())
+    return shared - abs(end - begin - len(asked)) / 10, QuotedSpan(document, part[begin].start(), part[end - 1].end())

@@ -18,7 +18,7 @@ from langchain_core.runnables.config import ensure_config
 from langchain_core.tools import BaseTool
 
 from groundrail.errors import InputError, UnsupportedError
-from groundrail.generation.drivers import PushedAnswer
+from groundrail.generation.drivers import IncrementalCheck
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.retrieved import (
     SourceCollector,
@@ -53,7 +53,7 @@ class _Writing:
 
     sources: SourceDocuments
     question: str
-    answer: PushedAnswer | None = None
+    answer: IncrementalCheck | None = None
 
 
 class _RunWatcher(SourceCollector):
@@ -191,11 +191,11 @@ class _RunWatcher(SourceCollector):
         told = self._told(run_id, writing.sources, writing.answer, writing.answer.fail(cause))
         return [finding for finding in told if not isinstance(finding, Exception)]
 
-    def _begun(self, writing: _Writing) -> PushedAnswer:
-        return self.guard.pushed(writing.sources.documents, writing.question)
+    def _begun(self, writing: _Writing) -> IncrementalCheck:
+        return self.guard.incremental(writing.sources.documents, writing.question)
 
     def _told(
-        self, run_id: UUID, sources: SourceDocuments, answer: PushedAnswer, decided: Sequence[CheckedSentence]
+        self, run_id: UUID, sources: SourceDocuments, answer: IncrementalCheck, decided: Sequence[CheckedSentence]
     ) -> Findings:
         """Findings for sentences just decided on and for an answer that has just ended, whose run is told no more."""
         findings: Findings = []
@@ -266,7 +266,7 @@ class AsyncGroundrailCallbackHandler(_RunWatcher):
         await _tell(await asyncio.to_thread(self._failed, run_id, error), adispatch_custom_event)
 
 
-def _end(answer: PushedAnswer, error: Exception | None) -> Sequence[CheckedSentence]:
+def _end(answer: IncrementalCheck, error: Exception | None) -> Sequence[CheckedSentence]:
     return answer.finish() if error is None else answer.fail(error)
 
 

@@ -91,7 +91,7 @@ class _Opened(generators.Generator):
     def __init__(self, session: AskedSession) -> None:
         self._session = session
 
-    def start(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
+    def start(self, question: str, documents: Sequence[Document]) -> AskedSession:
         return self._session
 
 

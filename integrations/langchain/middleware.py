@@ -39,7 +39,7 @@ class GroundrailMiddleware(AgentMiddleware[Any, Any]):
     guard: checks, and retries under its policy; its own generator is not used.
     source_tools: tools, or names of tools, whose results are sources; None for all. Sources are the results of calls
         since the user's last message. Text that a tool repeats from a call is no source (`groundrail.sources.echoes`).
-    sources_of: finds further sources in the messages that the model is given, as in a prompt with documents.
+    sources_of: finds further sources in the messages that the model is given, as in a question with documents.
     annotate: put citations on the answer's text block; False keeps its content a plain string.
 
     It comes last in the list, so that it guards the model which the others have chosen. An answer's sentences

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
+from groundrail.facts.mentions import mentions
+from groundrail.facts.quantities import DAYS, MONTHS
 from groundrail.text.english import words
-from groundrail.text.facts.mentions import mentions
-from groundrail.text.facts.quantities import DAYS, MONTHS
 
 
 class Kind(StrEnum):
@@ -51,7 +51,7 @@ def candidates(text: str) -> list[Candidate]:
 
 
 def _figures(text: str) -> Iterator[Candidate]:
-    """Dates, times, years, amounts and numbers, as `groundrail.text.facts.mentions` reads them."""
+    """Dates, times, years, amounts and numbers, as `groundrail.facts.mentions` reads them."""
     for found in mentions(text):
         start, end = found.start, found.end
         match found.meaning[0]:

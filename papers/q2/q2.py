@@ -21,7 +21,7 @@ from groundrail.papers.q2.asking import QuestionGenerator, Seq2SeqQuestions, Tem
 from groundrail.papers.q2.candidates import Candidate, candidates
 from groundrail.papers.q2.exchanges import Exchange, Label, normalised, response_score, token_f1
 from groundrail.papers.q2.personal import is_personal
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts, best_first
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerMetadata, best_first
 from groundrail.types import Citation, Document, Source, Span, as_documents
 
 Variant: TypeAlias = Literal["base", "filter", "top-k"]
@@ -96,13 +96,13 @@ class Q2Scorer(Scorer):
         self.variant, self.one_each, self.nli, self.discard = variant, one_each, nli, discard
 
     @property
-    def facts(self) -> ScorerFacts:
+    def metadata(self) -> ScorerMetadata:
         """The identity of the class around its judge, whose threshold does not hold for Q².
 
         Q² takes no context: a claim joined with other text has other questions.
         """
-        judge = self.entailment.facts
-        return ScorerFacts(f"{type(self).__name__} around {judge.identity}", judges=(judge,))
+        judge = self.entailment.metadata
+        return ScorerMetadata(f"{type(self).__name__} around {judge.identity}", judges=(judge,))
 
     def read(self, source: Source) -> Reader:
         """Keep the documents; questions are answered from their text."""

@@ -158,9 +158,9 @@ class SpanHeadAnswerer:
         with as_file(files(__package__) / FILE) as own:
             head, trained_on, threshold = SpanHead.load(own if file is None else file)
         judge = as_cross_encoder()
-        if judge.facts.identity != trained_on:
+        if judge.metadata.identity != trained_on:
             raise ModelError(
-                f"the span head was trained on {trained_on}, and this is {judge.facts.identity}; "
+                f"the span head was trained on {trained_on}, and this is {judge.metadata.identity}; "
                 f"train it again with tools/train_span_head.py"
             )
         return cls(judge, head, threshold=threshold)

@@ -17,7 +17,7 @@ from groundrail.errors import InputError
 from groundrail.papers.scale.tree import Search, descend
 from groundrail.papers.scale.windows import Windows
 from groundrail.runtime.progress import begin
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerMetadata
 from groundrail.scoring.index import Passage, fitted
 from groundrail.text.sentences import splits
 from groundrail.types import Citation, Document, Source, as_documents
@@ -80,7 +80,7 @@ class PaperScaleScorer(Scorer):
         leaves: Literal["sentences", "lines"] = "sentences",
     ) -> None:
         self.entailment = load(entailment)
-        self.chunk_tokens = self.entailment.facts.chunk_tokens or 512 if chunk_tokens is None else chunk_tokens
+        self.chunk_tokens = self.entailment.metadata.chunk_tokens or 512 if chunk_tokens is None else chunk_tokens
         if self.chunk_tokens < 1:
             raise InputError(f"chunk_tokens is {chunk_tokens}; a window holds at least one token")
         if not 0 <= overlap < 1:
@@ -94,10 +94,12 @@ class PaperScaleScorer(Scorer):
         self.overlap, self.search, self.branches, self.leaves = overlap, search, branches, leaves
 
     @property
-    def facts(self) -> ScorerFacts:
-        """The paper's SCALE with its windows, and the facts about the judge."""
-        judge = self.entailment.facts
-        return ScorerFacts.around(judge, f"SCALE on chunks of {self.chunk_tokens} tokens, judged by {judge.identity}")
+    def metadata(self) -> ScorerMetadata:
+        """The paper's SCALE with its windows, and the metadata of the judge."""
+        judge = self.entailment.metadata
+        return ScorerMetadata.around(
+            judge, f"SCALE on chunks of {self.chunk_tokens} tokens, judged by {judge.identity}"
+        )
 
     def read(self, source: Source) -> Reader:
         """Tokenize every document once; windows are cut when claims come. Raises: InputError for a blank source."""

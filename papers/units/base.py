@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol, Self, TypeAlias
 
 from groundrail.errors import InputError
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts, below_all, best_first
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerMetadata, below_all, best_first
 from groundrail.types import Source, Span
 
 Aggregate: TypeAlias = Literal["mean", "minimum"]
@@ -74,11 +74,11 @@ class UnitScorer(Scorer):
         self.aggregate = aggregate
 
     @property
-    def facts(self) -> ScorerFacts:
-        """The facts about the wrapped scorer, under a name with units and aggregation; a mean takes no context."""
-        inner = self.scorer.facts
+    def metadata(self) -> ScorerMetadata:
+        """The metadata of the wrapped scorer, under a name with units and aggregation; a mean takes no context."""
+        inner = self.scorer.metadata
         identity = f"the {self.aggregate} over {type(self.units).__name__} of {inner.identity}"
-        return replace(inner, identity=identity, takes_context=False)
+        return replace(inner, identity=identity, scores_jointly=False)
 
     def read(self, source: Source) -> Reader:
         """Read the source with the wrapped scorer."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from groundrail.papers.units.base import Units, UnitScorer
 from groundrail.papers.units.subsentences import SubSentenceUnits
-from groundrail.scoring.base import Score, Scorer, ScorerFacts, below_all
+from groundrail.scoring.base import Score, Scorer, ScorerMetadata, below_all
 from groundrail.scoring.registry import as_scorer
 
 
@@ -25,11 +25,11 @@ class WeakestPartScorer(UnitScorer):
         super().__init__(as_scorer(scorer), SubSentenceUnits() if units is None else units, "minimum")
 
     @property
-    def facts(self) -> ScorerFacts:
-        """The facts about the wrapped scorer, under a name with the units."""
-        inner = self.scorer.facts
+    def metadata(self) -> ScorerMetadata:
+        """The metadata of the wrapped scorer, under a name with the units."""
+        inner = self.scorer.metadata
         identity = f"the weakest of a claim and its {type(self.units).__name__} by {inner.identity}"
-        return replace(inner, identity=identity, takes_context=False)
+        return replace(inner, identity=identity, scores_jointly=False)
 
     def _cut(self, claim: str) -> list[str]:
         parts = [text.strip() for text in super()._cut(claim)]

@@ -12,7 +12,7 @@ from tests.conformance.hosts import TEXT, Host, in_a_loop
 from tests.conformance.recorder import Seen, recorded
 from tests.conformance.scripts import FALSE, QUESTION, SOURCE, Script
 
-from groundrail.integrations.haystack import GroundedChatGenerator
+from groundrail.integrations.haystack import GuardedChatGenerator
 
 
 @component
@@ -76,7 +76,7 @@ def streamed(script: Script) -> Seen:
             seen.pieces.append(chunk.content)
 
         pipeline = Pipeline()
-        pipeline.add_component("llm", GroundedChatGenerator(Written(script), script.guard(), show))
+        pipeline.add_component("llm", GuardedChatGenerator(Written(script), script.guard(), show))
         _note_replies(seen, pipeline.run(_given()))
     return seen
 
@@ -88,13 +88,13 @@ def astreamed(script: Script) -> Seen:
             seen.note(chunk)
             seen.pieces.append(chunk.content)
 
-        subject = GroundedChatGenerator(Written(script), script.guard(), show)
+        subject = GuardedChatGenerator(Written(script), script.guard(), show)
         _note_replies(seen, {"llm": await subject.run_async(**_given()["llm"])})
 
     return in_a_loop(run)
 
 
 HOSTS = {
-    "Haystack `GroundedChatGenerator`, run": Host(streamed, (*TEXT, "reasoning", "choices"), knows_half=True),
-    "Haystack `GroundedChatGenerator`, run_async": Host(astreamed, (*TEXT, "reasoning", "choices"), knows_half=True),
+    "Haystack `GuardedChatGenerator`, run": Host(streamed, (*TEXT, "reasoning", "choices"), knows_half=True),
+    "Haystack `GuardedChatGenerator`, run_async": Host(astreamed, (*TEXT, "reasoning", "choices"), knows_half=True),
 }

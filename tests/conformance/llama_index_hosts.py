@@ -12,7 +12,7 @@ from tests.conformance.hosts import TEXT, Host, in_a_loop
 from tests.conformance.recorder import Seen, recorded
 from tests.conformance.scripts import QUESTION, SOURCE, Script
 
-from groundrail.integrations.llama_index import GroundedSynthesizer
+from groundrail.integrations.llama_index import GuardedSynthesizer
 
 NODES = [NodeWithScore(node=TextNode(text=SOURCE), score=1.0)]
 
@@ -37,7 +37,7 @@ class Written(CustomLLM):
             yield CompletionResponse(text=text, delta=piece)
 
 
-def synthesizer(script: Script, seen: Seen, *, streaming: bool) -> GroundedSynthesizer:
+def synthesizer(script: Script, seen: Seen, *, streaming: bool) -> GuardedSynthesizer:
     """A guarded synthesizer around LlamaIndex's own."""
 
     def ended(result: Any) -> None:
@@ -45,7 +45,7 @@ def synthesizer(script: Script, seen: Seen, *, streaming: bool) -> GroundedSynth
         seen.result = result.text
 
     plain = get_response_synthesizer(llm=Written(script=script), streaming=streaming)
-    return GroundedSynthesizer(plain, script.guard(), on_result=ended)
+    return GuardedSynthesizer(plain, script.guard(), on_result=ended)
 
 
 def streamed(script: Script) -> Seen:
@@ -76,7 +76,7 @@ def whole(script: Script) -> Seen:
 
 
 HOSTS = {
-    "LlamaIndex `GroundedSynthesizer`, streamed": Host(streamed, TEXT),
-    "LlamaIndex `GroundedSynthesizer`, asynthesize": Host(astreamed, TEXT),
-    "LlamaIndex `GroundedSynthesizer`, whole": Host(whole, ("whole", "half", "raise"), whole=True),
+    "LlamaIndex `GuardedSynthesizer`, streamed": Host(streamed, TEXT),
+    "LlamaIndex `GuardedSynthesizer`, asynthesize": Host(astreamed, TEXT),
+    "LlamaIndex `GuardedSynthesizer`, whole": Host(whole, ("whole", "half", "raise"), whole=True),
 }

@@ -163,7 +163,7 @@ def test_a_claim_is_read_as_the_guard_reads_it():
 def test_a_bare_answer_is_judged_together_with_its_prompt():
     judge = FakeEntailment()
     question = "Are pets allowed?"
-    evaluate(ScaleScorer(judge), [example(1, "Yes, they are.", prompt=question)])
+    evaluate(ScaleScorer(judge), [example(1, "Yes, they are.", question=question)])
     claims = {claim for call in judge.calls for _, claim in call}
     assert any(question in claim and "they are" in claim for claim in claims)
 

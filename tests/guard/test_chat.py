@@ -222,7 +222,7 @@ def test_what_leans_on_a_sentence_that_cannot_be_checked_is_refused_for_that_rea
     policy = {"fallback": "flag", "stop": stop_after_attempt(1)}
     turn = chat(Model(struck + "It allows pets."), source="It allows pets.", policy=policy).ask("?")
     assert [sentence.verdict for sentence in turn.result.sentences] == [Verdict.UNSUPPORTED] * 2
-    assert "it leans on the sentence before, which cannot be checked" in str(turn.result.sentences[1].reason)
+    assert "it depends on the sentence before, which cannot be checked" in str(turn.result.sentences[1].reason)
 
 
 def test_streams_remember_what_was_shown() -> None:

@@ -239,7 +239,7 @@ def test_a_threshold_that_cannot_hold_is_an_error_that_says_what_to_do() -> None
 
 def test_a_calibration_of_another_scorer_is_refused() -> None:
     scorer = NearestScorer(FakeEntailment())
-    policy = Policy(calibration=Calibration("none", (), (), threshold=0.7, scorer=scorer.facts.identity))
+    policy = Policy(calibration=Calibration("none", (), (), threshold=0.7, scorer=scorer.metadata.identity))
     assert Guard(scorer=scorer, policy=policy).check("A is B.", "A is B.").threshold == 0.7
     with pytest.raises(InputError, match="fitted on another scorer: the 5 nearest"):
         Guard(scorer="scale", judge=FakeEntailment(), policy=policy).check("A is B.", "A is B.")

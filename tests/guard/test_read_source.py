@@ -35,7 +35,7 @@ class Counting(Scorer):
 
 
 def pushed(guard: Guard, answer: str, source: Source) -> GuardResult:
-    given = guard.pushed(source)
+    given = guard.incremental(source)
     given.feed(answer)
     given.finish()
     assert given.result is not None

@@ -80,12 +80,12 @@ KNOWN: dict[type, tuple[type, set[str], set[str]]] = {
         },
     ),
     openai_agents.GuardedModel: (OpenAIModel, {"get_response", "stream_response"}, {"close", "get_retry_advice"}),
-    llama_index.GroundedSynthesizer: (
+    llama_index.GuardedSynthesizer: (
         BaseSynthesizer,
         {"get_response", "aget_response"},
         {"synthesize", "asynthesize", "callback_manager", "get_prompts", "update_prompts"},
     ),
-    llama_index.GroundedEvaluator: (
+    llama_index.GuardedEvaluator: (
         BaseEvaluator,
         {"aevaluate"},
         {"evaluate", "evaluate_response", "aevaluate_response", "get_prompts", "update_prompts"},
@@ -313,7 +313,7 @@ def test_the_agents_sdk_s_model_closes_the_wrapped_one() -> None:
 def replied(reply: ChatMessage, show: Callable[[StreamingChunk], None] | None = None) -> ChatMessage:
     """A reply behind Haystack's guarded generator, which offers `look_up`."""
     tools: Any = [Tool("look_up", "Look something up.", {"type": "object"}, str)]
-    subject = haystack.GroundedChatGenerator(MockChatGenerator(reply), guard(), show)
+    subject = haystack.GuardedChatGenerator(MockChatGenerator(reply), guard(), show)
     given = [ChatMessage.from_user(QUESTION)]
     (answer,) = subject.run(given, documents=[Document(content=SOURCE)], tools=tools)["replies"]
     return answer
@@ -355,7 +355,7 @@ def test_every_part_of_haystack_is_judged_dropped_passed_on_or_refused() -> None
 
 def test_llama_index_s_synthesizer_refuses_messages_and_other_answers_than_text() -> None:
     plain = get_response_synthesizer(llm=LlamaWritten(script=Script("whole", ((TRUE[0],),), "")))
-    subject = llama_index.GroundedSynthesizer(plain, guard())
+    subject = llama_index.GuardedSynthesizer(plain, guard())
     with pytest.raises(InputError, match=r"'get_response_from_messages' of llama-index-core [0-9]"):
         subject.get_response_from_messages(QUESTION, [])
 

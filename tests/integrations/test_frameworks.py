@@ -25,7 +25,7 @@ from tests.conformance.scripts import FALSE, QUESTION, SOURCE, TRUE, Script
 
 from groundrail import Guard, InputError, MissingExtraError
 from groundrail.integrations import haystack, llama_index, openai_agents, pydantic_ai
-from groundrail.integrations.any_guardrail import GroundedGuardrail
+from groundrail.integrations.any_guardrail import GuardedGuardrail
 from groundrail.testing import FakeEntailment
 
 MODULES = {
@@ -104,7 +104,7 @@ def test_structured_output_is_refused() -> None:
         asyncio.run(Runner.run(OpenAIAgent("clerk", model=model), QUESTION, previous_response_id="1"))
     plain = get_response_synthesizer(llm=LlamaWritten(script=None), output_cls=Answer)
     with pytest.raises(InputError, match="structured output"):
-        llama_index.GroundedSynthesizer(plain, guard())
+        llama_index.GuardedSynthesizer(plain, guard())
 
 
 @pytest.mark.parametrize("trips", [True, False])
@@ -131,7 +131,7 @@ def test_tools_that_repeat_the_model_s_words_are_no_source() -> None:
 
 
 def test_the_evaluator_of_llama_index_names_what_is_not_supported() -> None:
-    evaluator = llama_index.GroundedEvaluator(guard())
+    evaluator = llama_index.GuardedEvaluator(guard())
     checked = asyncio.run(evaluator.aevaluate(QUESTION, TRUE[0] + FALSE[0], [SOURCE]))
     assert (checked.passing, checked.score) == (False, 0.5)
     assert FALSE[0].strip() in str(checked.feedback)
@@ -141,7 +141,7 @@ def test_the_evaluator_of_llama_index_names_what_is_not_supported() -> None:
 
 
 def test_any_guardrail_is_told_what_is_not_supported() -> None:
-    guardrail = GroundedGuardrail(guard())
+    guardrail = GuardedGuardrail(guard())
     found = guardrail.validate(TRUE[0] + FALSE[0], context=[SOURCE], question=QUESTION)
     assert (found.valid, found.modified_text) == (False, TRUE[0])
     [span] = found.spans or []
@@ -156,7 +156,7 @@ def test_haystack_s_generator_takes_the_results_of_tools_for_sources_and_passes_
     writer = MockChatGenerator(ChatMessage.from_assistant(TRUE[0] + FALSE[0], tool_calls=[asked]))
     messages = [ChatMessage.from_user(QUESTION), ChatMessage.from_tool(SOURCE, asked)]
     tools: Any = [Tool("look_up", "Look something up.", {"type": "object"}, str)]
-    (reply,) = haystack.GroundedChatGenerator(writer, guard()).run(messages, tools=tools)["replies"]
+    (reply,) = haystack.GuardedChatGenerator(writer, guard()).run(messages, tools=tools)["replies"]
     assert (reply.text, reply.tool_calls) == (TRUE[0], [asked])
     assert len(reply.meta["groundrail"]["sentences"]) == 2
 
@@ -169,7 +169,7 @@ def test_half_a_sentence_of_any_reply_of_haystack_is_kept_back() -> None:
 
     messages = [ChatMessage.from_user(QUESTION)]
     documents = [HaystackDocument(content=SOURCE)]
-    replies = haystack.GroundedChatGenerator(Replies(), guard()).run(messages, documents)["replies"]
+    replies = haystack.GuardedChatGenerator(Replies(), guard()).run(messages, documents)["replies"]
     assert [reply.text for reply in replies] == [TRUE[0]] * 2
 
 

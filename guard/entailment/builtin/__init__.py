@@ -18,7 +18,7 @@ from tokenizers import Encoding as Tokens
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeFacts, Pair
+from groundrail.entailment.base import EntailmentModel, FloatArray, JudgeMetadata, Pair
 from groundrail.entailment.batching import Encoding, in_batches, refuse_long, refuse_long_claims
 from groundrail.entailment.builtin.mpnet import FIRST, WORDS, MPNet, pack, quantise
 from groundrail.entailment.respelled import Respelled
@@ -66,10 +66,10 @@ class BuiltinEntailment(EntailmentModel):
         self.max_tokens = self._longest - tokenizer.num_special_tokens_to_add(is_pair=True) - self._reads_context
 
     @property
-    def facts(self) -> JudgeFacts:
+    def metadata(self) -> JudgeMetadata:
         """The limits and the threshold that were fitted for it."""
         config = self._config
-        return JudgeFacts(
+        return JudgeMetadata(
             config["entailment_identity"],
             self.max_tokens,
             config["entailment_threshold"],

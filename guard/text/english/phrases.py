@@ -12,8 +12,8 @@ import tomllib
 from collections.abc import Sequence
 from importlib.resources import files
 
+from groundrail.facts.quantities import CARDINALS, DAYS, MONTHS, ORDINALS, UNITS
 from groundrail.text.english import words
-from groundrail.text.facts.quantities import CARDINALS, DAYS, MONTHS, ORDINALS, UNITS
 from groundrail.text.sentences import split
 
 _DATA = tomllib.loads(files(__package__).joinpath("phrases.toml").read_text(encoding="utf-8"))
@@ -57,13 +57,13 @@ def refuses_what_follows(text: str) -> bool:
     return _match("refusal_ahead", text) is not None
 
 
-def agrees_to_write(text: str, prompt: str) -> bool:
+def agrees_to_write(text: str, question: str) -> bool:
     """Whether a text only agrees to an order to write something: "Sure!" to "Summarize the lease."
 
     >>> agrees_to_write("Sure!", "Write whether dogs are allowed.")
     False
     """
-    return all((_match("agreed", text), _match("to_write", prompt))) and not _match("asking", prompt)
+    return all((_match("agreed", text), _match("to_write", question))) and not _match("asking", question)
 
 
 def may_answer(phrase: str, *, alone: bool) -> bool:
@@ -154,7 +154,7 @@ def opens_with_answer(claim: str) -> bool:
     return not _WORDS["polar"].isdisjoint(_words(claim)[:1])
 
 
-def leans_on_question(claim: str) -> bool:
+def depends_on_question(claim: str) -> bool:
     """Whether a claim says something only as an answer: "No, never.", "Both.", "Until Friday.", "Two years."
 
     True for signs alone, for a single word, for words that answer, point or count and nothing else, for those and one
@@ -179,7 +179,7 @@ def leans_on_question(claim: str) -> bool:
     return found[0] in words.DETERMINERS and len(found) == 2
 
 
-def leans_on_sentence(claim: str, *, nouns: bool = False) -> bool:
+def depends_on_sentence(claim: str, *, nouns: bool = False) -> bool:
     """Whether a sentence opens with a pronoun, whose noun stands in the sentence before: "But they may be taken."
 
     "It" counts wherever it opens a sentence, "this" and "those" only before a verb: "This is free.", not "This flat is".
@@ -207,14 +207,14 @@ def is_fragment(claim: str) -> bool:
     return 0 < len(found) <= 4 and ":" not in claim and not claim.rstrip().endswith("?") and not _has_verb(found)
 
 
-def question_of(prompt: str) -> str:
-    """The questions that a prompt ends with, as one text; empty where it ends with none.
+def question_of(question: str) -> str:
+    """The questions that a question ends with, as one text; empty where it ends with none.
 
     Behind them may stand how to answer, "Answer in one word.", and the mark of whoever answers. Where someone begins
     to speak, what stands before is not read.
     """
     asked: list[str] = []
-    for sentence in reversed(split(prompt[-_READ:])):
+    for sentence in reversed(split(question[-_READ:])):
         said = sentence.text.strip()
         speaker = _MATCHED["speaker"].match(said)
         text = said[speaker.end() :] if speaker else said

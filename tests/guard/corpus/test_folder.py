@@ -17,7 +17,7 @@ from groundrail.corpus.files import blocks, rows  # noqa: E402
 from groundrail.corpus.folder import results, score_corpus  # noqa: E402
 from groundrail.corpus.rows import Row, scored_rows  # noqa: E402
 from groundrail.errors import InputError, ScoringError  # noqa: E402
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts  # noqa: E402
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerMetadata  # noqa: E402
 from groundrail.scoring.scale import ScaleScorer  # noqa: E402
 from groundrail.testing import FakeEntailment  # noqa: E402
 from groundrail.types import Source  # noqa: E402
@@ -28,7 +28,7 @@ SUFFIXES = pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 class Lengths(Scorer):
     """The share of a claim's length in its source's: takes no memory, and notes the most that Arrow has taken."""
 
-    facts = ScorerFacts("lengths")
+    facts = ScorerMetadata("lengths")
 
     def __init__(self) -> None:
         self.arrow = 0

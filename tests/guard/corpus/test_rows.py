@@ -9,9 +9,9 @@ from tests.tables import tabled
 from groundrail import Guard
 from groundrail.corpus.folder import score_corpus
 from groundrail.corpus.rows import COLUMNS, scored_rows
-from groundrail.entailment.base import JudgeFacts
+from groundrail.entailment.base import JudgeMetadata
 from groundrail.errors import InputError, ScoringError
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerMetadata
 from groundrail.scoring.scale import ScaleScorer
 from groundrail.testing import FakeEntailment
 from groundrail.types import Source
@@ -37,12 +37,12 @@ def scorer() -> ScaleScorer:
 class Giving(Scorer):
     """Gives the scores of a function."""
 
-    def __init__(self, scores: Callable[[Sequence[str]], list[Score]], *judges: JudgeFacts) -> None:
+    def __init__(self, scores: Callable[[Sequence[str]], list[Score]], *judges: JudgeMetadata) -> None:
         self._scores, self._judges = scores, judges
 
     @property
-    def facts(self) -> ScorerFacts:
-        return ScorerFacts("giving", judges=self._judges)
+    def metadata(self) -> ScorerMetadata:
+        return ScorerMetadata("giving", judges=self._judges)
 
     def read(self, source: Source) -> Reader:
         return Prepared(lambda claims, _: self._scores(claims), None)
@@ -88,7 +88,7 @@ def test_rows_without_ids_or_with_equal_ones_are_refused_before_any_work(tmp_pat
 
 
 def test_a_word_that_the_judge_has_no_token_for_is_refused_whatever_its_value() -> None:
-    judge = JudgeFacts("sure", 512, unread=lambda text: [word for word in text.split() if word.startswith("Zz")])
+    judge = JudgeMetadata("sure", 512, unread=lambda text: [word for word in text.split() if word.startswith("Zz")])
     always = Giving(lambda claims: [Score(0.9)] * len(claims), judge)
     refused, sure = scored_rows(always, [{**ROWS[0], "claim": "Keys were lost. Zzyx paid."}, ROWS[0]])
     assert (refused["verdict"], refused["score"]) == ("unsupported", 0.0)

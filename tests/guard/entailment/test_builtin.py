@@ -37,7 +37,7 @@ def test_it_says_what_transformers_says_of_the_same_files() -> None:
     expected = model.classify(PAIRS)
     np.testing.assert_allclose(judge.classify(PAIRS), expected, atol=1e-5)
     np.testing.assert_allclose([judge.classify([pair])[0] for pair in PAIRS], expected, atol=1e-5)
-    own, other = judge.facts, model.facts
+    own, other = judge.metadata, model.metadata
     for name in ("identity", "max_tokens", "threshold", "thresholds", "chunk_tokens", "english_only"):
         assert getattr(own, name) == getattr(other, name)
     for text in (text for pair in PAIRS for text in pair):

@@ -137,11 +137,11 @@ def test_a_generator_judges_itself_and_nothing_else_does(tiny_tokenizer) -> None
     assert scorer.entailment.model is generator.model
     own = CausalEntailment(generator.model, tiny_tokenizer)
     for judge in ("self", own, Respelled(own)):  # one model does one thing at a time
-        assert Guard(generator, judge=judge).scorer.facts.asks(generator.weights)
+        assert Guard(generator, judge=judge).scorer.metadata.asks(generator.weights)
     for whole in (ScaleScorer(own), batched("scale", own), GainScorer(generator.model, tiny_tokenizer)):
-        assert Guard(generator, scorer=whole).scorer.facts.asks(generator.weights)
+        assert Guard(generator, scorer=whole).scorer.metadata.asks(generator.weights)
     other_model = CausalEntailment(decoder("llama"), tiny_tokenizer)
-    assert not Guard(generator, scorer="scale", judge=other_model).scorer.facts.asks(generator.weights)
+    assert not Guard(generator, scorer="scale", judge=other_model).scorer.metadata.asks(generator.weights)
     for other in (None, lambda prompt, documents: "text"):
         with pytest.raises(InputError, match="HFGenerator"):
             Guard(other, judge="self")

@@ -61,7 +61,7 @@ def test_the_built_in_judge_says_nearly_the_same() -> None:
     ]
     exact, rounded = (load_builtin("cpu", dtype) for dtype in ("float32", "int8"))
     assert abs(exact.entailment(pairs) - rounded.entailment(pairs)).max() < 0.1
-    assert exact.facts.identity == rounded.facts.identity
+    assert exact.metadata.identity == rounded.metadata.identity
 
 
 def test_it_is_for_processors() -> None:

@@ -268,10 +268,10 @@ def test_the_form_travels_into_the_scorer_and_options_replace_it(tmp_path) -> No
     saved(tmp_path, "roberta", "roberta")
     scorer = Guard(scorer="scale", judge=f"minicheck-roberta-large:{tmp_path}").scorer
     assert isinstance(scorer, ScaleScorer)
-    assert (scorer.chunk_tokens, scorer.facts.threshold) == (400, 0.5)
+    assert (scorer.chunk_tokens, scorer.metadata.threshold) == (400, 0.5)
     judge = scorer.entailment
-    assert judge.facts.english_only
-    assert judge.facts.identity == "lytang/MiniCheck-RoBERTa-Large"
+    assert judge.metadata.english_only
+    assert judge.metadata.identity == "lytang/MiniCheck-RoBERTa-Large"
     assert load(f"minicheck-roberta-large:{tmp_path}", threshold=0.8).facts.threshold == 0.8
     fitting = " ".join(["rent"] * (judge.max_tokens - 1))
     assert np.isfinite(judge.entailment([(fitting, "rent")])).all()

@@ -6,9 +6,9 @@ from hypothesis import strategies as st
 from tests.tables import tabled
 
 from groundrail.entailment.respelled import respelled
-from groundrail.text.facts.mentions import mentions
-from groundrail.text.facts.missing import missing
-from groundrail.text.facts.quantities import MONTHS
+from groundrail.facts.mentions import mentions
+from groundrail.facts.missing import missing
+from groundrail.facts.quantities import MONTHS
 
 
 @tabled("premise, claim, expected")

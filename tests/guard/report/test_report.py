@@ -25,7 +25,7 @@ from groundrail.report import layout
 from groundrail.report.chart import HEIGHT, Axis, chart
 from groundrail.report.hidden import in_json, marked_up, plain
 from groundrail.report.html import save
-from groundrail.report.layout import Place, blocks
+from groundrail.report.layout import Passage, blocks
 from groundrail.report.terminal import print_result
 from groundrail.scoring.base import Scorer
 from groundrail.scoring.scale import ScaleScorer
@@ -140,7 +140,7 @@ spans = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 300)).map(sorted)
 def test_a_cut_up_source_is_whole_and_every_place_in_it(text: str, cut: list[list[int]], size: int) -> None:
     document = Document(text=text)
     places = [
-        Place(n, Citation(document_id="source", start=a, end=b, text=text[a:b], score=1.0))
+        Passage(n, Citation(document_id="source", start=a, end=b, text=text[a:b], score=1.0))
         for n, (a, b) in enumerate(cut)
         if b <= len(text)
     ]

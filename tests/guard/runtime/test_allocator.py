@@ -1,4 +1,4 @@
-"""Large blocks are kept after `tune()`, and not before it: asked of the C library itself, in a process of its own."""
+"""Large blocks are kept after `tune_allocator()`, and not before it: asked of the C library itself, in a process of its own."""
 
 import os
 import platform
@@ -15,7 +15,7 @@ import groundrail, groundrail.guard
 
 libc = ctypes.CDLL(None)
 if not hasattr(libc, "gnu_get_libc_version"):
-    raise SystemExit(print(groundrail.tune()))
+    raise SystemExit(print(groundrail.tune_allocator()))
 libc.malloc.restype, libc.malloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
 
 class Counts(ctypes.Structure):
@@ -35,7 +35,7 @@ def arena():
     return libc.mallinfo().arena
 
 first = mapped_alone()
-print(first, groundrail.tune(), mapped_alone(), arena() >= 256 * 2**20)
+print(first, groundrail.tune_allocator(), mapped_alone(), arena() >= 256 * 2**20)
 """
 
 
@@ -52,4 +52,4 @@ def test_without_glibc_nothing_is_done_and_it_says_so(monkeypatch: pytest.Monkey
         """Another C library: none of glibc's names."""
 
     monkeypatch.setattr("ctypes.CDLL", lambda name: Other())
-    assert groundrail.tune() is False
+    assert groundrail.tune_allocator() is False

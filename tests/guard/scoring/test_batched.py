@@ -11,7 +11,7 @@ from groundrail import Guard, InputError
 from groundrail.entailment.base import FloatArray, Pair
 from groundrail.entailment.shared import shared
 from groundrail.scoring import NearestScorer, ScaleScorer
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerMetadata
 from groundrail.scoring.batched import BatchedScorer, batched
 from groundrail.testing import FakeEntailment
 from groundrail.types import GuardResult, Source
@@ -51,7 +51,7 @@ def test_many_at_once_are_judged_as_one_after_another(around: type) -> None:
 class Counting(Scorer):
     """A scorer that counts how many are in it at once."""
 
-    facts = ScorerFacts("counting", threshold=0.25, takes_context=True)
+    facts = ScorerMetadata("counting", threshold=0.25, scores_jointly=True)
 
     def __init__(self) -> None:
         self.lock, self.inside, self.most = threading.Lock(), 0, 0
@@ -74,7 +74,7 @@ def test_no_more_than_allowed_are_scored_at_a_time() -> None:
     scorer = BatchedScorer(counting, max_concurrency=3)
     asyncio.run(checked(Guard(scorer=scorer), 20))
     assert counting.most == 3
-    assert scorer.facts is counting.facts
+    assert scorer.metadata is counting.metadata
     scorer.close()
 
 

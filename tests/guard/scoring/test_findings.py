@@ -85,11 +85,11 @@ def assert_shown_as_it_stands(found: Sequence[Finding], documents: Sequence[Docu
         assert shown.operands
         for operand in shown.operands:
             assert texts[operand.document_id][operand.start : operand.end] == operand.text
-            assert operand.text in shown.reckoning
+            assert operand.text in shown.computation
 
 
 def evaluated(words: str) -> Fraction:
-    """The value of a reckoning of euros, months, tenants and per cent, read from its words alone."""
+    """The value of a computation of euros, months, tenants and per cent, read from its words alone."""
     bare = re.sub(r"(?<=\d),(?=\d{3})| euros| months", "", words)
     if share := re.fullmatch(r"(\S+) % of (\S+)", bare):
         return Fraction(share[1]) * Fraction(share[2]) / 100
@@ -127,11 +127,11 @@ def test_a_reckoning_evaluates_to_its_figure_and_its_operands_stand_in_the_sourc
         for each in found:
             assert each.derived is not None
             assert (
-                evaluated(each.derived.reckoning)
+                evaluated(each.derived.computation)
                 == amount
                 == Fraction(claim[each.start : each.end - 6].replace(",", ""))
             )
-            signs.update(re.findall(r" (\+|-|x|/|% of) ", each.derived.reckoning))
+            signs.update(re.findall(r" (\+|-|x|/|% of) ", each.derived.computation))
     assert signs == {"+", "-", "x", "/", "% of"}
 
 
@@ -145,7 +145,7 @@ def test_a_piece_that_was_read_twice_counts_once() -> None:
     (found,) = derived("All cost 145 euros.", pieces + pieces)
     assert_shown_as_it_stands([found], documents)
     assert found.derived is not None
-    assert found.derived.reckoning == "20 euros + 30 euros + 95 euros"
+    assert found.derived.computation == "20 euros + 30 euros + 95 euros"
 
 
 def test_a_reckoning_takes_the_place_of_another_figure() -> None:
@@ -185,7 +185,7 @@ def test_a_sentence_shows_reckonings_from_all_that_was_read_whatever_its_verdict
         (sentence,) = guard.check(answer, source).sentences
         assert sentence.verdict == verdict
         assert_shown_as_it_stands(sentence.findings, [source])
-        assert [each.derived and each.derived.reckoning for each in sentence.findings] == ["3 months x 1,450 euros"]
+        assert [each.derived and each.derived.computation for each in sentence.findings] == ["3 months x 1,450 euros"]
         assert ("4,350" in str(of_sentence(sentence, "on"))) == (verdict == "supported")
 
 

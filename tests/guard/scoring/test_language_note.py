@@ -72,7 +72,7 @@ class Silent(FakeEntailment):
 def test_a_scorer_is_made_for_english_where_its_judge_is(name: str, english_only: bool) -> None:
     model = Silent(english_only=english_only)
     scorer = load_scorer(name, model)
-    assert scorer.facts.english_only == english_only
+    assert scorer.metadata.english_only == english_only
     for around in (UnitScorer(scorer), WeakestPartScorer(scorer), BatchedScorer(scorer)):
-        assert around.facts.english_only == english_only
-        assert scorer.facts.identity in around.facts.identity
+        assert around.metadata.english_only == english_only
+        assert scorer.metadata.identity in around.metadata.identity

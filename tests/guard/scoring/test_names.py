@@ -20,14 +20,14 @@ def test_a_guard_takes_a_scorer_by_name_and_a_judge(scorer: str | None, kind: ty
     judge = FakeEntailment()
     made = Guard(scorer=scorer, judge=judge).scorer
     assert isinstance(made, kind)
-    assert made.facts.judges == (judge.facts,)
+    assert made.metadata.judges == (judge.metadata,)
     assert Guard(scorer=scorer, judge=judge).check("The rent is due.", SOURCE).supported
 
 
 def test_a_scorer_without_a_judge_is_named_alike() -> None:
     guard = Guard(scorer="overlap")
     assert isinstance(guard.scorer, OverlapScorer)
-    assert not guard.takes_context
+    assert not guard.scores_jointly
     assert isinstance(batched("overlap").scorer, OverlapScorer)
 
 

@@ -79,6 +79,6 @@ def test_scores_are_the_same_on_an_event_loop_and_decide_as_exact_ones_do(name: 
 def test_a_scorer_around_another_hands_on_the_facts_about_its_judge(name: str, around: str, build: Build) -> None:
     inner = build(name)
     scorer = AROUND[around](inner)
-    assert scorer.facts.judges[: len(inner.facts.judges)] == inner.facts.judges
-    assert scorer.facts.threshold == inner.facts.threshold
-    assert inner.facts.identity in scorer.facts.identity
+    assert scorer.metadata.judges[: len(inner.metadata.judges)] == inner.metadata.judges
+    assert scorer.metadata.threshold == inner.metadata.threshold
+    assert inner.metadata.identity in scorer.metadata.identity

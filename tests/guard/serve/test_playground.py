@@ -141,7 +141,7 @@ def test_what_a_second_scorer_judged_keeps_its_own_threshold(browser, upstream) 
         page.browser.execute_script(slide)
         assert page.verdicts() == found
         page.sentence("deposit of 2,900 euros").click()
-        assert f"threshold {second.facts.threshold:.2f}" in page.find("#card").text
+        assert f"threshold {second.metadata.threshold:.2f}" in page.find("#card").text
     scorer.close()
     second.close()
 

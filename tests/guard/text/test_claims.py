@@ -9,7 +9,7 @@ from groundrail import Guard, Verdict
 from groundrail.errors import InputError, UncheckableError
 from groundrail.testing import FakeEntailment
 from groundrail.text.claims import Claim, NoClaim, Refused, claim_of, read_claim
-from groundrail.text.english.phrases import is_refusal, leans_on_sentence, question_of
+from groundrail.text.english.phrases import depends_on_sentence, is_refusal, question_of
 from groundrail.text.form import SourceText
 from groundrail.types import Document
 
@@ -269,8 +269,8 @@ def test_markup_does_not_reach_from_a_lead_to_its_item() -> None:
 
 @tabled("claim, pronoun, noun")
 def test_a_pronoun_or_a_bare_noun_leans_on_the_sentence_before(claim, pronoun, noun) -> None:
-    assert leans_on_sentence(claim) is pronoun
-    assert leans_on_sentence(claim, nouns=True) is noun
+    assert depends_on_sentence(claim) is pronoun
+    assert depends_on_sentence(claim, nouns=True) is noun
 
 
 @tabled("question, answer, claim")

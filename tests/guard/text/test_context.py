@@ -34,7 +34,7 @@ def test_no_word_of_a_claim_becomes_its_context(claim: str) -> None:
 def test_the_context_is_the_message_the_heading_and_what_a_claim_points_to(
     claim: str, prompt: str, heading: str, previous: str, context: str
 ) -> None:
-    assert context_of(claim, prompt=prompt, heading=heading, previous=previous) == context
+    assert context_of(claim, question=prompt, heading=heading, previous=previous) == context
 
 
 def test_a_claim_that_points_to_an_unreadable_sentence_cannot_be_checked() -> None:
@@ -54,4 +54,4 @@ def test_documents_in_a_long_prompt_are_no_context() -> None:
 
 @given(*[st.text(alphabet=st.characters(categories=("L", "Nd", "Zs", "Po")), max_size=2000)] * 3)
 def test_a_context_is_bounded(prompt: str, heading: str, previous: str) -> None:
-    assert len(context_of("It is.", prompt=prompt, heading=heading, previous=previous)) <= 300 + 200 + 200 + 4
+    assert len(context_of("It is.", question=prompt, heading=heading, previous=previous)) <= 300 + 200 + 200 + 4

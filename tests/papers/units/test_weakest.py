@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundrail import Guard
-from groundrail.entailment.base import JudgeFacts
+from groundrail.entailment.base import JudgeMetadata
 from groundrail.papers.units.subsentences import SubSentenceUnits
 from groundrail.papers.units.weakest import WeakestPartScorer
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
+from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerMetadata
 from groundrail.types import Source
 
 CUT = "Anna Berg, a famous dancer, signed the lease and Bob Lee paid the deposit."
@@ -24,7 +24,7 @@ def strange(claim: str) -> list[str]:
 class Table(Scorer):
     """Scores by a table, 1 where a claim is not in it; counts what it was asked."""
 
-    facts = ScorerFacts("table", threshold=0.4, judges=(JudgeFacts("table", 1, unread=strange),))
+    facts = ScorerMetadata("table", threshold=0.4, judges=(JudgeMetadata("table", 1, unread=strange),))
 
     def __init__(self, values: dict[str, float]) -> None:
         self.values, self.calls = values, list[Sequence[str]]()
@@ -46,8 +46,8 @@ def test_a_claim_in_one_piece_costs_nothing_more() -> None:
     scorer = WeakestPartScorer(table)
     assert scorer.score([WHOLE], "source")[0].value == 0.7
     assert table.calls == [[WHOLE]]
-    assert scorer.facts.threshold == 0.4
-    assert list(scorer.facts.unread("a ?!")) == ["?!"]
+    assert scorer.metadata.threshold == 0.4
+    assert list(scorer.metadata.unread("a ?!")) == ["?!"]
 
 
 @given(st.lists(st.floats(0, 1), min_size=4, max_size=4), st.booleans())

@@ -13,7 +13,7 @@ from tests.tables import tabled
 from groundrail import Guard, Policy, Verdict
 from groundrail.errors import UncheckableError
 from groundrail.evaluation.run import read_claims
-from groundrail.scoring.base import ScorerFacts
+from groundrail.scoring.base import ScorerMetadata
 from groundrail.testing import FakeEntailment
 from groundrail.text.claims import Refused, read_claim
 from groundrail.text.form import SourceText
@@ -90,7 +90,7 @@ def test_a_block_of_code_whose_end_is_not_seen_is_refused(fence: str, closed: bo
     }
     kept = f"{fence}\nPets are allowed.\n{fence}\n" if closed else ""
     assert "".join(checked.released_text for checked in sentences) == f"Cash is accepted.\n\n{kept}"
-    refused = [isinstance(claim, Refused) for claim in read_claims(answer, SourceText(()), ScorerFacts("none"))]
+    refused = [isinstance(claim, Refused) for claim in read_claims(answer, SourceText(()), ScorerMetadata("none"))]
     assert sum(refused) >= len(parts)
 
 

@@ -7,14 +7,14 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
-from groundrail.text.facts.derived import CLOSE, MOST, is_product, ways
-from groundrail.text.facts.mentions import Mention, mentions, opens
-from groundrail.text.facts.missing import Given, given_by
-from groundrail.text.facts.reckoned import reckoning
+from groundrail.facts.computed import computation
+from groundrail.facts.derived import CLOSE, MOST, is_product, ways
+from groundrail.facts.mentions import Mention, mentions, opens
+from groundrail.facts.missing import Given, given_by
 
 _DIGIT = re.compile(r"\d")
 _MOST_RECKONED = 20
-"""Maximum number of figures of a claim that are reckoned: each takes up to a few hundredths of a second."""
+"""Maximum number of figures of a claim that are computed: each takes up to a few hundredths of a second."""
 
 
 class Stated(NamedTuple):
@@ -31,9 +31,9 @@ class Stated(NamedTuple):
 
 
 def invented(claim: str, read: Sequence[str], source: Callable[[], Stated]) -> list[Mention]:
-    """The claim's figures in digits that the source does not state and that cannot be reckoned from its figures.
+    """The claim's figures in digits that the source does not state and that cannot be computed from its figures.
 
-    A figure can be reckoned from figures that were read, from the source's if they are 40 at most, or as the product or
+    A figure can be computed from figures that were read, from the source's if they are 40 at most, or as the product or
     quotient of a figure that was read and another figure of the claim. In a claim of more than 20 figures none can.
 
     Args:
@@ -57,7 +57,7 @@ def invented(claim: str, read: Sequence[str], source: Callable[[], Stated]) -> l
     return [
         figure
         for figure in found
-        if not reckoning(figure, claim, [premise], roughly=True)
+        if not computation(figure, claim, [premise], roughly=True)
         and not _posed(figure, figures, mentions(premise)[:MOST])
         and not _follows(figure, source().figures)
     ]

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tables import tabled
 
-from groundrail.text.facts.corrections import corrections
-from groundrail.text.facts.mentions import mentions
-from groundrail.text.facts.missing import is_stated
+from groundrail.facts.corrections import corrections
+from groundrail.facts.mentions import mentions
+from groundrail.facts.missing import is_stated
 
 
 def corrected(sentence: str, premise: str) -> list[str]:

@@ -1,11 +1,11 @@
-"""Which figures of a claim its source does not give, in no spelling and by no reckoning."""
+"""Which figures of a claim its source does not give, in no spelling and by no computation."""
 
 import random
 
 import pytest
 from tests.tables import tabled
 
-from groundrail.text.facts.invented import Stated, invented
+from groundrail.facts.invented import Stated, invented
 
 LEASE = "The rent is 1,450 euros a month. The notice period is 3 months. The flat has 2 rooms."
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tables import tabled
 
-from groundrail.text.facts.rivals import exchanged
+from groundrail.facts.rivals import exchanged
 
 
 @tabled("claim, premise, found")

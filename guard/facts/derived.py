@@ -1,4 +1,4 @@
-"""Every way to reckon a figure from other figures: "4,350 euros" is "3 x 1,450 euros".
+"""Every way to compute a figure from other figures: "4,350 euros" is "3 x 1,450 euros".
 
 Sums, differences, products, quotients, per cent, spans between dates, and dates some time later.
 """
@@ -11,28 +11,28 @@ from functools import lru_cache
 from itertools import combinations, permutations
 from typing import NamedTuple
 
-from groundrail.text.facts.mentions import Mention
-from groundrail.text.facts.quantities import UNITS
+from groundrail.facts.mentions import Mention
+from groundrail.facts.quantities import UNITS
 
 _SECONDS, _MONTHS, _PERCENT = (float(UNITS[unit][0]) for unit in ("second", "month", "percent"))
 _DAY = 86400
 CLOSE = Fraction("0.005")
-"""Maximum relative difference of a figure from its reckoning: figures are often rounded."""
+"""Maximum relative difference of a figure from its computation: figures are often rounded."""
 MOST = 40
 """Maximum number of figures of a premise that are combined."""
 
 
 class Way(NamedTuple):
-    """A way to reckon a figure: `form` takes the operands' words, as "{0} x {1}" does."""
+    """A way to compute a figure: `form` takes the operands' words, as "{0} x {1}" does."""
 
     form: str
     operands: tuple[Mention, ...]
 
 
 def ways(figure: Mention, given: Sequence[Mention], within: Fraction = Fraction(0)) -> Iterator[Way]:
-    """Every way to reckon `figure` from the first 40 of the `given` figures, with a relative difference of `within` at most.
+    """Every way to compute `figure` from the first 40 of the `given` figures, with a relative difference of `within` at most.
 
-    >>> from groundrail.text.facts.mentions import mentions
+    >>> from groundrail.facts.mentions import mentions
     >>> [way.form for way in ways(mentions("50 euros")[0], mentions("20 euros, 30 euros, 80 euros"))]
     ['{0} + {1}', '{0} - {1}']
     """
@@ -42,13 +42,13 @@ def ways(figure: Mention, given: Sequence[Mention], within: Fraction = Fraction(
     if figure.meaning[0] in ("date", "time"):
         yield from _later(figure, finite)
     elif figure.meaning[0] in ("quantity", "number"):
-        yield from _reckoned(figure, finite, within)
+        yield from _computed(figure, finite, within)
 
 
 def is_product(figure: Mention, a: Mention, b: Mention) -> bool:
     """Whether `figure` is about one of `a` and `b` times the number of the other.
 
-    >>> from groundrail.text.facts.mentions import mentions
+    >>> from groundrail.facts.mentions import mentions
     >>> cost, count, price = mentions("4,350 euros, 3 months, 1,450 euros")
     >>> is_product(cost, count, price), is_product(price, count, cost)
     (True, False)
@@ -62,7 +62,7 @@ def is_product(figure: Mention, a: Mention, b: Mention) -> bool:
     )
 
 
-def _reckoned(figure: Mention, given: Sequence[Mention], within: Fraction) -> Iterator[Way]:
+def _computed(figure: Mention, given: Sequence[Mention], within: Fraction) -> Iterator[Way]:
     wanted = value_of(figure)
     same = [each for each in given if _kind(each) == _kind(figure)]
     for a, b in combinations(same, 2):
@@ -170,7 +170,7 @@ def _kind(mention: Mention) -> tuple[object, ...]:
 
 
 def is_finite(mention: Mention) -> bool:
-    """Whether its value can be reckoned with: a number of 400 digits cannot."""
+    """Whether its value can be computed with: a number of 400 digits cannot."""
     return all(math.isfinite(each) for each in (*mention.meaning[1:], *mention.numbers) if isinstance(each, float))
 
 
@@ -194,7 +194,7 @@ def _day(mention: Mention) -> date | None:
     return None
 
 
-def _close(reckoned: Fraction, wanted: Fraction, within: Fraction) -> bool:
+def _close(computed: Fraction, wanted: Fraction, within: Fraction) -> bool:
     if not within:
-        return reckoned == wanted
-    return abs(reckoned - wanted) <= within * abs(wanted)
+        return computed == wanted
+    return abs(computed - wanted) <= within * abs(wanted)

@@ -9,11 +9,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache, reduce
 from typing import NamedTuple
 
+from groundrail.facts.derived import ways
+from groundrail.facts.mentions import Mention, mentions, opens
+from groundrail.facts.missing import is_stated
+from groundrail.facts.quantities import ORDINALS, SCALES, UNITS
 from groundrail.text.english.words import FUNCTION, NEGATIONS, stem, stems
-from groundrail.text.facts.derived import ways
-from groundrail.text.facts.mentions import Mention, mentions, opens
-from groundrail.text.facts.missing import is_stated
-from groundrail.text.facts.quantities import ORDINALS, SCALES, UNITS
 
 _MOST = 2000
 """Maximum number of premises of a source that are searched: each takes some microseconds for each claim."""

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from groundrail.facts.mentions import Mention, mentions, opens
+from groundrail.facts.missing import missing
+from groundrail.facts.quantities import DAYS, MONTHS
+from groundrail.facts.rivals import rivals
 from groundrail.text.english.words import DETERMINERS, FUNCTION, NEGATIONS, PRESENT_PLURAL, is_adverb, is_finite
-from groundrail.text.facts.mentions import Mention, mentions, opens
-from groundrail.text.facts.missing import missing
-from groundrail.text.facts.quantities import DAYS, MONTHS
-from groundrail.text.facts.rivals import rivals
 
 _NUMBER = re.compile(r"(?:[-−](?=\d))?\d[\d,]*(?:\.\d+)?")
 _YEAR, _DAY_OF_MONTH = re.compile(r"\b\d{4}\b"), re.compile(r"\b\d{1,2}\b(?!\d)")
@@ -37,7 +37,7 @@ _DENIED = re.compile(r"\b(is|are|was|were|may|can|will|has|have|should) not\b|\b
 _ASSERTED = re.compile(r"\b(is|are|was|were|may|can|will|has|have|should|must)\b")
 
 
-class Correction(NamedTuple):
+class Exchange(NamedTuple):
     """A sentence with `sentence[start:end]` exchanged for `now`."""
 
     start: int
@@ -47,13 +47,13 @@ class Correction(NamedTuple):
     def applied(self, sentence: str) -> str:
         """The corrected sentence.
 
-        >>> Correction(12, 15, "950").applied("The rent is 990 euros.")
+        >>> Exchange(12, 15, "950").applied("The rent is 990 euros.")
         'The rent is 950 euros.'
         """
         return sentence[: self.start] + self.now + sentence[self.end :]
 
 
-def corrections(sentence: str, premise: str) -> list[Correction]:
+def corrections(sentence: str, premise: str) -> list[Exchange]:
     """All corrections by one premise. If it does not state some details of the sentence, only they are corrected.
 
     >>> [each.now for each in corrections("The rent is €1,650.", "The rent is 1,450 euros.")]
@@ -67,7 +67,7 @@ def corrections(sentence: str, premise: str) -> list[Correction]:
     return [each for each in found if any(each.start < end and start < each.end for start, end in lacking)]
 
 
-def _figures(sentence: str, premise: str) -> Iterator[Correction]:
+def _figures(sentence: str, premise: str) -> Iterator[Exchange]:
     own, given = mentions(sentence), mentions(premise)
     said = Counter(mention.meaning for mention in own)
     for mine in own:
@@ -79,7 +79,7 @@ def _figures(sentence: str, premise: str) -> Iterator[Correction]:
                 continue
             for now in _forms(sentence[mine.start : mine.end], premise[other.start : other.end], other):
                 now = now[0].upper() + now[1:] if not sentence[: mine.start].strip() else now
-                correction = Correction(mine.start, mine.end, now)
+                correction = Exchange(mine.start, mine.end, now)
                 if _means(correction, sentence, other):
                     yield correction
                     break
@@ -118,7 +118,7 @@ def _forms(said: str, given: str, other: Mention) -> Iterator[str]:
     yield given
 
 
-def _means(correction: Correction, sentence: str, other: Mention) -> bool:
+def _means(correction: Exchange, sentence: str, other: Mention) -> bool:
     """Whether the corrected place says what the premise says, with nothing around it that belongs to the figure."""
     end = correction.start + len(correction.now)
     if sentence[correction.end : correction.end + 1] in ("'", "’") and correction.now[-1] != "s":
@@ -130,21 +130,21 @@ def _means(correction: Correction, sentence: str, other: Mention) -> bool:
     return False
 
 
-def _rates(sentence: str, premise: str) -> Iterator[Correction]:
+def _rates(sentence: str, premise: str) -> Iterator[Exchange]:
     """Another span of time for each of which something is: "per month" for "per week"."""
     own, given = list(_RATE.finditer(sentence)), {match[1].lower() for match in _RATE.finditer(premise)}
     if len(own) == 1 and own[0][1].lower() not in given:
-        yield from (Correction(*own[0].span(1), other) for other in sorted(given))
+        yield from (Exchange(*own[0].span(1), other) for other in sorted(given))
 
 
-def _calendar(sentence: str, premise: str) -> Iterator[Correction]:
+def _calendar(sentence: str, premise: str) -> Iterator[Exchange]:
     for kind in (_DAY, _MONTH_ALONE):
         own, given = _outside_figures(kind, sentence), _outside_figures(kind, premise)
         said = Counter(match[0] for match in own)
         for mine in own:
             for other in given:
                 if said[mine[0]] == 1 and other[0] not in said:
-                    yield Correction(mine.start(), mine.end(), other[0])
+                    yield Exchange(mine.start(), mine.end(), other[0])
 
 
 def _outside_figures(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]:
@@ -152,7 +152,7 @@ def _outside_figures(pattern: re.Pattern[str], text: str) -> list[re.Match[str]]
     return [m for m in pattern.finditer(text) if not any(f.start <= m.start() < f.end for f in figures)]
 
 
-def _names(sentence: str, premise: str) -> Iterator[Correction]:
+def _names(sentence: str, premise: str) -> Iterator[Exchange]:
     own, given = list(_named(sentence)), list(_named(premise))
     words, theirs = _words(sentence), _words(premise)
     for start, end in own:
@@ -160,7 +160,7 @@ def _names(sentence: str, premise: str) -> Iterator[Correction]:
         if sentence.count(name) == 1 and not _words(name) & theirs:
             for first, last in given:
                 if not _words(premise[first:last]) & words:
-                    yield Correction(start, end, premise[first:last])
+                    yield Exchange(start, end, premise[first:last])
 
 
 def _named(text: str) -> Iterator[tuple[int, int]]:
@@ -184,12 +184,12 @@ def _words(text: str) -> set[str]:
     return {word.lower() for word in _WORD.findall(text)}
 
 
-def _negations(sentence: str, premise: str) -> Iterator[Correction]:
+def _negations(sentence: str, premise: str) -> Iterator[Exchange]:
     """The sentence without its only "not", or with a "not" behind its only auxiliary verb, where the premise differs."""
     own, given = len(_NEGATION.findall(sentence)), len(_NEGATION.findall(premise))
     if own == 1 and not given and (denied := _DENIED.search(sentence)):
-        yield Correction(denied.start(), denied.end(), denied[1] or denied[2])
+        yield Exchange(denied.start(), denied.end(), denied[1] or denied[2])
     asserted = list(_ASSERTED.finditer(sentence)) if given == 1 and not own else []
     if len(asserted) == 1:
         word = asserted[0][0]
-        yield Correction(*asserted[0].span(), "cannot" if word == "can" else f"{word} not")
+        yield Exchange(*asserted[0].span(), "cannot" if word == "can" else f"{word} not")

@@ -1,7 +1,7 @@
 import pytest
 from tests.tables import tabled
 
-from groundrail.text.facts.cells import misplaced
+from groundrail.facts.cells import misplaced
 
 STAFF = [
     "Staff, Branch Porto, Headcount 2023: 212",

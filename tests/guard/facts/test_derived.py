@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.tables import tabled
 
-from groundrail.text.facts.mentions import mentions
-from groundrail.text.facts.reckoned import reckoning as told_reckoning
+from groundrail.facts.computed import computation as told_reckoning
+from groundrail.facts.mentions import mentions
 
 
-def reckoning(claim: str, premise: str) -> str | None:
+def computation(claim: str, premise: str) -> str | None:
     found = told_reckoning(mentions(claim)[-1], claim, [premise], roughly=True)
     if found is None:
         return None
@@ -22,7 +22,7 @@ def reckoning(claim: str, premise: str) -> str | None:
 
 @tabled("claim, premise, told")
 def test_a_figure_follows(claim: str, premise: str, told: str) -> None:
-    assert reckoning(claim, premise) == told
+    assert computation(claim, premise) == told
 
 
 @pytest.mark.parametrize(
@@ -35,18 +35,18 @@ def test_a_figure_follows(claim: str, premise: str, told: str) -> None:
     ],
 )
 def test_a_figure_does_not_follow(claim: str, premise: str) -> None:
-    assert reckoning(claim, premise) is None
+    assert computation(claim, premise) is None
 
 
 @given(st.integers(2, 400), st.dates(date(1990, 1, 1), date(2090, 1, 1)))
 def test_a_span_between_two_dates_follows_as_the_calendar_counts_it(days: int, start: date) -> None:
     end = start + timedelta(days=days)
     premise = f"From {start:%d %B %Y} to {end:%d %B %Y}."
-    assert reckoning(f"It takes {days} days.", premise) is not None
-    assert reckoning(f"It takes {days * 3 + 7} days.", premise) is None
+    assert computation(f"It takes {days} days.", premise) is not None
+    assert computation(f"It takes {days * 3 + 7} days.", premise) is None
 
 
 @given(st.lists(st.integers(100, 9999), min_size=3, max_size=6, unique=True))
 def test_a_sum_of_all_follows(amounts: list[int]) -> None:
     premise = " ".join(f"Item costs {amount} euros." for amount in amounts)
-    assert reckoning(f"Together {sum(amounts)} euros.", premise) is not None
+    assert computation(f"Together {sum(amounts)} euros.", premise) is not None

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from groundrail.text.facts.quantities import (
+from groundrail.facts.quantities import (
     CARDINALS,
     MONTHS,
     ORDINALS,

@@ -6,7 +6,7 @@ Reads no meaning: whether a rival fits the claim better than its own figure is a
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from groundrail.text.facts.mentions import Meaning, Mention, mentions, opens
+from groundrail.facts.mentions import Meaning, Mention, mentions, opens
 
 
 def rivals(mine: Mention, claim: str, premise: str) -> Iterator[Mention]:

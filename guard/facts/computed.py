@@ -1,18 +1,18 @@
-"""How a claim's figure is reckoned from figures that were read: "4,350 euros" is "3 months x 1,450 euros".
+"""How a claim's figure is computed from figures that were read: "4,350 euros" is "3 months x 1,450 euros".
 
-Among many figures some sum comes near any other. So a reckoning is shown only if it is exact, if its units make it
-plausible, and if no other reckoning fits; roughly, any one will do. A judge decides whether the claim is true: a premise may
-hold both numbers and mean something else by them. `groundrail.text.facts.derived` finds the candidates.
+Among many figures some sum comes near any other. So a computation is shown only if it is exact, if its units make it
+plausible, and if no other computation fits; roughly, any one will do. A judge decides whether the claim is true: a premise may
+hold both numbers and mean something else by them. `groundrail.facts.derived` finds the candidates.
 """
 
 import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from groundrail.facts.derived import CLOSE, MOST, Way, is_finite, value_of, ways
+from groundrail.facts.mentions import Mention, mentions, opens
+from groundrail.facts.missing import is_stated
 from groundrail.text.english.words import FUNCTION
-from groundrail.text.facts.derived import CLOSE, MOST, Way, is_finite, value_of, ways
-from groundrail.text.facts.mentions import Mention, mentions, opens
-from groundrail.text.facts.missing import is_stated
 
 _NEXT_WORD = re.compile(r"[ \u00a0]([^\W\d_]{2,})")
 _LAST_WORD = re.compile(r"[^\W\d_]+$")
@@ -25,28 +25,28 @@ Unit = tuple[str, object]
 
 
 class Operand(NamedTuple):
-    """A figure of a reckoning: `premises[premise][start:end]`."""
+    """A figure of a computation: `premises[premise][start:end]`."""
 
     premise: int
     start: int
     end: int
 
 
-class Reckoning(NamedTuple):
+class Computation(NamedTuple):
     """`words` take the operands in the premises' spelling, as "3 months x 1,450 euros" does."""
 
     words: str
     operands: tuple[Operand, ...]
 
 
-def reckoning(figure: Mention, claim: str, premises: Sequence[str], *, roughly: bool = False) -> Reckoning | None:
-    """The only plausible reckoning that gives `figure`, one of the claim's, exactly; None if a premise states the figure.
+def computation(figure: Mention, claim: str, premises: Sequence[str], *, roughly: bool = False) -> Computation | None:
+    """The only plausible computation that gives `figure`, one of the claim's, exactly; None if a premise states the figure.
 
-    roughly: any reckoning that comes within 0.5 % of the figure, or a count of listed items, of the first 40 figures.
+    roughly: any computation that comes within 0.5 % of the figure, or a count of listed items, of the first 40 figures.
 
-    None too if the premises hold more than 40 figures: not all of them are combined, so another reckoning may fit.
+    None too if the premises hold more than 40 figures: not all of them are combined, so another computation may fit.
 
-    Two operands are tried first, then all figures of the same unit in one premise. A plausible reckoning is
+    Two operands are tried first, then all figures of the same unit in one premise. A plausible computation is
 
     - a sum or a difference of one unit, or a share of two figures of one unit,
     - a count times an amount that a premise gives for each ("3 months", "1,450 euros a month"),
@@ -57,7 +57,7 @@ def reckoning(figure: Mention, claim: str, premises: Sequence[str], *, roughly: 
     A number without a unit has the word behind it as its unit, and takes no part if there is none.
 
     >>> claim, lease = "Three months cost 4,350 euros.", ["The rent is 1,450 euros a month.", "Notice is 3 months."]
-    >>> reckoning(mentions(claim)[-1], claim, lease).words
+    >>> computation(mentions(claim)[-1], claim, lease).words
     '3 months x 1,450 euros'
     """
     if roughly:
@@ -77,7 +77,7 @@ def reckoning(figure: Mention, claim: str, premises: Sequence[str], *, roughly: 
     return given.told(next(iter(found.values()))) if len(found) == 1 else None
 
 
-def _rough(figure: Mention, premises: Sequence[str]) -> Reckoning | None:
+def _rough(figure: Mention, premises: Sequence[str]) -> Computation | None:
     given = _Given([mentions(premise) for premise in premises], premises)
     if way := next(ways(figure, list(given.places), CLOSE), None):
         return given.told(way)
@@ -85,17 +85,17 @@ def _rough(figure: Mention, premises: Sequence[str]) -> Reckoning | None:
     return next(filter(None, counts), None)
 
 
-def _counted(figure: Mention, number: int, premise: str) -> Reckoning | None:
+def _counted(figure: Mention, number: int, premise: str) -> Computation | None:
     """Count of the items of a list, or of a series within a sentence; `number` is the premise's."""
     if figure.meaning[0] != "number" or not is_finite(figure) or not 2 <= value_of(figure) <= 20:
         return None
     items = tuple(Operand(number, match.start(), match.end()) for match in _ITEM.finditer(premise))
     if len(items) == value_of(figure):
-        return Reckoning(f"{len(items)} items", items)
+        return Computation(f"{len(items)} items", items)
     start = 0
     for end in [*(match.end() for match in _CLAUSE_END.finditer(premise)), len(premise)]:
         if len(_SERIES.split(premise[start:end])) == value_of(figure) > 2:
-            return Reckoning(f"{int(value_of(figure))} items", (Operand(number, start, end),))
+            return Computation(f"{int(value_of(figure))} items", (Operand(number, start, end),))
         start = end
     return None
 
@@ -144,11 +144,11 @@ class _Given:
                 if len(way.operands) == len(same):
                     yield way
 
-    def told(self, way: Way) -> Reckoning:
-        """The reckoning in the premises' words."""
+    def told(self, way: Way) -> Computation:
+        """The computation in the premises' words."""
         places = [self.places[each] for each in way.operands]
         words = way.form.format(*(self.premises[number][each.start : each.end] for number, each in places))
-        return Reckoning(words, tuple(Operand(number, each.start, each.end) for number, each in places))
+        return Computation(words, tuple(Operand(number, each.start, each.end) for number, each in places))
 
     def _unit(self, figure: Mention) -> Unit | None:
         number, place = self.places[figure]

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from groundrail.text.facts.mentions import MONTH_STEMS, Meaning, Mention, mentions
-from groundrail.text.facts.quantities import DAYS, MONTHS, UNITS
+from groundrail.facts.mentions import MONTH_STEMS, Meaning, Mention, mentions
+from groundrail.facts.quantities import DAYS, MONTHS, UNITS
 
 _WORD = re.compile(r"[^\W\d_]+")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")

@@ -1,14 +1,14 @@
-"""Reckonings that are plausible enough to be shown."""
+"""Computations that are plausible enough to be shown."""
 
 import pytest
 from tests.tables import tabled
 
-from groundrail.text.facts.mentions import mentions
-from groundrail.text.facts.reckoned import reckoning
+from groundrail.facts.computed import computation
+from groundrail.facts.mentions import mentions
 
 
 def words(claim: str, *premises: str) -> str | None:
-    found = reckoning(mentions(claim)[-1], claim, premises)
+    found = computation(mentions(claim)[-1], claim, premises)
     return None if found is None else found.words
 
 

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from tests.tables import tabled
 
 from groundrail.entailment.respelled import respelled
-from groundrail.text.facts.missing import given
-from groundrail.text.facts.missing import missing as missing_details
+from groundrail.facts.missing import given
+from groundrail.facts.missing import missing as missing_details
 
 
 def missing(premise: str, claim: str) -> int:
