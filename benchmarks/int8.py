@@ -50,7 +50,7 @@ def decision_seconds(scorers: dict[str, NearestScorer], repeats: int) -> dict[st
         for claim in CLAIMS:
             for name, reader in readers.items():
                 started = time.perf_counter()
-                reader.score([claim], scorers[name].facts.threshold)
+                reader.score([claim], scorers[name].metadata.threshold)
                 if repeat:  # the first round warms up
                     seconds[name].append(time.perf_counter() - started)
     return {name: statistics.median(taken) for name, taken in seconds.items()}
@@ -75,7 +75,7 @@ def main() -> None:
         "times float32's speed |"
     )
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    base, limit = found["float32"], scorers["float32"].facts.threshold
+    base, limit = found["float32"], scorers["float32"].metadata.threshold
     for name, values in found.items():
         apart = np.abs(values - base)
         changed = int(((values >= limit) != (base >= limit)).sum())

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from groundrail.facts.derived import ways
 from groundrail.facts.mentions import Mention, mentions, opens
 from groundrail.facts.missing import is_stated
-from groundrail.facts.quantities import ORDINALS, SCALES, UNITS
+from groundrail.text.english.quantities import ORDINALS, SCALES, UNITS
 from groundrail.text.english.words import FUNCTION, NEGATIONS, stem, stems
 
 _MOST = 2000

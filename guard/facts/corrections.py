@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from groundrail.facts.mentions import Mention, mentions, opens
 from groundrail.facts.missing import missing
-from groundrail.facts.quantities import DAYS, MONTHS
 from groundrail.facts.rivals import rivals
+from groundrail.text.english.quantities import DAYS, MONTHS
 from groundrail.text.english.words import DETERMINERS, FUNCTION, NEGATIONS, PRESENT_PLURAL, is_adverb, is_finite
 
 _NUMBER = re.compile(r"(?:[-−](?=\d))?\d[\d,]*(?:\.\d+)?")

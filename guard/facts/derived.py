@@ -12,7 +12,7 @@ from itertools import combinations, permutations
 from typing import NamedTuple
 
 from groundrail.facts.mentions import Mention
-from groundrail.facts.quantities import UNITS
+from groundrail.text.english.quantities import UNITS
 
 _SECONDS, _MONTHS, _PERCENT = (float(UNITS[unit][0]) for unit in ("second", "month", "percent"))
 _DAY = 86400

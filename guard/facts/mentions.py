@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-from groundrail.facts.quantities import (
+from groundrail.text.english.quantities import (
     CARDINALS,
     MONTHS,
     ORDINALS,

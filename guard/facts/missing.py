@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from groundrail.facts.mentions import MONTH_STEMS, Meaning, Mention, mentions
-from groundrail.facts.quantities import DAYS, MONTHS, UNITS
+from groundrail.text.english.quantities import DAYS, MONTHS, UNITS
 
 _WORD = re.compile(r"[^\W\d_]+")
 _COMPOUND = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")

@@ -16,7 +16,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from groundrail.facts.quantities import UNITS
+from groundrail.text.english.quantities import UNITS
 from groundrail.text.sentences import split
 
 _NOTE = 4

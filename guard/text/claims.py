@@ -13,7 +13,6 @@ from textwrap import shorten
 from typing import NamedTuple, TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
-from groundrail.facts.quantities import MONTHS
 from groundrail.text.context import around, context_of, in_context
 from groundrail.text.ends import without_mark
 from groundrail.text.english import words
@@ -34,6 +33,7 @@ from groundrail.text.english.phrases import (
     without_pointer,
     without_tick,
 )
+from groundrail.text.english.quantities import MONTHS
 from groundrail.text.english.statements import is_yes_or_no, statement
 from groundrail.text.form import SourceText, refuse_unreadable
 from groundrail.text.marks import MOST, USUAL, Mark, clauses, parts, without

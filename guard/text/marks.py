@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from groundrail.facts.quantities import UNITS
+from groundrail.text.english.quantities import UNITS
 from groundrail.text.english.words import AUXILIARIES, DETERMINERS, PRONOUNS, is_finite
 
 MOST = 100

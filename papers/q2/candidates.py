@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from groundrail.facts.mentions import mentions
-from groundrail.facts.quantities import DAYS, MONTHS
 from groundrail.text.english import words
+from groundrail.text.english.quantities import DAYS, MONTHS
 
 
 class Kind(StrEnum):

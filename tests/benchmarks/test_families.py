@@ -21,7 +21,7 @@ def test_each_family_has_twelve_cases_of_its_own_texts() -> None:
     assert {case.family for case in CASES} == set(FAMILIES)
     for family, count in Counter(case.family for case in CASES).items():
         assert count >= 12
-        assert len({(case.prompt, case.false) for case in _of(family)}) == count
+        assert len({(case.question, case.false) for case in _of(family)}) == count
         assert len({case.source for case in _of(family)}) >= 10
 
 
@@ -70,8 +70,8 @@ def test_the_twins_of_a_pronoun_differ_only_before_it(case: Twins) -> None:
 
 
 def test_each_bare_answer_has_its_question() -> None:
-    assert all(case.prompt.endswith("?") for case in _of("bare answer"))
-    assert not any(case.prompt for case in CASES if case.family != "bare answer")
+    assert all(case.question.endswith("?") for case in _of("bare answer"))
+    assert not any(case.question for case in CASES if case.family != "bare answer")
 
 
 @pytest.mark.parametrize("row", list(rows()), ids=lambda row: row.name)

@@ -413,7 +413,7 @@ def test_what_a_fallback_raises_is_raised_again_where_an_answer_is_pushed_on() -
     def fails(sentence: CheckedSentence) -> str:
         raise LookupError("no replacement")
 
-    pushed = guard(fallback=fails).pushed(SOURCE)
+    pushed = guard(fallback=fails).incremental(SOURCE)
     assert pushed.feed(TRUE) == []
     for _ in range(2):
         with pytest.raises(LookupError, match="no replacement"):

@@ -128,7 +128,7 @@ def test_every_span_of_evidence_holds_its_fact() -> None:
     writer = author(2, False)
     for _ in range(25):
         for layout in ("prose", "documents", "bullets", "table", "faq", "titled"):
-            facts = writer.metadata(writer.teller.pool(True), layout)
+            facts = writer.facts(writer.teller.pool(True), layout)
             made = getattr(writer, layout)(facts)
             for fact in facts:
                 spans = [made.text[start:end] for start, end in made.spans[id(fact)]]

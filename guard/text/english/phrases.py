@@ -12,8 +12,8 @@ import tomllib
 from collections.abc import Sequence
 from importlib.resources import files
 
-from groundrail.facts.quantities import CARDINALS, DAYS, MONTHS, ORDINALS, UNITS
 from groundrail.text.english import words
+from groundrail.text.english.quantities import CARDINALS, DAYS, MONTHS, ORDINALS, UNITS
 from groundrail.text.sentences import split
 
 _DATA = tomllib.loads(files(__package__).joinpath("phrases.toml").read_text(encoding="utf-8"))

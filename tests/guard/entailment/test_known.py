@@ -272,7 +272,7 @@ def test_the_form_travels_into_the_scorer_and_options_replace_it(tmp_path) -> No
     judge = scorer.entailment
     assert judge.metadata.english_only
     assert judge.metadata.identity == "lytang/MiniCheck-RoBERTa-Large"
-    assert load(f"minicheck-roberta-large:{tmp_path}", threshold=0.8).facts.threshold == 0.8
+    assert load(f"minicheck-roberta-large:{tmp_path}", threshold=0.8).metadata.threshold == 0.8
     fitting = " ".join(["rent"] * (judge.max_tokens - 1))
     assert np.isfinite(judge.entailment([(fitting, "rent")])).all()
     with pytest.raises(InputError, match="the model reads 512"):

@@ -45,6 +45,6 @@ def test_probabilities_and_classes_are_the_models() -> None:
     pairs = [(PREMISE, "The rent is €1450."), (PREMISE, "The rent is €1540.")]
     np.testing.assert_array_equal(Respelled(plain).entailment(pairs), [0.8, 0.2])
     np.testing.assert_array_equal(Respelled(plain).classify(pairs), [[0.8, 0.15, 0.05], [0.2, 0.1, 0.7]])
-    assert Respelled(plain).facts == replace(
+    assert Respelled(plain).metadata == replace(
         plain.metadata, identity=f"{plain.metadata.identity} in the premise's spelling"
     )

@@ -8,7 +8,7 @@ from tests.tables import tabled
 from groundrail.entailment.respelled import respelled
 from groundrail.facts.mentions import mentions
 from groundrail.facts.missing import missing
-from groundrail.facts.quantities import MONTHS
+from groundrail.text.english.quantities import MONTHS
 
 
 @tabled("premise, claim, expected")

@@ -157,7 +157,7 @@ def written(sentences: Sequence[str], how: str, piece: int) -> tuple[str, GuardR
         with writer.stream("?", SOURCE) as stream:
             return "".join(stream), stream.result
     if how == "pushed":
-        answer = guard().pushed(SOURCE)
+        answer = guard().incremental(SOURCE)
         shown = [s for start in range(0, len(text), piece) for s in answer.feed(text[start : start + piece])]
         shown += answer.finish()
         assert answer.result is not None

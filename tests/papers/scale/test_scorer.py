@@ -175,8 +175,8 @@ def test_a_source_of_thousands_of_sentences() -> None:
 
 
 def test_threshold_is_the_models(hashed_yes_no) -> None:
-    assert PaperScaleScorer(overlap()).facts.threshold == 0.8
-    assert PaperScaleScorer(hashed_yes_no(0)).facts.threshold == 0.5
+    assert PaperScaleScorer(overlap()).metadata.threshold == 0.8
+    assert PaperScaleScorer(hashed_yes_no(0)).metadata.threshold == 0.5
 
 
 @pytest.mark.parametrize("kind", ["nli", "t5"])
