@@ -250,7 +250,7 @@ class Guard:
     def incremental(self, source: Source, question: str = "") -> IncrementalCheck:
         """Check an answer that someone else writes and hands over piece by piece.
 
-        Raises: InputError for a source that is none; what loading a model raises.
+        Raises: InputError for an invalid source; errors of loading a model.
         """
         return IncrementalCheck(*self._generation(question, ReadSource.of(source)))
 

@@ -107,7 +107,7 @@ class GuardedTextIteratorStreamer(TextIteratorStreamer):
 
     @property
     def cut_off(self) -> str:
-        """Why the text ended before its end: `generate` stopped without a token that ends it."""
+        """Why the text was cut off: `generate` stopped without a token that ends it."""
         ended = self._last is None or self._last in self.tokenizer.all_special_ids
         return "" if ended else "generate stopped before the answer's end, as at max_new_tokens"
 

@@ -8,7 +8,7 @@ from groundrail.corpus.folder import Engine, score_corpus
 from groundrail.report.hidden import plain
 
 _REASONS = 5
-"""The most frequent reasons of errors that are told."""
+"""Number of reasons of errors that are printed, the most frequent first."""
 
 
 def score(

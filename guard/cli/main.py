@@ -23,7 +23,7 @@ STANDARD_INPUT = "standard input"
 """The name by which commands read standard input, in the place of "-"."""
 
 _FACTS = ("name", "hub_id", "kind", "parameters", "licence", "languages", "published", "threshold", "code", "hint")
-"""The facts of a judge that `judges` tells."""
+"""The fields of a judge that `judges` prints."""
 
 GROUP = "groundrail.commands"
 """Entry points of this group are commands of other packages, and of groundrail's wings: functions as below."""
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if sys.stdout is not None:
             sys.stdout.flush()  # a full disk or a closed pipe shows here at the latest
         return code
-    except BrokenPipeError:  # whoever read along has gone, and need not be told
+    except BrokenPipeError:  # the program that reads our output has ended
         _abandon_output()
         return BAD_USE
     except OSError as error:

@@ -28,7 +28,7 @@ def console(stderr: bool = False) -> "Console":
 
     class Output(Console):
         def on_broken_pipe(self) -> NoReturn:  # rich would leave with exit code 1
-            raise BrokenPipeError("whoever read along has gone")
+            raise BrokenPipeError("the reader of the output has gone")
 
     made = Output(highlight=False, stderr=stderr)
     return made if made.is_terminal else Output(highlight=False, no_color=True, stderr=stderr)

@@ -90,7 +90,7 @@ def app_of(
 ) -> "Starlette":
     """The app, its judge loaded.
 
-    Raises: InputError for two writers or a policy file that is none; MissingExtraError without the packages that `otel`
+    Raises: InputError for two writers or an invalid policy file; MissingExtraError without the packages that `otel`
         needs; the errors of loading a model.
     """
     from groundrail.serve.app import create_app

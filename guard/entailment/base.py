@@ -18,7 +18,7 @@ Pair: TypeAlias = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class JudgeMetadata:
-    """The metadata of a judge that are known before it is asked; a model around another hands them on whole.
+    """Facts about a judge that are known before it is asked. A model that wraps another returns the metadata of the inner model.
 
     identity: the name under which a threshold was fitted; one name for one model.
     max_tokens: tokens of premise and claim together that fit beside the model's own prompt.
@@ -74,8 +74,8 @@ class EntailmentModel(Protocol):
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         """Probabilities of entailment, neutral, contradiction for each `(premise, claim)`, shape (n, 3).
 
-        NaN where the model gives no number. Raises: InputError for a pair that does not fit, ClaimTooLongError where
-        that is the claim's doing.
+        NaN where the model gives no number. Raises: InputError for a pair that does not fit, ClaimTooLongError if the
+        claim alone is too long.
         """
         ...
 

@@ -64,7 +64,7 @@ class SharedEntailment(Wrapped):
     wait: seconds that a call waits for company. batch_pairs: pairs in one model call at most.
     on_batch: told of every model call, in the judging thread.
 
-    A batch that the model refuses is judged again call by call, so that one caller's bad pair costs nobody else.
+    A batch that the model refuses is judged again call by call, so that one caller's bad pair does not fail the others.
     """
 
     def __init__(
@@ -143,7 +143,7 @@ class SharedEntailment(Wrapped):
             answers = np.asarray(self.model.classify(pairs))
             if len(answers) != len(pairs):
                 raise ValueError(f"the model gave {len(answers)} answers for {len(pairs)} pairs")
-        except BaseException as error:  # whoever asked is told of it; this thread is everybody's
+        except BaseException as error:  # raised in the caller's thread; this thread serves all callers
             if len(shares) > 1:
                 for each in shares:
                     self._judge([each])

@@ -46,7 +46,7 @@ class Answer:
         return max(0.0, min(ends) - time.monotonic()) if ends else None
 
     def claims_otherwise(self, sentence: Sentence, previous: str) -> bool:
-        """Whether a sentence has another claim after the text that was released than after `previous`."""
+        """Whether the claim of a sentence changes if the released text stands before it, not `previous`."""
         return self.verdicts.claim(sentence, previous) != self.verdicts.claim(sentence, self.shown)
 
     def interrupted(self, sentence: Sentence, error: Exception) -> CheckedSentence:

@@ -157,7 +157,7 @@ class AsyncGuardedStream(_Stream):
 
 
 async def read_to_end(stream: GuardedStream | AsyncGuardedStream) -> GuardResult:
-    """The result of a stream whose text nobody follows; the stream is closed."""
+    """Read a stream to its end, close it, and return the result."""
     async with closing(stream):
         async for _ in each(stream.sentences()):
             pass

@@ -99,7 +99,7 @@ class AskedSession(Session):
         return self._follow(pieces) if isinstance(pieces, AsyncIterator) else iterate(self._follow(pieces))
 
     def accept(self, n_chars: int) -> None:
-        """The next call is told that these characters stand."""
+        """The next call goes on after these characters."""
         self._accepted += self._undecided[:n_chars]
         self._undecided = self._undecided[n_chars:]
         self._refused.clear()
@@ -109,7 +109,7 @@ class AskedSession(Session):
         self._evidence = evidence
 
     def reject(self, n_chars: int) -> None:
-        """The next call is told not to write this again; what came after it is forgotten."""
+        """The next call asks the model not to write this again; the text after it is forgotten."""
         self._refused.append(Refusal(self._undecided[:n_chars].strip(), self._evidence))
         self._undecided = self._evidence = ""
 

@@ -35,7 +35,7 @@ class Session(Protocol):
 
     @property
     def cut_off(self) -> str:
-        """Why the answer ended before its end, if it did, so that half a sentence is not released."""
+        """Why the answer was cut off, so that half a sentence is not released; "" if it is complete."""
         return ""
 
     @property
@@ -102,7 +102,7 @@ class InProcess(Protocol):
 
 
 def close_late(started: "Future[Session]") -> None:
-    """Close a session that nobody waits for any more, where one was started."""
+    """Close a session that was started too late, if it was started."""
     if started.exception() is None:
         started.result().close()
 
@@ -164,7 +164,7 @@ def _for_documents(parameters: Sequence[inspect.Parameter]) -> inspect.Parameter
 class _CallableSession(Session):
     def __init__(self, generator: CallableGenerator, question: str, documents: Sequence[Document]) -> None:
         self._generator, self._prompt, self._documents = generator, question, documents
-        self._written = ""  # added to by whoever reads, perhaps ahead of what is accepted
+        self._written = ""  # grows as pieces are read, which may be ahead of the accepted text
         self._accepted = 0  # characters of it
         self._refused: tuple[str, ...] = ()
 

@@ -1,6 +1,6 @@
 """Chat completions of an OpenAI-compatible server, asked by the official `openai` package, which repeats failed requests.
 
-The number of requests at a time, and what is told of a failure without the key, are up to this module. What is asked, and
+The number of requests at a time, and the words for a failure without the key, are up to this module. What is asked, and
 what an answer means, belongs to `groundrail.openai.generator` and `groundrail.openai.judge`.
 """
 
@@ -145,7 +145,7 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
     async def _slot(self, *, is_async: bool) -> AsyncIterator[None]:
         """One of the requests that plain code, or this event loop, may make at a time.
 
-        Raises: `failure` after the timeout: streams that nobody reads on or closes would hold all slots forever.
+        Raises: `failure` after the timeout: a stream that is neither read nor closed would hold its slot forever.
         """
         free: Any = self._free
         if is_async:

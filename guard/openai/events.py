@@ -180,7 +180,7 @@ class Completion:
 
     @property
     def cut_off(self) -> str:
-        """Why the answer ended before its end; empty where it did not."""
+        """Why the answer was cut off; "" if it is complete."""
         is_cut = is_cut_off(self.finish_reason)
         return f"the server cut the answer off ({self.finish_reason})" if is_cut else ""
 

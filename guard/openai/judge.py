@@ -68,7 +68,7 @@ class RemoteEntailment(BinaryEntailment):
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim) for each pair, shape (n,); equal pairs are asked once.
 
-        Raises: InputError for a pair that does not fit, ClaimTooLongError where that is the claim's doing.
+        Raises: InputError for a pair that does not fit, ClaimTooLongError if the claim alone is too long.
         """
         for premise, claim in pairs:
             total = len(self.offsets(premise)) + self.max_tokens - room(claim, self)

@@ -46,7 +46,7 @@ class Judged(NamedTuple):
 
 
 def outcome(verdict: Verdict, contradicted: bool | None) -> Outcome:
-    """The outcome of a sentence; `contradicted` is None where nobody noted whether the source contradicts it.
+    """The outcome of a sentence; `contradicted` is None if the log does not say whether the source contradicts it.
 
     >>> outcome(Verdict.UNSUPPORTED, True).value
     'contradicted'

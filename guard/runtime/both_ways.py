@@ -75,5 +75,5 @@ async def closing(held: T) -> AsyncIterator[T]:
 
 
 def is_running(items: AsyncIterator[T]) -> bool:
-    """Whether a task is inside an async generator, which nobody else can close then."""
+    """Whether a task is inside an async generator; only that task can close it."""
     return isinstance(items, AsyncGeneratorType) and items.ag_running

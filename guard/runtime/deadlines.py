@@ -85,11 +85,11 @@ class Calls:
         return future.result()
 
     async def aside(self, function: Callable[..., T], *arguments: Any) -> T:
-        """Have a call made beside the event loop however many were left behind: for our own work, and for closing."""
+        """Make a call in a thread and await it, even while late calls still run: for our own work, and for closing."""
         return await asyncio.wrap_future(self.begin(function, *arguments))
 
     def begin(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
-        """Have a call made in a thread, however many were left behind."""
+        """Begin a call in a thread, even while late calls still run."""
         call = partial(contextvars.copy_context().run, function, *arguments)
         while self._idle:
             with suppress(IndexError):  # another thread took it

@@ -1,4 +1,4 @@
-"""How far long work has come, for a bar or a log; whoever begins a stage and counts its steps knows no listener."""
+"""How far long work has come, for a bar or a log. The code that counts the steps of a stage does not know who listens."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -14,7 +14,7 @@ _REPORTS = 1000
 
 @contextmanager
 def heard_by(report: Report) -> Iterator[None]:
-    """Within it `report` is told of every stage: when it begins and, up to 1,000 times, how far it has come."""
+    """Within the block `report` is called at the beginning of each stage and then up to 1,000 times while it goes on."""
     token = _listener.set(_Listener(report))
     try:
         yield

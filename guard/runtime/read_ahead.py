@@ -55,7 +55,7 @@ class ReadAhead(Iterator[str]):
                 self._wanted = False
 
     def stop(self, timeout: float | None = None, late: Callable[[], object] | None = None) -> bool:
-        """Wait for a piece that is being written; True once there is none, and nobody else asks the iterator.
+        """Wait for a piece that is being written. True: no other thread uses the iterator any more.
 
         After `timeout` seconds False, and `late` is called when that piece has come.
         """

@@ -90,7 +90,7 @@ class Reader(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ScorerMetadata:
-    """The metadata of a scorer that are known before it scores; a scorer that wraps another hands them on.
+    """Facts about a scorer that are known before it scores. A scorer that wraps another returns the inner scorer's.
 
     identity: the name of this way to score; a threshold or a calibration is fitted for one identity.
     threshold: the score from which a claim counts as supported.

@@ -63,7 +63,7 @@ def create_app(
 ) -> Starlette:
     """The server around a guard, whose scorer and policy count; its generator does not.
 
-    writer: whoever writes answers; None is the upstream of the settings, or nobody, if there is none.
+    writer: writes the answers. None: the upstream of the settings, if there is one; else the server only checks.
     judge: the model whose calls the metrics count.
     """
     settings = settings or Settings()

@@ -1,8 +1,8 @@
-"""The seam to protocols: how a request becomes a chat completion, and how an answer is told.
+"""The seam to protocols: how a request becomes a chat completion, and how an answer is sent.
 
 The protocols are in the modules beside this one, `groundrail.serve.endpoint` answers in them, and
 `groundrail.serve.guarded` decides which text an answer may hold. Of the rest of an answer only values of known kinds
-are told: calls of offered tools, counts, a reason. Whatever else an upstream says is dropped: nobody has judged it.
+are told: calls of offered tools, counts, a reason. All else that an upstream says is dropped, since it is not judged.
 """
 
 import json

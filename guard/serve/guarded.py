@@ -76,7 +76,7 @@ class GuardedAnswer:
                 end = await self._checked(see)
         except ProtocolError as error:
             end = error
-        except Exception as error:  # whoever waits must be told, whatever it was
+        except Exception as error:  # the client must get an answer whatever the error is
             self._observer.unexpected(error)
             end = ProtocolError(500, "the answer could not be checked", code="internal_error")
         await self._decided.put(end)
@@ -144,7 +144,7 @@ class EventStream(StreamingResponse):
         self._close, self._deadline = close, deadline
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Send them. Raises: ClientLeftError if nobody reads them in time."""
+        """Send them. Raises: ClientLeftError if the client does not read them in time."""
         try:
             async with asyncio.timeout_at(self._deadline):
                 await super().__call__(scope, receive, send)

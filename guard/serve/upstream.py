@@ -41,7 +41,7 @@ _REASONS: dict[object, str] = {
     "unsupported_parameter": "the model does not know a field",
     "unsupported_value": "the model does not take a value",
 }
-"""The reasons of refusals that clients are told, by the upstream's status or its code for the error."""
+"""The reasons of refusals that clients get, by the upstream's status or its code for the error."""
 _FORWARDED = ("openai-organization", "openai-project")
 
 
@@ -134,7 +134,7 @@ async def events(response: httpx.Response) -> AsyncIterator[dict[str, Any]]:
 
 
 async def _failure(response: httpx.Response, asked: Mapping[str, Any]) -> ProtocolError:
-    """The client's error for an answer other than 2xx, in words of ours: nobody has judged the upstream's."""
+    """The client's error for an answer other than 2xx, in words of ours, since the upstream's are not judged."""
     status, after = response.status_code, response.headers.get("retry-after")
     after = after if after is not None and re.fullmatch(r"[0-9]{1,9}", after) else None
     if response.is_redirect:

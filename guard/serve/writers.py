@@ -34,7 +34,7 @@ class WrittenAnswer(ABC):
 
     @abstractmethod
     async def open(self) -> None:
-        """Ask. Raises: ProtocolError if whoever writes refuses, so that nothing needs to be sent before."""
+        """Ask. Raises: ProtocolError if the writer refuses, so that nothing needs to be sent before."""
 
     @abstractmethod
     async def aclose(self) -> None:

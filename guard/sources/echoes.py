@@ -41,7 +41,7 @@ _PADDING = "\0"
 _MARKS = rf"[{_PADDING}\u0300-\u036f]"
 _WORD = re.compile(rf"[^\W_](?:{_MARKS}*[^\W_]|(?<=\d),(?=\d\d\d))*{_MARKS}*")
 _CUT = re.compile(rf"\s*+(?:…|\.\.\.|[\"'”’»)\]}}]|{_PADDING}|[.!?]?\s*+\Z)")
-"""Marks after a text that was cut short: an ellipsis, or the end of where it stands."""
+"""Marks after a text that was cut short: an ellipsis, or the end of the field."""
 _IN_A_SENTENCE = f" -'’/*_{_PADDING}"
 """Punctuation between words of one sentence; other punctuation begins or ends a separate text."""
 

@@ -60,7 +60,7 @@ def _blocks(container: Any, styles: list[Any]) -> Iterator[str]:
 
 
 def _table_rows(table: "Table", styles: list[Any]) -> Iterator[str]:
-    """A line for every row that is not hidden; a cell that spans several is told once."""
+    """A line for every row that is not hidden; a cell that spans several is written once."""
     from docx.oxml.ns import qn
 
     for row in table.rows:

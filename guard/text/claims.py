@@ -68,7 +68,7 @@ class Claim:
     lines: the lines of a block of code that say something, and every two neighbours as one text. Each is judged by itself,
         since a reader may take each by itself, or a line as going on in the next.
     context: how the claim is meant, for a judge that reads contexts (`groundrail.text.context`).
-    around: the user's message and the sentence before, from which the kind of the sentence is told (`groundrail.text.kinds`);
+    around: the user's message and the sentence before, from which its kind is read (`groundrail.text.kinds`);
         None for what is a claim in any case.
     parts: the claim by the marks in it: each text with the places of the documents that have to support it, () for any.
     marks: the marks in the sentence, each with the number of its part. No parts, no marks.

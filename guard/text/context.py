@@ -60,7 +60,7 @@ def context_of(claim: str, *, question: str = "", heading: str = "", previous: s
 
 
 def around(question: str, previous: str) -> str:
-    """The user's message and the sentence before, from which the kind of a sentence is told (`groundrail.text.kinds`)."""
+    """The user's message and the sentence before, from which the kind of a sentence is read (`groundrail.text.kinds`)."""
     try:
         before = shown_words(previous)
     except UncheckableError:

@@ -13,7 +13,7 @@ from groundrail.text.english.quantities import UNITS
 from groundrail.text.english.words import AUXILIARIES, DETERMINERS, PRONOUNS, is_finite
 
 MOST = 100
-"""Maximum number of marks in a sentence; nobody follows more."""
+"""Maximum number of marks in a sentence."""
 
 _NOUN = r"(?:sources?|documents?|docs?\.?|passages?|references?|refs?\.?|excerpts?|contexts?|snippets?|chunks?)"
 _NUMBERS = r"\d{1,3}(?:\s*(?:,|;|&|\+|-|–|\band\b)\s*\d{1,3}){0,50}"

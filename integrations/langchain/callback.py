@@ -197,7 +197,7 @@ class _RunWatcher(SourceCollector):
     def _told(
         self, run_id: UUID, sources: SourceDocuments, answer: IncrementalCheck, decided: Sequence[CheckedSentence]
     ) -> Findings:
-        """Findings for sentences just decided on and for an answer that has just ended, whose run is told no more."""
+        """Findings for sentences just decided on and for an answer that has just ended, whose run gets no further findings."""
         findings: Findings = []
         for sentence in map(sources.explained, decided):
             findings.append((SENTENCE_EVENT, sources.event(sentence)))

@@ -130,7 +130,7 @@ def quieted(around: Any, *, traced: bool = True) -> CallbackManager:
     """Callbacks for a run below the run or the callbacks `around`, where unreleased text is.
 
     Handlers that forward raw tokens to a consumer (`astream_events`, `astream_log`, LangGraph's streams) are left out:
-    through them unreleased text would reach whoever listens. Tracers stay where the run is to be `traced`.
+    through them unreleased text would reach all listeners. Tracers stay where the run is to be `traced`.
     """
     quiet = CallbackManager([])
     if isinstance(around, BaseRunManager | BaseCallbackManager):

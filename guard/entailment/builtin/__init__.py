@@ -38,7 +38,7 @@ _CLASSES = ("entailment", "neutral", "contradiction")
 _BATCH_TOKENS = 2048
 
 _AROUND = 120
-"""Tokens around a sentence from which its kind is told."""
+"""Maximum tokens of the words around a sentence that its kind is read from."""
 
 _TYPICAL = (
     ("The lease begins on 1 March 2024 and ends on 28 February 2026.", "The lease runs for two years."),

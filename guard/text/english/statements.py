@@ -1,6 +1,6 @@
 """The statement that a question and a bare answer make, where the grammar of the question is plain.
 
-Which answers are bare is told by `groundrail.text.english.phrases`.
+`groundrail.text.english.phrases` says which answers are bare.
 """
 
 import re
