@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pydantic import TypeAdapter, ValidationError
 
 from groundrail.errors import InputError
+from groundrail.runtime.former import current_words
 
 Floats: TypeAlias = NDArray[np.float64]
 Method: TypeAlias = Literal["isotonic", "platt", "none"]
@@ -78,13 +79,13 @@ class Calibration:
     def load(cls, path: str | Path) -> "Calibration":
         """Read a map that `save` wrote. Raises: InputError for any other file."""
         try:
-            found = TypeAdapter(cls).validate_json(Path(path).read_text(encoding="utf-8"))
+            found = TypeAdapter(cls).validate_json(current_words(Path(path).read_text(encoding="utf-8")))
         except OSError as error:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
         except ValueError as error:
-            told = error.errors()[0]["msg"] if isinstance(error, ValidationError) else "no text"
+            fault = error.errors()[0]["msg"] if isinstance(error, ValidationError) else "no text"
             raise InputError(
-                f"{path}: no calibration as save() writes it, with method, x, y and scorer: {told}"
+                f"{path}: no calibration as save() writes it, with method, x, y and scorer: {fault}"
             ) from error
         if not found.scorer:
             raise InputError(f"{path}: it does not say which scorer it was fitted on; run `groundrail calibrate`")

@@ -179,7 +179,7 @@ class SentenceIndex:
         return sum(1 for _ in takewhile(lambda count: count <= size, tokens))
 
     def window(self, nearest: int, likeness: NDArray[np.float64], size: int) -> Places:
-        """A sentence, and of the others of its document the likest that fit with it in `size` tokens, in order."""
+        """A sentence, and of the others of its document the most similar that fit with it in `size` tokens, in order."""
         document = self.places(self.document(nearest))
         chosen, left = [nearest], size - self.passages[nearest].tokens
         ranked = np.argsort(-likeness[document.start : document.stop], kind="stable")

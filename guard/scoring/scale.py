@@ -70,9 +70,9 @@ class ScaleScorer(Scorer):
     def metadata(self) -> ScorerMetadata:
         """The identity of SCALE with its chunks, and the metadata of the judge."""
         judge = self.entailment.metadata
-        likest = "the likest chunk" if self.chunks == 1 else f"the {self.chunks} likest chunks"
+        chosen = "the most similar chunk" if self.chunks == 1 else f"the {self.chunks} most similar chunks"
         together = f"{TOGETHER} tokens of the nearest sentences"
-        identity = f"SCALE on {likest} of {self.chunk_tokens} tokens and {together}, judged by {judge.identity}"
+        identity = f"SCALE on {chosen} of {self.chunk_tokens} tokens and {together}, judged by {judge.identity}"
         return ScorerMetadata.around(judge, identity, "scale")
 
     def read(self, source: Source) -> Reader:
@@ -89,7 +89,7 @@ class _Search:
     """The search for one claim.
 
     likeness: likeness of each sentence of the source to the claim, as a share of the greatest.
-    names: the chunks to read, the likest first, with their names in the citation's path.
+    names: the chunks to read, the most similar first, with their names in the citation's path.
     read: entailment, neutral and contradiction, shape (3,), of each premise that was read.
     path: the nodes that were chosen last, from the chunk down to one sentence.
     """

@@ -157,7 +157,7 @@ def _cites_its_figures(claim: str, score: Score) -> bool:
 
 def _rivals(claim: str, score: Score, places: Sequence[int], index: SentenceIndex) -> Iterator[_Rival]:
     """Rivals in the cells that the claim names; if the citation does not state all figures, rivals of invented figures, then
-    the others; of each, the likest sentence's first. Each stands in the context of the claim."""
+    the others; of each, the most similar sentence's first. Each stands in the context of the claim."""
     context, _, words = claim.rpartition(MARK)
     found = [_Rival(each.cell, each.claim, True) for each in misplaced(words, index.cells)]
     if not _cites_its_figures(words, score):

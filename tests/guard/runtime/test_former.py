@@ -1,6 +1,7 @@
 """Whoever uses a former name is told the new one."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 import groundrail
 import groundrail.scoring
 from groundrail import Guard
+from groundrail.calibration import Calibration
 from groundrail.generators import Session
 from groundrail.runtime.former import FORMER
 from groundrail.scoring import Scorer
@@ -42,3 +44,12 @@ def test_another_wrong_name_is_a_plain_error() -> None:
         GUARD.chek  # noqa: B018
     with pytest.raises(TypeError, match="unexpected keyword argument 'answr'"):
         GUARD.check("a", "a", answr="b")  # type: ignore[call-arg]
+
+
+def test_a_calibration_that_was_saved_with_former_words_is_read(tmp_path: Path) -> None:
+    fitted = Calibration("none", (), (), 0.5, GUARD.scorer.metadata.identity)
+    fitted.save(tmp_path / "map.json")
+    saved = (tmp_path / "map.json").read_text("utf-8")
+    assert "most similar chunk" in saved
+    (tmp_path / "map.json").write_text(saved.replace("most similar", "likest"), "utf-8")
+    assert Calibration.load(tmp_path / "map.json") == fitted

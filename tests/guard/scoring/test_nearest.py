@@ -1,4 +1,4 @@
-"""The nearest sentences decide, one by one and together; of those that say it, the likest is cited."""
+"""The nearest sentences decide, one by one and together; of those that say it, the most similar is cited."""
 
 import math
 import random

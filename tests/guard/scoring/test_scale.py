@@ -53,8 +53,8 @@ def asked(model: FakeEntailment) -> list[Pair]:
 def test_the_score_is_the_mean_of_the_chunk_and_the_sentence_that_the_tree_ends_in(hashed_yes_no, seed, count) -> None:
     model, sentences = hashed_yes_no(seed), some_sentences(seed, count)
     likeness = WordIndex(sentences).likeness(CLAIM)
-    likest = sorted(range(count), key=lambda place: -likeness[place])[:4]
-    here, path = sorted(likest), [list(range(count))]
+    similar = sorted(range(count), key=lambda place: -likeness[place])[:4]
+    here, path = sorted(similar), [list(range(count))]
 
     def probability(run: Sequence[int]) -> float:
         return float(model.entailment([(" ".join(sentences[place] for place in run), CLAIM)])[0])
