@@ -38,7 +38,7 @@ class OpenAIGenerator(Generator):
 
     Async code gets an async session.
 
-    Raises: InputError for an instruction without its two places, for a `base_url` that is none, or no request at a
+    Raises: InputError for an instruction without its two places, for an invalid `base_url`, or no request at a
     time; MissingExtraError without the openai package.
     """
 

@@ -52,7 +52,7 @@ class _Rule:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """Inherited properties, the size of letters and the colour behind them, as an element hands them on to its children."""
+    """Inherited properties, the size of letters and the colour behind them, as the children of an element inherit them."""
 
     style: Style = field(default_factory=dict)
     variables: Style = field(default_factory=dict)

@@ -77,8 +77,8 @@ def visible(text: str) -> str:
 
     Raises: UncheckableError for what two readers would read differently: turned writing directions, characters that erase
     others, words that are struck or in a comment, pictures, footnotes, titles of links, links of which a part is elsewhere,
-    tags that may change what is shown. A definition of a link, a cell that a table drops and code that is none where it
-    stands are seen by `groundrail.text.rendering.rendered`.
+    tags that may change what is shown. A definition of a link, a cell that a table drops and text that only looks like
+    code are seen by `groundrail.text.rendering.rendered`.
     """
     if not _SPECIAL.search(text):
         return text
