@@ -28,7 +28,7 @@ SUFFIXES = pytest.mark.parametrize("suffix", ["jsonl", "parquet"])
 class Lengths(Scorer):
     """The share of a claim's length in its source's: takes no memory, and notes the most that Arrow has taken."""
 
-    facts = ScorerMetadata("lengths")
+    metadata = ScorerMetadata("lengths")
 
     def __init__(self) -> None:
         self.arrow = 0

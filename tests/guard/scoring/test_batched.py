@@ -51,7 +51,7 @@ def test_many_at_once_are_judged_as_one_after_another(around: type) -> None:
 class Counting(Scorer):
     """A scorer that counts how many are in it at once."""
 
-    facts = ScorerMetadata("counting", threshold=0.25, scores_jointly=True)
+    metadata = ScorerMetadata("counting", threshold=0.25, scores_jointly=True)
 
     def __init__(self) -> None:
         self.lock, self.inside, self.most = threading.Lock(), 0, 0

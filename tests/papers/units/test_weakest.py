@@ -24,7 +24,7 @@ def strange(claim: str) -> list[str]:
 class Table(Scorer):
     """Scores by a table, 1 where a claim is not in it; counts what it was asked."""
 
-    facts = ScorerMetadata("table", threshold=0.4, judges=(JudgeMetadata("table", 1, unread=strange),))
+    metadata = ScorerMetadata("table", threshold=0.4, judges=(JudgeMetadata("table", 1, unread=strange),))
 
     def __init__(self, values: dict[str, float]) -> None:
         self.values, self.calls = values, list[Sequence[str]]()
