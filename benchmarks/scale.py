@@ -5,7 +5,7 @@
 
 Prints processor seconds (medians) and their ratio to the package's, beside what the machine would need if it
 multiplied matrices and did nothing else. Weights are random, so nothing is said about quality. "groundrail" is the paper's
-maximum, "decision" the guard's scorer with a threshold that the likest chunk and its tree reach, one claim at a time. `--profile` prints
+maximum, "decision" the guard's scorer with a threshold that the most similar chunk and its tree reach, one claim at a time. `--profile` prints
 which of torch's operations take groundrail's time instead.
 """
 

@@ -24,6 +24,7 @@ from groundrail.generators import CallableGenerator, Generator, InProcess, as_ge
 from groundrail.policy import Policy
 from groundrail.runtime.both_ways import run
 from groundrail.runtime.deadlines import Calls
+from groundrail.runtime.former import missing, renamed_arguments
 from groundrail.runtime.locks import LOADING, one_at_a_time
 from groundrail.scoring.base import Scorer
 from groundrail.scoring.read_source import ReadSource
@@ -175,6 +176,7 @@ class Guard:
             read.by(self.scorer).read()
         return read
 
+    @renamed_arguments
     def check(self, answer: str, source: Source, question: str = "") -> GuardResult:
         """Check a text that is already written, as an answer to `question` where there was one.
 
@@ -185,6 +187,7 @@ class Guard:
         (result,) = self._check_together([(answer, question)], source)
         return result
 
+    @renamed_arguments
     def check_object(
         self, obj: Any, source: Source, schema: "Mapping[str, Any] | type[BaseModel] | None" = None, question: str = ""
     ) -> "ObjectResult":
@@ -214,6 +217,7 @@ class Guard:
         text = "\n".join(document.text for document in read)
         return checked_object(obj, schema, self.policy, self.threshold, check_all, text)
 
+    @renamed_arguments
     def check_all(self, answers: Sequence[str], source: Source, question: str = "") -> list[GuardResult]:
         """Check several answers to one question and one source, the claims of all in one call of the scorer where that succeeds.
 
@@ -221,6 +225,7 @@ class Guard:
         """
         return self._check_together([(answer, question) for answer in answers], source)
 
+    @renamed_arguments
     def generate(self, question: str, source: Source) -> GuardResult:
         """Write an answer to `question`, releasing, retrying or replacing each sentence under the policy.
 
@@ -231,6 +236,7 @@ class Guard:
         """
         return run(read_to_end(self.stream(question, source)))
 
+    @renamed_arguments
     def stream(self, question: str, source: Source) -> "GuardedStream":
         """Like `generate`, but iterable: yields released text as soon as its verdict is known.
 
@@ -240,6 +246,7 @@ class Guard:
         """
         return GuardedStream(*self._written(question, ReadSource.of(source), is_async=False))
 
+    @renamed_arguments
     def incremental(self, source: Source, question: str = "") -> IncrementalCheck:
         """Check an answer that someone else writes and hands over piece by piece.
 
@@ -251,6 +258,7 @@ class Guard:
         """`read` without blocking the event loop. Raises: what `read` raises."""
         return await self._calls.aside(self.read, source)
 
+    @renamed_arguments
     async def acheck(self, answer: str, source: Source, question: str = "") -> GuardResult:
         """`check` without blocking the event loop. Raises: what `check` raises."""
         read = ReadSource.of(source)
@@ -258,16 +266,19 @@ class Guard:
         judging = Judging(self.scorer, read, self._calls)
         return await read_to_end(AsyncGuardedStream(partial(driven, steps=steps, judging=judging, is_async=True)))
 
+    @renamed_arguments
     async def acheck_object(
         self, obj: Any, source: Source, schema: "Mapping[str, Any] | type[BaseModel] | None" = None, question: str = ""
     ) -> "ObjectResult":
         """`check_object` without blocking the event loop. Raises: what `check_object` raises."""
         return await self._calls.aside(self.check_object, obj, source, schema, question)
 
+    @renamed_arguments
     async def agenerate(self, question: str, source: Source) -> GuardResult:
         """`generate` without blocking the event loop. Raises: what `generate` raises."""
         return await read_to_end(await self.astream(question, source))
 
+    @renamed_arguments
     async def astream(self, question: str, source: Source) -> "AsyncGuardedStream":
         """`stream` without blocking the event loop: `async for text in await guard.astream(...)`.
 
@@ -284,6 +295,9 @@ class Guard:
         from groundrail.integrations.langchain.runnable import GuardedRunnable
 
         return GuardedRunnable(runnable, guard=self, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        raise missing(type(self).__name__, name)
 
     def _check_together(self, answers: Sequence[tuple[str, str]], source: Source) -> list[GuardResult]:
         """Check several answers, each with its question, to one source."""

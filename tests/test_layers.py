@@ -14,7 +14,7 @@ FOLDERS = {"guard": "groundrail"} | {
     name: f"groundrail.{name}" for name in ("decoding", "integrations", "evaluation", "papers")
 }
 ORDER = (
-    "errors runtime __init__ text types calibration policy sources entailment generators scoring "
+    "errors runtime __init__ text facts types calibration policy sources entailment generators scoring "
     "generation objects decoding openai guard chat testing report corpus serve cli integrations "
     "papers.pretrained papers.units evaluation papers __main__"
 ).split()

@@ -4,12 +4,13 @@ import re
 from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.runtime.former import refuse_former
 
 FloatArray: TypeAlias = NDArray[np.float64]
 Pair: TypeAlias = tuple[str, str]
@@ -54,6 +55,10 @@ class EntailmentModel(Protocol):
 
     max_tokens: int
     """Tokens of premise and claim together that fit beside the model's own prompt."""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        refuse_former(cls, "facts")
 
     @property
     def metadata(self) -> JudgeMetadata:

@@ -13,6 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 from groundrail.errors import GenerationError, InputError
 from groundrail.runtime.both_ways import closing, each, iterate, value_of
 from groundrail.runtime.deadlines import calls
+from groundrail.runtime.former import refuse_former
 from groundrail.types import Document
 
 
@@ -22,6 +23,10 @@ class Session(Protocol):
 
     The text is what was accepted, then what was proposed and not yet decided on.
     """
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        refuse_former(cls, "told")
 
     @property
     def can_retry(self) -> bool:

@@ -4,6 +4,8 @@ import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 
+from groundrail.runtime.former import missing
+
 
 def exported(
     package: str, homes: Mapping[str, str]
@@ -19,7 +21,7 @@ def exported(
 
     def get(name: str) -> object:
         if name not in home_of:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+            raise missing(f"module {package!r}", name)
         return getattr(import_module(f"{package}.{home_of[name]}"), name)
 
     return get, lambda: sorted({*sys.modules[package].__all__, *home_of}), sorted(home_of)

@@ -7,11 +7,12 @@ import math
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Generic, Protocol, Self, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
 
 from groundrail.entailment.base import JudgeMetadata
 from groundrail.errors import InputError
 from groundrail.runtime.deadlines import calls
+from groundrail.runtime.former import refuse_former
 from groundrail.types import Citation, Detail, Source
 
 T = TypeVar("T")
@@ -159,6 +160,10 @@ class Scorer(Protocol):
 
     claim_units: str = "sentences"
     """Name of the units into which an evaluation cuts claims by default; see `groundrail.papers.units.named`."""
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        refuse_former(cls, "facts")
 
     @property
     def metadata(self) -> ScorerMetadata:

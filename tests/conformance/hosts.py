@@ -19,7 +19,7 @@ from tests.conformance.recorder import Seen, recorded
 from tests.conformance.scripts import FALSE, QUESTION, SOURCE, Script
 
 from groundrail import ChatGuard
-from groundrail.generators.asked import AskedGenerator
+from groundrail.generators.asked import AskedGenerator, Refusal
 from groundrail.integrations.streamer import GuardedTextIteratorStreamer
 from groundrail.serve import Settings, create_app
 from groundrail.serve.writers import UpstreamWriter
@@ -62,7 +62,7 @@ class Host:
         return script.allows(text) or (text == self.blank and script.allows(""))
 
 
-def asked_model(script: Script) -> Callable[[str, Sequence[str]], Iterator[str]]:
+def asked_model(script: Script) -> Callable[[str, Sequence[Refusal]], Iterator[str]]:
     """The scripted model as a function that a session asks, again after each refusal."""
     asked = iter(range(100))
     return lambda accepted, refused: script.reply(next(asked))
@@ -91,7 +91,7 @@ def stream(script: Script) -> Seen:
 def astream(script: Script) -> Seen:
     model = asked_model(script)
 
-    async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
+    async def write(accepted: str, refused: Sequence[Refusal]) -> AsyncIterator[str]:
         for piece in model(accepted, refused):
             yield piece
 

@@ -5,14 +5,14 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
-from groundrail.generators.asked import AskedSession
+from groundrail.generators.asked import AskedSession, Refusal
 
 
 @pytest.mark.parametrize("opened", [False, True])
 def test_text_left_early_has_freed_its_call(opened: bool) -> None:
     freed = []
 
-    async def write(accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
+    async def write(accepted: str, refused: Sequence[Refusal]) -> AsyncIterator[str]:
         try:
             yield "One. "
             yield "Two. "
