@@ -15,7 +15,7 @@ from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.metrics import roc_auc
 from groundrail.evaluation.run import evaluate
-from groundrail.papers.units.subsentences import SubSentenceUnits
+from groundrail.evaluation.units import SubSentenceUnits
 from groundrail.papers.units.weakest import WeakestPartScorer
 from groundrail.scoring.nearest import NearestScorer
 

@@ -19,9 +19,9 @@ from groundrail.evaluation.loaders import load
 from groundrail.evaluation.run import evaluate
 from groundrail.evaluation.sampling import sample
 from groundrail.evaluation.summary import Summary, summarise
+from groundrail.evaluation.units import unit_names
 from groundrail.papers.q2.q2 import Q2Scorer
 from groundrail.papers.q2.span_head import SpanHeadAnswerer
-from groundrail.papers.units.named import UNITS
 from groundrail.scoring.base import Scorer
 from groundrail.scoring.registry import load_scorer, needs_entailment, scorers
 
@@ -57,7 +57,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, nargs="+", required=True)
     parser.add_argument("--scorers", nargs="+", choices=(*scorers(), SPAN_HEAD), default=(*scorers(), SPAN_HEAD))
     parser.add_argument("--entailment", help="model id or folder; the built-in judge")
-    parser.add_argument("--units", choices=UNITS, default="sentences", help="what a claim is cut into")
+    parser.add_argument("--units", choices=unit_names(), default="sentences", help="what a claim is cut into")
     parser.add_argument("--bins", type=int, default=10, help="bins of the calibration error")
     parser.add_argument("--stretch", action="store_true", help="stretch scores to go from 0 to 1 before that")
     parser.add_argument("--documents", type=Path, help="folder of a challenge file's documents")

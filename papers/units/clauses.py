@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from groundrail.papers.units.base import Unit
+from groundrail.evaluation.units import Unit
 from groundrail.papers.units.insertions import apposition, relative
 from groundrail.papers.units.tokens import Clause, Token, Tokens, asserted, tokens_of, trimmed
 from groundrail.text.english import words

@@ -6,8 +6,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from groundrail.papers.units.base import Units, UnitScorer
-from groundrail.papers.units.subsentences import SubSentenceUnits
+from groundrail.evaluation.units import SubSentenceUnits, Units, UnitScorer
 from groundrail.scoring.base import Score, Scorer, ScorerFacts, below_all
 from groundrail.scoring.registry import as_scorer
 

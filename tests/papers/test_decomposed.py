@@ -7,9 +7,9 @@ from tests.tiny import written
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.evaluation.units import SentenceUnits, UnitScorer, WholeClaim
 from groundrail.papers.decomposed import FullDocumentScorer, SentencePairScorer, SentliScorer, TopKScorer
 from groundrail.papers.infuse import InfuseScorer
-from groundrail.papers.units.base import SentenceUnits, UnitScorer, WholeClaim
 from groundrail.scoring.base import Prepared, Score, Scorer
 from groundrail.text import sentences
 from groundrail.types import Citation, Document

@@ -11,8 +11,8 @@ from transformers import PreTrainedModel
 
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.evaluation.ablation import SEPARATOR, AblationExample, factual_ablation
+from groundrail.evaluation.units import in_units
 from groundrail.papers.gain import GainScorer, _chunks
-from groundrail.papers.units.named import in_units
 from groundrail.types import Document, Source
 
 SOURCE = "Ada left in 1843. Bob came."

@@ -9,8 +9,8 @@ from tests.tiny import written
 
 from groundrail.entailment import CrossEncoderEntailment
 from groundrail.errors import InputError
+from groundrail.evaluation.units import in_units
 from groundrail.papers.infuse import InfuseScorer
-from groundrail.papers.units.named import in_units
 from groundrail.text import sentences
 
 CLAIM = "The tenant pays the rent."

@@ -8,7 +8,7 @@ import pytest
 
 from groundrail import Guard
 from groundrail.entailment.base import FloatArray, Pair
-from groundrail.papers.units.base import UnitScorer
+from groundrail.evaluation.units import UnitScorer
 from groundrail.papers.units.weakest import WeakestPartScorer
 from groundrail.scoring.batched import BatchedScorer
 from groundrail.scoring.language_note import NOTE

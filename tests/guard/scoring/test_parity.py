@@ -8,7 +8,7 @@ import pytest
 from tests.decoding.conftest import letters
 from transformers import PreTrainedModel
 
-from groundrail.papers.units.base import UnitScorer
+from groundrail.evaluation.units import UnitScorer
 from groundrail.papers.units.weakest import WeakestPartScorer
 from groundrail.scoring.base import Score, Scorer
 from groundrail.scoring.batched import BatchedScorer

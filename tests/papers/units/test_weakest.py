@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from groundrail import Guard
 from groundrail.entailment.base import JudgeFacts
-from groundrail.papers.units.subsentences import SubSentenceUnits
+from groundrail.evaluation.units import SubSentenceUnits
 from groundrail.papers.units.weakest import WeakestPartScorer
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerFacts
 from groundrail.types import Source
