@@ -50,8 +50,10 @@ def imported(node: ast.AST, inside: str) -> Iterator[tuple[str, str]]:
             yield from (
                 (inside, name) for alias in child.names for name in (child.module, f"{child.module}.{alias.name}")
             )
-        named = isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-        yield from imported(child, f"{inside}.{child.name}" if named else inside)
+        if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from imported(child, f"{inside}.{child.name}")
+        else:
+            yield from imported(child, inside)
 
 
 def imports() -> dict[str, set[tuple[str, str]]]:

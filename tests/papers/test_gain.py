@@ -10,8 +10,8 @@ from tests.decoding.conftest import CONTEXT, full_pass, letters
 from transformers import PreTrainedModel
 
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
-from groundrail.evaluation.ablation import SEPARATOR, AblationExample, factual_ablation
 from groundrail.evaluation.units import in_units
+from groundrail.papers.ablation import SEPARATOR, AblationExample, factual_ablation
 from groundrail.papers.gain import GainScorer, _chunks
 from groundrail.types import Document, Source
 
