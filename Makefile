@@ -45,7 +45,7 @@ wheel: install
 
 # The tables of docs/benchmarks.md, one after the other, which takes hours; each alone too: `make bench-scale`. With
 # `make -k` one that fails does not stop the rest. SMOLLM2 is a folder or an id, empty for the one that pip fetches.
-BENCHES := claims rates clauses default challenge true scorers scale pmi rollback pipelining ablation long wice answering memory corpus
+BENCHES := claims rates default challenge true scorers scale pmi rollback pipelining ablation long wice answering memory corpus
 EVAL := $(DATA)/eval
 SMOLLM2 ?=
 MODEL = $(SMOLLM2:%=--model %)
@@ -61,10 +61,6 @@ bench-claims: install
 	$(GROUNDRAIL) eval --units whole --data benchmarks/claims/written_dev.jsonl benchmarks/claims/real_dev.jsonl
 	$(GROUNDRAIL) calibrate benchmarks/claims/written_dev.jsonl --units whole --false-release 0.15
 	$(GROUNDRAIL) eval --units whole --data benchmarks/claims/written_test.jsonl
-
-CLAIMS := benchmarks/claims/written_dev.jsonl benchmarks/claims/real_dev.jsonl benchmarks/challenge/challenge.jsonl
-bench-clauses: install
-	$(RUN) benchmarks/clauses.py $(CLAIMS)
 
 bench-rates: install
 	$(call needs,$(EVAL)/people_dev.jsonl); for scorer in scale nearest; do \
