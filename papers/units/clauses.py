@@ -32,8 +32,6 @@ class ClauseSplitter:
     """Cut a sentence by rule at joined clauses, joined verb phrases, `, who` and `, which` clauses and appositions.
 
         ClauseSplitter().split("Ada wrote the program, and Charles built the engine.")
-
-    `benchmarks/subsentences.py` measures it.
     """
 
     def split(self, claim: str) -> list[Unit]:

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from tenacity.stop import stop_base
 from tests.guard.parts import FALSE, SOURCE, TRUE, Scoring, Starting, Told, both_ways, generated, nothing, raising
 
 from groundrail import Guard, GuardResult, Policy, Verdict
@@ -507,16 +506,6 @@ def test_an_error_on_closing_takes_nothing_from_an_answer(caplog) -> None:
     clinging = Starting(lambda: Told(TRUE, closed=raising(OSError("the slot is gone"))))
     assert Guard(clinging, scorer=Scoring()).generate("When?", SOURCE).text == TRUE
     assert "the slot is gone" in caplog.text
-
-
-def test_what_a_stop_of_the_policy_raises_passes_through() -> None:
-    class Broken(stop_base):
-        def __call__(self, retry_state: Any) -> bool:
-            raise LookupError("no budget")
-
-    guard = Guard(ScriptedGenerator([FALSE, TRUE]), scorer=Scoring(), policy=Policy(stop=Broken()))
-    with pytest.raises(LookupError, match="no budget"):
-        guard.generate("When?", SOURCE)
 
 
 def test_a_sentence_is_judged_after_what_a_reader_sees_before_it() -> None:
