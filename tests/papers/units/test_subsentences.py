@@ -39,11 +39,11 @@ def test_is_left_whole(claim):
 )
 def test_units_use_the_claims_words_and_cover_them(claim):
     units = ClauseSplitter().split(claim)
-    assert all(set(plain(unit.text)) <= {*plain(claim), "is", "was"} for unit in units)
+    assert all(set(plain(unit.text)) <= set(plain(claim)) for unit in units)
     slices = [set(plain(claim[unit.start : unit.end])) for unit in units]
     assert all(2 * len(said & set(plain(unit.text))) >= len(said) for said, unit in zip(slices, units, strict=True))
     covered = set().union(*slices)
-    assert set(plain(claim)) - covered <= {"and", "but", "while", "who", "which"}
+    assert set(plain(claim)) - covered <= {"and", "but", "while"}
 
 
 VOCABULARY = """the a tenant Anna Paris rent was is paid and but who which moved to in 1990 he not if founded
@@ -58,7 +58,7 @@ def test_any_words_give_valid_slices_and_lose_none(claim):
     assert bool(units) == bool(claim.strip())
     assert all(0 <= unit.start < unit.end <= len(claim) for unit in units)
     kept = {word for unit in units for word in plain(unit.text)}
-    assert set(plain(claim)) - kept <= {"and", "but", "who", "which"}
+    assert set(plain(claim)) - kept <= {"and", "but"}
 
 
 @given(st.text(max_size=60))
