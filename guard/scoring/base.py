@@ -158,7 +158,7 @@ class Scorer(Protocol):
     """
 
     claim_units: str = "sentences"
-    """Name of the units into which an evaluation cuts claims by default; see `groundrail.papers.units.named`."""
+    """Name of the units into which an evaluation cuts claims by default; see `groundrail.evaluation.units`."""
 
     @property
     def metadata(self) -> ScorerMetadata:
