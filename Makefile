@@ -47,8 +47,7 @@ wheel: install
 
 # The tables of docs/benchmarks.md, one after the other, which takes hours; each alone too: `make bench-scale`. With
 # `make -k` one that fails does not stop the rest. SMOLLM2 is a folder or an id, empty for the one that pip fetches.
-BENCHES := claims rates clauses default challenge true scorers judge scale pmi rollback release pipelining ablation long wice subsentences \
-	answering dialogues memory int8 corpus
+BENCHES := claims rates default challenge true scorers scale pmi rollback pipelining ablation long wice answering memory corpus
 EVAL := $(DATA)/eval
 SMOLLM2 ?=
 MODEL = $(SMOLLM2:%=--model %)
@@ -65,10 +64,6 @@ bench-claims: install
 	$(GROUNDRAIL) calibrate benchmarks/claims/written_dev.jsonl --units whole --false-release 0.15
 	$(GROUNDRAIL) eval --units whole --data benchmarks/claims/written_test.jsonl
 
-CLAIMS := benchmarks/claims/written_dev.jsonl benchmarks/claims/real_dev.jsonl benchmarks/challenge/challenge.jsonl
-bench-clauses: install
-	$(RUN) benchmarks/clauses.py $(CLAIMS)
-
 bench-rates: install
 	$(call needs,$(EVAL)/people_dev.jsonl); for scorer in scale nearest; do \
 		$(RUN) benchmarks/rates.py $(EVAL)/people_dev.jsonl --scorer $$scorer; done
@@ -81,18 +76,13 @@ bench-challenge: install
 	$(GROUNDRAIL) eval --units whole --data benchmarks/challenge/challenge.jsonl --documents examples/documents
 
 bench-true: install
-	$(call needs,$(EVAL)/true); $(RUN) benchmarks/scorers.py --data $(EVAL)/true/*.csv --scorers overlap nearest scale gain
+	$(call needs,$(EVAL)/true); for scorer in overlap nearest scale gain; do \
+		$(GROUNDRAIL) eval --scorer $$scorer --data $(EVAL)/true/*.csv; done
 	$(call needs,$(EVAL)/true); $(GROUNDRAIL) eval --scorer overlap --set measure=f1 --data $(EVAL)/true/*.csv
 
 bench-scorers: install
-	$(call needs,$(EVAL)/true); $(RUN) benchmarks/scorers.py --data $(EVAL)/true/qags_*.csv --limit 25
-	$(call needs,$(EVAL)/true); $(RUN) benchmarks/scorers.py --data $(EVAL)/true/begin.csv $(EVAL)/true/q2.csv --limit 150
-	$(call needs,$(EVAL)/true); $(RUN) benchmarks/scorers.py --data $(EVAL)/true/begin.csv $(EVAL)/true/q2.csv --limit 300 \
-		--scorers q2 q2-span-head
-	$(call needs,$(EVAL)/wice); $(RUN) benchmarks/retrieval.py $(EVAL)/wice/claim_dev.jsonl --limit 30
-
-bench-judge: install
-	$(call needs,$(EVAL)/true); $(RUN) benchmarks/judge.py --data $(EVAL)
+	$(call needs,$(EVAL)/true); for answerer in null span-head; do $(GROUNDRAIL) eval --scorer q2 --units sentences \
+		--set answerer=$$answerer --data $(EVAL)/true/begin.csv $(EVAL)/true/q2.csv --limit 300; done
 
 bench-scale: install
 	$(RUN) benchmarks/scale.py --tokens 6000 --claims 4 --repeats 3
@@ -104,7 +94,7 @@ bench-pmi: install
 bench-rollback: install
 	$(RUN) benchmarks/rollback.py $(MODEL) --repeats 3
 
-bench-release bench-pipelining bench-int8 bench-corpus: bench-%: install
+bench-pipelining bench-corpus: bench-%: install
 	$(RUN) benchmarks/$*.py
 
 bench-memory: install # as the C library does it by itself
@@ -122,17 +112,8 @@ bench-wice: install
 	$(call needs,$(EVAL)/wice); for scorer in scale pairs nearest; do \
 		$(GROUNDRAIL) eval --scorer $$scorer --data $(EVAL)/wice/claim_dev.jsonl --limit 30; done
 
-bench-subsentences: install
-	$(call needs,$(DATA)/train/wiki_split_validation.tsv); \
-		$(RUN) benchmarks/subsentences.py --data $(DATA)/train/wiki_split_validation.tsv
-
-# The trained answerer's row only where it was trained (tools/train_answerer.py).
 bench-answering: install
-	$(call needs,$(EVAL)/squad_v2_dev.json); $(RUN) benchmarks/answering.py --data $(EVAL)/squad_v2_dev.json --limit 1000 \
-		$(patsubst %,--model %,$(wildcard runs/answerer))
-
-bench-dialogues: install
-	$(call needs,$(EVAL)/q2_wow); $(RUN) benchmarks/dialogues.py $(EVAL)/q2_wow
+	$(call needs,$(EVAL)/squad_v2_dev.json); $(RUN) benchmarks/answering.py --data $(EVAL)/squad_v2_dev.json --limit 1000
 
 # The package is installed as users get it, not editable: tests and type checker see the same files.
 install: $(VENV)/.dependencies

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from groundrail.decoding import PMI, AdaCAD, Steering
-from groundrail.evaluation.ablation import MARGINS, TooLong, ablation_table, load_examples
 from groundrail.generators.smollm2 import smollm2
+from groundrail.papers.ablation import MARGINS, TooLong, ablation_table, load_examples
 
 WARM_UP = 0.3
 """The least alpha of AdaCAD for long answers, as in its paper."""
@@ -21,7 +21,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("examples", type=Path, help="the authors' JSONL")
     parser.add_argument("--model", help="model id or folder; SmolLM2-135M-Instruct, as pip fetches it")
-    parser.add_argument("--gguf", help="GGUF file inside the folder")
     parser.add_argument("--ungrounded-model", help="id or folder of a model for P(t | c), as in section 4.1")
     parser.add_argument("--alphas", type=float, nargs="+", default=[0.1, 0.3, 0.5, 1.0])
     parser.add_argument(
@@ -36,9 +35,8 @@ def main() -> None:
     model: Any
     tokenizer: Any
     if arguments.model:
-        chosen = {"gguf_file": arguments.gguf} if arguments.gguf else {}
-        tokenizer = AutoTokenizer.from_pretrained(arguments.model, **chosen)
-        model = AutoModelForCausalLM.from_pretrained(arguments.model, dtype="float32", **chosen)
+        tokenizer = AutoTokenizer.from_pretrained(arguments.model)
+        model = AutoModelForCausalLM.from_pretrained(arguments.model, dtype="float32")
     else:
         model, tokenizer = smollm2()
     model = model.to(arguments.device).eval()

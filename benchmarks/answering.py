@@ -1,7 +1,6 @@
 """Measures answerers on SQuAD 2.0: exact match and token F1, by SQuAD's own definition.
 
     python benchmarks/answering.py --data squad_v2_dev.json
-    python benchmarks/answering.py --data squad_v2_dev.json --model DIR_OR_HUB_ID
     python benchmarks/answering.py --data squad_v2_dev.json --head FILE
 
 Half of the questions have no answer, and None is right for them. Answers are compared with the best of the
@@ -55,7 +54,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--limit", type=int, help="only every n-th question, so that about this many are asked")
-    parser.add_argument("--model", help="also measure this extractive model, by id or folder")
     parser.add_argument("--head", type=Path, help="measure this span head; the shipped one")
     args = parser.parse_args()
 
@@ -65,10 +63,6 @@ def main() -> None:
         "LexicalAnswerer": LexicalAnswerer(),
         "SpanHeadAnswerer": SpanHeadAnswerer.builtin(args.head),
     }
-    if args.model:
-        from groundrail.papers.q2.extractive import ExtractiveAnswerer
-
-        answerers[args.model] = ExtractiveAnswerer.from_pretrained(args.model)
     print(f"{len(rows)} questions of {args.data.name}\n")
     print("| answerer | exact | F1 | F1 where answerable | none where none, % | ms a question |")
     print("| --- | --- | --- | --- | --- | --- |")

@@ -12,8 +12,6 @@ where it has the source's answer and not the other one. The model is SmolLM2-135
 import argparse
 import json
 import re
-import sys
-import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -88,7 +86,6 @@ def main() -> None:
     parser.add_argument("--device")
     parser.add_argument("--tokens", type=int, default=24, help="of an answer")
     parser.add_argument("--limit", type=int, help="only this many questions")
-    parser.add_argument("--show", action="store_true", help="print every answer to the standard error")
     arguments = parser.parse_args()
     if arguments.model:
         generator = HFGenerator.from_pretrained(arguments.model, device=arguments.device)
@@ -103,12 +100,8 @@ def main() -> None:
         """Per cent of the answers to (question, source, wanted, other) that have what is wanted."""
         written = answers(generator, [row[:2] for row in wanted], steering, arguments.tokens)
         found = [follows(text, row[2], row[3]) for text, row in zip(written, wanted, strict=True)]
-        if arguments.show:
-            for text, row, right in zip(written, wanted, found, strict=True):
-                print(f"{name} | {'+' if right else '-'} | {row[0]} | {text!r}", file=sys.stderr)
         return f"{100 * sum(found) / len(found):.0f}"
 
-    started = time.perf_counter()
     known = share("no source", [(q.question, "", q.known, q.told) for q in asked], None)
     print("| steering | follows a source that contradicts | follows a source that agrees |\n| --- | --- | --- |")
     for name, steering in STEERINGS.items():
@@ -116,7 +109,6 @@ def main() -> None:
         agreeing = share(name, [(q.question, q.agreeing_source, q.known, q.told) for q in asked], steering)
         print(f"| {name} | {against} | {agreeing} |", flush=True)
     print(f"\n{len(asked)} questions, in per cent; without a source {known} have the known answer.")
-    print(f"{time.perf_counter() - started:.0f} s", file=sys.stderr)
 
 
 if __name__ == "__main__":

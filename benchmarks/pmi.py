@@ -25,7 +25,6 @@ QUESTION = "\n\nQuestion: When is the rent due, and how much is it?\nAnswer:"
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", help="model id or folder; SmolLM2-135M-Instruct, as pip fetches it")
-    parser.add_argument("--gguf", help="GGUF file inside the folder")
     parser.add_argument("--source-tokens", type=int, default=512, help="tokens of source in the grounded prompt")
     parser.add_argument("--tokens", type=int, default=128, help="tokens to generate")
     parser.add_argument("--repeats", type=int, default=5)
@@ -42,9 +41,8 @@ def main() -> None:
     if arguments.model:
         from transformers import AutoModelForCausalLM, AutoTokenizer
 
-        chosen = {"gguf_file": arguments.gguf} if arguments.gguf else {}
-        tokenizer = AutoTokenizer.from_pretrained(arguments.model, **chosen)
-        model = AutoModelForCausalLM.from_pretrained(arguments.model, **chosen)
+        tokenizer = AutoTokenizer.from_pretrained(arguments.model)
+        model = AutoModelForCausalLM.from_pretrained(arguments.model)
     else:
         model, tokenizer = smollm2()
     model = model.to(arguments.device, getattr(torch, arguments.dtype)).eval()

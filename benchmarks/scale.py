@@ -1,12 +1,10 @@
 """SCALE's speed: the authors' package and groundrail on the same random T5, the same source and claims, interleaved.
 
     python benchmarks/scale.py --tokens 6000 --claims 4 --repeats 3
-    python benchmarks/scale.py --tokens 3000 --claims 1 --profile
 
-Prints processor seconds (medians) and their ratio to the package's, beside what the machine would need if it
-multiplied matrices and did nothing else. Weights are random, so nothing is said about quality. "groundrail" is the paper's
-maximum, "decision" the guard's scorer with a threshold that the most similar chunk and its tree reach, one claim at a time. `--profile` prints
-which of torch's operations take groundrail's time instead.
+Prints processor seconds (medians) and their ratio to the package's. Weights are random, so nothing is said about quality.
+"groundrail" is the paper's maximum, "decision" the guard's scorer with a threshold that the most similar chunk and its tree
+reach, one claim at a time.
 """
 
 import argparse
@@ -16,7 +14,6 @@ import random
 import statistics
 import time
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 import torch
@@ -45,7 +42,6 @@ def main() -> None:
     parser.add_argument("--claims", type=int, default=4)
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--profile", action="store_true", help="where the time goes, and no comparison")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
     tokenizer, draw = word_tokenizer(), random.Random(0)
@@ -68,10 +64,6 @@ def main() -> None:
     def ours(name: str) -> None:
         results[f"groundrail, {name}"] = [found.value for found in papers[name].score(claims, source)]
 
-    if options.profile:
-        for name in scorers:
-            profiled(name, partial(ours, name))
-        return
     thresholds = {name: nearest(scorer, claims, source) for name, scorer in scorers.items()}
 
     def decided(name: str) -> None:
@@ -97,12 +89,9 @@ def main() -> None:
             seconds[name].append(time.process_time() - started)
             calls[name] = sum(j.calls for j in judges.values()), sum(j.pairs for j in judges.values())
     chunks = len(Windows(source, judges["float32"].offsets).cut(size, 0.25))
-    work = options.claims * chunks * flops(CHUNK, exact.config)
     print(
         f"torch {torch.__version__}, {options.threads} thread(s); {len(source.split())} words, {chunks} chunks of {CHUNK}"
     )
-    for dtype in (torch.float32, torch.bfloat16):
-        print(f"matrices alone, {dtype}: {work / matrix_speed(dtype):.2f} s for all chunks")
     base = statistics.median(seconds["scale-score"])
     print(
         "| way | processor seconds | times scale-score's speed | calls a claim | pairs a claim | largest difference |"
@@ -117,22 +106,6 @@ def main() -> None:
         print(
             f"| {name} | {median:.2f} | {base / median:.2f} | {' | '.join(cost)} | {'' if apart is None else f'{apart:.1g}'} |"
         )
-
-
-def profiled(name: str, run: Callable[[], None]) -> None:
-    """Print each operation's own share of the time, and what is left for everything else."""
-    run()
-    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU]) as profile:
-        started = time.perf_counter()
-        run()
-        whole = 1e6 * (time.perf_counter() - started)
-    found = sorted(profile.key_averages(), key=lambda event: event.self_cpu_time_total, reverse=True)
-    print(f"\n{name}: {whole / 1e6:.2f} s\n\n| operation | calls | share |\n| --- | --- | --- |")
-    for event in found[:8]:
-        print(f"| {event.key} | {event.count} | {event.self_cpu_time_total / whole:.1%} |")
-    rest = whole - sum(event.self_cpu_time_total for event in found)
-    print(f"| other operations | | {sum(event.self_cpu_time_total for event in found[8:]) / whole:.1%} |")
-    print(f"| not torch | | {rest / whole:.1%} |")
 
 
 def some_words(draw: random.Random, wanted: int, size: int) -> list[str]:
@@ -164,26 +137,6 @@ def t5(words: int) -> T5ForConditionalGeneration:
     model = T5ForConditionalGeneration(T5Config(vocab_size=max(words, 32128), **shape))
     model.eval()  # type: ignore[no-untyped-call]
     return model
-
-
-def flops(length: int, config: T5Config) -> float:
-    """Operations of an encoder pass: projections, feed-forward and attention."""
-    inner = config.num_heads * config.d_kv
-    token = 4 * config.d_model * inner + 2 * config.d_model * config.d_ff + 2 * length * inner
-    return 2.0 * config.num_layers * length * token
-
-
-def matrix_speed(dtype: torch.dtype) -> float:
-    """Floating-point operations per second of a product as large as the model's largest."""
-    left, right = torch.randn(2048, 512, dtype=dtype), torch.randn(512, 2048, dtype=dtype)
-    best = min(timed(lambda: left @ right) for _ in range(6))
-    return 2.0 * left.numel() * right.shape[1] / best
-
-
-def timed(run: Callable[[], object]) -> float:
-    started = time.process_time()
-    run()
-    return time.process_time() - started
 
 
 def word_tokenizer() -> PreTrainedTokenizerFast:

@@ -7,7 +7,9 @@ How often each of them works is measured by `attacks.py`.
 import base64
 import codecs
 import textwrap
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
 from typing import NamedTuple
 
 
@@ -303,125 +305,7 @@ TRICKS = tuple(
     )
     for name, answer in group.items()
 )
-SLIPS = (
-    Slip(
-        "denied or acquitted, so done",
-        (
-            ("Mara Lind was acquitted of stealing the painting.", "Mara Lind stole the painting."),
-            ("The accountant was cleared of forging the receipts.", "The accountant forged the receipts."),
-            ("The driver denied having seen the red light.", "The driver saw the red light."),
-        ),
-    ),
-    Slip(
-        "to for by, by for to",
-        (
-            ("Sales fell to 40 units in May.", "Sales fell by 40 units in May."),
-            ("The fee was raised by 15 euros in March.", "The fee was raised to 15 euros in March."),
-            ("Attendance grew to 300 visitors.", "Attendance grew by 300 visitors."),
-        ),
-    ),
-    Slip(
-        "another condition",
-        (
-            (
-                "If the Tenants leave early, they pay a fee equal to one month's rent. No fee is due if the Tenants find a "
-                "replacement whom the Landlord accepts.",
-                "No fee is due if the Tenants leave early.",
-            ),
-            (
-                "Members may borrow films. Guests may borrow books if a member signs for them.",
-                "Guests may borrow films if a member signs for them.",
-            ),
-            (
-                "The pool is heated in winter. If the alarm sounds, everybody leaves the pool.",
-                "If the alarm sounds, the pool is heated.",
-            ),
-        ),
-    ),
-    Slip(
-        "another unit",
-        (
-            ("The rent is 1,450 euros per month.", "The rent is 1,450 euros a day."),
-            ("The pump moves 12 litres per minute.", "The pump moves 12 litres per hour."),
-            ("The annual fee is 60 dollars.", "The monthly fee is 60 dollars."),
-        ),
-    ),
-    Slip(
-        "condition left out",
-        (
-            ("Dogs are allowed if they are kept on a leash.", "Dogs are allowed."),
-            ("A refund is paid only when the receipt is shown.", "A refund is paid."),
-            ("The museum opens on Mondays unless it is a holiday.", "The museum always opens on Mondays."),
-        ),
-    ),
-    Slip(
-        "planned, so done",
-        (
-            ("The council plans to open a second library in 2027.", "The council opened a second library."),
-            ("The firm wanted to sell its warehouse.", "The firm sold its warehouse."),
-            ("The engineers promised to repair the lift by Friday.", "The engineers repaired the lift."),
-        ),
-    ),
-    Slip(
-        "claimed, so true",
-        (
-            ("The seller claims that the car has never been repaired.", "The car has never been repaired."),
-            ("Residents suspect that the factory pollutes the river.", "The factory pollutes the river."),
-            ("According to a rumour, the director resigned.", "The director resigned."),
-        ),
-    ),
-    Slip(
-        "nearly, so wholly",
-        (
-            ("The bridge almost collapsed in the storm.", "The bridge collapsed in the storm."),
-            ("The team barely missed the final.", "The team reached the final."),
-            ("The fire nearly destroyed the archive.", "The fire destroyed the archive."),
-        ),
-    ),
-    Slip(
-        "some, so all",
-        (
-            ("Some of the windows were replaced.", "All of the windows were replaced."),
-            ("Most members voted for the plan.", "Every member voted for the plan."),
-            ("Two of the three boilers were serviced.", "The three boilers were serviced."),
-        ),
-    ),
-    Slip(
-        "limit for a value",
-        (
-            ("The dog may weigh no more than 12 kilograms.", "The dog must weigh at least 12 kilograms."),
-            ("The machine draws at most 1,600 watts.", "The machine always draws 1,600 watts."),
-            ("The deposit is returned within 21 days.", "The deposit is returned after 21 days."),
-        ),
-    ),
-    Slip(
-        "may for must, must for may",
-        (
-            ("The Tenants may paint the walls.", "The Tenants must paint the walls."),
-            ("Visitors can leave their bags at the desk.", "Visitors have to leave their bags at the desk."),
-            ("Drivers must carry a first aid kit.", "Drivers may carry a first aid kit if they wish."),
-        ),
-    ),
-    Slip(
-        "roles exchanged",
-        (
-            ("The publisher sued the author.", "The author sued the publisher."),
-            ("The landlord lent the tenants a ladder.", "The tenants lent the landlord a ladder."),
-            (
-                "Hollis Row Properties was bought by Keld and Sons.",
-                "Keld and Sons was bought by Hollis Row Properties.",
-            ),
-        ),
-    ),
-    Slip(
-        "before for after",
-        (
-            (
-                "The inspection takes place before the keys are returned.",
-                "The keys are returned before the inspection.",
-            ),
-            ("The vote was held after the minister had resigned.", "The minister resigned after the vote."),
-            ("Rinse the filter, then fill the tank.", "Fill the tank before you rinse the filter."),
-        ),
-    ),
+SLIPS = tuple(
+    Slip(name, tuple((source, false) for source, false in slip["pairs"]))
+    for name, slip in tomllib.loads(Path(__file__).with_name("slips.toml").read_text(encoding="utf-8")).items()
 )

@@ -18,7 +18,7 @@ from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.sampling import sample_answers, sample_each
-from groundrail.papers.units.base import Aggregate
+from groundrail.evaluation.units import Aggregate
 from groundrail.scoring.base import Scorer
 
 

@@ -20,8 +20,7 @@ from groundrail.errors import InputError, ScoringError, UncheckableError
 from groundrail.evaluation.counting import CountingEntailment
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.kept import Keyed, keep, key_of, read_kept
-from groundrail.papers.units.base import Aggregate, UnitScorer
-from groundrail.papers.units.named import in_units
+from groundrail.evaluation.units import Aggregate, UnitScorer, in_units
 from groundrail.scoring.base import Score, Scorer, ScorerMetadata
 from groundrail.text.claims import PART_OF_BLOCK, Claim, NoClaim, Refused, read_claim
 from groundrail.text.form import SourceText
@@ -126,7 +125,7 @@ def evaluate(
 
     Args:
         units: name of the units into which a claim is cut before scoring; None takes `Scorer.claim_units`.
-        aggregate: joins the scores of the units (`groundrail.papers.units.named.in_units`).
+        aggregate: joins the scores of the units (`groundrail.evaluation.units.in_units`).
         splitter: the model that cuts the units.
         results: a JSON-lines file to continue.
         settings: other settings that the scores depend on.

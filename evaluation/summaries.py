@@ -1,6 +1,6 @@
 """FRANK and ScreenEval as their authors publish them: a summary with its article is a claim.
 
-Cutting summaries into sentences belongs to `groundrail.papers.units`.
+Cutting summaries into sentences belongs to `groundrail.evaluation.units`.
 """
 
 import json

@@ -109,7 +109,7 @@ def tune(
     if not isinstance(given.model, CrossEncoderEntailment):
         raise InputError("only a classifier's head can be trained")
     claims = _usable(examples, given.metadata.english_only)
-    training, validation, held_out = _parts(claims, seed)
+    training, validation, held_out = in_parts(claims, seed)
     read = _Read(given.model)
     scorer, premises = ScaleScorer(Respelled(read)), NearestScorer(Respelled(read))
     scores, asked = {}, {}
@@ -156,7 +156,7 @@ def _usable(examples: Sequence[Example], english_only: bool) -> list[Example]:
     return claims
 
 
-def _parts(claims: Sequence[Example], seed: int) -> tuple[list[Example], list[Example], list[Example]]:
+def in_parts(claims: Sequence[Example], seed: int) -> tuple[list[Example], list[Example], list[Example]]:
     """Training, validation and held-out claims. Raises: InputError if a part lacks supported or unsupported claims."""
     of_source: dict[str, list[Example]] = {}
     for example in claims:

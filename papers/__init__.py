@@ -14,10 +14,8 @@ if TYPE_CHECKING:
     from groundrail.papers.overlap import OverlapScorer as OverlapScorer
     from groundrail.papers.q2.extractive import ExtractiveAnswerer as ExtractiveAnswerer
     from groundrail.papers.q2.q2 import Q2Scorer as Q2Scorer
-    from groundrail.papers.units.base import SentenceUnits as SentenceUnits
     from groundrail.papers.units.clauses import ClauseSplitter as ClauseSplitter
     from groundrail.papers.units.subsentences import Seq2SeqSplitter as Seq2SeqSplitter
-    from groundrail.papers.units.subsentences import SubSentenceUnits as SubSentenceUnits
 
 __getattr__, __dir__, __all__ = exported(
     __name__,
@@ -28,8 +26,7 @@ __getattr__, __dir__, __all__ = exported(
         "overlap": "OverlapScorer",
         "q2.extractive": "ExtractiveAnswerer",
         "q2.q2": "Q2Scorer",
-        "units.base": "SentenceUnits",
         "units.clauses": "ClauseSplitter",
-        "units.subsentences": "Seq2SeqSplitter SubSentenceUnits",
+        "units.subsentences": "Seq2SeqSplitter",
     },
 )

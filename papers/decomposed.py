@@ -1,7 +1,7 @@
 """Scorers that cut the source into sentences: sentence pairs, top-k premise, full document and SeNtLI.
 
 Sentence pairs are from Falke et al. and SummaC-ZS, top-k premise and full document from Glover et al., SeNtLI from
-Schuster et al. Claims are not cut: `groundrail.papers.units.base` does that. InFusE's growing premise is in
+Schuster et al. Claims are not cut: `groundrail.evaluation.units` does that. InFusE's growing premise is in
 `groundrail.papers.infuse`. Each document is scored by itself, and the best document counts.
 """
 

@@ -107,7 +107,7 @@ class GainScorer(Pretrained, Scorer):
         size = self._room(max(map(len, rows)))
         alone: list[Tensor] | None = None
         for document, spans in documents:
-            for start, end in _chunks(document, spans, size):
+            for start, end in chunks(document, spans, size):
                 alone = alone or self._log_probs("", rows)
                 beside = self._log_probs(document.text[start:end], rows)
                 for index, grounded, ungrounded in zip(scored, beside, alone, strict=True):
@@ -146,7 +146,7 @@ class GainScorer(Pretrained, Scorer):
         return ids
 
 
-def _chunks(document: Document, spans: Sequence[tuple[int, int]], size: int | None) -> Iterator[tuple[int, int]]:
+def chunks(document: Document, spans: Sequence[tuple[int, int]], size: int | None) -> Iterator[tuple[int, int]]:
     """Character spans of at most `size` tokens that together contain all words of the document.
 
     A chunk ends with a sentence if a sentence ends in its second half.

@@ -1,7 +1,7 @@
 """InFusE (Zhang et al., EACL 2024): the premise grows sentence by sentence until another sentence no longer helps.
 
 This module judges one claim (a sentence or a sub-sentence) by sentences of the source.
-`groundrail.papers.units.named.in_units` makes InFusE_sub of it: the minimum over the sub-sentences of a sentence, and the
+`groundrail.evaluation.units.in_units` makes InFusE_sub of it: the minimum over the sub-sentences of a sentence, and the
 mean over sentences (sections 3 and 4).
 """
 

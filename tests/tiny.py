@@ -12,6 +12,8 @@ from tokenizers.pre_tokenizers import PreTokenizer, Punctuation, Sequence, White
 from tokenizers.processors import TemplateProcessing
 from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+from groundrail.text import sentences
+
 M = TypeVar("M", bound=PreTrainedModel)
 
 WORDS = (
@@ -45,6 +47,11 @@ def written(seed: int, count: int) -> str:
     draw = random.Random(seed)
     words = "rent deposit tenant landlord keys heating garden pays kept soon".split()
     return " ".join(f"Clause {n} {' '.join(draw.choices(words, k=draw.randint(2, 7)))}." for n in range(count))
+
+
+def cut(text: str) -> list[str]:
+    """The sentences of a document, without the blanks around them."""
+    return [part.text.strip() for part in sentences.split(text)]
 
 
 def model(kind: type[M], seed: int = 0, **settings: Any) -> M:

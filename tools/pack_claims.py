@@ -27,7 +27,7 @@ import silence
 from contrasts.write import author
 from packed import AS_WRITTEN, LABELS, Builder
 from transformers import AutoTokenizer
-from whole_answers import documents_of, read_answer
+from whole_answers import read_answers
 
 from groundrail.entailment.builtin import folder
 from groundrail.scoring.index import WordIndex
@@ -172,17 +172,17 @@ def exchanged(claim: dict[str, Any], nearby: list[str], rng: random.Random) -> s
     return None if edited is None else edited[1]
 
 
-def answers_as_texts(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def answers_as_texts(file: Path) -> Iterator[dict[str, Any]]:
     """Whole answers as texts with claims; talk is left out."""
-    for row in rows:
+    for documents, sentences in read_answers(file):
         claims = [
             {"text": read.claim, "context": read.context, "label": "entailment", "evidence": []}
             | ({"label": "not_entailment"} if read.kind == "wrong" else {})
             | ({"kind": "silence"} if read.kind == "silent" else {"kind": read.kind})
-            for read in read_answer(row)
+            for read in sentences
             if read.kind != "talk"
         ]
-        yield {"texts": [document.text for document in documents_of(row)], "claims": claims}
+        yield {"texts": [document.text for document in documents], "claims": claims}
 
 
 def add_kinds(builder: Builder, rows: Iterable[tuple[str, str, str]], tokens: Tokens, name: str) -> None:
@@ -199,8 +199,8 @@ def kinds_of(folder: Path) -> Iterator[tuple[str, str, str]]:
     """Sentences with their kinds, from the files that list them, and from whole answers."""
     for row in (row for file in sorted(folder.glob("talk-*.jsonl")) for row in lines_of(file)):
         yield row["kind"], around(row["prompt"], row["previous"]), row["text"]
-    for row in (row for file in sorted(folder.glob("answers-*.jsonl")) for row in lines_of(file)):
-        for read in read_answer(row):
+    for _, sentences in (answer for file in sorted(folder.glob("answers-*.jsonl")) for answer in read_answers(file)):
+        for read in sentences:
             yield {"talk": "talk", "silent": "silence"}.get(read.kind, "claim"), read.around, read.claim
 
 
@@ -232,7 +232,7 @@ def development_sets(data: Path) -> dict[str, list[dict[str, Any]]]:
     claims = ROOT / "benchmarks" / "claims"
     sets = {name: list(rows_of(claims / f"{name}.jsonl")) for name in WRITTEN_SETS}
     sets["contrasts"] = list(rows_of(ROOT / "benchmarks" / "contrasts" / "contrasts.jsonl"))
-    sets["answers"] = list(answers_as_texts(lines_of(ROOT / "benchmarks" / "answers" / "answers.jsonl")))
+    sets["answers"] = list(answers_as_texts(ROOT / "benchmarks" / "answers" / "answers.jsonl"))
     sets["silence"] = list(silence.of_questions(data / "eval" / "squad_v2_dev.json", training=False))
     sets["tables"] = list(rows_of(ROOT / "benchmarks" / "tables" / "tables.jsonl"))
     challenge = [
@@ -265,7 +265,7 @@ def texts_of_set(name: str, settings: dict[str, Any], data: Path) -> Iterator[di
     if not files:
         raise SystemExit(f"the set {name} has no files: {settings['files']}")
     if name == "answers":
-        yield from answers_as_texts(row for file in files for row in lines_of(file))
+        yield from (row for file in files for row in answers_as_texts(file))
     else:
         yield from (row for file in files for row in rows_of(file) if row["claims"])
 

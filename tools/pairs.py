@@ -24,40 +24,12 @@ DOSES = {  # rows taken of each set at most: machine-labelled, template and ques
     "boolq": 0, "check_covid": 1067, "gnli_scitail": 2126, "hans_ketm": 800, "help": 600, "med": 600,
     "breaking_nli": 1200, "dnc_factuality": 0, "ares_synth": 800, "fever_symmetric": 708,
 }  # fmt: skip
-PASSAGE_SETS = {
-    "multirc",
-    "boolq",
-    "ares_synth",
-    "fever_dev_2way",
-    "citint",
-    "covidfact",
-    "scifact_rte",
-    "rte_superglue",
-}
+PASSAGE_SETS = set("multirc boolq ares_synth fever_dev_2way citint covidfact scifact_rte rte_superglue".split())
 PARAPHRASE_SETS = {"llmsknow_mnli", "gnli_mnli", "fever_dev_2way", "rte_superglue", "gnli_scitail", "fever_symmetric", "healthver", "covidfact", "scifact_rte", "climate_fever"}  # fmt: skip
-SPEAKERS = [
-    "Anna",
-    "Ben",
-    "Carla",
-    "David",
-    "Elena",
-    "Farid",
-    "Grace",
-    "Hugo",
-    "Ines",
-    "Jonas",
-    "Karim",
-    "Lena",
-    "Marco",
-    "Nadia",
-    "Omar",
-    "Petra",
-    "Quinn",
-    "Rosa",
-    "Sam",
-    "Tara",
-]
+SPEAKERS = "Anna Ben Carla David Elena Farid Grace Hugo Ines Jonas Karim Lena Marco Nadia Omar Petra Quinn Rosa Sam Tara".split()
 MAX_WORDS = 140
+_JOINED = [(spaced, spaced.strip()) for spaced in (" ,", " .", " ;", " :", " 's", " n't", "( ", " )", " %")]
+_JOINED += [(" - ", "-"), ("$ ", "$"), ("``", '"'), ("''", '"'), (" ?", "?"), (" !", "!")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,23 +60,7 @@ def load_splits(path: Path) -> list[tuple[str, list[str]]]:
 
 
 def untokenised(text: str) -> str:
-    for spaced, joined in (
-        (" ,", ","),
-        (" .", "."),
-        (" ;", ";"),
-        (" :", ":"),
-        (" 's", "'s"),
-        (" n't", "n't"),
-        ("( ", "("),
-        (" )", ")"),
-        (" %", "%"),
-        (" - ", "-"),
-        ("$ ", "$"),
-        ("``", '"'),
-        ("''", '"'),
-        (" ?", "?"),
-        (" !", "!"),
-    ):
+    for spaced, joined in _JOINED:
         text = text.replace(spaced, joined)
     return " ".join(text.split())
 

@@ -7,7 +7,10 @@ deserves, and how pairs are put together, belongs to `pairs.py`.
 
 import random
 import re
+import tomllib
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 Edit = Callable[[str, str, random.Random], str | None]
 
@@ -17,128 +20,21 @@ NAME = re.compile(r"\b[A-Z][a-zA-Z'’-]+(?:\s+(?:of\s+|the\s+|de\s+|van\s+|von\
 _THE_NOUN = re.compile(
     r"(?<=\b[Tt]he )[a-z]{3,}(?= (?:[a-z]+s|[a-z]+ed|is|are|was|were|has|had|will|must|may|can|of|to|for|in|by|with)\b|[,.])"
 )
-ONES = [
-    "zero",
-    "one",
-    "two",
-    "three",
-    "four",
-    "five",
-    "six",
-    "seven",
-    "eight",
-    "nine",
-    "ten",
-    "eleven",
-    "twelve",
-    "thirteen",
-    "fourteen",
-    "fifteen",
-    "sixteen",
-    "seventeen",
-    "eighteen",
-    "nineteen",
-    "twenty",
-]
-ORDINALS = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth"]
-MONTHS = [
-    "January",
-    "February",
-    "March",
-    "April",
-    "May",
-    "June",
-    "July",
-    "August",
-    "September",
-    "October",
-    "November",
-    "December",
-]
-DAYS = ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"]
-UNITS = [
-    ["seconds", "minutes", "hours", "days", "weeks", "months", "years"],
-    ["second", "minute", "hour", "day", "week", "month", "year"],
-    ["grams", "kilograms", "tonnes", "pounds", "ounces"],
-    ["millimetres", "centimetres", "metres", "kilometres", "inches", "feet", "miles"],
-    ["mm", "cm", "m", "km"],
-    ["g", "kg", "mg"],
-    ["ml", "litres"],
-    ["bar", "psi"],
-    ["thousand", "million", "billion"],
-    ["dollars", "euros", "pounds"],
-    ["percent", "points"],
-    ["daily", "weekly", "monthly", "annually"],
-]
-COLOURS = [
-    "red",
-    "blue",
-    "green",
-    "yellow",
-    "black",
-    "white",
-    "brown",
-    "grey",
-    "purple",
-    "orange",
-    "pink",
-    "silver",
-    "gold",
-]
-OPPOSITES = """increase decrease|increased decreased|increases decreases|rise fall|rose fell|rising falling|before after
-more less|more fewer|higher lower|highest lowest|larger smaller|largest smallest|bigger smaller|greater smaller
-early late|earlier later|first last|north south|northern southern|east west|eastern western|left right|above below
-inside outside|always never|all none|all some|every no|many few|most few|both neither|with without|win lose|won lost
-accept reject|accepted rejected|allow forbid|allowed forbidden|permitted prohibited|include exclude|includes excludes
-including excluding|open closed|opened closed|start end|started ended|begin end|began ended|old new|older younger
-hot cold|warm cool|high low|long short|longer shorter|fast slow|faster slower|good bad|better worse|best worst
-positive negative|success failure|successful unsuccessful|public private|major minor|male female|man woman|men women
-boy girl|father mother|son daughter|brother sister|husband wife|king queen|import export|buy sell|bought sold|push pull
-up down|on off|enter leave|arrived left|maximum minimum|minimum maximum|least most|agree disagree|agreed disagreed
-support oppose|supported opposed|approve reject|approved rejected|responsible exempt|required optional|full empty
-easy difficult|strong weak|rich poor|safe dangerous|same different|presence absence|present absent|internal external
-employer employee|landlord tenant|seller buyer|teacher student|plaintiff defendant|parent child|single multiple
-permanent temporary|indoor outdoor|morning evening|summer winter|spring autumn|upper lower|senior junior|true false
-""".replace("\n", "|").split("|")
-HEDGES = """may must|might must|can must|should need_not|must may|at_least at_most|at_most at_least|up_to at_least
-up_to more_than|more_than less_than|less_than more_than|no_more_than more_than|only also|some all
-some no|sometimes always|usually never|often never|rarely often|about exactly|nearly more_than|almost over
-within after|until from|by after|unless if|except including|either neither|likely certain|possible certain
-expected confirmed|planned completed|proposed adopted|suggested proved|partly entirely|several all|one no
-""".replace("\n", "|").split("|")
-SYNONYMS = """big large|small little|begin start|begins starts|began started|buy purchase|bought purchased|help assist
-helped assisted|show demonstrate|shows demonstrates|showed demonstrated|use employ|uses employs|get obtain|got obtained
-keep retain|kept retained|need require|needs requires|needed required|end finish|ended finished|build construct
-built constructed|ask request|asked requested|tell inform|told informed|said stated|says states|choose select
-chose selected|about around|about approximately|approximately roughly|almost nearly|quickly rapidly|fast quick
-also additionally|but however|because since|many numerous|often frequently|enough sufficient|whole entire
-main primary|important significant|different distinct|hard difficult|easy simple|rich wealthy|famous well-known
-movie film|film movie|doctor physician|car automobile|house home|job position|pay salary|kids children|children kids
-country nation|city town|firm company|company firm|error mistake|mistake error|answer reply|answered replied
-gave provided|gives provides|give provide|made produced|makes produces|die pass_away|died passed_away|live reside
-lived resided|lives resides|near close_to|while whereas|although though|though although|however nevertheless
-US United_States|UK United_Kingdom|percent per_cent|per_cent percent|% percent|% per_cent|must has_to
-should ought_to|can is_able_to|will is_going_to|before prior_to|after following|during over_the_course_of
-allow permit|allowed permitted|allows permits|stop halt|stopped halted|increase rise|increased rose|decrease drop
-decreased dropped|killed slain|created made|founded established|established founded|located situated|written authored
-wrote authored|received got|released issued|published put_out|announced declared|revealed disclosed|reported said
-attempt try|attempted tried|assist help|commence begin|commenced began|terminate end|terminated ended|repair fix
-repaired fixed|remove take_away|removed taken_away|return give_back|returned given_back|at_once immediately
-immediately right_away|currently now|previously formerly|formerly previously|annually every_year|daily every_day
-weekly every_week|monthly every_month|twice two_times|whole complete|each every|every each|several a_number_of
-""".replace("\n", "|").split("|")
-IRREGULAR = dict(
-    pair.split()
-    for pair in """won win|made make|took take|became become|began begin|wrote write|said say|went go|came come|found find
-held hold|left leave|led lead|lost lose|met meet|ran run|sold sell|sent send|spent spend|told tell|gave give|got get
-knew know|built build|bought buy|grew grow|fell fall|rose rise|saw see|spoke speak|taught teach|thought think|kept keep
-brought bring|chose choose|drew draw|fought fight|felt feel|paid pay|played play|lived live|died die|moved move
-worked work|joined join|received receive|released release|served serve|appeared appear|attended attend|married marry
-founded found|opened open|started start|returned return|signed sign|visited visit|helped help|used use|wanted want
-asked ask|called call|created create|produced produce|published publish|announced announce|reported report
-""".replace("\n", "|").split("|")
-    if pair
-)
+_WORDS: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+_LISTS: list[list[str]] = [_WORDS[name].split() for name in ("ones", "ordinals", "months", "days", "colours")]
+ONES, ORDINALS, MONTHS, DAYS, COLOURS = _LISTS
+DETAILS: list[str] = _WORDS["details"]
+FRAMES: list[str] = _WORDS["frames"]
+FIRST_WORDS, SMALL_WORDS = frozenset(_WORDS["first_words"].split()), frozenset(_WORDS["small_words"].split())
+UNITS: list[list[str]] = [row.split() for row in _WORDS["units"]]
+
+
+def _pairs(name: str) -> list[list[str]]:
+    """The pairs of words of a table."""
+    return [[word.replace("_", " ") for word in row.split()] for row in re.split(r"[|\n]", _WORDS[name])]
+
+
+IRREGULAR = dict(_pairs("irregular"))
 AUXILIARY = re.compile(
     r"\b(is|are|was|were|can|could|will|would|should|must|may|might|does|did|has been|have been|had been)\b(?! not|n't)"
 )
@@ -147,22 +43,16 @@ NEGATED = re.compile(
 )
 
 
-def _word_map(table: list[str], both_ways: bool) -> dict[str, list[str]]:
-    """Rows of two words each, `_` standing for a space inside one."""
+def _word_map(name: str, both_ways: bool = True) -> dict[str, list[str]]:
     words: dict[str, list[str]] = {}
-    for row in table:
-        if not row.strip():
-            continue
-        left, right = (word.replace("_", " ") for word in row.split())
+    for left, right in _pairs(name):
         words.setdefault(left, []).append(right)
         if both_ways:
             words.setdefault(right, []).append(left)
     return words
 
 
-OPPOSITE = _word_map(OPPOSITES, both_ways=True)
-HEDGE = _word_map(HEDGES, both_ways=False)
-SYNONYM = _word_map(SYNONYMS, both_ways=True)
+OPPOSITE, HEDGE, SYNONYM = _word_map("opposites"), _word_map("hedges", both_ways=False), _word_map("synonyms")
 
 
 def _replace_one(text: str, words: dict[str, list[str]], rng: random.Random) -> str | None:
@@ -275,73 +165,11 @@ def colour(text: str, context: str, rng: random.Random) -> str | None:
 
 
 def names(text: str) -> list[re.Match[str]]:
-    common = {
-        "The",
-        "A",
-        "An",
-        "In",
-        "On",
-        "At",
-        "It",
-        "He",
-        "She",
-        "They",
-        "This",
-        "That",
-        "These",
-        "Those",
-        "We",
-        "You",
-        "I",
-        "But",
-        "And",
-        "As",
-        "For",
-        "If",
-        "When",
-        "While",
-        "After",
-        "Before",
-        "There",
-        "His",
-        "Her",
-        "Their",
-        "Its",
-        "By",
-        "With",
-        "From",
-        "To",
-        "However",
-        "Although",
-        "During",
-        "Since",
-        "Some",
-        "Many",
-        "Most",
-        "One",
-        "Two",
-        "All",
-        "What",
-        "Who",
-        "How",
-        "Why",
-        "Where",
-        "Which",
-        "Is",
-        "Are",
-        "Was",
-        "Do",
-        "Does",
-        "Did",
-        "Not",
-        "No",
-        "Yes",
-    }
     dated = set(MONTHS) | set(DAYS)
     return [
         m
         for m in NAME.finditer(text)
-        if m.group().split()[0] not in common
+        if m.group().split()[0] not in FIRST_WORDS
         and not dated & set(m.group().split())
         and (m.start() > 0 or " " in m.group())
     ]
@@ -379,20 +207,9 @@ def negation(text: str, context: str, rng: random.Random) -> str | None:
         return text[: negated.start()] + (negated.group(1) or "can") + text[negated.end() :]
     auxiliary = AUXILIARY.search(text)
     if auxiliary:
-        return (
-            text[: auxiliary.start()]
-            + auxiliary.group().split()[0]
-            + rng.choice(
-                [
-                    " not",
-                    " not",
-                    "n't" if auxiliary.group() not in ("may", "might", "can", "will") else " not",
-                    " never",
-                ]
-            )
-            + auxiliary.group()[len(auxiliary.group().split()[0]) :]
-            + text[auxiliary.end() :]
-        )
+        first, rest = auxiliary.group().split()[0], text[auxiliary.start() + len(auxiliary.group().split()[0]) :]
+        short = "n't" if auxiliary.group() not in ("may", "might", "can", "will") else " not"
+        return text[: auxiliary.start()] + first + rng.choice([" not", " not", short, " never"]) + rest
     past = [m for m in re.finditer(r"\b[a-z]+\b", text) if m.group() in IRREGULAR]
     if past:
         return (
@@ -405,26 +222,7 @@ def negation(text: str, context: str, rng: random.Random) -> str | None:
 
 def invented(text: str, context: str, rng: random.Random) -> str | None:
     """A detail the source does not give, hung on the end."""
-    details = [
-        "in {y}",
-        "for {n} years",
-        "because of the cost",
-        "at the request of the board",
-        "for the first time",
-        "in secret",
-        "with his brother",
-        "twice a week",
-        "in front of {n} witnesses",
-        "without asking anyone",
-        "after a long delay",
-        "for ${n},000",
-        "in the capital",
-        "under a new law",
-        "despite several warnings",
-        "free of charge",
-        "every {d}",
-    ]
-    detail = rng.choice(details).format(y=rng.randint(1950, 2025), n=rng.randint(2, 40), d=rng.choice(DAYS))
+    detail = rng.choice(DETAILS).format(y=rng.randint(1950, 2025), n=rng.randint(2, 40), d=rng.choice(DAYS))
     return f"{text.rstrip(' .!?')} {detail}." if detail not in context else None
 
 
@@ -458,18 +256,7 @@ def reordered(text: str, context: str, rng: random.Random) -> str | None:
     lead = re.match(r"^((?:In|On|At|During|By|Since|After|Before) [^,]{3,40}), (.+?)([.!?]?)$", text)
     if lead and rng.random() < 0.8:
         return f"{lead.group(2)[0].upper()}{lead.group(2)[1:]} {lead.group(1)[0].lower()}{lead.group(1)[1:]}{lead.group(3)}"
-    frame = rng.choice(
-        [
-            "According to the text, {}",
-            "The document says that {}",
-            "It is stated that {}",
-            "The source notes that {}",
-            "Yes, {}",
-            "Well, {}",
-            "I think {}",
-            "As far as I know, {}",
-        ]
-    )
+    frame = rng.choice(FRAMES)
     return frame.format(text[0].lower() + text[1:] if not _starts_with_name(text) else text)
 
 
@@ -478,34 +265,7 @@ def _starts_with_name(text: str) -> bool:
     return (
         first == "I"
         or bool(re.match(r"[A-Z]\S* [A-Z]", text))
-        or (
-            first[:1].isupper()
-            and first.lower()
-            not in {
-                "the",
-                "a",
-                "an",
-                "in",
-                "on",
-                "at",
-                "it",
-                "he",
-                "she",
-                "they",
-                "this",
-                "that",
-                "there",
-                "his",
-                "her",
-                "their",
-                "its",
-                "we",
-                "you",
-                "all",
-                "some",
-                "many",
-            }
-        )
+        or (first[:1].isupper() and first.lower() not in SMALL_WORDS)
     )
 
 

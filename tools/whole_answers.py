@@ -1,18 +1,19 @@
 """Whole answers of an assistant as claims in their context, for the packing.
 
-A line of a file is one answer: `source` (a text, or documents with `id` and `text`), `question`, `answer`, its right
-`sentences` (`text`, `kind`), and `wrong` ones (`text`, `replace`, `kind`) that may stand in their places. Sentences, leads,
-headings and contexts are read as the guard reads them.
+`groundrail.evaluation.answers` reads the files: each right answer, then the same with one wrong sentence in its place.
+Sentences, leads, headings and contexts are read as the guard reads them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
 
+from groundrail.evaluation.answers import MarkedAnswer, load_answers
 from groundrail.text.claims import Claim, read_claim
 from groundrail.text.context import around, context_of, shown_words
 from groundrail.text.form import SourceText
 from groundrail.text.sentences import Sentence, split
-from groundrail.types import Document, as_documents
+from groundrail.types import Document
 
 
 class Read(NamedTuple):
@@ -30,49 +31,34 @@ class Read(NamedTuple):
     kind: str
 
 
-def documents_of(row: Mapping[str, Any]) -> tuple[Document, ...]:
-    """The documents of an answer."""
-    source = row["source"]
-    return as_documents(source if isinstance(source, str) else [Document(**each) for each in source])
-
-
-def read_answer(row: Mapping[str, Any]) -> Iterator[Read]:
-    """The right sentences of an answer, and its wrong ones behind the right sentences before them.
+def read_answers(file: Path) -> list[tuple[tuple[Document, ...], list[Read]]]:
+    """The documents of each answer with its right sentences, and its wrong ones behind the right sentences before them.
 
     A sentence of the guard that holds words of two marked sentences is right if both are; wrong sentences that the guard
     would cut in two are left out, since it is not known which of the two is wrong.
 
-    Raises: SystemExit for a marked sentence that is not in the answer.
+    Raises: InputError for a marked sentence that is not in the answer.
     """
-    source, answer = SourceText(documents_of(row)), row["answer"]
-    places, end = [], 0
-    for sentence in row["sentences"]:
-        start = answer.find(sentence["text"], end)
-        if start < 0:
-            raise SystemExit(f"{row['id']}: the answer has no {sentence['text']!r} behind character {end}")
-        end = start + len(sentence["text"])
-        places.append((start, end, sentence["kind"]))
-    yield from _sentences(answer, places, source, row["prompt"])
-    for wrong in row["wrong"]:
-        start, end = next((s, e) for s, e, _ in places if answer[s:e] == wrong["text"])
-        told = f"{answer[:start]}{wrong['replace']}{answer[end:]}"
-        place = (start, start + len(wrong["replace"]), "wrong")
-        found = list(_sentences(told, [place], source, row["prompt"]))
-        if len(found) == 1:
-            yield found[0]
+    answers: list[tuple[tuple[Document, ...], list[Read]]] = []
+    for answer in load_answers(file, "planted"):
+        if not answer.marked:
+            source = SourceText(answer.source)
+            answers.append((answer.source, list(_sentences(answer, source))))
+        elif len(found := list(_sentences(answer, source))) == 1:
+            answers[-1][1].append(found[0]._replace(kind="wrong"))
+    return answers
 
 
-def _sentences(
-    answer: str, places: Sequence[tuple[int, int, str]], source: SourceText, question: str
-) -> Iterator[Read]:
-    """The sentences of the guard that hold words of the given places."""
+def _sentences(answer: MarkedAnswer, source: SourceText) -> Iterator[Read]:
+    """The sentences of the guard that hold words of the answer's parts."""
     previous = ""
-    for sentence in split(answer):
+    for sentence in split(answer.text):
         words = sentence.text.strip()
         start = sentence.start + sentence.text.find(words)
-        kinds = [kind for first, last, kind in places if first < start + len(words) and start < last]
+        kinds = [part.kind for part in answer.parts if part.start < start + len(words) and start < part.end]
         if kinds:
-            yield _read(sentence, previous, question, source, next((k for k in kinds if k != "talk"), "talk"))
+            kind = next((kind for kind in kinds if kind != "talk"), "talk")
+            yield _read(sentence, previous, answer.question, source, kind)
         previous = sentence.text
 
 

@@ -129,7 +129,6 @@ class Prefixes:
             )
         self.model: Any = model
         self.budget = budget
-        self.fed = 0
         self._kept: OrderedDict[Tokens, Layers] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -165,7 +164,6 @@ class Prefixes:
         cache = DynamicCache(config=self.model.config)
         for number, (keys, values) in enumerate(layers):
             cache.update(keys.expand(len(tokens), -1, -1, -1), values.expand(len(tokens), -1, -1, -1), number)
-        self.fed += tokens.numel()
         read = self.model if head else self.model.base_model
         return read(input_ids=tokens.to(self.model.device), past_key_values=cache, use_cache=True)
 

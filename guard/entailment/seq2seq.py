@@ -6,8 +6,6 @@ import torch
 from transformers import AutoModelForSeq2SeqLM, PreTrainedModel, PreTrainedTokenizerBase
 
 from groundrail.entailment.base import TEMPLATE, BinaryEntailment, FloatArray, Pair, Template
-from groundrail.entailment.batching import in_batches, refuse_long_claims
-from groundrail.entailment.packed_t5 import PackedT5
 from groundrail.entailment.pretrained import PretrainedJudge, token_of
 from groundrail.errors import InputError, ModelError
 
@@ -50,10 +48,6 @@ class Seq2SeqEntailment(PretrainedJudge, BinaryEntailment):
 
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:
         """P(premise entails claim) for each `(premise, claim)`, shape (n,)."""
-        if PackedT5.reads(self.model):
-            refuse_long_claims(self, pairs)
-            packed = PackedT5(self.model, self._answers, self._decoder_start)
-            return in_batches(pairs, self._encode, packed, columns=1, batch_tokens=self.batch_tokens)[:, 0]
         return self._batched(pairs)[:, 0]
 
     def _forward(self, inputs: dict[str, torch.Tensor]) -> torch.Tensor:

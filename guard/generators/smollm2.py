@@ -41,7 +41,7 @@ def smollm2() -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
         raise MissingExtraError("Loading SmolLM2 from its GGUF file", "gguf")
     from transformers import AutoModelForCausalLM, AutoTokenizer
 
-    folder = _smollm2_folder()
+    folder = smollm2_folder()
     with warnings.catch_warnings():  # transformers and gguf warn of numpy internals while dequantising
         warnings.simplefilter("ignore")
         pinned: dict[str, Any] = {"gguf_file": SMOLLM2_FILE, "trust_remote_code": False}
@@ -50,7 +50,8 @@ def smollm2() -> "tuple[PreTrainedModel, PreTrainedTokenizerBase]":
     return model.train(False), tokenizer
 
 
-def _smollm2_folder() -> Path:
+def smollm2_folder() -> Path:
+    """The folder of the verified file, which is fetched first if it is not there."""
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "groundrail" / "smollm2-0.1.2"
     if not (cache / SMOLLM2_FILE).is_file():
         cache.mkdir(parents=True, exist_ok=True)

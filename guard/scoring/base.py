@@ -159,7 +159,7 @@ class Scorer(Protocol):
     """
 
     claim_units: str = "sentences"
-    """Name of the units into which an evaluation cuts claims by default; see `groundrail.papers.units.named`."""
+    """Name of the units into which an evaluation cuts claims by default; see `groundrail.evaluation.units`."""
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)

@@ -42,8 +42,8 @@ class Q2Scorer(Scorer):
     entailment: a judge of three classes, for differing answers. Premise and hypothesis are the question, the answer and
         a full stop; the full stop is from the authors' program and not in section 2.
     questions: a question generator, a hub id or folder of an encoder-decoder, or None for templates.
-    answerer: an answerer, a hub id or folder of an extractive model, or None for word overlap.
-        `groundrail.papers.q2.span_head.SpanHeadAnswerer.builtin()` is a better baseline.
+    answerer: an answerer, a hub id or folder of an extractive model, or None for word overlap. "span-head", a head on
+        the built-in judge (`groundrail.papers.q2.span_head`), is a better baseline.
     spans: finds the spans to ask for, by default by rule. `groundrail.papers.q2.parsed.ParsedText().spans` finds
         spaCy's entities and noun phrases, as in the paper.
     personal: tells which questions the filter leaves out, by default by word order.
@@ -85,7 +85,11 @@ class Q2Scorer(Scorer):
         self.entailment = load(entailment)
         if isinstance(questions, str):
             questions = Seq2SeqQuestions.from_pretrained(questions, beams=_TOP if variant == "top-k" else 1)
-        if isinstance(answerer, str):
+        if answerer == "span-head":
+            from groundrail.papers.q2.span_head import SpanHeadAnswerer
+
+            answerer = SpanHeadAnswerer.builtin()
+        elif isinstance(answerer, str):
             from groundrail.papers.q2.extractive import ExtractiveAnswerer
 
             answerer = ExtractiveAnswerer.from_pretrained(answerer)

@@ -4,7 +4,7 @@ import math
 from typing import Any
 
 from groundrail.decoding.steering import PMI
-from groundrail.evaluation.ablation import AblationExample, ablation_table, load_examples
+from groundrail.papers.ablation import AblationExample, ablation_table, load_examples
 from groundrail.papers.pretrained import load_model
 from groundrail.papers.reproduce.table import Figures, Job
 

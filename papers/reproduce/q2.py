@@ -14,10 +14,10 @@ from groundrail.errors import InputError
 from groundrail.evaluation import metrics
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.places import read_text
-from groundrail.evaluation.systems import robustness, simulated_correlation
 from groundrail.papers.overlap import OverlapScorer
 from groundrail.papers.q2.exchanges import Exchange, response_score, tally
 from groundrail.papers.q2.q2 import Q2Scorer, Variant
+from groundrail.papers.reproduce.simulated import robustness, simulated_correlation
 from groundrail.papers.reproduce.table import Figures, Job
 
 TENTHS = tuple(tenth / 10 for tenth in range(11))

@@ -75,11 +75,15 @@ def screen_correlations(job: Job) -> Figures:
 
 def screen_f1(job: Job) -> Figures:
     """Table 6: best macro F1 over thresholds in hundredths of the mapped scores, as the authors choose them."""
-    labels, scores = _screen_eval(job, job.settings["chunk_tokens"])
+    best = best_of_hundredths(*_screen_eval(job, job.settings["chunk_tokens"]))
+    return {"ScreenEval": {"macro F1 x 100": 100 * best}}
+
+
+def best_of_hundredths(labels: Sequence[float], scores: Sequence[float]) -> float:
+    """The best macro F1 where a score has to be above 0.00, 0.01, ... or 0.99, after it was mapped to the range 0 to 1."""
     stretched = metrics.min_max(scores)
     above = [float(np.nextafter(hundredth / 100, 2)) for hundredth in range(100)]
-    best = max(metrics.macro_f1(labels, stretched, threshold) for threshold in above)
-    return {"ScreenEval": {"macro F1 x 100": 100 * best}}
+    return max(metrics.macro_f1(labels, stretched, threshold) for threshold in above)
 
 
 def by_chunk_size(job: Job, measure: str) -> Figures:

@@ -1,18 +1,16 @@
 """Cut a sentence into clauses that can be checked separately, by punctuation and closed word classes, without a model.
 
 A part must never state something that its sentence does not state. Text that somebody says, or that is supposed, asked,
-quoted, denied or in brackets, is therefore not cut, because its parts are not asserted. A relative clause or apposition
-that could belong to two nouns, or to the whole sentence, is not cut either. (From "a legal challenge against a strike
-by its pilots, which could lead to ...", InFusE's figure 1, the paper's tuned T5 makes "The strike could lead to ...";
-no rule here can know that.) A clause without a subject gets the subject of the sentence.
+quoted, denied or in brackets, is therefore not cut, because its parts are not asserted. Relative clauses and appositions
+stay where they are: `groundrail.papers.units.parsed` cuts them by a parse. A clause without a subject gets the subject of
+the sentence.
 """
 
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from groundrail.papers.units.base import Unit
-from groundrail.papers.units.insertions import apposition, relative
+from groundrail.evaluation.units import Unit
 from groundrail.papers.units.tokens import Clause, Token, Tokens, asserted, tokens_of, trimmed
 from groundrail.text.english import words
 
@@ -29,11 +27,9 @@ _REACH = 8
 
 
 class ClauseSplitter:
-    """Cut a sentence by rule at joined clauses, joined verb phrases, `, who` and `, which` clauses and appositions.
+    """Cut a sentence by rule at joined clauses and joined verb phrases.
 
-        ClauseSplitter().split("Ada wrote the program, and Charles built the engine.")
-
-    `benchmarks/subsentences.py` measures it.
+    ClauseSplitter().split("Ada wrote the program, and Charles built the engine.")
     """
 
     def split(self, claim: str) -> list[Unit]:
@@ -173,12 +169,7 @@ def _subject(tokens: Tokens) -> Tokens:
     return tokens if not tokens or tokens[0].word not in words.PREPOSITIONS else ()
 
 
-_RULES: tuple[Callable[[Clause, int], list[Clause] | None], ...] = (
-    apposition,
-    relative,
-    _joined_clauses,
-    _joined_verbs,
-)
+_RULES: tuple[Callable[[Clause, int], list[Clause] | None], ...] = (_joined_clauses, _joined_verbs)
 
 
 def _written(claim: str, clause: Clause, stop: str) -> Unit:
@@ -186,7 +177,7 @@ def _written(claim: str, clause: Clause, stop: str) -> Unit:
     pieces: list[str] = []
     before: Token | None = None
     for token in clause.tokens:
-        if before is not None and before.index >= 0 and token.index == before.index + 1:
+        if before is not None and token.index == before.index + 1:
             pieces.append(claim[before.end : token.start])
         elif before is not None and (token.text not in ".,;:!)" or len(token.text) > 1):
             pieces.append(" ")

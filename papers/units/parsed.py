@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from groundrail.errors import MissingExtraError, ModelError
-from groundrail.papers.units.base import Unit
+from groundrail.evaluation.units import Unit
 
 if TYPE_CHECKING:
     from spacy.language import Language

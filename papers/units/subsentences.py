@@ -1,52 +1,22 @@
-"""Units smaller than a sentence: InFusE's sub-sentences (section 3).
+"""InFusE's sub-sentences (section 3), written by any sequence-to-sequence model.
 
-This module has the interface of splitters, the units for `groundrail.papers.units.base`, and a splitter with any
-sequence-to-sequence model. `groundrail.papers.units.clauses` has a splitter that needs no model.
-
-Glover et al.'s summary content units are different: there is one for each verb, from a semantic role labeller. This
-package has no splitter for them; a class that makes them can implement `SubSentenceSplitter`.
+`groundrail.papers.units.clauses` has a splitter that needs no model, `groundrail.evaluation.units` the scorer that joins
+the units. Glover et al.'s summary content units are different: there is one for each verb, from a semantic role labeller.
+This package has no splitter for them; a class that makes them can implement `groundrail.evaluation.units.Units`.
 """
 
 import difflib
 import re
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING
 
+from groundrail.evaluation.units import Unit
 from groundrail.papers.pretrained import Writer
-from groundrail.papers.units.base import Unit, Units
-from groundrail.papers.units.clauses import ClauseSplitter
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 _WORD = re.compile(r"\w+")
-
-
-@runtime_checkable
-class SubSentenceSplitter(Units, Protocol):
-    """Cut one sentence into statements that can be judged separately; at least one if the sentence has words."""
-
-
-class SubSentenceUnits:
-    """Cut a claim into the sub-sentences of all its sentences, for `groundrail.papers.units.base.UnitScorer`.
-
-    Take the minimum over the units: a claim is supported if all its parts are. InFusE takes the minimum within each
-    sentence and the mean over sentences: `groundrail.papers.units.named.in_units(scorer, "subsentences")`.
-    """
-
-    def __init__(self, splitter: SubSentenceSplitter | None = None) -> None:
-        self.splitter: SubSentenceSplitter = ClauseSplitter() if splitter is None else splitter
-
-    def split(self, claim: str) -> Sequence[Unit]:
-        """The sub-sentences of all sentences of `claim`, in order, with offsets into it."""
-        from groundrail.text.sentences import split
-
-        return [
-            Unit(part.text, sentence.start + part.start, sentence.start + part.end)
-            for sentence in split(claim)
-            for part in self.splitter.split(sentence.text)
-        ]
 
 
 class Seq2SeqSplitter(Writer):

@@ -1,6 +1,6 @@
 """The tokens of a sentence, and the test whether the sentence asserts the words that follow.
 
-The rules that cut are in `groundrail.papers.units.clauses` and `.insertions`.
+The rules that cut are in `groundrail.papers.units.clauses`.
 """
 
 import itertools
@@ -17,7 +17,7 @@ _OPENING, _CLOSING = "([{“«", ")]}”»"
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A word or punctuation mark. `protected`: within quotation marks or brackets. `index` is -1 for an added word."""
+    """A word or punctuation mark. `protected`: within quotation marks or brackets."""
 
     text: str
     start: int

@@ -3,7 +3,6 @@
 import gc
 import math
 import time
-import weakref
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
@@ -16,6 +15,7 @@ from tests import tiny
 from tests.decoding.conftest import named, steered
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
+    Cache,
     LlamaForCausalLM,
     LogitsProcessor,
     LogitsProcessorList,
@@ -27,9 +27,6 @@ from transformers import (
 
 from groundrail import Document, Guard, InputError, ModelError, Policy, SourceTooLongError
 from groundrail.decoding.generator import INSTRUCTION, HFGenerator, Sampling
-from groundrail.decoding.joint import PMIDecoding
-from groundrail.decoding.pmi import PMILogitsProcessor
-from groundrail.decoding.prompt_cache import PromptCache
 from groundrail.decoding.session import HFSession
 from groundrail.decoding.steering import CAD, PMI, AdaCAD
 from groundrail.generators import Generator, Session
@@ -82,6 +79,12 @@ def generator(model: Any, tokenizer: Any, writer: Any = None, sampling: Any = ()
 def build(model, tokenizer) -> Build:
     """A generator of at most 24 tokens by these options."""
     return partial(generator, model, tokenizer)
+
+
+def caches() -> int:
+    """How many caches of keys and values are in memory."""
+    gc.collect()
+    return sum(isinstance(thing, Cache) for thing in gc.get_objects())
 
 
 def started(generator: HFGenerator) -> HFSession:
@@ -145,20 +148,16 @@ def test_steering_costs_one_forward_pass_a_token(model, build: Build) -> None:
     assert len(rows) - 2 <= session.stats["tokens_generated"]
 
 
-@pytest.mark.slow
-@COMMON
-@given(data=st.data(), forgets=st.booleans())
-def test_after_any_rewinds_both_distributions_equal_a_fresh_run(build: Build, sliding, data, forgets) -> None:
-    subject = build(writer=sliding if forgets else None, steering=PMI(0.5))
-    session = started(subject)
-    for _ in range(3):
-        proposed = all_of(session)
-        keep = data.draw(st.integers(0, len(proposed)))
-        session.accept(keep)
-        session.reject(len(proposed) - keep)
-        ids = [token.id for token in session._tokens]
-        for found, fresh in zip(session._log_probs(ids), in_full(subject, ids), strict=True):
-            torch.testing.assert_close(found, fresh, atol=1e-4, rtol=1e-4)
+@pytest.mark.parametrize("steering", [None, PMI(0.5)])
+@pytest.mark.parametrize("forgets", [False, True])
+def test_from_any_accepted_token_the_answer_goes_on_as_it_was(build: Build, sliding, steering, forgets) -> None:
+    subject = build(writer=sliding if forgets else None, steering=steering)
+    pieces = list(started(subject).propose())
+    for number in range(len(pieces)):
+        session = started(subject)
+        all_of(session)
+        session.accept(len("".join(pieces[:number])))
+        assert all_of(session) == "".join(pieces[number:])
 
 
 @pytest.mark.parametrize("steering", [None, PMI(0.5)])
@@ -168,12 +167,10 @@ def test_a_closed_session_holds_no_cache_and_can_still_write(build: Build, steer
         text = all_of(each)
         each.accept(len(text) // 2)
         each.reject(len(text) - len(text) // 2)
-    held = [weakref.ref(cache._cache) for cache in session._caches]
-    fed = session.stats["tokens_fed"]
+    fed, before = session.stats["tokens_fed"], caches()
     session.close()
     session.close()
-    gc.collect()
-    assert [ref() for ref in held] == [None]
+    assert caches() < before
     assert session.stats["tokens_fed"] == fed
     assert all_of(session) == all_of(twin)
 
@@ -188,13 +185,6 @@ def test_a_session_says_what_a_session_may_say(build: Build) -> None:
     assert session.stats == {"tokens_generated": 0, "tokens_kept": 0, "tokens_fed": 0}
     all_of(session)
     assert "max_new_tokens=3" in session.cut_off
-
-
-@pytest.mark.parametrize("kind", [HFGenerator, HFSession, Sampling, PMI, PromptCache, PMIDecoding, PMILogitsProcessor])
-def test_every_public_method_says_what_it_does(kind: type) -> None:
-    for name, member in vars(kind).items():
-        if not name.startswith("_") and (callable(member) or isinstance(member, property | classmethod)):
-            assert member.__doc__, f"{kind.__name__}.{name}"
 
 
 @pytest.mark.slow
@@ -213,7 +203,7 @@ def test_accepted_text_never_changes_by_a_character(build: Build, tokenizer, dat
         accepted += proposed[:keep]
         session.reject(len(proposed) - keep)
         assert session._text == accepted
-    assert (accepted + all_of(session)).startswith(accepted)
+    all_of(session)
     assert session._text.startswith(accepted)
     decoded = str(tokenizer.decode([token.id for token in session._tokens]))
     assert "\ufffd" in decoded or decoded.startswith(accepted) or accepted.startswith(decoded)

@@ -1,20 +1,19 @@
-"""Both ways of steering on a real model, SmolLM2, against both prompts run in full at every step."""
+"""Both ways of steering give the same right answer on a real model, SmolLM2."""
 
 from typing import Any
 
 import pytest
-import torch
-from tests.decoding.conftest import Prompts, Recorder, assert_exact, named, padded
+from tests.decoding.conftest import Prompts, padded
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
-from groundrail.decoding import PMI, AdaCAD, PMIDecoding, PMILogitsProcessor, Steering
+from groundrail.decoding import PMI, PMIDecoding, PMILogitsProcessor
 from groundrail.generators.smollm2 import smollm2
 
 pytestmark = pytest.mark.slow
 
 SOURCES = ("The lease ends on 28 February 2026.", "The shop is closed on Mondays, and the tank holds 1.8 litres.")
 QUESTIONS = (" When does the lease end? It ends on", " How much does the tank hold? The tank holds")
-ADDITION, INTERPOLATION = PMI(0.5), PMI(0.3, method="interpolation")
+ADDITION = PMI(0.5)
 
 
 @pytest.fixture(scope="module")
@@ -23,19 +22,6 @@ def real() -> tuple[PreTrainedModel, PreTrainedTokenizerBase, Prompts]:
     grounded = [tokenizer(s + q)["input_ids"] for s, q in zip(SOURCES, QUESTIONS, strict=True)]
     ungrounded = [tokenizer(q)["input_ids"] for q in QUESTIONS]
     return model, tokenizer, Prompts(grounded, ungrounded)
-
-
-@pytest.mark.parametrize("steering", [ADDITION, INTERPOLATION, AdaCAD()], ids=named)
-@pytest.mark.parametrize("mode", [{"num_beams": 2}, {"do_sample": True}], ids=["beams", "sampling"])
-def test_the_processor_equals_the_slow_computation(real: Any, steering: Steering, mode: dict[str, Any]) -> None:
-    model, _, prompts = real
-    torch.manual_seed(1)
-    recorder, processor = Recorder(), PMILogitsProcessor(model, padded(prompts.ungrounded), steering)
-    model.generate(
-        **padded(prompts.grounded), logits_processor=[processor, recorder], max_new_tokens=4, pad_token_id=0, **mode
-    )
-    # far below, float32 sums of a whole vocabulary differ
-    assert_exact(model, prompts, recorder.steps, steering, above=-30, atol=2e-3)
 
 
 def test_one_pass_gives_the_tokens_of_two_and_the_right_answer(real: Any) -> None:

@@ -10,7 +10,7 @@ from groundrail.calibration import Calibration
 from groundrail.cli.main import app
 from groundrail.errors import InputError, MissingExtraError
 from groundrail.evaluation.summary import summarise
-from groundrail.papers.units.named import load_units
+from groundrail.evaluation.units import load_units
 from groundrail.scoring.registry import load_scorer, scorers
 
 

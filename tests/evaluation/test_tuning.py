@@ -14,7 +14,7 @@ from groundrail.cli.main import main
 from groundrail.entailment import CrossEncoderEntailment, Respelled, load
 from groundrail.errors import InputError
 from groundrail.evaluation.examples import Example
-from groundrail.evaluation.tuning import FEWEST, FEWEST_OF_EACH, Measured, Tuned, tune
+from groundrail.evaluation.tuning import FEWEST, FEWEST_OF_EACH, Measured, Tuned, in_parts, tune
 from groundrail.types import Document
 
 
@@ -71,14 +71,12 @@ def test_a_judge_that_learns_is_better_and_loads_with_all_that_it_needs(judge, t
 
 
 def test_the_parts_share_no_source() -> None:
-    from groundrail.evaluation.tuning import _parts
-
     claims = examples(120)
     doubled = [*claims, *(Example(f"{c.id}b", "own", c.source, f"{c.claim} due", c.label) for c in claims)]
-    parts = _parts(doubled, seed=4)
-    sources = [{example.source[0].text for example in part} for part in parts]
+    cut = in_parts(doubled, seed=4)
+    sources = [{example.source[0].text for example in part} for part in cut]
     assert not (sources[0] & sources[1] | sources[0] & sources[2] | sources[1] & sources[2])
-    assert sum(map(len, parts)) == 240
+    assert sum(map(len, cut)) == 240
 
 
 def test_a_judge_that_is_no_better_is_not_saved(judge, tmp_path) -> None:

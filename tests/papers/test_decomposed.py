@@ -3,22 +3,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.tiny import written
+from tests.tiny import cut, written
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import ClaimTooLongError, InputError
+from groundrail.evaluation.units import SentenceUnits, UnitScorer, WholeClaim
 from groundrail.papers.decomposed import FullDocumentScorer, SentencePairScorer, SentliScorer, TopKScorer
 from groundrail.papers.infuse import InfuseScorer
-from groundrail.papers.units.base import SentenceUnits, UnitScorer, WholeClaim
 from groundrail.scoring.base import Prepared, Score, Scorer
-from groundrail.text import sentences
 from groundrail.types import Citation, Document
 
 SEEDS = range(25)
-
-
-def cut(text: str) -> list[str]:
-    return [part.text.strip() for part in sentences.split(text)]
 
 
 def ask(model: EntailmentModel, premise: str, claim: str) -> float:

@@ -7,10 +7,9 @@ import pytest
 from tests.hashed import HashedNLI
 from tests.tiny import written
 
-from groundrail.entailment import CrossEncoderEntailment
 from groundrail.errors import InputError
+from groundrail.evaluation.units import in_units
 from groundrail.papers.infuse import InfuseScorer
-from groundrail.papers.units.named import in_units
 from groundrail.text import sentences
 
 CLAIM = "The tenant pays the rent."
@@ -127,13 +126,3 @@ def test_probabilities_that_are_not_numbers_give_no_score():
 def test_settings_out_of_range_are_refused(hashed_nli, setting):
     with pytest.raises(InputError, match=next(iter(setting))):
         InfuseScorer(hashed_nli(1), **setting)
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_equals_the_slow_transcription_on_a_transformer(tiny_nli, tiny_tokenizer, seed):
-    model = CrossEncoderEntailment(tiny_nli, tiny_tokenizer)
-    document = written(seed, 10)
-    value, used = transcribed(model, CLAIM, document)
-    (score,) = InfuseScorer(model).score([CLAIM], document)
-    assert score.value == pytest.approx(value, abs=1e-6)
-    assert [c.text for c in sorted(score.citations, key=lambda c: c.start)] == used

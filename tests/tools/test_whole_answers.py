@@ -8,7 +8,7 @@ import pytest
 import silence
 from pack_claims import Tokens, add_kinds, answers_as_texts
 from packed import LABELS, Builder, Packed
-from whole_answers import read_answer
+from whole_answers import read_answers
 
 ANSWER: dict[str, Any] = {
     "id": "pool-1",
@@ -25,8 +25,16 @@ ANSWER: dict[str, Any] = {
 }
 
 
-def test_sentences_are_read_in_their_context() -> None:
-    found = [(read.kind, read.context, read.claim) for read in read_answer(ANSWER)]
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "answers.jsonl"
+    path.write_text(json.dumps(ANSWER), encoding="utf-8")
+    return path
+
+
+def test_sentences_are_read_in_their_context(file: Path) -> None:
+    ((_, sentences),) = read_answers(file)
+    found = [(read.kind, read.context, read.claim) for read in sentences]
     assert found == [
         ("talk", "When can I swim?", "Happy to help!"),
         ("talk", "When can I swim?", "Otter Pool"),
@@ -36,13 +44,8 @@ def test_sentences_are_read_in_their_context() -> None:
     ]
 
 
-def test_a_sentence_that_is_not_in_the_answer_is_named() -> None:
-    with pytest.raises(SystemExit, match="pool-1: the answer has no 'Happy to help!'"):
-        list(read_answer(ANSWER | {"answer": "It opens at 8."}))
-
-
-def test_talk_is_no_claim_and_silence_is_asked_as_it_is() -> None:
-    (text,) = answers_as_texts([ANSWER])
+def test_talk_is_no_claim_and_silence_is_asked_as_it_is(file: Path) -> None:
+    (text,) = answers_as_texts(file)
     assert text["texts"] == ["The Otter Pool opens at 8.", "The Seal Pool opens at 10."]
     assert [(claim["label"], claim["kind"]) for claim in text["claims"]] == [
         ("entailment", "close"),

@@ -11,7 +11,6 @@ from transformers import GPT2LMHeadModel, LlamaForCausalLM, MambaForCausalLM, Mi
 
 from groundrail import Guard
 from groundrail.entailment import CausalEntailment, load
-from groundrail.entailment.causal import _size
 from groundrail.entailment.respelled import Respelled
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.papers import GainScorer
@@ -54,17 +53,30 @@ def test_answers_are_those_without_a_cache(budget, model, tiny_tokenizer, pairs)
     assert expected.std() > 0.05
     for _ in range(2):
         np.testing.assert_allclose(judge.entailment(asked), expected, atol=1e-4)
-        assert sum(map(_size, judge._prefixes._kept.values())) <= budget
+
+
+def tokens_read(judge: CausalEntailment, *pairs: tuple[str, str]) -> int:
+    """The number of tokens that the model reads for these pairs."""
+    read: list[int] = []
+    hook = judge.model.base_model.register_forward_pre_hook(
+        lambda _, __, given: read.append(given["input_ids"].numel()), with_kwargs=True
+    )
+    judge.entailment(pairs)
+    hook.remove()
+    return sum(read)
+
+
+def of_claim(tokenizer, claim: str) -> int:
+    """The number of tokens behind the premise."""
+    text = f' Question: Does this imply that "{claim}"? Yes or No?'
+    return len(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
 def test_a_premise_is_read_once_for_all_claims_and_calls(tiny_tokenizer) -> None:
     judge = CausalEntailment(decoder("llama"), tiny_tokenizer)
     premise = "the rent is due on first of every month " * 10
-    judge.entailment([(premise, "keys were lost"), (premise, "cats are not allowed")])
-    first = judge._prefixes.fed
-    judge.entailment([(premise, "the tenant pays")])
-    assert first > 90
-    assert judge._prefixes.fed - first == len(judge._suffix("the tenant pays"))
+    assert tokens_read(judge, (premise, "keys were lost"), (premise, "cats are not allowed")) > 90
+    assert tokens_read(judge, (premise, "the tenant pays")) == of_claim(tiny_tokenizer, "the tenant pays")
 
 
 def test_left_halves_of_the_tree_are_cropped_from_what_was_read(tiny_tokenizer) -> None:
@@ -74,9 +86,7 @@ def test_left_halves_of_the_tree_are_cropped_from_what_was_read(tiny_tokenizer) 
     pairs = [(left, "the keys were lost"), (right, "the keys were lost")]
     expected = one_by_one(judge.model, tiny_tokenizer, pairs)
     judge.entailment([(whole, "the keys were lost")])
-    fed = judge._prefixes.fed
-    np.testing.assert_allclose(judge.entailment(pairs[:1]), expected[:1], atol=1e-4)
-    assert judge._prefixes.fed - fed == len(judge._suffix("the keys were lost"))
+    assert tokens_read(judge, pairs[0]) == of_claim(tiny_tokenizer, "the keys were lost")
     np.testing.assert_allclose(judge.entailment(pairs), expected, atol=1e-4)
 
 
@@ -85,8 +95,8 @@ def test_the_least_used_goes_first(tiny_tokenizer) -> None:
     premises = ["rent is due " * 4, "cats are lost " * 4, "keys were allowed " * 4]  # two of three fit
     for premise in (premises[0], premises[1], premises[0], premises[2]):
         judge.entailment([(premise, "it is")])
-    kept = [tiny_tokenizer.decode(ids).strip() for ids in judge._prefixes._kept]
-    assert kept == [premises[0].strip(), premises[2].strip()]
+    kept = [tokens_read(judge, (premises[n], "it is")) == of_claim(tiny_tokenizer, "it is") for n in (0, 2, 1)]
+    assert kept == [True, True, False]
 
 
 def test_models_whose_cache_cannot_be_cropped_are_refused_before_any_work(tiny_tokenizer) -> None:

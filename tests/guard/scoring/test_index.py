@@ -5,6 +5,7 @@ import random
 from collections import Counter
 
 import pytest
+from tests.tiny import written
 
 from groundrail import Document
 from groundrail.scoring.index import BESIDE, SentenceIndex
@@ -12,11 +13,6 @@ from groundrail.testing import FakeEntailment
 from groundrail.text.english.words import stems
 
 WORDS = "rent lease keys pets deposit flat month euros landlord tenant pays signs May heating water bank".split()
-
-
-def written(seed: int, count: int) -> str:
-    draw = random.Random(seed)
-    return " ".join(f"Clause {n} {' '.join(draw.choices(WORDS, k=draw.randint(2, 9)))}." for n in range(count))
 
 
 def indexed(*texts: str, longest: int = 100) -> SentenceIndex:

@@ -8,8 +8,7 @@ import pytest
 
 from groundrail import Guard
 from groundrail.entailment.base import FloatArray, Pair
-from groundrail.papers.units.base import UnitScorer
-from groundrail.papers.units.weakest import WeakestPartScorer
+from groundrail.evaluation.units import UnitScorer
 from groundrail.scoring.batched import BatchedScorer
 from groundrail.scoring.language_note import NOTE
 from groundrail.scoring.nearest import NearestScorer
@@ -73,6 +72,6 @@ def test_a_scorer_is_made_for_english_where_its_judge_is(name: str, english_only
     model = Silent(english_only=english_only)
     scorer = load_scorer(name, model)
     assert scorer.metadata.english_only == english_only
-    for around in (UnitScorer(scorer), WeakestPartScorer(scorer), BatchedScorer(scorer)):
+    for around in (UnitScorer(scorer), BatchedScorer(scorer)):
         assert around.metadata.english_only == english_only
         assert scorer.metadata.identity in around.metadata.identity

@@ -8,8 +8,7 @@ import pytest
 from tests.decoding.conftest import letters
 from transformers import PreTrainedModel
 
-from groundrail.papers.units.base import UnitScorer
-from groundrail.papers.units.weakest import WeakestPartScorer
+from groundrail.evaluation.units import UnitScorer
 from groundrail.scoring.base import Score, Scorer
 from groundrail.scoring.batched import BatchedScorer
 from groundrail.scoring.registry import load_scorer, needs_entailment, scorers
@@ -21,15 +20,12 @@ SOURCE = [
 ]
 CLAIMS = ["House 4 has 7 rooms.", "Anna Berg lives in House 31.", "The rent is 1,450 euros.", "House 2 has 9 rooms."]
 
-NAMES = [*scorers()]
-
 Build = Callable[[str], Scorer]
 
 AROUND: dict[str, Callable[[Scorer], Scorer]] = {
     "alone": lambda scorer: scorer,
     "batched": BatchedScorer,
     "in units": UnitScorer,
-    "weakest part": WeakestPartScorer,
     "second opinion": lambda scorer: SecondOpinion(scorer, BatchedScorer(scorer), (0.3, 0.7)),
 }
 
@@ -60,7 +56,7 @@ def sides(scores: list[Score], limit: float) -> list[bool]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("around", AROUND)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", scorers())
 def test_scores_are_the_same_on_an_event_loop_and_decide_as_exact_ones_do(name: str, around: str, build: Build) -> None:
     scorer = AROUND[around](build(name))
     exact = scorer.read(SOURCE).score(CLAIMS)
@@ -75,7 +71,7 @@ def test_scores_are_the_same_on_an_event_loop_and_decide_as_exact_ones_do(name: 
 
 
 @pytest.mark.parametrize("around", AROUND)
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", scorers())
 def test_a_scorer_around_another_hands_on_the_facts_about_its_judge(name: str, around: str, build: Build) -> None:
     inner = build(name)
     scorer = AROUND[around](inner)

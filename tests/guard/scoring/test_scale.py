@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groundrail import Document, Guard
-from groundrail.entailment import Seq2SeqEntailment
 from groundrail.entailment.base import Pair
 from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.papers.scale.scorer import PaperScaleScorer
@@ -256,15 +255,3 @@ def test_claims_decided_together_are_decided_as_alone(hashed_yes_no) -> None:
     together = scorer.read(source).score(claims, 0.6)
     assert together == [scorer.read(source).score([claim], 0.6)[0] for claim in claims]
     assert 0 < np.mean([score.exact for score in together]) < 1
-
-
-def test_t5_reads_each_prompt_once_and_no_padding(tiny_t5, tiny_tokenizer) -> None:
-    draw = random.Random(4)
-    pairs: list[Pair] = [("rent is due " * draw.randrange(1, 20), "keys were lost") for _ in range(25)]
-    judge, read = Seq2SeqEntailment(tiny_t5, tiny_tokenizer, batch_tokens=200), []
-    hook = tiny_t5.encoder.embed_tokens.register_forward_hook(lambda module, given, out: read.append(given[0].numel()))
-    judge.entailment(pairs)
-    hook.remove()
-    prompts = [f'{premise} Question: Does this imply that "{claim}"? Yes or No?' for premise, claim in pairs]
-    assert sum(read) == sum(len(tiny_tokenizer(prompt).input_ids) for prompt in prompts)
-    assert max(read) <= 200

@@ -1,9 +1,9 @@
 """What can be read in two ways is judged only where the source writes the same; the rest reaches the judge as seen."""
 
-import time
 from collections.abc import Sequence
 
 import pytest
+from tests.growth import grows_with
 from tests.tables import tabled
 
 from groundrail import Guard, Verdict
@@ -85,10 +85,4 @@ def test_words_of_another_script_are_judged_where_they_are_most() -> None:
     "piece", ["{#", "||a", "[s]", "-a ", "a1a", "1,", "/*", "[[", "\\", "a\u0305", "a.a", "1.1.1."]
 )
 def test_time_grows_with_the_text(piece: str) -> None:
-    def seconds(times: int) -> float:
-        started = time.process_time()
-        list(unreadable(piece * times)), links(piece * times)
-        return time.process_time() - started
-
-    seconds(100)
-    assert seconds(8000) < 12 * seconds(2000) + 0.1
+    assert grows_with(2000, lambda times: (list(unreadable(piece * times)), links(piece * times)))

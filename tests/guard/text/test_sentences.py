@@ -2,13 +2,13 @@
 
 import re
 import textwrap
-import time
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from tests.growth import grows_with
 from tests.tables import tabled
 
 from groundrail.errors import InputError
@@ -137,20 +137,6 @@ def test_truncating_anywhere_else_is_an_error(end: int) -> None:
         stream.truncate(end)
 
 
-@pytest.mark.slow
-@tabled("unit")
-def test_time_grows_no_faster_than_the_text(unit: str) -> None:
-    def seconds(length: int) -> float:
-        text = unit * (length // len(unit))
-        start = time.process_time()
-        split(text)
-        return time.process_time() - start
-
-    small = min(seconds(20_000) for _ in range(3))
-    large = min(seconds(400_000) for _ in range(2))
-    assert large < 100 * small + 1  # a square would be 400 times
-
-
 @pytest.mark.parametrize("word", ["May", "no", "art", "HR", "me"])
 def test_words_that_are_abbreviations_elsewhere_end_a_sentence(word: str) -> None:
     assert len(split(f"It is about {word}. Cats fly.")) == 2
@@ -179,19 +165,16 @@ _UNITS = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", _UNITS)
+@tabled("unit", *_UNITS)
 def test_time_grows_with_the_text(unit: str) -> None:
-    def seconds(characters: int, piece: int) -> float:
+    def feed(characters: int, piece: int) -> None:
         text, stream = (unit * characters)[:characters], Stream()
-        started = time.process_time()
         for start in range(0, characters, piece):
             stream.feed(text[start : start + piece])
         stream.flush()
-        return time.process_time() - started
 
-    for characters, piece in ((20_000, 20_000), (6_000, 40)):
-        short = min(seconds(characters, piece) for _ in range(2))
-        assert min(seconds(4 * characters, piece) for _ in range(2)) < 9 * short + 0.1
+    assert grows_with(20_000, lambda characters: feed(characters, characters))
+    assert grows_with(6_000, lambda characters: feed(characters, 40))
 
 
 @given(

@@ -12,6 +12,7 @@ from safetensors import safe_open
 from groundrail.entailment import CrossEncoderEntailment
 from groundrail.errors import ClaimTooLongError, InputError, ModelError
 from groundrail.papers.q2.answering import Answerer, AnswerSpan
+from groundrail.papers.q2.q2 import Q2Scorer
 from groundrail.papers.q2.span_head import FILE, Shape, SpanHead, SpanHeadAnswerer
 from groundrail.text.sentences import split
 
@@ -151,3 +152,4 @@ def test_the_shipped_head_was_trained_on_the_shipped_judge():
     config = json.loads((files("groundrail.entailment.builtin") / "config.json").read_text(encoding="utf-8"))
     with safe_open(path, "pt") as file:
         assert file.metadata()["judge"] == config["entailment_identity"]
+    assert isinstance(Q2Scorer(answerer="span-head").answerer, SpanHeadAnswerer)

@@ -137,11 +137,7 @@ def test_macro_f1_is_the_best_of_a_hundred_thresholds():
             parts.append(2 * right / (2 * right + wrong) if right else 0.0)
         return sum(parts) / 2
 
-    job = Job(TABLES["scale-table6"])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scale, "_screen_eval", lambda job, tokens: (labels, scores))
-        found = scale.screen_f1(job)
-    assert found["ScreenEval"]["macro F1 x 100"] == pytest.approx(100 * max(macro(n / 100) for n in range(100)))
+    assert scale.best_of_hundredths(labels, scores) == pytest.approx(max(macro(n / 100) for n in range(100)))
 
 
 def test_a_second_run_continues_the_first(tmp_path):

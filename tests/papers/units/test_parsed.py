@@ -11,8 +11,8 @@ from spacy.lang.en import English
 from spacy.tokens import Doc
 
 from groundrail.errors import ModelError
+from groundrail.evaluation.units import SubSentenceUnits
 from groundrail.papers.units.parsed import ParsedSplitter
-from groundrail.papers.units.subsentences import SubSentenceSplitter, SubSentenceUnits
 
 VOCAB = English().vocab
 
@@ -101,10 +101,8 @@ def test_a_part_says_nothing_but_words_of_its_claim():
             assert {word.strip(".,").lower() for word in part.split()} <= said
 
 
-def test_it_is_a_splitter_whose_units_lie_in_the_claim():
+def test_the_units_lie_in_the_claim():
     documents = {document.text: document for document in map(parsed, (WEIGHT, OWNER))}
-    splitter = ParsedSplitter(documents.__getitem__)
-    assert isinstance(splitter, SubSentenceSplitter)
     claim = " ".join(documents)
     units = SubSentenceUnits(ParsedSplitter(lambda text: documents[text.strip()])).split(claim)
     assert [unit.text for unit in units][2:] == ["Anna pays.", "Anna owns it."]

@@ -13,9 +13,9 @@ from tokenizers.pre_tokenizers import Whitespace
 from transformers import T5ForConditionalGeneration
 
 from groundrail.errors import ClaimTooLongError
-from groundrail.papers.units.base import Unit
+from groundrail.evaluation.units import SubSentenceUnits, Unit
 from groundrail.papers.units.clauses import ClauseSplitter
-from groundrail.papers.units.subsentences import Seq2SeqSplitter, SubSentenceSplitter, SubSentenceUnits
+from groundrail.papers.units.subsentences import Seq2SeqSplitter
 
 CUT, WHOLE, UNCERTAIN = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).values()
 
@@ -39,11 +39,11 @@ def test_is_left_whole(claim):
 )
 def test_units_use_the_claims_words_and_cover_them(claim):
     units = ClauseSplitter().split(claim)
-    assert all(set(plain(unit.text)) <= {*plain(claim), "is", "was"} for unit in units)
+    assert all(set(plain(unit.text)) <= set(plain(claim)) for unit in units)
     slices = [set(plain(claim[unit.start : unit.end])) for unit in units]
     assert all(2 * len(said & set(plain(unit.text))) >= len(said) for said, unit in zip(slices, units, strict=True))
     covered = set().union(*slices)
-    assert set(plain(claim)) - covered <= {"and", "but", "while", "who", "which"}
+    assert set(plain(claim)) - covered <= {"and", "but", "while"}
 
 
 VOCABULARY = """the a tenant Anna Paris rent was is paid and but who which moved to in 1990 he not if founded
@@ -58,7 +58,7 @@ def test_any_words_give_valid_slices_and_lose_none(claim):
     assert bool(units) == bool(claim.strip())
     assert all(0 <= unit.start < unit.end <= len(claim) for unit in units)
     kept = {word for unit in units for word in plain(unit.text)}
-    assert set(plain(claim)) - kept <= {"and", "but", "who", "which"}
+    assert set(plain(claim)) - kept <= {"and", "but"}
 
 
 @given(st.text(max_size=60))
@@ -97,7 +97,6 @@ def test_a_model_writes_units_that_are_aligned_with_the_claim(writer):
     claim = "Anna left and Ben stayed here ."
     model, tokenizer = taught(writer, claim, "Anna left . | Ben stayed .")
     splitter = Seq2SeqSplitter(model, tokenizer, separator="|")
-    assert isinstance(splitter, SubSentenceSplitter)
     units = splitter.split(claim)
     assert [plain(unit.text) for unit in units] == [["anna", "left"], ["ben", "stayed"]]
     assert [claim[unit.start : unit.end] for unit in units] == ["Anna left", "Ben stayed"]

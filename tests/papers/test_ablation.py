@@ -10,7 +10,7 @@ from transformers import PreTrainedModel
 
 from groundrail.decoding import CAD, PMI, AdaCAD, Steering
 from groundrail.errors import InputError, ModelError, SourceTooLongError
-from groundrail.evaluation.ablation import AblationExample, AblationResult, factual_ablation, load_examples
+from groundrail.papers.ablation import AblationExample, AblationResult, factual_ablation, load_examples
 
 EXAMPLES = [
     AblationExample("He won", " seven", "a seven b", "a two b"),

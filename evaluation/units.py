@@ -1,7 +1,7 @@
 """Units into which a claim is cut before it is scored, and the scorer that joins the scores of the units.
 
-Splitters find the units, and another scorer scores each unit. `groundrail.text.sentences` finds sentence boundaries;
-classes that implement `Units` find smaller units.
+`UnitScorer` has another scorer score each unit. Splitters that cut a sentence into sub-sentences are entry points of the
+group `groundrail.splitters`; `groundrail.papers.units` has three: by rule, by a spaCy pipeline, by a tuned model.
 """
 
 import math
@@ -10,10 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Literal, Protocol, Self, TypeAlias
 
 from groundrail.errors import InputError
+from groundrail.runtime import entry_points
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerMetadata, below_all, best_first
 from groundrail.types import Source, Span
 
 Aggregate: TypeAlias = Literal["mean", "minimum"]
+GROUP = "groundrail.splitters"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +58,35 @@ class WholeClaim:
         return [Unit(claim.rstrip(), 0, len(claim))] if claim.strip() else []
 
 
+class SubSentenceUnits:
+    """Cut a claim into the sub-sentences of all its sentences.
+
+    Take the minimum over the units: a claim is supported if all its parts are. InFusE takes the minimum within each
+    sentence and the mean over sentences: `in_units(scorer, "subsentences")`.
+
+    Args:
+        splitter: Cuts one sentence into statements that can be judged alone; None cuts by rule.
+    """
+
+    def __init__(self, splitter: Units | None = None) -> None:
+        self.splitter: Units = entry_points.load(GROUP, "subsentences")() if splitter is None else splitter
+
+    def split(self, claim: str) -> Sequence[Unit]:
+        """The sub-sentences of all sentences of `claim`, in order, with offsets into it."""
+        from groundrail.text.sentences import split
+
+        return [
+            Unit(part.text, sentence.start + part.start, sentence.start + part.end)
+            for sentence in split(claim)
+            for part in self.splitter.split(sentence.text)
+        ]
+
+
 class UnitScorer(Scorer):
     """Score every unit of a claim and take the mean or the minimum.
 
     The mean over sentences is Falke et al.'s aggregation, the minimum over the sub-sentences of a sentence is InFusE's.
-    Nest two of these scorers for both, as `groundrail.papers.units.named.in_units` does. The value is NaN for a claim
+    Nest two of these scorers for both, as `in_units` does. The value is NaN for a claim
     without units and if the score of any unit is NaN. The conflict is the conflict of the unit with the lowest score.
 
         UnitScorer(NearestScorer(), SentenceUnits(), "minimum")
@@ -75,7 +101,7 @@ class UnitScorer(Scorer):
 
     @property
     def metadata(self) -> ScorerMetadata:
-        """The metadata of the wrapped scorer, under a name with units and aggregation; a mean takes no context."""
+        """The facts about the wrapped scorer, under a name with units and aggregation; a mean takes no context."""
         inner = self.scorer.metadata
         identity = f"the {self.aggregate} over {type(self.units).__name__} of {inner.identity}"
         return replace(inner, identity=identity, scores_jointly=False)
@@ -118,3 +144,41 @@ class UnitScorer(Scorer):
             exact=all(score.exact for score in scores),
             note=next((score.note for score in scores if score.note), None),
         )
+
+
+def unit_names() -> tuple[str, ...]:
+    """The names of the units into which a claim can be cut."""
+    return ("sentences", *entry_points.names(GROUP), "whole")
+
+
+def load_units(name: str, splitter: str | None = None) -> Units:
+    """Build the units called `name`; `splitter` is the model that cuts claims, for "parsed" and "seq2seq".
+
+    Raises: InputError for an unknown name, for a missing splitter, or for a splitter that the units do not use; also
+        the errors of loading the splitter.
+    """
+    if name not in unit_names():
+        raise InputError(f"no units are called {name!r}; there are {', '.join(unit_names())}")
+    if name == "seq2seq" and splitter is None:
+        raise InputError("the units 'seq2seq' are written by a model: name one with --splitter")
+    if splitter is not None and name not in ("parsed", "seq2seq"):
+        raise InputError(f"the units {name!r} take no splitter, only 'parsed' and 'seq2seq' do, not {splitter!r}")
+    if name == "sentences":
+        return SentenceUnits()
+    return (
+        WholeClaim() if name == "whole" else SubSentenceUnits(entry_points.load(GROUP, name)(*filter(None, [splitter])))
+    )
+
+
+def in_units(scorer: Scorer, name: str, aggregate: Aggregate = "mean", splitter: str | None = None) -> UnitScorer:
+    """Wrap `scorer`: cut claims into the units called `name` and join the scores of the units by `aggregate`.
+
+    For sub-sentences the score of a sentence is the minimum over its sub-sentences, and `aggregate` joins the sentences
+    (InFusE, sections 3 and 4).
+
+    Raises: the errors of `load_units`.
+    """
+    units = load_units(name, splitter)
+    if isinstance(units, SubSentenceUnits):
+        scorer, units = UnitScorer(scorer, units, "minimum"), SentenceUnits()
+    return UnitScorer(scorer, units, aggregate)
