@@ -16,7 +16,6 @@ from pydantic import TypeAdapter, ValidationError
 
 from groundrail.errors import InputError
 from groundrail.runtime.former import current_words
-from groundrail.runtime.former import current_words
 
 Floats: TypeAlias = NDArray[np.float64]
 Method: TypeAlias = Literal["isotonic", "platt", "none"]
