@@ -71,7 +71,7 @@ class OpenAIGenerator(Generator):
         return self._session(prompt, documents, self.client.astream, aiter)
 
     def _session(
-        self, prompt: str, documents: Sequence[Document], stream: Callable[[dict[str, Any]], Any], form: Any
+        self, prompt: str, documents: Sequence[Document], stream: Callable[..., Any], form: Any
     ) -> AskedSession:
         """A session that asks by `stream`; `form` turns an async generator into the kind of iterator that it gives."""
         asked = self._asked(prompt, documents)
@@ -79,9 +79,9 @@ class OpenAIGenerator(Generator):
         async def write(accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
             completion = Completion()
             try:
-                async with closing(each(stream(self._body(asked, accepted, refused)))) as chunks:
-                    async for chunk in chunks:
-                        if text := completion.read(chunk):
+                async with closing(each(stream(self._body(asked, accepted, refused), completion))) as texts:
+                    async for text in texts:
+                        if text:
                             yield text
                         session.cut_off = completion.cut_off
                 if half := completion.rest():

@@ -18,7 +18,7 @@ from groundrail.openai.generator import continued
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.requests import ChatRequest
 from groundrail.serve.sources import Found, as_message, without_marks
-from groundrail.serve.upstream import Upstream, events
+from groundrail.serve.upstream import Upstream, written
 from groundrail.types import Document
 
 
@@ -115,8 +115,7 @@ class UpstreamAnswer(WrittenAnswer, Generator):
         if self._response is None:
             return
         completion = self.completion
-        async for event in events(self._response):
-            text = completion.read(event)
+        async for text in written(self._response, completion):
             if self._earlier + completion.size > self._longest:
                 said = f"the answer is over {self._longest} characters"
                 raise ProtocolError(502, said, code="answer_too_long", retry=False)
