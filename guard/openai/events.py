@@ -180,7 +180,7 @@ async def texts_of(pieces: AsyncIterable[bytes], completion: Completion) -> Asyn
     completion.require_end()
 
 
-async def _lines(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+async def _lines(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytearray]:
     rest = bytearray()
     async for piece in pieces:
         rest += piece

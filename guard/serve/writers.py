@@ -33,7 +33,7 @@ class WrittenAnswer(ABC):
         self.failure: ProtocolError | None = None
 
     @abstractmethod
-    async def open(self) -> None:
+    async def begin(self) -> None:
         """Ask. Raises: ProtocolError if whoever writes refuses, so that nothing needs to be sent before."""
 
     @abstractmethod
@@ -77,16 +77,20 @@ class UpstreamWriter(Upstream, Writer):
         return UpstreamAnswer(self, {**fields, "messages": messages}, headers, self.settings.max_answer)
 
 
-class UpstreamAnswer(WrittenAnswer, Generator):
-    """An answer, and the generator that a guard reads it from: after a refusal the upstream is asked to go on."""
+class UpstreamAnswer(WrittenAnswer, AskedSession, Generator):
+    """An answer, and the session that a guard reads it from: after a refusal the upstream is asked to go on.
+
+    It is asked again until the answer calls a tool: another answer would lose the call, or make it twice.
+    """
 
     def __init__(self, upstream: Upstream, body: Mapping[str, Any], headers: Mapping[str, str], longest: int) -> None:
-        super().__init__(self)
+        WrittenAnswer.__init__(self, self)
+        AskedSession.__init__(self, self._write_on)
         self._upstream, self._body, self._headers = upstream, body, headers
         self._longest, self._earlier = longest, 0
         self._response: httpx.Response | None = None
 
-    async def open(self) -> None:
+    async def begin(self) -> None:
         """Ask the upstream. Raises: ProtocolError where it refuses or cannot be reached."""
         self._response = await self._upstream.ask(self._body, self._headers)
 
@@ -101,50 +105,39 @@ class UpstreamAnswer(WrittenAnswer, Generator):
         raise InputError("an upstream's answer is read by an event loop: use astream")
 
     async def astart(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
-        """A session that reads the opened answer first, and asks again after a refusal."""
-        return _UpstreamSession(self)
-
-    async def texts(self, accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
-        """The text of every event, empty ones included. Raises: ProtocolError."""
-        if accepted or refused:
-            await self.aclose()
-            messages = continued(self._body["messages"], accepted, refused)
-            self._response = await self._upstream.ask({**self._body, "messages": messages}, self._headers)
-            self._earlier += self.completion.size
-            self.completion = Completion(self.completion.usage)
-        if self._response is None:
-            return
-        completion = self.completion
-        async for text in written(self._response, completion):
-            if self._earlier + completion.size > self._longest:
-                said = f"the answer is over {self._longest} characters"
-                raise ProtocolError(502, said, code="answer_too_long", retry=False)
-            yield text
-        completion.finish_reason = completion.finish_reason or "stop"  # some servers do not say
-        await self.aclose()
-
-
-class _UpstreamSession(AskedSession):
-    """Asks again until the answer calls a tool: another answer would lose the call, or make it twice."""
-
-    def __init__(self, answer: UpstreamAnswer) -> None:
-        super().__init__(self._texts)
-        self._answer = answer
+        """Itself, which reads the answer that was begun first."""
+        return self
 
     @property
     def can_retry(self) -> bool:
         """Whether no tool was called yet."""
-        return not self._answer.completion.calls
+        return not self.completion.calls
 
-    async def _texts(self, accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
+    async def _write_on(self, accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
         try:
-            async for text in self._answer.texts(accepted, refused):
-                self.cut_off = self._answer.completion.cut_off
+            if accepted or refused:
+                await self._ask_again(accepted, refused)
+            if self._response is None:
+                return
+            async for text in written(self._response, self.completion):
+                if self._earlier + self.completion.size > self._longest:
+                    said = f"the answer is over {self._longest} characters"
+                    raise ProtocolError(502, said, code="answer_too_long", retry=False)
+                self.cut_off = self.completion.cut_off
                 if text:
                     yield text
         except ProtocolError as failure:
-            self._answer.failure = failure
+            self.failure = failure
             raise GenerationError(failure.message) from failure
+        self.completion.finish_reason = self.completion.finish_reason or "stop"  # some servers do not say
+        await self.aclose()
+
+    async def _ask_again(self, accepted: str, refused: Sequence[str]) -> None:
+        await self.aclose()
+        messages = continued(self._body["messages"], accepted, refused)
+        self._response = await self._upstream.ask({**self._body, "messages": messages}, self._headers)
+        self._earlier += self.completion.size
+        self.completion = Completion(self.completion.usage)
 
 
 class LocalWriter(Writer):
@@ -174,7 +167,7 @@ class LocalAnswer(WrittenAnswer):
         self.completion.finish_reason = "stop"
         self._free, self._holds = free, False
 
-    async def open(self) -> None:
+    async def begin(self) -> None:
         """Wait until no other answer is being written."""
         self._holds = await self._free.acquire()
 
