@@ -10,7 +10,6 @@ results belongs to the server and the integrations.
 
 import json
 import re
-import sys
 import threading
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -48,8 +47,8 @@ _IN_A_SENTENCE = f" -'’/*_{_PADDING}"
 
 _LONGEST = 32
 """Words of a value that are looked for at once: longer sentences are looked for in parts."""
-_PLACES = 100
-"""Places in earlier results that a sentence is compared with: a sentence that stands at none of them counts as the model's."""
+MOST_READ = 1_000_000_000
+"""Characters of earlier results that are searched for sentences: a sentence that comes after counts as the model's."""
 _BRANCHES = 200
 """Continuations among which a cut word is looked for: where there are more, every cut word counts as one of them."""
 
@@ -72,7 +71,9 @@ class Echoes:
         self._calls: list[set[str]] = []  # the words of each call
         self._figures: set[str] = set()  # of statements and of code
         self._labels = set(_SAYING_NOTHING)
-        self._said = _Said()
+        self._results: dict[str, None] = {}  # evidence that is not in `_said` yet, each once
+        self._said = ""  # the words of evidence
+        self._left = MOST_READ
         self._lock = threading.Lock()
 
     def call(self, arguments: Any) -> None:
@@ -90,16 +91,16 @@ class Echoes:
         """A tool's result without the values of earlier calls; empty if nothing is left."""
         with self._lock:
             evidence = self._rest(result) if self._written else result
-            self._said.add(evidence)
+            self._results[evidence] = None
             return evidence
 
     def _write(self, sentence: str) -> None:
         words = [word.text for word in _words(_unescaped(sentence))]
-        if not words or (len(words) >= _NOTE and words in self._said):
+        if not words or (len(words) >= _NOTE and self._was_said(words)):
             return
         self._calls[-1].update(words)
         if len(words) >= _NOTE and _STATES.search(sentence):
-            self._figures |= {word for word in words if _is_figure(word)} - self._said.figures
+            self._figures |= {word for word in words if _is_figure(word) and not self._was_said([word])}
         parts = -(-len(words) // _LONGEST)
         for part in range(parts):
             node = self._written
@@ -107,6 +108,14 @@ class Echoes:
                 node = node.setdefault(word, {})
             node[""] = {}
         self._runs.update(hash(tuple(words[start : start + _RUN])) for start in range(len(words) - _RUN + 1))
+
+    def _was_said(self, words: Sequence[str]) -> bool:
+        """Whether the words stand together in an earlier result."""
+        for result in self._results:  # no sentence goes on from one to the next
+            self._said += f" {' '.join(word.text for word in _words(_unescaped(result)))} \n"
+        self._results.clear()
+        self._left -= len(self._said)
+        return self._left > 0 and f" {' '.join(words)} " in self._said
 
     def _rest(self, result: str) -> str:
         plain = _unescaped(result)
@@ -160,52 +169,6 @@ class Echoes:
 
     def _has_run(self, words: Sequence[_Word]) -> bool:
         return hash(tuple(word.text for word in words)) in self._runs
-
-
-class _Said:
-    """The words of evidence, and where each run of four words stands, the latest place first."""
-
-    def __init__(self) -> None:
-        self._figures: set[str] = set()
-        self._unread: dict[str, None] = {}  # texts whose words nobody has asked for, each once
-        self._words: list[str] = []
-        self._latest: dict[int, int] = {}  # by the hash of four words
-        self._earlier: list[int] = []  # by place: the place before with the same hash, -1 for none
-
-    def add(self, text: str) -> None:
-        """Remember a text."""
-        self._unread[text] = None
-
-    @property
-    def figures(self) -> set[str]:
-        """The words with digits in all texts."""
-        self._read_all()
-        return self._figures
-
-    def __contains__(self, words: list[str]) -> bool:
-        """Whether four words or more stand together in a text."""
-        self._read_all()
-        place = self._latest.get(hash(tuple(words[:_NOTE])), -1)
-        for _ in range(_PLACES):
-            if place < 0 or self._words[place : place + len(words)] == words:
-                break
-            place = self._earlier[place]
-        return place >= 0 and self._words[place : place + len(words)] == words
-
-    def _read_all(self) -> None:
-        for text in self._unread:
-            self._read(text)
-        self._unread.clear()
-
-    def _read(self, text: str) -> None:
-        words = [sys.intern(word.text) for word in _words(_unescaped(text))]
-        self._figures.update(filter(_is_figure, words))
-        for start in range(len(words)):
-            key, place = hash(tuple(words[start : start + _NOTE])), len(self._words) + start
-            self._earlier.append(self._latest.get(key, -1))
-            self._latest[key] = place
-        self._words += [*words, ""]  # no sentence goes on from one text to the next
-        self._earlier.append(-1)
 
 
 def _texts(arguments: Any) -> Iterator[tuple[str, bool]]:
