@@ -4,7 +4,7 @@
 """
 
 import json
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -31,6 +31,12 @@ def is_cut_off(reason: object) -> bool:
     (True, False, False)
     """
     return isinstance(reason, str) and reason.lower().replace("-", "_") in _CUT_OFF
+
+
+_COUNTED = frozenset(
+    "prompt completion total input output tokens token count details cached cache creation read write reasoning audio "
+    "text image accepted rejected prediction".split()
+)
 
 
 class _Read(BaseModel):
@@ -201,3 +207,21 @@ def add_counts(counts: dict[str, Any], more: object) -> None:
             add_counts(known, count)
         elif isinstance(count, int):
             counts[name] = known + count
+
+
+def known_counts(counts: object) -> dict[str, Any]:
+    """The token counts under names of known words, nested ones included; whatever else stands among them may spell text.
+
+    >>> known_counts({"prompt_tokens": 3, "The rent is 990": 1, "prompt_tokens_details": {"cached_tokens": 2}})
+    {'prompt_tokens': 3, 'prompt_tokens_details': {'cached_tokens': 2}}
+    """
+    told: dict[str, Any] = {}
+    for name, count in counts.items() if isinstance(counts, Mapping) else ():
+        *_, last = words = str(name).split("_")
+        if not _COUNTED.issuperset(words):
+            continue
+        if last != "details" and type(count) is int and 0 <= count < 2**53:
+            told[name] = count
+        elif last not in ("token", "tokens") and (inner := known_counts(count)):
+            told[name] = inner
+    return told
