@@ -22,7 +22,7 @@ _NOTE = 4
 """Words from which a repeated value is taken out of a result that says more: names and keys of lookups are shorter."""
 
 _RUN = 3
-"""Words that stand together within a value, from which a result repeats a part of it."""
+"""Words that stand together within a value, from which a result repeats a part of it. `Echoes._next` knows such threes."""
 
 _SAYING_NOTHING = frozenset(
     "ok okay true done success successful successfully status message saved stored noted kept recorded added created "
@@ -45,8 +45,6 @@ _IN_A_SENTENCE = f" -'’/*_{_PADDING}"
 """Punctuation between words of one sentence; other punctuation begins or ends a separate text."""
 
 
-_LONGEST = 32
-"""Words of a value that are looked for at once: longer sentences are looked for in parts."""
 MOST_READ = 1_000_000_000
 """Characters of earlier results that are searched for sentences: a sentence that comes after counts as the model's."""
 _BRANCHES = 200
@@ -66,8 +64,7 @@ class Echoes:
     """
 
     def __init__(self) -> None:
-        self._written: dict[str, Any] = {}  # the words of values, as a tree; "" is the end of one
-        self._runs: set[int] = set()  # hashes of the words that stand together within values
+        self._next: dict[tuple[str, str], set[str]] = {}  # after two words of a value; "" stands around each value
         self._calls: list[set[str]] = []  # the words of each call
         self._figures: set[str] = set()  # of statements and of code
         self._labels = set(_SAYING_NOTHING)
@@ -90,7 +87,7 @@ class Echoes:
     def evidence(self, result: str) -> str:
         """A tool's result without the values of earlier calls; empty if nothing is left."""
         with self._lock:
-            evidence = self._rest(result) if self._written else result
+            evidence = self._rest(result) if self._next else result
             self._results[evidence] = None
             return evidence
 
@@ -101,13 +98,9 @@ class Echoes:
         self._calls[-1].update(words)
         if len(words) >= _NOTE and _STATES.search(sentence):
             self._figures |= {word for word in words if _is_figure(word) and not self._was_said([word])}
-        parts = -(-len(words) // _LONGEST)
-        for part in range(parts):
-            node = self._written
-            for word in words[len(words) * part // parts : len(words) * (part + 1) // parts]:
-                node = node.setdefault(word, {})
-            node[""] = {}
-        self._runs.update(hash(tuple(words[start : start + _RUN])) for start in range(len(words) - _RUN + 1))
+        padded = ["", "", *words, ""]
+        for before, last, word in zip(padded, padded[1:], padded[2:], strict=False):
+            self._next.setdefault((before, last), set()).add(word)
 
     def _was_said(self, words: Sequence[str]) -> bool:
         """Whether the words stand together in an earlier result."""
@@ -137,38 +130,31 @@ class Echoes:
         return " … ".join([*pieces, result[end:]])
 
     def _repeated(self, plain: str, words: Sequence[_Word]) -> Iterator[range]:
-        """The words that repeat a value, whole or cut short, by their places."""
+        """The words that repeat a value, whole, cut short or three words of it and more, by their places."""
         first = 0
         while first < len(words):
-            end = max(self._end_of_echo(plain, words, first), self._end_of_run(words, first))
+            inside = ("", *(word.text for word in words[first : first + 2]))[-2:]
+            starts = ((first, ("", "")), (first + 2, inside))
+            end = max(self._end_of_echo(plain, words, first, *start) for start in starts)
             if end > first:
                 yield range(first, end)
             first = max(end, first + 1)
 
-    def _end_of_echo(self, plain: str, words: Sequence[_Word], first: int) -> int:
-        node, place, end = self._written, first, first
-        while place < len(words) and words[place].text in node:
-            node = node[words[place].text]
-            place += 1
-            end = place if "" in node else end
-        if place == end:
+    def _end_of_echo(self, plain: str, words: Sequence[_Word], first: int, start: int, state: tuple[str, str]) -> int:
+        """The end of the words from `first` on that repeat a value, where those before `start` are its `state`."""
+        place, end, following = start, first, self._next.get(state, frozenset())
+        while place < len(words) and words[place].text in following:
+            state = state[1], words[place].text
+            place, following = place + 1, self._next[state]
+            end = place if "" in following or place - first >= _RUN else end
+        if place == start:
             return end
         if _CUT.match(plain, words[place - 1].end):
             return place
         if place < len(words) and _CUT.match(plain, words[place].end):  # within a word
-            cut = len(node) > _BRANCHES or any(word.startswith(words[place].text) for word in node)
+            cut = len(following) > _BRANCHES or any(word.startswith(words[place].text) for word in following)
             return place + 1 if cut else end
         return end
-
-    def _end_of_run(self, words: Sequence[_Word], first: int) -> int:
-        """The end of the words from `first` on that stand together within a value."""
-        place = first
-        while place + _RUN <= len(words) and self._has_run(words[place : place + _RUN]):
-            place += 1
-        return place + _RUN - 1 if place > first else first
-
-    def _has_run(self, words: Sequence[_Word]) -> bool:
-        return hash(tuple(word.text for word in words)) in self._runs
 
 
 def _texts(arguments: Any) -> Iterator[tuple[str, bool]]:

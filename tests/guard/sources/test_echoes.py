@@ -32,6 +32,7 @@ def evidence(result: str, *calls: Any) -> str:
         ("Monthly rent saved: 1,450 euros.", {"monthly_rent": 1450}),
         ("Rent saved: 990 euros", {"rent": 990.0}),
         ("Rent saved: 990 eu…", {"rent": "990 euros"}),
+        ("Rent saved: 990 eu…", {"rent": "990 euros", "number": "990"}),
         ("The rent is 990 euros.", {"what": "rent", "value": "990 euros"}),
         ("Saved: The rent of the café is 9…", {"note": LONG}),
         ("Saved: The rent of the café is", {"note": LONG}),
