@@ -10,8 +10,10 @@ import re
 import time
 import uuid
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar
 
 from groundrail.objects.answers import ObjectFormat
@@ -76,8 +78,13 @@ class Form(ABC):
         """Events of an answer that fails after its beginning was sent, without those that end a whole one."""
 
     @abstractmethod
+    def object(self, result: GuardResult) -> dict[str, Any]:
+        """The object of an answer whose events were made."""
+
     def whole(self, result: GuardResult) -> dict[str, Any]:
         """The object of an answer that is not streamed."""
+        deque(chain(*map(self.sentence, result.sentences), self.end(result)), maxlen=0)  # events that nobody reads
+        return self.object(result)
 
     @property
     def usage(self) -> dict[str, Any]:
