@@ -86,7 +86,7 @@ def unseen(root: Any) -> Iterator[tuple[Any, bool]]:
 def _rules_for(element: "_Element", matcher: Matcher) -> tuple[_Rule, ...]:
     """The rules of an element in the order of the cascade, the browser's first."""
     rules = [rule for _, _, pseudo, rule in matcher.match(element) if pseudo is None]
-    element.count(len(rules))
+    element._left[0] -= len(rules)
     return tuple(sorted(rules, key=lambda rule: rule.origin != "browser"))
 
 
@@ -184,15 +184,12 @@ class _Element(ElementWrapper):  # type: ignore[misc]
         super().__init__(element, parent, *place, **facts)
 
     def __getattribute__(self, name: str) -> Any:
-        if name not in ("_left", "count"):
-            self.count(1)
-        return super().__getattribute__(name)
-
-    def count(self, looks: int) -> None:
-        """Count looks."""
-        self._left[0] -= looks
-        if self._left[0] < 0:
+        look = super().__getattribute__
+        left = look("_left")
+        left[0] -= 1
+        if left[0] < 0:
             raise InputError("the page's style sheets take too long to apply: remove them, or pass the text")
+        return look(name)
 
     @property
     def ancestors(self) -> "Iterator[_Element]":
