@@ -12,7 +12,7 @@ import json
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from groundrail.text.facts.quantities import UNITS
@@ -133,16 +133,17 @@ class Echoes:
         """The words that repeat a value, whole, cut short or three words of it and more, by their places."""
         first = 0
         while first < len(words):
-            inside = ("", *(word.text for word in words[first : first + 2]))[-2:]
-            starts = ((first, ("", "")), (first + 2, inside))
-            end = max(self._end_of_echo(plain, words, first, *start) for start in starts)
+            inside = words[first].text, words[min(first + 1, len(words) - 1)].text
+            whole = self._end_of_echo(plain, words, first, first, ("", ""))
+            end = max(whole, self._end_of_echo(plain, words, first, first + 2, inside))
             if end > first:
                 yield range(first, end)
             first = max(end, first + 1)
 
     def _end_of_echo(self, plain: str, words: Sequence[_Word], first: int, start: int, state: tuple[str, str]) -> int:
         """The end of the words from `first` on that repeat a value, where those before `start` are its `state`."""
-        place, end, following = start, first, self._next.get(state, frozenset())
+        place, end = start, first
+        following: Collection[str] = self._next.get(state, ())
         while place < len(words) and words[place].text in following:
             state = state[1], words[place].text
             place, following = place + 1, self._next[state]
