@@ -30,8 +30,8 @@ def request_to_continue(accepted: str, refused: Sequence[str]) -> str:
     return " ".join(part for part in (CONTINUE if accepted else "", avoid) if part)
 
 
-class AskedSession(Session):
-    """A `groundrail.generators.Session` that calls `write` again after every refusal.
+class AskedSession(Session, Generator):
+    """A `groundrail.generators.Session` that calls `write` again after every refusal; the generator of its one answer, too.
 
     write: given what stands and what was refused, asks the model for the rest.
     continues: whether `write` can go on from accepted text; if not, only an answer's first sentence can
@@ -48,6 +48,14 @@ class AskedSession(Session):
         self._opened: Pieces | None = None
         self.counts: dict[str, float] = {"calls": 0}
         self.cut_off = ""
+
+    def start(self, prompt: str, documents: Sequence[Document]) -> "AskedSession":
+        """Itself."""
+        return self
+
+    async def astart(self, prompt: str, documents: Sequence[Document]) -> "AskedSession":
+        """Itself."""
+        return self
 
     @property
     def stats(self) -> Mapping[str, float]:

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from groundrail.errors import GenerationError, InputError
+from groundrail.errors import GenerationError
 from groundrail.generators import Generator
 from groundrail.generators.asked import AskedSession
 from groundrail.openai.events import Completion
@@ -19,7 +19,6 @@ from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.requests import ChatRequest
 from groundrail.serve.sources import Found, as_message, without_marks
 from groundrail.serve.upstream import Upstream, written
-from groundrail.types import Document
 
 
 class WrittenAnswer(ABC):
@@ -77,7 +76,7 @@ class UpstreamWriter(Upstream, Writer):
         return UpstreamAnswer(self, {**fields, "messages": messages}, headers, self.settings.max_answer)
 
 
-class UpstreamAnswer(WrittenAnswer, AskedSession, Generator):
+class UpstreamAnswer(WrittenAnswer, AskedSession):
     """An answer, and the session that a guard reads it from: after a refusal the upstream is asked to go on.
 
     It is asked again until the answer calls a tool: another answer would lose the call, or make it twice.
@@ -99,14 +98,6 @@ class UpstreamAnswer(WrittenAnswer, AskedSession, Generator):
         response, self._response = self._response, None
         if response is not None:
             await response.aclose()
-
-    def start(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
-        """Raises: InputError; there is only `astart`."""
-        raise InputError("an upstream's answer is read by an event loop: use astream")
-
-    async def astart(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
-        """Itself, which reads the answer that was begun first."""
-        return self
 
     @property
     def can_retry(self) -> bool:
