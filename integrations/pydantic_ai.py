@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, TypeAlias, get_args
 
 from groundrail.errors import GenerationError, InputError, MissingExtraError
-from groundrail.generators.asked import AVOID, AskedGenerator, request_to_continue
+from groundrail.generators.asked import AVOID, AskedGenerator, turns_to_continue
 from groundrail.guard import Guard
 from groundrail.integrations.doors import closed, metadata, unknown
 from groundrail.sources.echoes import Echoes
@@ -194,12 +194,11 @@ class _GuardedResponse(StreamedResponse):
         self.metadata = {"groundrail": released.result.model_dump(mode="json")}
 
     async def _write(self, accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
-        messages = list(self._messages)
-        if accepted:
-            messages.append(ModelResponse(parts=[TextPart(accepted)]))
-        if accepted or refused:
-            messages.append(ModelRequest(parts=[UserPromptPart(request_to_continue(accepted, refused))]))
-        async with aclosing(self._ask(messages, self)) as pieces:
+        more: list[ModelMessage] = [
+            ModelResponse(parts=[TextPart(text)]) if role == "assistant" else ModelRequest(parts=[UserPromptPart(text)])
+            for role, text in turns_to_continue(accepted, refused)
+        ]
+        async with aclosing(self._ask([*self._messages, *more], self)) as pieces:
             async for text in pieces:
                 yield text
         if self._cut_off:  # half a sentence is not released

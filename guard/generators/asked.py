@@ -30,6 +30,19 @@ def request_to_continue(accepted: str, refused: Sequence[str]) -> str:
     return " ".join(part for part in (CONTINUE if accepted else "", avoid) if part)
 
 
+def turns_to_continue(accepted: str, refused: Sequence[str]) -> list[tuple[str, str]]:
+    """The role and the text of the turns that ask a chat model to go on: `accepted`, then the request.
+
+    There are none where nothing was accepted or refused.
+
+    >>> turns_to_continue("The rent is low. ", [])
+    [('assistant', 'The rent is low.'), ('user', 'Go on exactly where your answer stops. Do not repeat anything of it.')]
+    """
+    stands = accepted.rstrip()
+    turns = ("assistant", stands), ("user", request_to_continue(stands, refused))
+    return [(role, text) for role, text in turns if text]
+
+
 class AskedSession(Session, Generator):
     """A `groundrail.generators.Session` that calls `write` again after every refusal; the generator of its one answer, too.
 

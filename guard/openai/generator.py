@@ -9,7 +9,7 @@ from typing import Any
 
 from groundrail.errors import GenerationError, InputError
 from groundrail.generators import Generator
-from groundrail.generators.asked import AskedSession, request_to_continue
+from groundrail.generators.asked import AskedSession, request_to_continue, turns_to_continue
 from groundrail.openai.client import ChatCompletions, Connection
 from groundrail.openai.events import Completion, add_counts
 from groundrail.runtime.both_ways import closing, each, iterate
@@ -114,13 +114,5 @@ class OpenAIGenerator(Generator):
 
 
 def continued(messages: Sequence[Any], accepted: str, refused: Sequence[str]) -> list[Any]:
-    """A conversation that asks the model to go on: `accepted` as the assistant's turn, then a turn that asks.
-
-    Where nothing was accepted or refused, the conversation as it is.
-    """
-    more: list[Any] = []
-    if accepted.strip():
-        more.append({"role": "assistant", "content": accepted.rstrip()})
-    if more or refused:
-        more.append({"role": "user", "content": request_to_continue(accepted.strip(), refused)})
-    return [*messages, *more]
+    """A conversation that asks the model to go on; where nothing was accepted or refused, the conversation as it is."""
+    return [*messages, *({"role": role, "content": text} for role, text in turns_to_continue(accepted, refused))]
