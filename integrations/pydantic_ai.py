@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, TypeAlias, get_args
 
 from groundrail.errors import GenerationError, InputError, MissingExtraError
-from groundrail.generators.asked import AVOID, AskedGenerator, turns_to_continue
+from groundrail.generators.asked import AVOID, AskedSession, turns_to_continue
 from groundrail.guard import Guard
 from groundrail.integrations.doors import closed, metadata, unknown
 from groundrail.sources.echoes import Echoes
@@ -178,7 +178,7 @@ class _GuardedResponse(StreamedResponse):
             )
         guard, source, shown = self._model.guard, self._model.source, False
         found = source(self._messages) if callable(source) else source
-        writing = guard.with_generator(AskedGenerator(self._write))
+        writing = guard.with_generator(AskedSession(self._write))
         async with await writing.astream(_question(self._messages), found) as released:
             async for text in released:
                 shown = shown or bool(text.strip())
