@@ -46,6 +46,8 @@ def turns_to_continue(accepted: str, refused: Sequence[str]) -> list[tuple[str, 
 class AskedSession(Session, Generator):
     """A `groundrail.generators.Session` that calls `write` again after every refusal; the generator of its one answer, too.
 
+    Example: `guard.with_generator(AskedSession(write)).stream(question, source)`.
+
     write: given what stands and what was refused, asks the model for the rest.
     continues: whether `write` can go on from accepted text; if not, only an answer's first sentence can
         be written again.
@@ -143,24 +145,6 @@ class AskedSession(Session, Generator):
     def _noted(self, piece: str) -> str:
         self._undecided += piece
         return piece
-
-
-class AskedGenerator(Generator):
-    """A generator of `AskedSession`s around one `write`, for a model whose prompt `write` holds already.
-
-    Example: `guard.with_generator(AskedGenerator(write)).stream(question, source)`.
-    """
-
-    def __init__(self, write: Write) -> None:
-        self._write = write
-
-    def start(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
-        """A session that asks when text is wanted."""
-        return AskedSession(self._write)
-
-    async def astart(self, prompt: str, documents: Sequence[Document]) -> AskedSession:
-        """`start`, which waits for nothing."""
-        return AskedSession(self._write)
 
 
 class Fresh:
