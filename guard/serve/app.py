@@ -19,7 +19,7 @@ from starlette.routing import Route
 from groundrail import __version__
 from groundrail.entailment.shared import SharedEntailment
 from groundrail.guard import Guard
-from groundrail.serve import playground
+from groundrail.serve import playground_page
 from groundrail.serve.admission import Admission
 from groundrail.serve.chat_completions import ChatForm
 from groundrail.serve.check import Check, LiteLLMGuardrail
@@ -61,7 +61,7 @@ def create_app(
         "/beta/litellm_basic_guardrail_api": LiteLLMGuardrail(*around),
     }
     others = _Others(guard, observer, writer)
-    open_to_all = playground.addresses() | {"/healthz": others.health}
+    open_to_all = playground_page.addresses() | {"/healthz": others.health}
     names = {path: endpoint.name for path, endpoint in answering.items()}
     return Starlette(
         routes=[
