@@ -83,7 +83,7 @@ def grounded(guard: Guard, source: Source | SourceOf = tool_results) -> Callable
         result = await guard.acheck(output, found, _question(ctx.messages))
         if result.supported:
             return output
-        refused = [f'"{s.text.strip()}" ({s.reason or s.verdict})' for s in result.sentences if not s.released]
+        refused = [f'"{s.text.strip()}" ({s.reason or s.verdict})' for s in result.refused]
         raise ModelRetry(f"{AVOID}{', '.join(refused)}. Write the answer again without it.")
 
     return validate
