@@ -5,32 +5,41 @@ Keeps the accepted and the refused text, words the request to go on, and removes
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
+from groundrail.errors import InputError
 from groundrail.generators.base import Generator, Session
 from groundrail.runtime.both_ways import closing, each, iterate
 from groundrail.runtime.deadlines import OverdueError, calls, in_time
 from groundrail.types import Document
 
-Pieces: TypeAlias = Iterator[str] | AsyncIterator[str]
-Write: TypeAlias = Callable[[str, Sequence[str]], Pieces]
-"""(accepted text, refused sentences) -> pieces that follow the accepted text.
 
-A refused sentence may go on with `SAYS` and the source's sentence.
-"""
+class Refusal(NamedTuple):
+    """A refused sentence, and the source's sentence that contradicts it, "" where the model is not shown one."""
+
+    text: str
+    evidence: str = ""
+
+
+Pieces: TypeAlias = Iterator[str] | AsyncIterator[str]
+Write: TypeAlias = Callable[[str, Sequence[Refusal]], Pieces]
+"""(accepted text, refused sentences) -> pieces that follow the accepted text."""
 
 CONTINUE = "Go on exactly where your answer stops. Do not repeat anything of it."
 AVOID = "The source does not support the following, so write nothing like it: "
-SAYS = '", for it says: "'
 
 
-def request_to_continue(accepted: str, refused: Sequence[str]) -> str:
+def request_to_continue(accepted: str, refused: Sequence[Refusal]) -> str:
     """The request to a chat model once `accepted` is released and `refused` is turned down."""
-    avoid = AVOID + " ".join(f'"{sentence}"' for sentence in dict.fromkeys(refused)) if refused else ""
+    avoid = AVOID + " ".join(map(_worded, dict.fromkeys(refused))) if refused else ""
     return " ".join(part for part in (CONTINUE if accepted else "", avoid) if part)
 
 
-def turns_to_continue(accepted: str, refused: Sequence[str]) -> list[tuple[str, str]]:
+def _worded(refused: Refusal) -> str:
+    return f'"{refused.text}"' + (f', for it says: "{refused.evidence}"' if refused.evidence else "")
+
+
+def turns_to_continue(accepted: str, refused: Sequence[Refusal]) -> list[tuple[str, str]]:
     """The role and the text of the turns that ask a chat model to go on: `accepted`, then the request.
 
     There are none where nothing was accepted or refused.
@@ -58,19 +67,22 @@ class AskedSession(Session, Generator):
     def __init__(self, write: Write, *, continues: bool = True) -> None:
         self._write, self._continues = write, continues
         self._accepted = self._undecided = ""
-        self._refused: list[str] = []
-        self._evidence = ""
+        self._refused: list[Refusal] = []
+        self._evidence, self._is_started = "", False
         self._opened: Pieces | None = None
         self.counts: dict[str, float] = {"calls": 0}
         self.cut_off = ""
 
     def start(self, prompt: str, documents: Sequence[Document]) -> "AskedSession":
-        """Itself."""
+        """Itself, once. Raises: InputError for a second answer, which would go on from the first."""
+        if self._is_started:
+            raise InputError("an AskedSession writes one answer; make another one for the next answer")
+        self._is_started = True
         return self
 
     async def astart(self, prompt: str, documents: Sequence[Document]) -> "AskedSession":
-        """Itself."""
-        return self
+        """`start`, which waits for nothing."""
+        return self.start(prompt, documents)
 
     @property
     def stats(self) -> Mapping[str, float]:
@@ -119,13 +131,13 @@ class AskedSession(Session, Generator):
         self._undecided = self._undecided[n_chars:]
         self._refused.clear()
 
-    def told(self, evidence: str) -> None:
+    def show(self, evidence: str) -> None:
         """The next call is shown this beside the refused text."""
-        self._evidence = SAYS + evidence
+        self._evidence = evidence
 
     def reject(self, n_chars: int) -> None:
         """The next call is told not to write this again; what came after it is forgotten."""
-        self._refused.append(self._undecided[:n_chars].strip() + self._evidence)
+        self._refused.append(Refusal(self._undecided[:n_chars].strip(), self._evidence))
         self._undecided = self._evidence = ""
 
     def _ask(self) -> Pieces:

@@ -12,7 +12,7 @@ import httpx
 
 from groundrail.errors import GenerationError
 from groundrail.generators import Generator
-from groundrail.generators.asked import AskedSession
+from groundrail.generators.asked import AskedSession, Refusal
 from groundrail.openai.events import Completion
 from groundrail.openai.generator import continued
 from groundrail.serve.error_forms import ProtocolError
@@ -104,7 +104,7 @@ class UpstreamAnswer(WrittenAnswer, AskedSession):
         """Whether no tool was called yet."""
         return not self.completion.calls
 
-    async def _write_on(self, accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
+    async def _write_on(self, accepted: str, refused: Sequence[Refusal]) -> AsyncIterator[str]:
         try:
             if accepted or refused:
                 await self._ask_again(accepted, refused)
@@ -123,7 +123,7 @@ class UpstreamAnswer(WrittenAnswer, AskedSession):
         self.completion.finish_reason = self.completion.finish_reason or "stop"  # some servers do not say
         await self.aclose()
 
-    async def _ask_again(self, accepted: str, refused: Sequence[str]) -> None:
+    async def _ask_again(self, accepted: str, refused: Sequence[Refusal]) -> None:
         await self.aclose()
         messages = continued(self._body["messages"], accepted, refused)
         self._response = await self._upstream.ask({**self._body, "messages": messages}, self._headers)
