@@ -38,11 +38,10 @@ class GuardedGuardrail(Guardrail):
             raise InputError("an answer is checked against its context: pass context=")
         result = self.guard.check(input_text, context, question or "")
         refused = [s for s in result.sentences if s.verdict not in (Verdict.SUPPORTED, Verdict.NO_CLAIM)]
-        scores = [s.score for s in result.sentences if s.score is not None]
         return GuardrailOutput(
             valid=result.supported,
             explanation="; ".join(f"{s.verdict}: {s.reason or s.text.strip()}" for s in refused) or None,
-            score=1 - min(scores) if scores else None,
+            score=None if result.score is None else 1 - result.score,
             spans=[SpanResult(start=s.start, end=s.end, text=s.text, label=s.verdict, score=s.score) for s in refused],
             modified_text=result.text,
             extra={"groundrail": result.model_dump(mode="json")},

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from typing import Any, TypeVar
 
 from groundrail.errors import GenerationError, InputError
-from groundrail.openai.events import is_cut_off
+from groundrail.openai.events import is_cut_off, known_counts
 
 T = TypeVar("T", bound=type)
 
@@ -23,10 +23,6 @@ _REASON = frozenset(
     "tool_use pause_turn refusal".split()
 )
 _COUNTS = ("usage", "token_usage")
-_COUNTED = frozenset(
-    "prompt completion total input output tokens token count details cached cache creation read write reasoning audio "
-    "text image accepted rejected prediction".split()
-)
 
 
 def closed(package: str, *passed_on: str) -> Callable[[T], T]:
@@ -85,14 +81,8 @@ def _of_known_kind(name: str, value: Any) -> Any:
     if name in _REASONS:
         return value if isinstance(value, str) and value.lower() in _REASON else None
     if name in _COUNTS:
-        return _counts(value) if isinstance(value, Mapping) else None
+        return known_counts(value) if isinstance(value, Mapping) else None
     return value if name == "index" and isinstance(value, int) else None
-
-
-def _counts(counts: Mapping[str, Any]) -> dict[str, Any]:
-    known = {name: value for name, value in counts.items() if _COUNTED.issuperset(str(name).split("_"))}
-    nested = {name: _counts(value) for name, value in known.items() if isinstance(value, Mapping)}
-    return {name: value for name, value in known.items() if isinstance(value, int)} | nested
 
 
 def _is_called(member: Any) -> bool:

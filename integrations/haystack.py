@@ -8,6 +8,7 @@ Parts of a reply that are neither text, reasoning nor calls of the call's tools 
 import asyncio
 import json
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from groundrail.errors import MissingExtraError
@@ -79,27 +80,24 @@ class GuardedChatGenerator:
     def _answer(self, messages: Any, documents: Any, show: Any, tools: Any, *, is_async: bool = False) -> "_Answer":
         offered = flatten_tools_or_toolsets(tools or getattr(self.generator, "tools", None))
         names = {tool.name for tool in offered}
-        return _Answer(self.guard, messages, documents, show or self.streaming_callback, names, is_async=is_async)
+        return _Answer(self.guard, messages, documents, show or self.streaming_callback, names, is_async)
 
 
+@dataclass(eq=False)
 class _Answer:
     """One call: chunks of the wrapped generator in, released chunks and checked replies out."""
 
-    def __init__(
-        self,
-        guard: Guard,
-        messages: Sequence[ChatMessage],
-        documents: Sequence[Document] | None,
-        show: Any,
-        offered: Collection[str],
-        *,
-        is_async: bool,
-    ) -> None:
-        self._guard, self._messages, self._show, self._is_async = guard, messages, show, is_async
-        self._offered = offered
-        self._source = [*(d.content for d in documents or () if d.content), *_tool_results(messages)]
-        self._question = next((m.text or "" for m in reversed(messages) if m.is_from("user")), "")
-        self._pushed = guard.incremental(self._source, self._question)
+    guard: Guard
+    messages: Sequence[ChatMessage]
+    documents: Sequence[Document] | None
+    show: Any
+    offered: Collection[str]
+    is_async: bool
+
+    def __post_init__(self) -> None:
+        self._source = [*(d.content for d in self.documents or () if d.content), *_tool_results(self.messages)]
+        self._question = next((m.text or "" for m in reversed(self.messages) if m.is_from("user")), "")
+        self._pushed = self.guard.incremental(self._source, self._question)
         self._streamed = False
         self._ended: StreamingChunk | None = None
 
@@ -107,27 +105,27 @@ class _Answer:
         self, call: Callable[..., Any], options: dict[str, Any], take: Any
     ) -> dict[str, list[ChatMessage]]:
         try:
-            replies = (await value_of(call(messages=self._messages, streaming_callback=take, **options)))["replies"]
+            replies = (await value_of(call(messages=self.messages, streaming_callback=take, **options)))["replies"]
         except Exception as error:
-            await self._tell(await self._judged(self._pushed.fail, error))
+            await self._tell(self._pushed.fail, error)
             raise
         first, *others = replies
         if not self._streamed:
-            await self._tell(await self._judged(self._pushed.feed, "".join(first.texts)))
-        await self._tell(await self._judged(_ended, self._pushed, first))
-        calls = [_calls(reply, self._offered) for reply in replies]
+            await self._tell(self._pushed.feed, "".join(first.texts))
+        await self._tell(_ended, self._pushed, first)
+        calls = [_calls(reply, self.offered) for reply in replies]
         ends = metadata({"finish_reason": self._ended.finish_reason}) if self._ended else {}
         about: dict[str, Any] = {"component_info": self._ended and self._ended.component_info}
         held = [StreamingChunk("", index=n, tool_calls=[_delta(n, call)], **about) for n, call in enumerate(calls[0])]
         held += [StreamingChunk("", **ends, **about)] if ends else []
-        for chunk in held if self._show else ():
-            await value_of(self._show(chunk))
+        for chunk in held if self.show else ():
+            await value_of(self.show(chunk))
         results = [self._pushed.result, *[await self._judged(self._checked, other) for other in others]]
         return {"replies": list(map(_reply, replies, results, calls))}
 
     def _checked(self, reply: ChatMessage) -> GuardResult | None:
         """The result of a reply that is not streamed. Raises: UnsupportedError under `"raise"`."""
-        pushed = self._guard.incremental(self._source, self._question)
+        pushed = self.guard.incremental(self._source, self._question)
         pushed.feed("".join(reply.texts))
         _ended(pushed, reply)
         if pushed.error is not None:
@@ -138,17 +136,18 @@ class _Answer:
         """Judge the text of a chunk; what else it says comes from the reply, but for its reason to end."""
         if chunk.content:
             self._streamed = True
-            await self._tell(await self._judged(self._pushed.feed, chunk.content))
+            await self._tell(self._pushed.feed, chunk.content)
         if chunk.finish_reason:
             self._ended = chunk
 
     async def _judged(self, call: Callable[..., Any], *arguments: Any) -> Any:
-        return await asyncio.to_thread(call, *arguments) if self._is_async else call(*arguments)
+        return await asyncio.to_thread(call, *arguments) if self.is_async else call(*arguments)
 
-    async def _tell(self, sentences: Sequence[CheckedSentence]) -> None:
-        for sentence in sentences:
-            if sentence.released_text and self._show:
-                await value_of(self._show(StreamingChunk(sentence.released_text)))
+    async def _tell(self, judge: Callable[..., Sequence[CheckedSentence]], *arguments: Any) -> None:
+        """Judge, and show what is released."""
+        for sentence in await self._judged(judge, *arguments):
+            if sentence.released_text and self.show:
+                await value_of(self.show(StreamingChunk(sentence.released_text)))
         if self._pushed.error is not None:
             raise self._pushed.error
 

@@ -10,7 +10,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -35,6 +35,12 @@ _INSTRUCTIONS = (
 
 Texts = Annotated[list[str], Field(description="Texts of sources.")]
 Files = Annotated[list[str], Field(description="Paths of source files below the server's root.")]
+Question = Annotated[str, Field(description="The question that the answer is for.")]
+Threshold = Annotated[
+    float | str | None,
+    Field(description="The score from which a sentence counts, not below the server's: a number, or strict."),
+]
+ForUnsupported = Annotated[str | None, Field(description=f"For unsupported sentences: {', '.join(_FALLBACKS)}.")]
 
 
 class CitedPlace(BaseModel):
@@ -112,41 +118,33 @@ def create_server(
     except ImportError as error:
         raise MissingExtraError("groundrail mcp", "mcp") from error
     server: MCPServer[Any] = MCPServer("groundrail", instructions=_INSTRUCTIONS, log_level="WARNING")
-    folder = None if root is None else Path(root).resolve()
-    loaded = as_documents(list(sources))
+    given = _Sources(as_documents(list(sources)), None if root is None else Path(root).resolve(), largest)
     reports: OrderedDict[str, str] = OrderedDict()
 
     async def judged(answer: str, texts: list[str], files: list[str], question: str, **rules: Any) -> Any:
         try:
-            documents = await asyncio.to_thread(_documents, texts, files, loaded, folder, largest - len(answer))
-            ruled = guard.with_policy(guard.policy.replacing(**rules)) if rules else guard
-            if not guard.threshold <= ruled.threshold <= max(1.0, guard.threshold):
-                raise InputError(f"threshold: pass a number from {guard.threshold:.3g}, the server's own, to 1")
-            return await ruled.acheck(answer, documents, question), documents
+            documents = await asyncio.to_thread(given.of_call, texts, files, len(answer))
+            return await _ruled(guard, rules).acheck(answer, documents, question), documents
         except ValidationError as error:
             raise ToolError(f"{error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
         except GroundrailError as error:
             raise ToolError(str(error)) from None
+
+    def told(found: BaseModel, text: str) -> CallToolResult:
+        data = found.model_dump(mode="json")
+        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=data)
 
     @server.tool()
     async def check(
         answer: str,
         sources: Texts = [],  # noqa: B006
         files: Files = [],  # noqa: B006
-        question: Annotated[str, Field(description="The question that the answer is for.")] = "",
-        threshold: Annotated[
-            float | str | None,
-            Field(description="The score from which a sentence counts, not below the server's: a number, or strict."),
-        ] = None,
-        fallback: Annotated[
-            str | None, Field(description=f"For unsupported sentences: {', '.join(_FALLBACKS)}.")
-        ] = None,
+        question: Question = "",
+        threshold: Threshold = None,
+        fallback: ForUnsupported = None,
     ) -> Annotated[CallToolResult, Checked]:
         """Check an answer against sources: a verdict, a reason and citations for each sentence, and the supported text."""
-        if fallback not in (None, *_FALLBACKS):
-            raise ToolError(f"a fallback is one of {', '.join(_FALLBACKS)}")
-        rules = {name: rule for name, rule in (("threshold", threshold), ("fallback", fallback)) if rule is not None}
-        result, documents = await judged(answer, sources, files, question, **rules)
+        result, documents = await judged(answer, sources, files, question, threshold=threshold, fallback=fallback)
         uri = f"groundrail://reports/{secrets.token_urlsafe(16)}"
         reports[uri] = await asyncio.to_thread(result.to_html, documents, question=question)
         while len(reports) > _KEPT:
@@ -168,8 +166,8 @@ def create_server(
     @server.tool(name="sources")
     async def list_sources() -> Loaded:
         """The sources that count in every call which names none, and the root of the files that may be named."""
-        told = [LoadedSource(document=document.id, characters=len(document.text)) for document in loaded]
-        return Loaded(sources=told, root=None if folder is None else ".")
+        listed = [LoadedSource(document=document.id, characters=len(document.text)) for document in given.loaded]
+        return Loaded(sources=listed, root=None if given.root is None else ".")
 
     @server.resource("groundrail://reports/{name}", mime_type="text/html", title="The report of a check")
     async def report(name: str) -> str:
@@ -179,43 +177,57 @@ def create_server(
             raise ResourceNotFoundError(f"the last {_KEPT} reports are kept, and this is none of them")
         return page
 
-    def told(found: BaseModel, text: str) -> CallToolResult:
-        data = found.model_dump(mode="json")
-        return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=data)
-
     return server
 
 
-def _documents(
-    texts: Sequence[str], files: Sequence[str], loaded: Sequence[Document], root: Path | None, largest: int
-) -> list[Document]:
-    """The sources of a call. Raises: InputError for none, for too much, and for a file that may not be read."""
-    given = (Document(text=text, id=f"source-{number}") for number, text in enumerate(texts, 1))
-    named = (_below(root, name, largest) for name in dict.fromkeys(files))
-    counted: Iterable[Document] = chain(given, named) if texts or files else loaded
-    found: list[Document] = []
-    for document in counted:
-        found.append(document)
-        largest -= len(document.text)
-        if largest < 0:
-            raise InputError("answer and sources are too large: pass the parts of the sources that the answer is about")
-    if not found:
-        raise InputError("there is no source: pass sources, name files, or start groundrail mcp with --source")
-    return found
+def _ruled(guard: Guard, rules: dict[str, Any]) -> Guard:
+    """The guard under the rules of a call that are not None. Raises: InputError, ValidationError."""
+    rules = {name: rule for name, rule in rules.items() if rule is not None}
+    if rules.get("fallback") not in (None, *_FALLBACKS):
+        raise InputError(f"a fallback is one of {', '.join(_FALLBACKS)}")
+    ruled = guard.with_policy(guard.policy.replacing(**rules)) if rules else guard
+    if not guard.threshold <= ruled.threshold <= max(1.0, guard.threshold):
+        raise InputError(f"threshold: pass a number from {guard.threshold:.3g}, the server's own, to 1")
+    return ruled
 
 
-def _below(root: Path | None, name: str, largest: int) -> Document:
-    """A file below the root. Raises: InputError, in the same words for whatever stands elsewhere."""
-    if root is None:
-        raise InputError("no file may be named: start groundrail mcp with --root")
-    try:
-        path = (root / name).resolve()
-        is_file = path.is_relative_to(root) and path.is_file()
-    except (OSError, ValueError, RuntimeError):  # too long a name, a null byte, links in a circle
-        is_file = False
-    if not is_file:
-        raise InputError(f"{name!r} is no file below the root")
-    return _read(path, str(path.relative_to(root)), largest)
+class _Sources(NamedTuple):
+    """The sources that are loaded, the folder below which a call may name files, and the most characters of a call."""
+
+    loaded: Sequence[Document]
+    root: Path | None
+    largest: int
+
+    def of_call(self, texts: Sequence[str], files: Sequence[str], taken: int) -> list[Document]:
+        """The sources of a call. Raises: InputError for none, for too much, and for a file that may not be read."""
+        room = self.largest - taken
+        given = (Document(text=text, id=f"source-{number}") for number, text in enumerate(texts, 1))
+        named = (self._below_root(name, room) for name in dict.fromkeys(files))
+        counted: Iterable[Document] = chain(given, named) if texts or files else self.loaded
+        found: list[Document] = []
+        for document in counted:
+            found.append(document)
+            room -= len(document.text)
+            if room < 0:
+                raise InputError(
+                    "answer and sources are too large: pass the parts of the sources that the answer is about"
+                )
+        if not found:
+            raise InputError("there is no source: pass sources, name files, or start groundrail mcp with --source")
+        return found
+
+    def _below_root(self, name: str, largest: int) -> Document:
+        """A file below the root. Raises: InputError, in the same words for whatever stands elsewhere."""
+        if self.root is None:
+            raise InputError("no file may be named: start groundrail mcp with --root")
+        try:
+            path = (self.root / name).resolve()
+            is_file = path.is_relative_to(self.root) and path.is_file()
+        except (OSError, ValueError, RuntimeError):  # too long a name, a null byte, links in a circle
+            is_file = False
+        if not is_file:
+            raise InputError(f"{name!r} is no file below the root")
+        return _read(path, str(path.relative_to(self.root)), largest)
 
 
 def _read(path: Path, name: str, largest: int) -> Document:

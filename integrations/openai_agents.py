@@ -11,7 +11,7 @@ from itertools import count
 from typing import Any, TypeAlias
 
 from groundrail.errors import GenerationError, InputError, MissingExtraError
-from groundrail.generators.asked import AskedGenerator, Refusal
+from groundrail.generators.asked import AskedSession
 from groundrail.guard import Guard
 from groundrail.integrations.doors import closed, metadata, unknown
 from groundrail.openai.generator import continued
@@ -167,14 +167,10 @@ class GuardedModel(Model):
         _refuse_what_cannot_be_guarded(named)
         items: list[Any] = list(ItemHelpers.input_to_new_input_list(input))
 
-        async def write(accepted: str, refused: Sequence[Refusal]) -> AsyncGenerator[str]:
-            async with aclosing(ask(continued(items, accepted, refused))) as pieces:
-                async for piece in pieces:
-                    yield piece
-
         source = self.source(items) if callable(self.source) else self.source
         question = next((_text(item["content"]) for item in reversed(items) if item.get("role") == "user"), "")
-        async with await self.guard.with_generator(AskedGenerator(write)).astream(question, source) as released:
+        session = AskedSession(lambda accepted, refused: ask(continued(items, accepted, refused)))
+        async with await self.guard.with_generator(session).astream(question, source) as released:
             async for piece in released:
                 yield piece
         if self.on_result is not None:

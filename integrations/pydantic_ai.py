@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, TypeAlias, get_args
 
 from groundrail.errors import GenerationError, InputError, MissingExtraError
-from groundrail.generators.asked import AVOID, AskedGenerator, Refusal, request_to_continue
+from groundrail.generators.asked import AVOID, AskedSession, Refusal, turns_to_continue
 from groundrail.guard import Guard
 from groundrail.integrations.doors import closed, metadata, unknown
 from groundrail.sources.echoes import Echoes
@@ -83,7 +83,7 @@ def grounded(guard: Guard, source: Source | SourceOf = tool_results) -> Callable
         result = await guard.acheck(output, found, _question(ctx.messages))
         if result.supported:
             return output
-        refused = [f'"{s.text.strip()}" ({s.reason or s.verdict})' for s in result.sentences if not s.released]
+        refused = [f'"{s.text.strip()}" ({s.reason or s.verdict})' for s in result.refused]
         raise ModelRetry(f"{AVOID}{', '.join(refused)}. Write the answer again without it.")
 
     return validate
@@ -178,7 +178,7 @@ class _GuardedResponse(StreamedResponse):
             )
         guard, source, shown = self._model.guard, self._model.source, False
         found = source(self._messages) if callable(source) else source
-        writing = guard.with_generator(AskedGenerator(self._write))
+        writing = guard.with_generator(AskedSession(self._write))
         async with await writing.astream(_question(self._messages), found) as released:
             async for text in released:
                 shown = shown or bool(text.strip())
@@ -194,12 +194,11 @@ class _GuardedResponse(StreamedResponse):
         self.metadata = {"groundrail": released.result.model_dump(mode="json")}
 
     async def _write(self, accepted: str, refused: Sequence[Refusal]) -> AsyncIterator[str]:
-        messages = list(self._messages)
-        if accepted:
-            messages.append(ModelResponse(parts=[TextPart(accepted)]))
-        if accepted or refused:
-            messages.append(ModelRequest(parts=[UserPromptPart(request_to_continue(accepted, refused))]))
-        async with aclosing(self._ask(messages, self)) as pieces:
+        more: list[ModelMessage] = [
+            ModelResponse(parts=[TextPart(text)]) if role == "assistant" else ModelRequest(parts=[UserPromptPart(text)])
+            for role, text in turns_to_continue(accepted, refused)
+        ]
+        async with aclosing(self._ask([*self._messages, *more], self)) as pieces:
             async for text in pieces:
                 yield text
         if self._cut_off:  # half a sentence is not released

@@ -7,7 +7,7 @@ own thread; for retries use `Guard` with `HFGenerator`.
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
@@ -15,9 +15,9 @@ from transformers import TextIteratorStreamer
 
 from groundrail.errors import GenerationError
 from groundrail.generation.streams import GuardedStream
-from groundrail.generators import Generator, Session
+from groundrail.generators.asked import AskedSession
 from groundrail.guard import Guard
-from groundrail.types import Document, GuardResult, Source
+from groundrail.types import GuardResult, Source
 
 if TYPE_CHECKING:
     import torch
@@ -48,7 +48,8 @@ class GuardedTextIteratorStreamer(TextIteratorStreamer):
         self._last: int | None = None
         self._writer: threading.Thread | None = None
         self._failure: Exception | None = None
-        self._stream: GuardedStream = guard.with_generator(_Once(self)).stream(prompt, source)
+        self._session = _Once(lambda accepted, refused: self.pieces())
+        self._stream: GuardedStream = guard.with_generator(self._session).stream(prompt, source)
         self._released = iter(self._stream)
 
     @property
@@ -90,6 +91,8 @@ class GuardedTextIteratorStreamer(TextIteratorStreamer):
             yield piece
         if self._failure is not None:
             raise self._failure
+        if self._last is not None and self._last not in self.tokenizer.all_special_ids:
+            self._session.cut_off = "generate stopped before the answer's end, as at max_new_tokens"
 
     def _piece(self) -> str:
         end = None if self.timeout is None else time.monotonic() + self.timeout
@@ -105,33 +108,10 @@ class GuardedTextIteratorStreamer(TextIteratorStreamer):
                 if left <= 0:
                     raise GenerationError(f"generate wrote nothing for {self.timeout:g} seconds") from None
 
-    @property
-    def cut_off(self) -> str:
-        """Why the text was cut off: `generate` stopped without a token that ends it."""
-        ended = self._last is None or self._last in self.tokenizer.all_special_ids
-        return "" if ended else "generate stopped before the answer's end, as at max_new_tokens"
 
-
-class _Once(Generator, Session):
-    """A generator and session in one: the text that the streamer receives, with no second try."""
-
-    can_retry = False
-
-    def __init__(self, streamer: GuardedTextIteratorStreamer) -> None:
-        self._streamer = streamer
-
-    def start(self, prompt: str, documents: Sequence[Document]) -> "_Once":
-        return self
+class _Once(AskedSession):
+    """The text that a streamer receives, with no second try."""
 
     @property
-    def cut_off(self) -> str:
-        return self._streamer.cut_off
-
-    def propose(self) -> Iterator[str]:
-        return self._streamer.pieces()
-
-    def accept(self, n_chars: int) -> None:
-        """Nothing to remember."""
-
-    def reject(self, n_chars: int) -> None:
-        """Nothing to rewind."""
+    def can_retry(self) -> bool:
+        return False

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, M
 from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
+from groundrail.errors import InputError
 from groundrail.generators.base import Generator, Session
 from groundrail.runtime.both_ways import closing, each, iterate
 from groundrail.runtime.deadlines import OverdueError, calls, in_time
@@ -38,8 +39,23 @@ def _worded(refused: Refusal) -> str:
     return f'"{refused.text}"' + (f', for it says: "{refused.evidence}"' if refused.evidence else "")
 
 
-class AskedSession(Session):
-    """A `groundrail.generators.Session` that calls `write` again after every refusal.
+def turns_to_continue(accepted: str, refused: Sequence[Refusal]) -> list[tuple[str, str]]:
+    """The role and the text of the turns that ask a chat model to go on: `accepted`, then the request.
+
+    There are none where nothing was accepted or refused.
+
+    >>> turns_to_continue("The rent is low. ", [])
+    [('assistant', 'The rent is low.'), ('user', 'Go on exactly where your answer stops. Do not repeat anything of it.')]
+    """
+    stands = accepted.rstrip()
+    turns = ("assistant", stands), ("user", request_to_continue(stands, refused))
+    return [(role, text) for role, text in turns if text]
+
+
+class AskedSession(Session, Generator):
+    """A `groundrail.generators.Session` that calls `write` again after every refusal; the generator of its one answer, too.
+
+    Example: `guard.with_generator(AskedSession(write)).stream(question, source)`.
 
     write: given what stands and what was refused, asks the model for the rest.
     continues: whether `write` can go on from accepted text; if not, only an answer's first sentence can
@@ -52,10 +68,21 @@ class AskedSession(Session):
         self._write, self._continues = write, continues
         self._accepted = self._undecided = ""
         self._refused: list[Refusal] = []
-        self._evidence = ""
+        self._evidence, self._is_started = "", False
         self._opened: Pieces | None = None
         self.counts: dict[str, float] = {"calls": 0}
         self.cut_off = ""
+
+    def start(self, question: str, documents: Sequence[Document]) -> "AskedSession":
+        """Itself, once. Raises: InputError for a second answer, which would go on from the first."""
+        if self._is_started:
+            raise InputError("an AskedSession writes one answer; make another one for the next answer")
+        self._is_started = True
+        return self
+
+    async def astart(self, question: str, documents: Sequence[Document]) -> "AskedSession":
+        """`start`, which waits for nothing."""
+        return self.start(question, documents)
 
     @property
     def stats(self) -> Mapping[str, float]:
@@ -130,24 +157,6 @@ class AskedSession(Session):
     def _noted(self, piece: str) -> str:
         self._undecided += piece
         return piece
-
-
-class AskedGenerator(Generator):
-    """A generator of `AskedSession`s around one `write`, for a model whose question `write` holds already.
-
-    Example: `guard.with_generator(AskedGenerator(write)).stream(question, source)`.
-    """
-
-    def __init__(self, write: Write) -> None:
-        self._write = write
-
-    def start(self, question: str, documents: Sequence[Document]) -> AskedSession:
-        """A session that asks when text is wanted."""
-        return AskedSession(self._write)
-
-    async def astart(self, question: str, documents: Sequence[Document]) -> AskedSession:
-        """`start`, which waits for nothing."""
-        return AskedSession(self._write)
 
 
 class Fresh:

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from pydantic import SecretStr
 
 from groundrail.errors import GroundrailError, InputError, MissingExtraError
-from groundrail.openai.events import Chunks, StreamError
+from groundrail.openai.events import Completion, StreamError
 from groundrail.runtime.both_ways import closing, each, iterate, run, value_of
 
 if TYPE_CHECKING:
@@ -96,40 +96,42 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
             raise self._failure(f"{self.server} sent an answer without choices: {self._clean(str(answer))}")
         return answer
 
-    def stream(self, body: Mapping[str, Any]) -> Generator[dict[str, Any]]:
-        """The events of a streamed answer. Raises: `failure`, also if the stream ends before its end."""
-        return iterate(self._chunks(body, self._client, is_async=False))
+    def stream(self, body: Mapping[str, Any], completion: Completion) -> Generator[str]:
+        """The text of each event of a streamed answer, which `completion` reads.
 
-    async def astream(self, body: Mapping[str, Any]) -> AsyncGenerator[dict[str, Any]]:
+        Raises: `failure`, also if the stream ends before its end.
+        """
+        return iterate(self._texts(body, completion, self._client, is_async=False))
+
+    async def astream(self, body: Mapping[str, Any], completion: Completion) -> AsyncGenerator[str]:
         """`stream` for an event loop; each call has its own connection."""
         import openai
 
         http = openai.DefaultAsyncHttpxClient(follow_redirects=False)
         async with (
             openai.AsyncOpenAI(http_client=http, **self._options) as client,
-            closing(self._chunks(body, client, is_async=True)) as chunks,
+            closing(self._texts(body, completion, client, is_async=True)) as texts,
         ):
-            async for chunk in chunks:
-                yield chunk
+            async for text in texts:
+                yield text
 
     async def _whole(self, body: Mapping[str, Any]) -> Any:
         async with self._slot(is_async=False), self._telling("sent"):
             return self._post(self._client, body)
 
-    async def _chunks(
-        self, body: Mapping[str, Any], client: "OpenAI | AsyncOpenAI", *, is_async: bool
-    ) -> AsyncGenerator[dict[str, Any]]:
+    async def _texts(
+        self, body: Mapping[str, Any], completion: Completion, client: "OpenAI | AsyncOpenAI", *, is_async: bool
+    ) -> AsyncGenerator[str]:
         import openai
 
         kind: Any = openai.AsyncStream[object] if is_async else openai.Stream[object]
         async with self._slot(is_async=is_async), self._telling("streamed"):
             asked = self._post(client, {**body, "stream": True}, stream=True, stream_cls=kind)
             stream: Any = await value_of(asked)
-            read = Chunks()
             async with closing(stream), self._telling("streamed", begun=True):
-                async for chunk in each(stream):
-                    yield read.known(chunk)
-                read.require_end()
+                async for event in each(stream):
+                    yield completion.read(event)
+                completion.require_end()
 
     def _post(self, client: Any, body: Mapping[str, Any], **options: Any) -> Any:
         """Ask, with no header that comes from the environment."""

@@ -1,10 +1,10 @@
-"""A streamed chat completion: its chunks out of a server's bytes however they are cut, and what the chunks say.
+"""A streamed chat completion: its chunks in a server's bytes, and the text, calls and counts in the chunks.
 
 `groundrail.openai.client` and `groundrail.serve.upstream` ask servers for them.
 """
 
 import json
-from collections.abc import AsyncIterable, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -14,7 +14,6 @@ LONGEST = 4 * 1024 * 1024
 """Bytes of one event; a stream without any line break is not read for ever."""
 
 _Text: TypeAlias = InstanceOf[str]  # which may be half a character here, the other half in the next chunk
-
 
 _CUT_OFF = frozenset(
     "length max_tokens max_output_tokens max_length model_length token_limit time_limit limit model_context_window_exceeded "
@@ -34,6 +33,12 @@ def is_cut_off(reason: object) -> bool:
     return isinstance(reason, str) and reason.lower().replace("-", "_") in _CUT_OFF
 
 
+_COUNTED = frozenset(
+    "prompt completion total input output tokens token count details cached cache creation read write reasoning audio "
+    "text image accepted rejected prediction".split()
+)
+
+
 class _Read(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
 
@@ -49,6 +54,7 @@ class _Call(_Read):
     id: str | None = None
     function: _Said | None = None
     custom: _Said | None = None
+    function_call: _Said | None = None
 
 
 class _Delta(_Read):
@@ -65,9 +71,9 @@ class _Choice(_Read):
 
 
 class _Chunk(_Read):
-    """The fields of a chunk that are read; all others are ignored."""
-
     choices: list[_Choice] | None = None
+    usage: Any = None
+    error: Any = None
 
 
 class StreamError(Exception):
@@ -80,73 +86,6 @@ class StreamError(Exception):
     def __init__(self, kind: Literal["garbage", "failed", "incomplete"], message: str) -> None:
         super().__init__(message)
         self.kind = kind
-
-
-class Chunks:
-    """Feed it bytes; it gives the chunks that they complete. Comments and other fields than `data` are passed over.
-
-    done: the server has said that nothing follows. ended: that, or a finish reason; the answer is complete.
-    """
-
-    def __init__(self) -> None:
-        self.done = self.ended = False
-        self._rest = bytearray()
-
-    def feed(self, data: bytes) -> Iterator[dict[str, Any]]:
-        """The chunks whose lines end in `data`. Raises: StreamError."""
-        self._rest += data
-        if b"\n" in data:
-            *lines, self._rest = self._rest.split(b"\n")  # and at nothing else that breaks lines: text has it too
-            for line in lines:
-                event = line[len(b"data:") :].strip()
-                if self.done or not line.startswith(b"data:"):
-                    continue
-                if event == b"[DONE]":
-                    self.done = self.ended = True
-                    continue
-                try:
-                    chunk = json.loads(event)
-                except (ValueError, RecursionError) as error:
-                    said = f"streamed malformed JSON: {event.decode(errors='replace')}"
-                    raise StreamError("garbage", said) from error
-                yield self.known(chunk)
-        if len(self._rest) > LONGEST:
-            raise StreamError("garbage", f"streamed an event of over {LONGEST} bytes")
-
-    def close(self) -> Iterator[dict[str, Any]]:
-        """The chunk in a last line that no line break ends. Raises: StreamError, also where the answer has no end."""
-        yield from self.feed(b"\n")
-        self.require_end()
-
-    def known(self, chunk: Any) -> dict[str, Any]:
-        """The chunk, noted as the next one. Raises: StreamError for what is no chunk."""
-        try:
-            known = _Chunk.model_validate(chunk)
-        except ValidationError as error:
-            raise StreamError("garbage", f"streamed something else than chunks: {chunk}") from error
-        if chunk.get("error"):
-            raise StreamError("failed", f"failed while streaming: {chunk['error']}")
-        self.ended = self.ended or any(
-            choice.finish_reason for place, choice in enumerate(known.choices or ()) if _is_first(place, choice.index)
-        )
-        return dict(chunk)
-
-    def require_end(self) -> None:
-        """Raises: StreamError where the answer has no end."""
-        if not self.ended:
-            raise StreamError("incomplete", "ended the stream before the answer was complete")
-
-
-async def achunks_of(pieces: AsyncIterable[bytes]) -> AsyncIterator[dict[str, Any]]:
-    """The chunks of a whole stream, left once the server has said that nothing follows. Raises: StreamError."""
-    chunks = Chunks()
-    async for data in pieces:
-        for chunk in chunks.feed(data):
-            yield chunk
-        if chunks.done:
-            return
-    for chunk in chunks.close():
-        yield chunk
 
 
 @dataclass
@@ -167,8 +106,8 @@ class Completion:
     size: characters of text and calls.
 
         completion = Completion()
-        for chunk in client.stream(body):
-            print(completion.read(chunk), end="")
+        for text in client.stream(body, completion):
+            print(text, end="")
     """
 
     def __init__(self, usage: dict[str, Any] | None = None) -> None:
@@ -184,43 +123,80 @@ class Completion:
         is_cut = is_cut_off(self.finish_reason)
         return f"the server cut the answer off ({self.finish_reason})" if is_cut else ""
 
-    def read(self, chunk: Mapping[str, Any]) -> str:
-        """The text of the next chunk, a model's refusal included."""
-        add_counts(self.usage, chunk.get("usage"))
+    def read(self, event: object) -> str:
+        """The text of the next chunk, a model's refusal included. Raises: StreamError for an event that is no chunk."""
+        try:
+            chunk = _Chunk.model_validate(event)
+        except ValidationError as error:
+            raise StreamError("garbage", f"streamed something else than chunks: {event}") from error
+        if chunk.error:
+            raise StreamError("failed", f"failed while streaming: {chunk.error}")
+        add_counts(self.usage, chunk.usage)
         text, self._half = self._half, ""
-        for place, choice in enumerate(chunk.get("choices") or ()):
-            if not _is_first(place, choice.get("index")):
-                continue
-            delta = choice.get("delta") or {}
-            text += (delta.get("content") or "") + (delta.get("refusal") or "")
-            for number, call in enumerate(delta.get("tool_calls") or ()):
-                self._call(number if call.get("index") is None else call["index"], call)
-            if said := delta.get("function_call"):
-                self._call("function_call", {"function_call": said})
-            self.finish_reason = choice.get("finish_reason") or self.finish_reason
+        for place, choice in enumerate(chunk.choices or ()):
+            if (place if choice.index is None else choice.index) == 0:
+                text += self._read(choice)
         if "\ud800" <= text[-1:] <= "\udbff":
             text, self._half = text[:-1], text[-1]
         self.size += len(text)
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
-    def _call(self, number: object, delta: Mapping[str, Any]) -> None:
+    def _read(self, choice: _Choice) -> str:
+        delta = choice.delta or _Delta()
+        self.finish_reason = choice.finish_reason or self.finish_reason
+        for number, call in enumerate(delta.tool_calls or ()):
+            self._call(number if call.index is None else call.index, call)
+        if delta.function_call:
+            self._call("function_call", _Call(function_call=delta.function_call))
+        return (delta.content or "") + (delta.refusal or "")
+
+    def _call(self, number: object, part: _Call) -> None:
         call = self.calls.setdefault(number, Call())
-        call.id = call.id or delta.get("id") or ""
+        call.id = call.id or part.id or ""
         for kind in ("function", "custom", "function_call"):
-            if said := delta.get(kind):
-                call.kind, call.name = kind, call.name or said.get("name") or ""
-                call.given += said.get("input" if kind == "custom" else "arguments") or ""
-        self.size += len(str(delta))
+            if said := getattr(part, kind):
+                call.kind, call.name = kind, call.name or said.name or ""
+                call.given += (said.input if kind == "custom" else said.arguments) or ""
+        self.size += len(repr(part))
 
     def rest(self) -> str:
         """Half a character that nothing followed."""
         half, self._half = self._half, ""
         return half
 
+    def require_end(self) -> None:
+        """Raises: StreamError where the server gave no reason to end."""
+        if not self.finish_reason:
+            raise StreamError("incomplete", "ended the stream before the answer was complete")
 
-def _is_first(place: int, index: int | None) -> bool:
-    """Whether a part of a chunk, at `place` in the chunk's list, belongs to the first of several choices."""
-    return (place if index is None else index) == 0
+
+async def texts_of(pieces: AsyncIterable[bytes], completion: Completion) -> AsyncIterator[str]:
+    """The text of every event in a server's bytes, up to `[DONE]`, read by `completion`. Raises: StreamError."""
+    async for line in _lines(pieces):
+        if not line.startswith(b"data:"):  # a comment, or another field
+            continue
+        data = line.removeprefix(b"data:").strip()
+        if data == b"[DONE]":
+            return
+        try:
+            event = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise StreamError("garbage", f"streamed malformed JSON: {data.decode(errors='replace')}") from error
+        yield completion.read(event)
+    completion.require_end()
+
+
+async def _lines(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytearray]:
+    rest = bytearray()
+    async for piece in pieces:
+        rest += piece
+        if b"\n" in piece:
+            *lines, rest = rest.split(b"\n")  # and at nothing else that breaks lines: text has it too
+            for line in lines:
+                yield line
+        if len(rest) > LONGEST:
+            raise StreamError("garbage", f"streamed an event of over {LONGEST} bytes")
+    yield rest
 
 
 def add_counts(counts: dict[str, Any], more: object) -> None:
@@ -231,3 +207,21 @@ def add_counts(counts: dict[str, Any], more: object) -> None:
             add_counts(known, count)
         elif isinstance(count, int):
             counts[name] = known + count
+
+
+def known_counts(counts: object) -> dict[str, Any]:
+    """The token counts under names of known words, nested ones included; whatever else stands among them may spell text.
+
+    >>> known_counts({"prompt_tokens": 3, "The rent is 990": 1, "prompt_tokens_details": {"cached_tokens": 2}})
+    {'prompt_tokens': 3, 'prompt_tokens_details': {'cached_tokens': 2}}
+    """
+    told: dict[str, Any] = {}
+    for name, count in counts.items() if isinstance(counts, Mapping) else ():
+        *_, last = words = str(name).split("_")
+        if not _COUNTED.issuperset(words):
+            continue
+        if last != "details" and type(count) is int and 0 <= count < 2**53:
+            told[name] = count
+        elif last not in ("token", "tokens") and (inner := known_counts(count)):
+            told[name] = inner
+    return told

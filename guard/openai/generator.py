@@ -9,7 +9,7 @@ from typing import Any
 
 from groundrail.errors import GenerationError, InputError
 from groundrail.generators import Generator
-from groundrail.generators.asked import AskedSession, Refusal, request_to_continue
+from groundrail.generators.asked import AskedSession, Refusal, request_to_continue, turns_to_continue
 from groundrail.openai.client import ChatCompletions, Connection
 from groundrail.openai.events import Completion, add_counts
 from groundrail.runtime.both_ways import closing, each, iterate
@@ -71,7 +71,7 @@ class OpenAIGenerator(Generator):
         return self._session(question, documents, self.client.astream, aiter)
 
     def _session(
-        self, question: str, documents: Sequence[Document], stream: Callable[[dict[str, Any]], Any], form: Any
+        self, question: str, documents: Sequence[Document], stream: Callable[..., Any], form: Any
     ) -> AskedSession:
         """A session that asks by `stream`; `form` turns an async generator into the kind of iterator that it gives."""
         asked = self._asked(question, documents)
@@ -79,9 +79,9 @@ class OpenAIGenerator(Generator):
         async def write(accepted: str, refused: Sequence[Refusal]) -> AsyncGenerator[str]:
             completion = Completion()
             try:
-                async with closing(each(stream(self._body(asked, accepted, refused)))) as chunks:
-                    async for chunk in chunks:
-                        if text := completion.read(chunk):
+                async with closing(each(stream(self._body(asked, accepted, refused), completion))) as texts:
+                    async for text in texts:
+                        if text:
                             yield text
                         session.cut_off = completion.cut_off
                 if half := completion.rest():
@@ -114,13 +114,5 @@ class OpenAIGenerator(Generator):
 
 
 def continued(messages: Sequence[Any], accepted: str, refused: Sequence[Refusal]) -> list[Any]:
-    """A conversation that asks the model to go on: `accepted` as the assistant's turn, then a turn that asks.
-
-    Where nothing was accepted or refused, the conversation as it is.
-    """
-    more: list[Any] = []
-    if accepted.strip():
-        more.append({"role": "assistant", "content": accepted.rstrip()})
-    if more or refused:
-        more.append({"role": "user", "content": request_to_continue(accepted.strip(), refused)})
-    return [*messages, *more]
+    """A conversation that asks the model to go on; where nothing was accepted or refused, the conversation as it is."""
+    return [*messages, *({"role": role, "content": text} for role, text in turns_to_continue(accepted, refused))]

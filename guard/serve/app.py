@@ -4,9 +4,8 @@ The endpoints are the modules beside this one. `groundrail.serve.admission` lets
 `groundrail.cli.serve` runs the app under uvicorn.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from importlib.resources import files
 from typing import Any
 
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -20,37 +19,18 @@ from starlette.routing import Route
 from groundrail import __version__
 from groundrail.entailment.shared import SharedEntailment
 from groundrail.guard import Guard
+from groundrail.serve import playground_page
 from groundrail.serve.admission import Admission
 from groundrail.serve.chat_completions import ChatForm
 from groundrail.serve.check import Check, LiteLLMGuardrail
-from groundrail.serve.endpoint import Endpoint
+from groundrail.serve.endpoint import Endpoint, Writing
 from groundrail.serve.error_forms import MESSAGES, ProtocolError, json_response
-from groundrail.serve.forms import Form
 from groundrail.serve.messages_events import MessagesForm
 from groundrail.serve.observe import Observer
 from groundrail.serve.read_sources import ReadSources
 from groundrail.serve.responses_events import ResponsesForm
 from groundrail.serve.settings import Settings
 from groundrail.serve.writers import UpstreamWriter, Writer
-
-_PROTOCOLS: dict[str, type[Form]] = {
-    "/v1/chat/completions": ChatForm,
-    "/v1/responses": ResponsesForm,
-    MESSAGES: MessagesForm,
-}
-
-_PLAYGROUND = {
-    "/": ("index.html", "text/html"),
-    "/playground.css": ("playground.css", "text/css"),
-    "/playground.js": ("playground.js", "text/javascript"),
-}
-_PLAYGROUND_HEADERS = {
-    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "x-content-type-options": "nosniff",
-    "referrer-policy": "no-referrer",
-    "cache-control": "no-cache",
-}
 
 
 def create_app(
@@ -63,7 +43,7 @@ def create_app(
 ) -> Starlette:
     """The server around a guard, whose scorer and policy count; its generator does not.
 
-    writer: writes the answers. None: the upstream of the settings, if there is one; else the server only checks.
+    writer: writes the answers; by default the upstream of the settings. Without either the server only checks.
     judge: the model whose calls the metrics count.
     """
     settings = settings or Settings()
@@ -72,70 +52,52 @@ def create_app(
         writer = UpstreamWriter(settings)
     if judge is not None:
         judge.on_batch = observer.batch
-
-    @asynccontextmanager
-    async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        _ = guard.scorer  # loaded before the first request
-        yield
-        if writer is not None:
-            await writer.aclose()
-
-    async def health(request: Request) -> Response:
-        return json_response({"status": "ok", "version": __version__, "threshold": guard.threshold})
-
-    async def metrics(request: Request) -> Response:
-        return Response(observer.metrics(), media_type=CONTENT_TYPE_LATEST)
-
-    async def models(request: Request) -> Response:
-        if writer is None:
-            return json_response({"object": "list", "data": []})
-        return json_response(await writer.models(request.headers))
-
-    sources = ReadSources(settings.max_kept)
-    answering: dict[str, Endpoint | Check | LiteLLMGuardrail] = {
-        **{path: Endpoint(form, writer, guard, settings, observer, sources) for path, form in _PROTOCOLS.items()},
-        "/v1/check": Check(guard, settings, observer, sources),
-        "/beta/litellm_basic_guardrail_api": LiteLLMGuardrail(guard, settings, observer, sources),
+    around = guard, settings, observer, ReadSources(settings.max_kept)
+    answering: dict[str, Endpoint] = {
+        "/v1/chat/completions": Writing(*around, ChatForm, writer),
+        "/v1/responses": Writing(*around, ResponsesForm, writer),
+        MESSAGES: Writing(*around, MessagesForm, writer),
+        "/v1/check": Check(*around),
+        "/beta/litellm_basic_guardrail_api": LiteLLMGuardrail(*around),
     }
-    open_to_all = {
-        **{path: _file(name, kind) for path, (name, kind) in _PLAYGROUND.items()},
-        "/examples.json": _examples,
-        "/healthz": health,
-    }
-    admission = Middleware(
-        Admission,
-        settings=settings,
-        observer=observer,
-        answered={path: endpoint.name for path, endpoint in answering.items()},
-        without_key=frozenset(open_to_all),
-    )
+    others = _Others(guard, observer, writer)
+    open_to_all = playground_page.addresses() | {"/healthz": others.health}
+    names = {path: endpoint.name for path, endpoint in answering.items()}
     return Starlette(
         routes=[
             *(Route(path, endpoint.answer, methods=["POST"]) for path, endpoint in answering.items()),
-            *(Route(path, told) for path, told in open_to_all.items()),
-            Route("/v1/models", models),
-            Route("/metrics", metrics),
+            *(Route(path, answer) for path, answer in open_to_all.items()),
+            Route("/v1/models", others.models),
+            Route("/metrics", others.metrics),
         ],
-        lifespan=lifespan,
-        middleware=[admission],
+        lifespan=others.lifespan,
+        middleware=[Middleware(Admission, settings, observer, names, frozenset(open_to_all))],
         exception_handlers={HTTPException: _as_protocol},
     )
 
 
-def _file(name: str, kind: str) -> Callable[[Request], Awaitable[Response]]:
-    content = (files("groundrail.serve") / "playground" / name).read_bytes()
+class _Others:
+    """The addresses that check nothing, and the app's beginning and end."""
 
-    async def serve(request: Request) -> Response:
-        return Response(content, headers=_PLAYGROUND_HEADERS, media_type=kind)
+    def __init__(self, guard: Guard, observer: Observer, writer: Writer | None) -> None:
+        self._guard, self._observer, self._writer = guard, observer, writer
 
-    return serve
+    @asynccontextmanager
+    async def lifespan(self, app: Starlette) -> AsyncIterator[None]:
+        _ = self._guard.scorer  # loaded before the first request
+        yield
+        if self._writer is not None:
+            await self._writer.aclose()
 
+    async def health(self, request: Request) -> Response:
+        return json_response({"status": "ok", "version": __version__, "threshold": self._guard.threshold})
 
-async def _examples(request: Request) -> Response:
-    """The example documents with an answer to each, and questions, for the playground."""
-    from groundrail.serve.playground_examples import EXAMPLES
+    async def metrics(self, request: Request) -> Response:
+        return Response(self._observer.metrics(), media_type=CONTENT_TYPE_LATEST)
 
-    return json_response([example.model_dump() for example in EXAMPLES])
+    async def models(self, request: Request) -> Response:
+        none = {"object": "list", "data": list[Any]()}
+        return json_response(none if self._writer is None else await self._writer.models(request.headers))
 
 
 async def _as_protocol(request: Request, error: Any) -> Response:

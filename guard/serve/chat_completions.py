@@ -34,19 +34,19 @@ class ChatForm(Form):
         ending = self._chunk({}, self.finish_reason(result))
         yield event(ending | self.details(result, sentences=False))
         if self._tells_usage:
-            yield event(self._object("chat.completion.chunk", []) | {"usage": self.usage or None})
+            yield event(self._of_kind("chat.completion.chunk", []) | {"usage": self.usage or None})
         yield DONE
 
     def failed(self, error: ProtocolError) -> Iterator[bytes]:
         yield event(error.body())
 
-    def whole(self, result: GuardResult) -> dict[str, Any]:
+    def object(self, result: GuardResult) -> dict[str, Any]:
         calls, usage = _told(self.calls(result)), self.usage
         content = None if calls and not result.text else result.text
         message = {"role": "assistant", "content": content, "refusal": None, **calls}
         reason = self.finish_reason(result)
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
-        fields = self._object("chat.completion", [choice]) | self.details(result)
+        fields = self._of_kind("chat.completion", [choice]) | self.details(result)
         return fields | ({"usage": usage} if usage else {})
 
     @property
@@ -57,9 +57,9 @@ class ChatForm(Form):
     def _chunk(self, delta: dict[str, Any], finish_reason: str | None = None) -> dict[str, Any]:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
         usage = {"usage": None} if self._tells_usage and self.asked.stream else {}
-        return self._object("chat.completion.chunk", [choice]) | usage
+        return self._of_kind("chat.completion.chunk", [choice]) | usage
 
-    def _object(self, kind: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
+    def _of_kind(self, kind: str, choices: list[dict[str, Any]]) -> dict[str, Any]:
         model = self.asked.model
         return {"id": self.id, "object": kind, "created": self.created, "model": model, "choices": choices}
 

@@ -14,36 +14,25 @@ import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from groundrail.errors import GroundrailError, UnsupportedError
-from groundrail.guard import Guard
 from groundrail.serve.chat_completions import DONE
 from groundrail.serve.details import why
+from groundrail.serve.endpoint import Endpoint
 from groundrail.serve.error_forms import ProtocolError, json_response
 from groundrail.serve.forms import event
 from groundrail.serve.guarded import HEARTBEAT, EventStream, GuardedAnswer, read, unless_disconnected
-from groundrail.serve.observe import Observer
-from groundrail.serve.read_sources import ReadSources
 from groundrail.serve.requests import CheckRequest, GuardrailRequest, decoded, parsed
-from groundrail.serve.settings import Settings
 from groundrail.serve.sources import Found, find_source, named, question_in
 from groundrail.text.sentences import Stream, is_finished
 from groundrail.types import Document, GuardResult
 
 
-@dataclass
-class Checking:
+class Checking(Endpoint):
     """An address that checks written answers."""
-
-    guard: Guard
-    settings: Settings
-    observer: Observer
-    sources: ReadSources
-    name: ClassVar[str]
 
     async def _checked(self, answer: str, documents: tuple[Document, ...], question: str) -> GuardResult:
         """The answer's result, every claim in one call. Raises: ProtocolError."""

@@ -1,10 +1,13 @@
-"""The endpoint of every protocol that asks for answers: read the request, ask upstream, check, answer.
+"""The endpoints; that of every protocol which asks for answers: read the request, ask upstream, check, answer.
 
-Requests and events of a protocol are in its two modules, behind `groundrail.serve.forms`.
+Requests and events of a protocol are in its two modules, behind `groundrail.serve.forms`; the endpoints for answers that
+are already written are in `groundrail.serve.check`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -25,20 +28,30 @@ from groundrail.serve.writers import Writer
 from groundrail.types import GuardResult
 
 
-class Endpoint:
-    """Answers requests in one protocol."""
+@dataclass
+class Endpoint(ABC):
+    """An address that checks answers. `name`: in metrics."""
 
-    def __init__(
-        self,
-        form: type[Form],
-        writer: Writer | None,
-        guard: Guard,
-        settings: Settings,
-        observer: Observer,
-        sources: ReadSources,
-    ) -> None:
-        self.form, self.writer, self.name = form, writer, form.name
-        self.guard, self.settings, self.observer, self.sources = guard, settings, observer, sources
+    guard: Guard
+    settings: Settings
+    observer: Observer
+    sources: ReadSources
+    name: str = field(init=False)
+
+    @abstractmethod
+    async def answer(self, request: Request) -> Response:
+        """Answer a request. Raises: ProtocolError."""
+
+
+@dataclass
+class Writing(Endpoint):
+    """Answers requests in one protocol, by what `writer` writes; without a writer it refuses them."""
+
+    form: type[Form]
+    writer: Writer | None
+
+    def __post_init__(self) -> None:
+        self.name = self.form.name
 
     async def answer(self, request: Request) -> Response:
         """Answer whole, or as a stream of events."""
@@ -46,7 +59,7 @@ class Endpoint:
         deadline = request.scope["deadline"]
         async with AsyncExitStack() as stack:
             stack.push_async_callback(form.answer.aclose)
-            await unless_disconnected(request, form.answer.open())
+            await unless_disconnected(request, form.answer.begin())
             written = self._written(form, deadline)
             stack.push_async_callback(written.aclose)
             if not form.asked.stream:

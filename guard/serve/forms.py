@@ -10,12 +10,14 @@ import re
 import time
 import uuid
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, ClassVar
 
 from groundrail.objects.answers import ObjectFormat
-from groundrail.openai.events import Call
+from groundrail.openai.events import Call, known_counts
 from groundrail.policy import Policy
 from groundrail.serve import details
 from groundrail.serve.error_forms import ProtocolError
@@ -25,10 +27,6 @@ from groundrail.serve.writers import WrittenAnswer
 from groundrail.types import CheckedSentence, GuardResult
 
 _REASONS = frozenset({"stop", "length", "tool_calls", "content_filter", "function_call"})
-_COUNTS = {
-    "prompt_tokens_details": "cached_tokens audio_tokens",
-    "completion_tokens_details": "reasoning_tokens audio_tokens accepted_prediction_tokens rejected_prediction_tokens",
-}
 _ID = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
@@ -80,13 +78,18 @@ class Form(ABC):
         """Events of an answer that fails after its beginning was sent, without those that end a whole one."""
 
     @abstractmethod
+    def object(self, result: GuardResult) -> dict[str, Any]:
+        """The object of an answer whose events were made."""
+
     def whole(self, result: GuardResult) -> dict[str, Any]:
         """The object of an answer that is not streamed."""
+        deque(chain(*map(self.sentence, result.sentences), self.end(result)), maxlen=0)  # events that nobody reads
+        return self.object(result)
 
     @property
     def usage(self) -> dict[str, Any]:
         """Token counts so far."""
-        return _counts_of(self.answer.completion.usage)
+        return known_counts(self.answer.completion.usage)
 
     def finish_reason(self, result: GuardResult) -> str:
         """The writer's; `content_filter` where the guard ended the answer, or let nothing of it through."""
@@ -127,18 +130,6 @@ def event(content: object, name: str = "") -> bytes:
 
 def _withheld(result: GuardResult) -> bool:
     return not all(sentence.released for sentence in result.sentences)
-
-
-def _counts_of(usage: Mapping[str, Any]) -> dict[str, Any]:
-    """Token counts under their known names."""
-    told: dict[str, Any] = _known(usage, "prompt_tokens completion_tokens total_tokens")
-    inner = {name: _known(usage.get(name), names) for name, names in _COUNTS.items()}
-    return told | {name: counts for name, counts in inner.items() if counts}
-
-
-def _known(counts: Any, names: str) -> dict[str, int]:
-    given = counts if isinstance(counts, dict) else {}
-    return {name: given[name] for name in names.split() if type(given.get(name)) is int and 0 <= given[name] < 2**53}
 
 
 def _offered(asked: ChatRequest) -> Iterable[tuple[str, str]]:

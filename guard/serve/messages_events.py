@@ -1,7 +1,6 @@
 """`POST /v1/messages`: the events and objects of Anthropic's Messages protocol around released sentences."""
 
 import json
-from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
@@ -59,19 +58,15 @@ class MessagesForm(Form):
             self._blocks[-1] = call
             yield self._delta({"type": "input_json_delta", "partial_json": json.dumps(call["input"])})
             yield from self._close()
-        told = self.details(result)
         delta = {"stop_reason": self._stop_reason(result), "stop_sequence": None}
-        yield _event("message_delta", delta=delta, usage=self._usage(), **told)
+        yield _event("message_delta", delta=delta, usage=self._usage(), **self.details(result))
         yield _event("message_stop")
 
     def failed(self, error: ProtocolError) -> Iterator[bytes]:
         yield event(error.body(MESSAGES), "error")
 
-    def whole(self, result: GuardResult) -> dict[str, Any]:
-        for events in (*map(self.sentence, result.sentences), self.end(result)):
-            deque(events, maxlen=0)  # which leave their blocks
-        told = self.details(result)
-        return self._message(self._blocks, self._stop_reason(result)) | told
+    def object(self, result: GuardResult) -> dict[str, Any]:
+        return self._message(self._blocks, self._stop_reason(result)) | self.details(result)
 
     def _open(self, block: dict[str, Any]) -> Iterator[bytes]:
         self._blocks.append(block)

@@ -51,8 +51,11 @@ class ResponsesForm(Form):
             empty = {**self._message("in_progress"), "content": []}
             yield self._event("response.output_item.added", output_index=0, item=empty)
             yield self._event("response.content_part.added", **self._place, part=self._part())
-        known = len(self._annotations)
-        self._take(sentence)
+        start, known = len(self._text), len(self._annotations)
+        self._text += sentence.released_text
+        if sentence.released:
+            end = start + len(sentence.released_text.rstrip())
+            self._annotations += [self._annotation(citation, start, end) for citation in sentence.citations]
         yield self._event("response.output_text.delta", **self._place, delta=sentence.released_text, logprobs=[])
         for number, annotation in enumerate(self._annotations[known:], start=known):
             told = {**self._place, "annotation_index": number, "annotation": annotation}
@@ -63,11 +66,10 @@ class ResponsesForm(Form):
             yield self._event("response.output_text.done", **self._place, text=self._text, logprobs=[])
             yield self._event("response.content_part.done", **self._place, part=self._part())
             yield self._event("response.output_item.done", output_index=0, item=self._message("completed"))
-        output = self._output(result)
-        for index, item in enumerate(output):
+        whole = self.object(result)
+        for index, item in enumerate(whole["output"]):
             if item["type"] in _CALLS:
                 yield from self._call(index, item)
-        whole = self._ended(result, output)
         yield self._event(f"response.{whole['status']}", response=whole)
 
     def failed(self, error: ProtocolError) -> Iterator[bytes]:
@@ -76,18 +78,12 @@ class ResponsesForm(Form):
         said = {"code": "server_error", "message": error.message}
         yield self._event("response.failed", response=self._response("failed", output) | {"error": said})
 
-    def whole(self, result: GuardResult) -> dict[str, Any]:
-        for sentence in result.sentences:
-            self._take(sentence)
-        return self._ended(result, self._output(result))
-
-    def _take(self, sentence: CheckedSentence) -> None:
-        """Add the released text of a sentence to the message."""
-        start = len(self._text)
-        self._text += sentence.released_text
-        if sentence.released:
-            end = start + len(sentence.released_text.rstrip())
-            self._annotations += [self._annotation(citation, start, end) for citation in sentence.citations]
+    def object(self, result: GuardResult) -> dict[str, Any]:
+        reason = _INCOMPLETE.get(self.finish_reason(result))
+        whole = self._response("incomplete" if reason else "completed", self._output(result))
+        if reason:
+            whole["incomplete_details"] = {"reason": reason}
+        return whole | {"usage": _usage(self.usage)} | self.details(result)
 
     def _annotation(self, citation: Citation, start: int, end: int) -> dict[str, Any]:
         """A citation of a document: by its address where it has one, else as a file."""
@@ -122,13 +118,6 @@ class ResponsesForm(Form):
         yield self._event(f"response.{kind}.delta", **place, delta=item[field])
         yield self._event(f"response.{kind}.done", **place, **{field: item[field]}, name=item["name"])
         yield self._event("response.output_item.done", output_index=index, item=item)
-
-    def _ended(self, result: GuardResult, output: list[dict[str, Any]]) -> dict[str, Any]:
-        reason = _INCOMPLETE.get(self.finish_reason(result))
-        whole = self._response("incomplete" if reason else "completed", output)
-        if reason:
-            whole["incomplete_details"] = {"reason": reason}
-        return whole | {"usage": _usage(self.usage)} | self.details(result)
 
     def _response(self, status: str, output: list[dict[str, Any]]) -> dict[str, Any]:
         asked = self.asked.model_extra or {}

@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 from pydantic import BaseModel, Field, ValidationError
 
-from groundrail.openai.events import StreamError, achunks_of
+from groundrail.openai.events import Completion, StreamError, texts_of
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.settings import Settings
 
@@ -66,7 +66,7 @@ class Upstream:
         )
 
     async def ask(self, body: Mapping[str, Any], headers: Mapping[str, str]) -> httpx.Response:
-        """A chat completion that is about to be streamed, for `events`; the caller closes it. Raises: ProtocolError."""
+        """A chat completion that is about to be streamed, for `written`; the caller closes it. Raises: ProtocolError."""
         response = await self._send("POST", "/chat/completions", headers, {**body, "stream": True})
         if "text/event-stream" not in response.headers.get("content-type", "").lower():
             await response.aclose()
@@ -119,11 +119,14 @@ class Upstream:
         return httpx.Headers(headers, encoding="latin-1")  # byte for byte what came
 
 
-async def events(response: httpx.Response) -> AsyncIterator[dict[str, Any]]:
-    """The events of a streamed answer. Raises: ProtocolError if it breaks off, stops, or is no stream of events."""
+async def written(response: httpx.Response, completion: Completion) -> AsyncIterator[str]:
+    """The text of every event of a streamed answer, which `completion` reads.
+
+    Raises: ProtocolError if it breaks off, stops, or is no stream of events.
+    """
     try:
-        async for chunk in achunks_of(response.aiter_bytes()):
-            yield chunk
+        async for text in texts_of(response.aiter_bytes(), completion):
+            yield text
     except StreamError as error:  # whose message may quote the answer
         said, code = _BROKEN[error.kind]
         raise ProtocolError(502, said, code=code) from error

@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 
-from groundrail.errors import GenerationError, InputError
+from groundrail.errors import GenerationError
 from groundrail.generators import Generator
 from groundrail.generators.asked import AskedSession, Refusal
 from groundrail.openai.events import Completion
@@ -18,8 +18,7 @@ from groundrail.openai.generator import continued
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.requests import ChatRequest
 from groundrail.serve.sources import Found, as_message, without_marks
-from groundrail.serve.upstream import Upstream, events
-from groundrail.types import Document
+from groundrail.serve.upstream import Upstream, written
 
 
 class WrittenAnswer(ABC):
@@ -33,7 +32,7 @@ class WrittenAnswer(ABC):
         self.failure: ProtocolError | None = None
 
     @abstractmethod
-    async def open(self) -> None:
+    async def begin(self) -> None:
         """Ask. Raises: ProtocolError if the writer refuses, so that nothing needs to be sent before."""
 
     @abstractmethod
@@ -77,16 +76,20 @@ class UpstreamWriter(Upstream, Writer):
         return UpstreamAnswer(self, {**fields, "messages": messages}, headers, self.settings.max_answer)
 
 
-class UpstreamAnswer(WrittenAnswer, Generator):
-    """An answer, and the generator that a guard reads it from: after a refusal the upstream is asked to go on."""
+class UpstreamAnswer(WrittenAnswer, AskedSession):
+    """An answer, and the session that a guard reads it from: after a refusal the upstream is asked to go on.
+
+    It is asked again until the answer calls a tool: another answer would lose the call, or make it twice.
+    """
 
     def __init__(self, upstream: Upstream, body: Mapping[str, Any], headers: Mapping[str, str], longest: int) -> None:
-        super().__init__(self)
+        WrittenAnswer.__init__(self, self)
+        AskedSession.__init__(self, self._write_on)
         self._upstream, self._body, self._headers = upstream, body, headers
         self._longest, self._earlier = longest, 0
         self._response: httpx.Response | None = None
 
-    async def open(self) -> None:
+    async def begin(self) -> None:
         """Ask the upstream. Raises: ProtocolError where it refuses or cannot be reached."""
         self._response = await self._upstream.ask(self._body, self._headers)
 
@@ -96,56 +99,36 @@ class UpstreamAnswer(WrittenAnswer, Generator):
         if response is not None:
             await response.aclose()
 
-    def start(self, question: str, documents: Sequence[Document]) -> AskedSession:
-        """Raises: InputError; there is only `astart`."""
-        raise InputError("an upstream's answer is read by an event loop: use astream")
-
-    async def astart(self, question: str, documents: Sequence[Document]) -> AskedSession:
-        """A session that reads the opened answer first, and asks again after a refusal."""
-        return _UpstreamSession(self)
-
-    async def texts(self, accepted: str, refused: Sequence[Refusal]) -> AsyncIterator[str]:
-        """The text of every event, empty ones included. Raises: ProtocolError."""
-        if accepted or refused:
-            await self.aclose()
-            messages = continued(self._body["messages"], accepted, refused)
-            self._response = await self._upstream.ask({**self._body, "messages": messages}, self._headers)
-            self._earlier += self.completion.size
-            self.completion = Completion(self.completion.usage)
-        if self._response is None:
-            return
-        completion = self.completion
-        async for event in events(self._response):
-            text = completion.read(event)
-            if self._earlier + completion.size > self._longest:
-                said = f"the answer is over {self._longest} characters"
-                raise ProtocolError(502, said, code="answer_too_long", retry=False)
-            yield text
-        completion.finish_reason = completion.finish_reason or "stop"  # some servers do not say
-        await self.aclose()
-
-
-class _UpstreamSession(AskedSession):
-    """Asks again until the answer calls a tool: another answer would lose the call, or make it twice."""
-
-    def __init__(self, answer: UpstreamAnswer) -> None:
-        super().__init__(self._texts)
-        self._answer = answer
-
     @property
     def can_retry(self) -> bool:
         """Whether no tool was called yet."""
-        return not self._answer.completion.calls
+        return not self.completion.calls
 
-    async def _texts(self, accepted: str, refused: Sequence[Refusal]) -> AsyncIterator[str]:
+    async def _write_on(self, accepted: str, refused: Sequence[Refusal]) -> AsyncIterator[str]:
         try:
-            async for text in self._answer.texts(accepted, refused):
-                self.cut_off = self._answer.completion.cut_off
+            if accepted or refused:
+                await self._ask_again(accepted, refused)
+            if self._response is None:
+                return
+            async for text in written(self._response, self.completion):
+                if self._earlier + self.completion.size > self._longest:
+                    said = f"the answer is over {self._longest} characters"
+                    raise ProtocolError(502, said, code="answer_too_long", retry=False)
+                self.cut_off = self.completion.cut_off
                 if text:
                     yield text
         except ProtocolError as failure:
-            self._answer.failure = failure
+            self.failure = failure
             raise GenerationError(failure.message) from failure
+        self.completion.finish_reason = self.completion.finish_reason or "stop"  # some servers do not say
+        await self.aclose()
+
+    async def _ask_again(self, accepted: str, refused: Sequence[Refusal]) -> None:
+        await self.aclose()
+        messages = continued(self._body["messages"], accepted, refused)
+        self._response = await self._upstream.ask({**self._body, "messages": messages}, self._headers)
+        self._earlier += self.completion.size
+        self.completion = Completion(self.completion.usage)
 
 
 class LocalWriter(Writer):
@@ -175,7 +158,7 @@ class LocalAnswer(WrittenAnswer):
         self.completion.finish_reason = "stop"
         self._free, self._holds = free, False
 
-    async def open(self) -> None:
+    async def begin(self) -> None:
         """Wait until no other answer is being written."""
         self._holds = await self._free.acquire()
 

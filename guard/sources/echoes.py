@@ -10,10 +10,9 @@ results belongs to the server and the integrations.
 
 import json
 import re
-import sys
 import threading
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from groundrail.text.english.quantities import UNITS
@@ -23,7 +22,7 @@ _NOTE = 4
 """Words from which a repeated value is taken out of a result that says more: names and keys of lookups are shorter."""
 
 _RUN = 3
-"""Words that stand together within a value, from which a result repeats a part of it."""
+"""Words that stand together within a value, from which a result repeats a part of it. `Echoes._next` knows such threes."""
 
 _SAYING_NOTHING = frozenset(
     "ok okay true done success successful successfully status message saved stored noted kept recorded added created "
@@ -46,10 +45,8 @@ _IN_A_SENTENCE = f" -'’/*_{_PADDING}"
 """Punctuation between words of one sentence; other punctuation begins or ends a separate text."""
 
 
-_LONGEST = 32
-"""Words of a value that are looked for at once: longer sentences are looked for in parts."""
-_PLACES = 100
-"""Places in earlier results that a sentence is compared with: a sentence that stands at none of them counts as the model's."""
+MOST_READ = 1_000_000_000
+"""Characters of earlier results that are searched for sentences: a sentence that comes after counts as the model's."""
 _BRANCHES = 200
 """Continuations among which a cut word is looked for: where there are more, every cut word counts as one of them."""
 
@@ -67,12 +64,13 @@ class Echoes:
     """
 
     def __init__(self) -> None:
-        self._written: dict[str, Any] = {}  # the words of values, as a tree; "" is the end of one
-        self._runs: set[int] = set()  # hashes of the words that stand together within values
+        self._next: dict[tuple[str, str], set[str]] = {}  # after two words of a value; "" stands around each value
         self._calls: list[set[str]] = []  # the words of each call
         self._figures: set[str] = set()  # of statements and of code
         self._labels = set(_SAYING_NOTHING)
-        self._said = _Said()
+        self._results: dict[str, None] = {}  # evidence that is not in `_said` yet, each once
+        self._said = ""  # the words of evidence
+        self._left = MOST_READ
         self._lock = threading.Lock()
 
     def call(self, arguments: Any) -> None:
@@ -89,24 +87,28 @@ class Echoes:
     def evidence(self, result: str) -> str:
         """A tool's result without the values of earlier calls; empty if nothing is left."""
         with self._lock:
-            evidence = self._rest(result) if self._written else result
-            self._said.add(evidence)
+            evidence = self._rest(result) if self._next else result
+            self._results[evidence] = None
             return evidence
 
     def _write(self, sentence: str) -> None:
         words = [word.text for word in _words(_unescaped(sentence))]
-        if not words or (len(words) >= _NOTE and words in self._said):
+        if not words or (len(words) >= _NOTE and self._was_said(words)):
             return
         self._calls[-1].update(words)
         if len(words) >= _NOTE and _STATES.search(sentence):
-            self._figures |= {word for word in words if _is_figure(word)} - self._said.figures
-        parts = -(-len(words) // _LONGEST)
-        for part in range(parts):
-            node = self._written
-            for word in words[len(words) * part // parts : len(words) * (part + 1) // parts]:
-                node = node.setdefault(word, {})
-            node[""] = {}
-        self._runs.update(hash(tuple(words[start : start + _RUN])) for start in range(len(words) - _RUN + 1))
+            self._figures |= {word for word in words if _is_figure(word) and not self._was_said([word])}
+        padded = ["", "", *words, ""]
+        for before, last, word in zip(padded, padded[1:], padded[2:], strict=False):
+            self._next.setdefault((before, last), set()).add(word)
+
+    def _was_said(self, words: Sequence[str]) -> bool:
+        """Whether the words stand together in an earlier result."""
+        for result in self._results:  # no sentence goes on from one to the next
+            self._said += f" {' '.join(word.text for word in _words(_unescaped(result)))} \n"
+        self._results.clear()
+        self._left -= len(self._said)
+        return self._left > 0 and f" {' '.join(words)} " in self._said
 
     def _rest(self, result: str) -> str:
         plain = _unescaped(result)
@@ -128,84 +130,32 @@ class Echoes:
         return " … ".join([*pieces, result[end:]])
 
     def _repeated(self, plain: str, words: Sequence[_Word]) -> Iterator[range]:
-        """The words that repeat a value, whole or cut short, by their places."""
+        """The words that repeat a value, whole, cut short or three words of it and more, by their places."""
         first = 0
         while first < len(words):
-            end = max(self._end_of_echo(plain, words, first), self._end_of_run(words, first))
+            inside = words[first].text, words[min(first + 1, len(words) - 1)].text
+            whole = self._end_of_echo(plain, words, first, first, ("", ""))
+            end = max(whole, self._end_of_echo(plain, words, first, first + 2, inside))
             if end > first:
                 yield range(first, end)
             first = max(end, first + 1)
 
-    def _end_of_echo(self, plain: str, words: Sequence[_Word], first: int) -> int:
-        node, place, end = self._written, first, first
-        while place < len(words) and words[place].text in node:
-            node = node[words[place].text]
-            place += 1
-            end = place if "" in node else end
-        if place == end:
+    def _end_of_echo(self, plain: str, words: Sequence[_Word], first: int, start: int, state: tuple[str, str]) -> int:
+        """The end of the words from `first` on that repeat a value, where those before `start` are its `state`."""
+        place, end = start, first
+        following: Collection[str] = self._next.get(state, ())
+        while place < len(words) and words[place].text in following:
+            state = state[1], words[place].text
+            place, following = place + 1, self._next[state]
+            end = place if "" in following or place - first >= _RUN else end
+        if place == start:
             return end
         if _CUT.match(plain, words[place - 1].end):
             return place
         if place < len(words) and _CUT.match(plain, words[place].end):  # within a word
-            cut = len(node) > _BRANCHES or any(word.startswith(words[place].text) for word in node)
+            cut = len(following) > _BRANCHES or any(word.startswith(words[place].text) for word in following)
             return place + 1 if cut else end
         return end
-
-    def _end_of_run(self, words: Sequence[_Word], first: int) -> int:
-        """The end of the words from `first` on that stand together within a value."""
-        place = first
-        while place + _RUN <= len(words) and self._has_run(words[place : place + _RUN]):
-            place += 1
-        return place + _RUN - 1 if place > first else first
-
-    def _has_run(self, words: Sequence[_Word]) -> bool:
-        return hash(tuple(word.text for word in words)) in self._runs
-
-
-class _Said:
-    """The words of evidence, and where each run of four words stands, the latest place first."""
-
-    def __init__(self) -> None:
-        self._figures: set[str] = set()
-        self._unread: dict[str, None] = {}  # texts whose words nobody has asked for, each once
-        self._words: list[str] = []
-        self._latest: dict[int, int] = {}  # by the hash of four words
-        self._earlier: list[int] = []  # by place: the place before with the same hash, -1 for none
-
-    def add(self, text: str) -> None:
-        """Remember a text."""
-        self._unread[text] = None
-
-    @property
-    def figures(self) -> set[str]:
-        """The words with digits in all texts."""
-        self._read_all()
-        return self._figures
-
-    def __contains__(self, words: list[str]) -> bool:
-        """Whether four words or more stand together in a text."""
-        self._read_all()
-        place = self._latest.get(hash(tuple(words[:_NOTE])), -1)
-        for _ in range(_PLACES):
-            if place < 0 or self._words[place : place + len(words)] == words:
-                break
-            place = self._earlier[place]
-        return place >= 0 and self._words[place : place + len(words)] == words
-
-    def _read_all(self) -> None:
-        for text in self._unread:
-            self._read(text)
-        self._unread.clear()
-
-    def _read(self, text: str) -> None:
-        words = [sys.intern(word.text) for word in _words(_unescaped(text))]
-        self._figures.update(filter(_is_figure, words))
-        for start in range(len(words)):
-            key, place = hash(tuple(words[start : start + _NOTE])), len(self._words) + start
-            self._earlier.append(self._latest.get(key, -1))
-            self._latest[key] = place
-        self._words += [*words, ""]  # no sentence goes on from one text to the next
-        self._earlier.append(-1)
 
 
 def _texts(arguments: Any) -> Iterator[tuple[str, bool]]:

@@ -7,7 +7,7 @@ width, for example) may hide a text and never shows one.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache
 from typing import Any, Literal, TypeAlias
 
 import tinycss2
@@ -33,24 +33,24 @@ select, textarea, button, progress, meter, frameset { display: none !important }
 """
 """Elements that browsers hide by default, or show as pictures or fields and not as text."""
 
-_MOST_STEPS = 5_000_000
-"""Most steps from an element to its relatives, in all selectors of a page. Slower things count for several steps."""
-_TEST, _VISIT = 2, 15
-"""Steps that the test of a selector counts for, and a visit of an element, as by each test of `:has()`."""
+_MOST_LOOKS = 2_500_000
+"""Most looks of a page's selectors at its elements, and of its rules at the elements that they are for."""
 _LONGEST_SELECTOR = 10_000
 
 _INHERITED = ("visibility", "color", "-webkit-text-fill-color")
 
 
-@dataclass(slots=True)
+_Origin: TypeAlias = Literal["browser", "page", "condition"]
+"""Whose a rule is: the browser's, the page's, or the page's under a condition."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Rule:
-    """Declarations, and whose they are: the browser's, the page's, or the page's under a condition."""
-
     declarations: list[Any]
-    origin: "_Origin"
+    origin: _Origin
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class _Seen:
     """Inherited properties, the size of letters and the colour behind them, as the children of an element inherit them."""
 
@@ -70,11 +70,11 @@ def unseen(root: Any) -> Iterator[tuple[Any, bool]]:
     for sheet in root.iter("style"):
         if (applies := _applies(tinycss2.parse_component_value_list(sheet.get("media", "all")))) is not None:
             _add(matcher, sheet.text or "", "page" if applies else "condition")
-    computed = _Cascade(matcher)
+    computed = cache(_computed)  # elements with the same rules in the same place have the same style
     waiting: list[tuple[_Element, _Seen]] = [(_Element.from_html_root(root), _Seen())]
     while waiting:
         element, inherited = waiting.pop()
-        seen = computed(element, inherited)
+        seen = computed(_rules_for(element, matcher), element.etree_element.get("style", ""), inherited)
         if seen is None:
             yield element.etree_element, True
             continue
@@ -83,30 +83,16 @@ def unseen(root: Any) -> Iterator[tuple[Any, bool]]:
         waiting += [(child, seen) for child in element.iter_children()]
 
 
-class _Cascade:
-    """The style of each element. Elements with the same rules in the same place have the same style, computed once."""
-
-    def __init__(self, matcher: Matcher) -> None:
-        self._matcher = matcher
-        self._computed: dict[tuple[Any, ...], _Seen | None] = {}
-        self._kept = list[_Seen]()  # so that no other takes the identity of one in a key
-
-    def __call__(self, element: "_Element", inherited: _Seen) -> _Seen | None:
-        """The style that an element hands on to its children; None if it is not shown."""
-        rules = [rule for _, _, pseudo, rule in self._matcher.match(element) if pseudo is None]
-        rules.sort(key=lambda rule: rule.origin != "browser")
-        own = element.etree_element.get("style")
-        key = (*map(id, rules), own, id(inherited))
-        if key not in self._computed:
-            self._computed[key] = _computed(rules, own, inherited)
-            self._kept.append(inherited)
-        return self._computed[key]
+def _rules_for(element: "_Element", matcher: Matcher) -> tuple[_Rule, ...]:
+    """The rules of an element in the order of the cascade, the browser's first."""
+    rules = [rule for _, _, pseudo, rule in matcher.match(element) if pseudo is None]
+    element._left[0] -= len(rules)
+    return tuple(sorted(rules, key=lambda rule: rule.origin != "browser"))
 
 
-def _computed(rules: "list[_Rule]", own: str | None, inherited: _Seen) -> _Seen | None:
-    """The style of an element with these rules, in the order of the cascade, and the declarations of its own."""
-    if own:
-        rules.append(_Rule(declared(own), "page"))
+def _computed(rules: tuple[_Rule, ...], own: str, inherited: _Seen) -> _Seen | None:
+    """The style that an element with these rules and its own declarations hands on; None if it is not shown."""
+    rules = (*rules, _Rule(declared(own), "page"))
     certain = [d for rule in rules if rule.origin != "condition" for d in rule.declarations]
     certain.sort(key=lambda declaration: bool(declaration.important))
     certain += [d for rule in rules if rule.origin == "browser" for d in rule.declarations if d.important]
@@ -126,9 +112,6 @@ def _computed(rules: "list[_Rule]", own: str | None, inherited: _Seen) -> _Seen 
         return None
     kept = {name: style[name] for name in _INHERITED if name in style}
     return _Seen(kept, variables, letter_size(style, inherited.size), behind(style, inherited.background))
-
-
-_Origin: TypeAlias = Literal["browser", "page", "condition"]
 
 
 def _add(matcher: Matcher, sheet: str, origin: _Origin) -> None:
@@ -185,7 +168,6 @@ def _add_rule(matcher: Matcher, selector: str, rule: _Rule) -> None:
     alone = {declaration.lower_name: words(declaration.value) for declaration in rule.declarations}
     try:
         for compiled in compile_selector_list(selector):
-            compiled.test = _counted(compiled.test)
             matcher.add_selector(compiled, rule)
     except Exception as error:  # cssselect2 raises whatever an odd selector leads to
         if removes(alone) or not is_legible(alone, ROOT_SIZE, behind(alone)):
@@ -194,23 +176,20 @@ def _add_rule(matcher: Matcher, selector: str, rule: _Rule) -> None:
             ) from error
 
 
-def _counted(test: Any) -> Any:
-    """The test of a selector, which counts its steps."""
-
-    def counted(element: _Element) -> Any:
-        element.step(_TEST)
-        return test(element)
-
-    return counted
-
-
 class _Element(ElementWrapper):  # type: ignore[misc]
-    """An element that counts the steps of selectors to its relatives. Raises: InputError after too many."""
+    """An element that counts how often selectors look at the page's elements. Raises: InputError after too many looks."""
 
     def __init__(self, element: Any, parent: "_Element | None", *place: Any, **facts: Any) -> None:
+        self._left: list[int] = [_MOST_LOOKS] if parent is None else parent._left
         super().__init__(element, parent, *place, **facts)
-        self._left: list[int] = [_MOST_STEPS] if parent is None else parent._left
-        self.step(_VISIT)
+
+    def __getattribute__(self, name: str) -> Any:
+        look = super().__getattribute__
+        left = look("_left")
+        left[0] -= 1
+        if left[0] < 0:
+            raise InputError("the page's style sheets take too long to apply: remove them, or pass the text")
+        return look(name)
 
     @property
     def ancestors(self) -> "Iterator[_Element]":
@@ -222,36 +201,7 @@ class _Element(ElementWrapper):  # type: ignore[misc]
         """The elements before it, the nearest first."""
         return self._along("previous")
 
-    @cached_property
-    def etree_children(self) -> "_Children":
-        """The elements in it."""
-        return _Children(self)
-
-    def step(self, number: int = 1) -> None:
-        """Count steps."""
-        self._left[0] -= number
-        if self._left[0] < 0:
-            raise InputError("the page's style sheets take too long to apply: remove them, or pass the text")
-
     def _along(self, way: str) -> "Iterator[_Element]":
         relative = self
         while (relative := getattr(relative, way)) is not None:
-            self.step()
             yield relative
-
-
-class _Children(list[Any]):
-    """The elements in an element, counted when they are looked through."""
-
-    def __init__(self, parent: _Element) -> None:
-        super().__init__(element for element in parent.etree_element if isinstance(element.tag, str))
-        self._parent = parent
-
-    def __iter__(self) -> Iterator[Any]:
-        self._parent.step(len(self))
-        return super().__iter__()
-
-    def __getitem__(self, place: Any) -> Any:
-        found = super().__getitem__(place)
-        self._parent.step(len(found) if isinstance(place, slice) else 1)
-        return found

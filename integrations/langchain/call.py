@@ -8,14 +8,14 @@ from collections.abc import AsyncGenerator, Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeGuard
 
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, HumanMessage, convert_to_messages
 from langchain_core.messages.ai import UsageMetadata, add_usage
 from langchain_core.messages.content import create_citation
 from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.runnables import Runnable
 
-from groundrail.generators.asked import Refusal, request_to_continue
+from groundrail.generators.asked import Refusal, turns_to_continue
 from groundrail.integrations.doors import metadata, unknown
 from groundrail.integrations.langchain.guarded_run import Event, GuardedRun, quietly
 from groundrail.integrations.langchain.retrieved import SourcedResult
@@ -31,13 +31,8 @@ _SIGNATURES = "__gemini_function_call_thought_signatures__"
 
 
 def continued(messages: Sequence[BaseMessage], accepted: str, refused: Sequence[Refusal]) -> list[BaseMessage]:
-    """A conversation that asks the model to go on: `accepted` as its turn, then a turn that asks.
-
-    Where nothing was accepted or refused, the conversation as it is.
-    """
-    stands = [AIMessage(accepted)] if accepted else []
-    asks = [HumanMessage(request_to_continue(accepted, refused))] if accepted or refused else []
-    return [*messages, *stands, *asks]
+    """A conversation that asks the model to go on; where nothing was accepted or refused, the conversation as it is."""
+    return [*messages, *convert_to_messages(turns_to_continue(accepted, refused))]
 
 
 @dataclass(eq=False)

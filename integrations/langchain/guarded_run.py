@@ -15,13 +15,12 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.runnables.config import ensure_config, patch_config, var_child_runnable_config
 from langsmith import tracing_context
 
-from groundrail import generators
 from groundrail.errors import UnsupportedError
 from groundrail.generators.asked import AskedSession, Refusal
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.retrieved import SourceCollector, SourceDocuments, SourcedResult
 from groundrail.runtime.both_ways import closing, each, iterate, value_of
-from groundrail.types import CheckedSentence, Document
+from groundrail.types import CheckedSentence
 
 Event: TypeAlias = CheckedSentence | SourcedResult
 T = TypeVar("T")
@@ -74,7 +73,7 @@ class GuardedRun:
         if write is not None:
             session = AskedSession(write if self.is_async else lambda *said: iterate(write(*said)), continues=continues)
             await value_of((session.aopen if self.is_async else session.open)(guard.policy.nearest_deadline))
-            guard = guard.with_generator(_Opened(session))
+            guard = guard.with_generator(session)
         stream: Any = guard.astream if self.is_async else guard.stream
         async with closing(await value_of(stream(question, self.sources.documents))) as writing:
             try:
@@ -83,16 +82,6 @@ class GuardedRun:
             except UnsupportedError as error:
                 raise self.sources.raised(error) from error
             yield self.sources.result(writing.result)
-
-
-class _Opened(generators.Generator):
-    """A generator that is asked once and has its session already."""
-
-    def __init__(self, session: AskedSession) -> None:
-        self._session = session
-
-    def start(self, question: str, documents: Sequence[Document]) -> AskedSession:
-        return self._session
 
 
 async def quietly(config: RunnableConfig, events: AsyncGenerator[T], *, traced: bool = True) -> AsyncGenerator[T]:

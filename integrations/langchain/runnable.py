@@ -111,10 +111,8 @@ class GuardedRunnable(Runnable[Any, Any]):
         run = GuardedRun(self.guard, sources, self.source_tools, None, is_async)
         wrapped: Any = self.runnable
 
-        async def write(accepted: str, refused: Sequence[Refusal]) -> AsyncGenerator[str]:
-            asked = self._request(request, accepted, refused)
-            async for text in self._texts(run.asked(wrapped, asked, **kwargs), sources):
-                yield text
+        def write(accepted: str, refused: Sequence[Refusal]) -> AsyncGenerator[str]:
+            return self._texts(run.asked(wrapped, self._request(request, accepted, refused), **kwargs), sources)
 
         answer = run.answer(prompt, write if wrapped else None, continues=self._model is not None)
         dispatch: Any = adispatch_custom_event if is_async else dispatch_custom_event

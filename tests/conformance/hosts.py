@@ -19,7 +19,7 @@ from tests.conformance.recorder import Seen, recorded
 from tests.conformance.scripts import FALSE, QUESTION, SOURCE, Script
 
 from groundrail import ChatGuard
-from groundrail.generators.asked import AskedGenerator, Refusal
+from groundrail.generators.asked import AskedSession, Refusal
 from groundrail.integrations.streamer import GuardedTextIteratorStreamer
 from groundrail.serve import Settings, create_app
 from groundrail.serve.writers import UpstreamWriter
@@ -78,7 +78,7 @@ def check(script: Script) -> Seen:
 
 
 def stream(script: Script) -> Seen:
-    guard = script.guard().with_generator(AskedGenerator(asked_model(script)))
+    guard = script.guard().with_generator(AskedSession(asked_model(script)))
     with recorded() as seen, guard.stream(QUESTION, SOURCE) as answer:
         for sentence in answer.sentences():
             seen.note(sentence)
@@ -96,7 +96,7 @@ def astream(script: Script) -> Seen:
             yield piece
 
     async def run(seen: Seen) -> None:
-        guard = script.guard().with_generator(AskedGenerator(write))
+        guard = script.guard().with_generator(AskedSession(write))
         async with await guard.astream(QUESTION, SOURCE) as answer:
             async for text in answer:
                 seen.pieces.append(text)
@@ -126,7 +126,7 @@ def pushed(script: Script) -> Seen:
 
 
 def chat(script: Script) -> Seen:
-    talk = ChatGuard(script.guard().with_generator(AskedGenerator(asked_model(script))))
+    talk = ChatGuard(script.guard().with_generator(AskedSession(asked_model(script))))
     with recorded() as seen:
         seen.pieces += talk.stream(QUESTION, SOURCE)
         seen.note(talk.turns)
@@ -135,7 +135,7 @@ def chat(script: Script) -> Seen:
 
 
 def achat(script: Script) -> Seen:
-    talk = ChatGuard(script.guard().with_generator(AskedGenerator(asked_model(script))))
+    talk = ChatGuard(script.guard().with_generator(AskedSession(asked_model(script))))
 
     async def run(seen: Seen) -> None:
         async for text in talk.astream(QUESTION, SOURCE):

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Sequence
 
 import pytest
 
+from groundrail.errors import InputError
 from groundrail.generators.asked import AskedSession, Refusal
 
 
@@ -31,3 +32,10 @@ def test_text_left_early_has_freed_its_call(opened: bool) -> None:
         return list(freed)
 
     assert asyncio.run(leave()) == [""]
+
+
+def test_a_session_writes_one_answer() -> None:
+    session = AskedSession(lambda accepted, refused: iter(["Yes."]))
+    assert session.start("?", []) is session
+    with pytest.raises(InputError, match="one answer"):
+        session.start("?", [])

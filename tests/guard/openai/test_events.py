@@ -1,4 +1,4 @@
-"""Chunks out of bytes: whatever way they are cut, and whatever it is that comes instead."""
+"""Answers out of bytes: whatever way they are cut, and whatever it is that comes instead."""
 
 import asyncio
 import json
@@ -7,51 +7,49 @@ from typing import Any
 
 import pytest
 
-from groundrail.openai.events import LONGEST, Call, Chunks, Completion, StreamError, achunks_of
+from groundrail.openai.events import LONGEST, Call, Completion, StreamError, texts_of
 
 
 def chunk(text: str, **fields: Any) -> dict[str, Any]:
     return {"choices": [{"index": 0, "delta": {"content": text}, **fields}]}
 
 
-def read(chunks: Chunks, *pieces: bytes) -> list[dict[str, Any]]:
-    return [found for piece in pieces for found in chunks.feed(piece)]
+END = chunk("", finish_reason="stop")
+
+
+def sent(*events: Any) -> bytes:
+    return b"".join(f"data: {json.dumps(event)}\n\n".encode() for event in events)
+
+
+def read(*pieces: bytes, completion: Completion | None = None) -> list[str]:
+    async def given() -> AsyncIterator[bytes]:
+        for piece in pieces:
+            yield piece
+
+    async def read_all() -> list[str]:
+        return [text async for text in texts_of(given(), completion or Completion())]
+
+    return asyncio.run(read_all())
 
 
 @pytest.mark.parametrize("line_break", ["\n", "\r\n"])
 def test_it_does_not_matter_how_the_bytes_are_cut(line_break: str) -> None:
     """Within a character, a line or its end; characters that end lines elsewhere do not here."""
-    sent = [chunk("Größe: 😀 a\u2028b\x85c\u000b"), chunk("", finish_reason="stop")]
-    lines = [": still there", "event: x", *(f"data: {json.dumps(each, ensure_ascii=False)}" for each in sent), ""]
-    data = (line_break + line_break.join(lines) + line_break).encode()
+    text = "Größe: 😀 a\u2028b\x85c\u000b"
+    events = (f"data: {json.dumps(each, ensure_ascii=False)}" for each in (chunk(text), END))
+    data = (line_break + line_break.join([": still there", "event: x", *events, ""]) + line_break).encode()
     for at in range(len(data)):
-        chunks = Chunks()
-        assert read(chunks, data[:at], data[at:]) == sent
-        assert chunks.ended
-        assert not chunks.done
-    chunks = Chunks()
-    assert read(chunks, *(bytes([byte]) for byte in data)) == sent
+        assert read(data[:at], data[at:]) == [text, ""]
+    assert read(*(bytes([byte]) for byte in data)) == [text, ""]
 
 
 def test_nothing_follows_the_end() -> None:
-    chunks = Chunks()
-    after = f"data: {json.dumps(chunk('more'))}\n\n".encode()
-    assert read(chunks, b"data: [DONE]\n\n" + after, after) == []
-    assert chunks.done
-    assert chunks.ended
+    assert read(sent(chunk("a")) + b"data: [DONE]\n\n" + sent(chunk("more")), sent(chunk("more"))) == ["a"]
+    assert read(b"data: [DONE]\n", b"x" * 2 * LONGEST) == []
 
 
 def test_a_last_line_needs_no_end() -> None:
-    chunks = Chunks()
-    assert read(chunks, b"data: " + json.dumps(chunk("a", finish_reason="stop")).encode()) == []
-    assert list(chunks.close()) == [chunk("a", finish_reason="stop")]
-    assert chunks.ended
-
-
-def test_halves_of_a_character_pass() -> None:
-    """One is in each of two chunks, and joining them is their reader's affair."""
-    sent = [chunk("\ud83d"), chunk("\ude00")]
-    assert read(Chunks(), *(f"data: {json.dumps(each)}\n\n".encode() for each in sent)) == sent
+    assert read(sent(chunk("a", finish_reason="stop")).strip()) == ["a"]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +64,7 @@ def test_halves_of_a_character_pass() -> None:
     ],
 )
 def test_chunks_as_servers_write_them(known: dict[str, Any]) -> None:
-    assert read(Chunks(), f"data:{json.dumps(known)}\n".encode()) == [known]
+    assert read(sent(known, END)) == ["", ""]
 
 
 WRONG: list[Any] = [
@@ -91,57 +89,22 @@ WRONG: list[Any] = [
 
 
 @pytest.mark.parametrize(
-    ("data", "said"),
+    ("data", "kind", "said"),
     [
-        (b"{nonsense", "malformed JSON: {nonsense"),
-        (b"\xff", "malformed JSON"),
-        (b"[" * 100_000, "malformed JSON"),
-        *((json.dumps(wrong).encode(), "something else than chunks") for wrong in WRONG),
+        (b"data: {nonsense\n", "garbage", "malformed JSON: {nonsense"),
+        (b"data: \xff\n", "garbage", "malformed JSON"),
+        (b"data: " + b"[" * 100_000 + b"\n", "garbage", "malformed JSON"),
+        *((sent(wrong), "garbage", "something else than chunks") for wrong in WRONG),
+        (b"x" * (LONGEST + 1), "garbage", "an event of over"),
+        (sent({"error": {"message": "out of memory"}}), "failed", "out of memory"),
+        (sent({"choices": []}), "incomplete", "before the answer was complete"),
+        (b"", "incomplete", "before the answer was complete"),
     ],
 )
-def test_what_is_no_chunk_is_an_error(data: bytes, said: str) -> None:
-    with pytest.raises(StreamError, match=said):
-        read(Chunks(), b"data: " + data + b"\n\n")
-
-
-def test_a_line_without_end_is_not_read_for_ever() -> None:
-    chunks = Chunks()
-    assert read(chunks, b"x" * LONGEST) == []
-    with pytest.raises(StreamError, match="an event of over"):
-        read(chunks, b"x")
-
-
-@pytest.mark.parametrize(
-    ("pieces", "kind"),
-    [
-        ([b'data: {"choices": []}\n\n'], "incomplete"),
-        ([b'data: {"error": {"message": "out of memory"}}\n\n'], "failed"),
-        ([b"data: {\n\n"], "garbage"),
-        ([], "incomplete"),
-    ],
-)
-def test_a_stream_that_is_no_whole_answer_is_an_error_of_its_kind(pieces: list[bytes], kind: str) -> None:
-    async def given() -> AsyncIterator[bytes]:
-        for piece in pieces:
-            yield piece
-
-    async def read_all() -> list[dict[str, Any]]:
-        return [chunk async for chunk in achunks_of(given())]
-
-    with pytest.raises(StreamError) as broken:
-        asyncio.run(read_all())
+def test_a_stream_that_is_no_whole_answer_is_an_error_of_its_kind(data: bytes, kind: str, said: str) -> None:
+    with pytest.raises(StreamError, match=said) as broken:
+        read(data)
     assert broken.value.kind == kind
-
-
-def test_an_event_loop_leaves_a_stream_at_its_end() -> None:
-    async def pieces() -> AsyncIterator[bytes]:
-        yield b"data: [DONE]\n\n"
-        raise RuntimeError("the server goes on")
-
-    async def read_all() -> list[dict[str, Any]]:
-        return [chunk async for chunk in achunks_of(pieces())]
-
-    assert asyncio.run(read_all()) == []
 
 
 def test_a_completion_keeps_what_is_no_text() -> None:
@@ -173,13 +136,11 @@ def test_the_first_choice_is_known_by_its_index_wherever_it_stands() -> None:
         {"choices": [{"index": 1, "delta": {"content": "No. "}}, {"index": 0, "delta": {"content": " is 950."}}]},
         {"choices": [{"index": 0, "delta": {}, "finish_reason": "stop"}]},
     ]
-    completion, chunks, ended = Completion(), Chunks(), []
-    for each in told:
-        assert read(chunks, f"data: {json.dumps(each)}\n\n".encode()) == [each]
-        ended.append(chunks.ended)
-    assert [completion.read(each) for each in told] == ["", "The rent", "", " is 950.", ""]
+    completion = Completion()
+    assert read(sent(*told), completion=completion) == ["", "The rent", "", " is 950.", ""]
     assert (completion.finish_reason, completion.calls) == ("stop", {})
-    assert ended == [False, False, False, False, True]
+    with pytest.raises(StreamError, match="before the answer was complete"):
+        read(sent(*told[:-1]))
 
 
 @pytest.mark.parametrize(

@@ -22,6 +22,7 @@ from groundrail import Guard, GuardResult, InputError, Policy, Verdict
 from groundrail.entailment.base import EntailmentModel
 from groundrail.errors import ClaimTooLongError, GenerationError, ModelError, ScoringError
 from groundrail.generators.asked import Fresh
+from groundrail.openai.events import Completion
 from groundrail.openai.generator import OpenAIGenerator
 from groundrail.openai.judge import RemoteEntailment
 from groundrail.runtime.both_ways import each, value_of
@@ -334,12 +335,12 @@ def test_streams_that_nobody_reads_on_are_told_of(server, is_async) -> None:
 
     async def crowded() -> int:
         ask: Any = client.astream if is_async else client.stream
-        open_stream = ask({"messages": []})
+        open_stream = ask({"messages": []}, Completion())
         await anext(each(open_stream))
         with pytest.raises(GenerationError, match="max_concurrency"):
-            await anext(each(ask({"messages": []})))
+            await anext(each(ask({"messages": []}, Completion())))
         await value_of(open_stream.aclose() if is_async else open_stream.close())
-        return len([chunk async for chunk in each(ask({"messages": []}))])
+        return len([text async for text in each(ask({"messages": []}, Completion()))])
 
     assert asyncio.run(crowded()) >= 3
 

@@ -4,7 +4,6 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -13,7 +12,6 @@ from tests.guard.serve.conftest import CHAT, SOURCE, TRUE, asking, sent_by_hand,
 
 from groundrail.serve import sources
 from groundrail.serve.requests import Message
-from groundrail.sources import echoes
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "[::1", "127.0.0.1.evil.example:8080"])
@@ -204,26 +202,3 @@ def test_markers_are_found_in_one_pass(monkeypatch) -> None:
     assert len(found.documents) == 500
     assert len(text) <= Counted.work + 20_000
     assert Counted.work <= 2 * len(text)
-
-
-def compared(monkeypatch: pytest.MonkeyPatch, sentences: Sequence[str]) -> int:
-    """Words that are compared when a model writes all sentences after a tool has said all."""
-    said = echoes.Echoes()
-    said.evidence(" ".join(f"{sentence} indeed." for sentence in sentences))
-    counted = 0
-
-    class Words(list[str]):
-        def __getitem__(self, place: Any) -> Any:
-            nonlocal counted
-            counted += 1
-            return super().__getitem__(place)
-
-    said.call({"notes": []})
-    said._said._words = Words()
-    said.call({"notes": [f"{sentence} truly." for sentence in sentences]})
-    return counted
-
-
-def test_calls_are_compared_with_few_places_of_earlier_results(monkeypatch) -> None:
-    some, more = ([f"the rent of flat {n} is due" for n in range(number)] for number in (300, 600))
-    assert compared(monkeypatch, more) <= 2.2 * compared(monkeypatch, some) + 100

@@ -1,8 +1,12 @@
 """The server tells of its work: metrics, spans and a log, none of them with text unless asked."""
 
 import logging
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from http.server import ThreadingHTTPServer
 from typing import Any
 
 import httpx
@@ -17,7 +21,7 @@ from tests.guard.serve.conftest import CHAT, FALSE, KEY, ONCE, SOURCE, TRUE, Bro
 from tests.http_servers import QuietHandler, serving
 
 from groundrail.serve.observe import Observer
-from groundrail.serve.tracing import EVALUATION, Tracing, exported
+from groundrail.serve.tracing import EVALUATION, Tracing
 
 
 def metrics(http: httpx.Client, address: str) -> dict[tuple[str, ...], float]:
@@ -190,13 +194,20 @@ def test_a_fault_of_the_server_is_a_500_without_its_message(serve, http, caplog,
     assert "990 euros" not in said
 
 
+ONE_ANSWER = f"""
+from groundrail import Guard
+from groundrail.serve.tracing import exported
+from groundrail.testing import FakeEntailment
+
+tracing = exported()
+with tracing.answer("check"):
+    for sentence in Guard(scorer="scale", judge=FakeEntailment()).check({TRUE!r}, {SOURCE!r}).sentences:
+        tracing.sentence(sentence)
+"""
+
+
 @pytest.mark.parametrize(("logs", "paths"), [("", {"/v1/traces", "/v1/logs"}), ("none", {"/v1/traces"})])
-def test_telemetry_is_exported_as_the_standard_variables_say(logs, paths, serve, http, monkeypatch) -> None:
-    from http.server import ThreadingHTTPServer
-
-    from opentelemetry import _logs, trace
-    from opentelemetry.util._once import Once
-
+def test_telemetry_is_exported_as_the_standard_variables_say(logs: str, paths: set[str]) -> None:
     received: dict[str, bytes] = {}
 
     class Collector(QuietHandler):
@@ -204,18 +215,10 @@ def test_telemetry_is_exported_as_the_standard_variables_say(logs, paths, serve,
             received[self.path] = received.get(self.path, b"") + self.body()
             self.send(200)
 
-    monkeypatch.setenv("OTEL_SERVICE_NAME", "leases")
-    if logs:
-        monkeypatch.setenv("OTEL_LOGS_EXPORTER", logs)
-    for module, kind in ((trace, "TRACER"), (_logs._internal, "LOGGER")):  # the process has no providers yet
-        monkeypatch.setattr(module, f"_{kind}_PROVIDER", None)
-        monkeypatch.setattr(module, f"_{kind}_PROVIDER_SET_ONCE", Once())
     with serving(ThreadingHTTPServer(("127.0.0.1", 0), Collector)) as server:
-        monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-        tracing = exported()
-        http.post(serve(observer=Observer(tracing)) + "/v1/check", json={"answer": TRUE, "source": SOURCE})
-        for provider in (trace.get_tracer_provider(), _logs.get_logger_provider()):
-            getattr(provider, "shutdown", lambda: None)()  # a process without logs has no provider to shut down
+        told = {"OTEL_SERVICE_NAME": "leases", "OTEL_LOGS_EXPORTER": logs or "otlp"}
+        told["OTEL_EXPORTER_OTLP_ENDPOINT"] = f"http://127.0.0.1:{server.server_port}"
+        subprocess.run([sys.executable, "-c", ONE_ANSWER], env=os.environ | told, check=True)
     assert set(received) == paths
     assert b"groundrail.answer" in received["/v1/traces"]
     assert all(b"leases" in body and b"950 euros" not in body for body in received.values())

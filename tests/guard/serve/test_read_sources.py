@@ -64,5 +64,6 @@ def test_the_last_used_sources_are_kept_within_bounds(length: int, kept: int) ->
         made.append(sources.of(each))
         if kept > 1:
             assert sources.of(documents[0]) is first  # which stays, since it is used all the time
-    known = [number for number in range(50) if any(held is made[number] for held in sources._kept)]
-    assert known == ([0, *range(51 - kept, 50)] if kept else [])
+    last = [0, *range(51 - kept, 50)] if kept else []
+    for number in (*last, *(number for number in range(50) if number not in last)):
+        assert (sources.of(documents[number]) is made[number]) == (number in last)

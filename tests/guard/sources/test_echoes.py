@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from groundrail.sources import echoes
 from groundrail.sources.echoes import Echoes
 
 NOTE = "The rent is 990 euros."
@@ -15,10 +16,10 @@ OWN = "Pets are not allowed. The lease ends on 28 February 2026."
 
 def evidence(result: str, *calls: Any) -> str:
     """What is left of a result after these calls."""
-    echoes = Echoes()
+    conversation = Echoes()
     for arguments in calls:
-        echoes.call(arguments)
-    return echoes.evidence(result)
+        conversation.call(arguments)
+    return conversation.evidence(result)
 
 
 @pytest.mark.parametrize(
@@ -31,6 +32,7 @@ def evidence(result: str, *calls: Any) -> str:
         ("Monthly rent saved: 1,450 euros.", {"monthly_rent": 1450}),
         ("Rent saved: 990 euros", {"rent": 990.0}),
         ("Rent saved: 990 eu…", {"rent": "990 euros"}),
+        ("Rent saved: 990 eu…", {"rent": "990 euros", "number": "990"}),
         ("The rent is 990 euros.", {"what": "rent", "value": "990 euros"}),
         ("Saved: The rent of the café is 9…", {"note": LONG}),
         ("Saved: The rent of the café is", {"note": LONG}),
@@ -84,10 +86,10 @@ def test_figures_of_statements_and_of_code_are_taken_out_wherever_they_stand(
 
 
 def test_a_figure_that_a_tool_said_first_stays() -> None:
-    echoes = Echoes()
-    echoes.evidence("Die Miete beträgt 950 Euro.")
-    echoes.call({"text": "Die Miete beträgt 950 Euro im Monat."})
-    assert echoes.evidence("The rent is 950 euros a month.") == "The rent is 950 euros a month."
+    conversation = Echoes()
+    conversation.evidence("Die Miete beträgt 950 Euro.")
+    conversation.call({"text": "Die Miete beträgt 950 Euro im Monat."})
+    assert conversation.evidence("The rent is 950 euros a month.") == "The rent is 950 euros a month."
 
 
 @pytest.mark.parametrize(
@@ -146,16 +148,27 @@ def test_what_was_written_into_an_earlier_call_is_no_evidence_either() -> None:
 
 
 def test_what_a_tool_said_first_stays_evidence() -> None:
-    echoes = Echoes()
+    conversation = Echoes()
     clause = "The lease ends on 28 February 2026."
-    echoes.call({"query": "end"})
-    assert echoes.evidence(OWN) == OWN
-    echoes.call({"note": clause})
-    assert echoes.evidence(f"Noted: {clause}") == f"Noted: {clause}"
-    echoes.call({"note": NOTE})
-    assert echoes.evidence(NOTE) == ""
-    echoes.call({"note": NOTE})  # which no tool has said
-    assert echoes.evidence(NOTE) == ""
+    conversation.call({"query": "end"})
+    assert conversation.evidence(OWN) == OWN
+    conversation.call({"note": clause})
+    assert conversation.evidence(f"Noted: {clause}") == f"Noted: {clause}"
+    conversation.call({"note": NOTE})
+    assert conversation.evidence(NOTE) == ""
+    conversation.call({"note": NOTE})  # which no tool has said
+    assert conversation.evidence(NOTE) == ""
+
+
+def test_where_results_are_too_long_to_search_a_sentence_counts_as_the_models(monkeypatch) -> None:
+    monkeypatch.setattr(echoes, "MOST_READ", 150)
+    clause, more = "The lease ends on 28 February 2026.", "Pets are not allowed in the flat."
+    conversation = Echoes()
+    conversation.evidence(f"{clause} {more}")
+    conversation.call([clause])
+    assert conversation.evidence(clause) == clause
+    conversation.call([more])
+    assert conversation.evidence(more) == ""
 
 
 def test_arguments_of_any_form_are_read() -> None:
@@ -173,10 +186,10 @@ def test_arguments_of_any_form_are_read() -> None:
 )
 def test_time_grows_with_the_text(value: str, result: str) -> None:
     def seconds(times: int) -> float:
-        echoes = Echoes()
-        echoes.call({"value": value})
+        conversation = Echoes()
+        conversation.call({"value": value})
         started = time.process_time()
-        echoes.evidence(result * times)
+        conversation.evidence(result * times)
         return time.process_time() - started
 
     n = 40_000 // len(result)

@@ -134,7 +134,7 @@ def test_a_chat_model_is_asked_to_go_on_after_a_refusal() -> None:
     assert [a.text for a in result.sentences[1].attempts] == [FALSE, ALSO_TRUE]
     assert len(model.asked) == result.generation["calls"] == 2
     _, stands, request = model.asked[1]
-    assert (stands.type, stands.text, request.type) == ("ai", TRUE, "human")
+    assert (stands.type, stands.text, request.type) == ("ai", TRUE.rstrip(), "human")
     assert FALSE.strip() in request.text
 
 
