@@ -15,6 +15,7 @@ from groundrail.errors import GroundrailWarning, InputError
 from groundrail.generation.drivers import PushedAnswer, drive_together
 from groundrail.generation.effects import Judging, Writing
 from groundrail.generation.loop import Steps, checked_text, guarded_generation
+from groundrail.generation.pairs import drive_pairs
 from groundrail.generation.streams import AsyncGuardedStream, GuardedStream, read_to_end
 from groundrail.generation.verdicts import Answer
 from groundrail.generators import CallableGenerator, Generator, InProcess, as_generator
@@ -45,6 +46,8 @@ _WRITES_ONCE = (
     "the policy allows further tries, but this callable can only write the first sentence of an answer again: give it a "
     "parameter named `accepted`, the text to continue from, or set Policy(attempts=1)"
 )
+_TOGETHER = 64
+"""Pairs that are checked at a time: their sources are in memory together."""
 _Scorer: TypeAlias = Scorer | str | None
 _Judge: TypeAlias = EntailmentModel | str | None
 
@@ -218,6 +221,27 @@ class Guard:
         """
         return self._check_together([(answer, prompt) for answer in answers], source)
 
+    def check_pairs(
+        self, pairs: Sequence[tuple[str, Source]], questions: Sequence[str] | None = None
+    ) -> list[GuardResult]:
+        """Check several answers, each with its own source, in shared calls of the judge: as `check` one by one, but faster.
+
+            Guard().check_pairs([("The rent is due.", lease), ("Pets are allowed.", rules)], questions=["When?", "Pets?"])
+
+        Args:
+            pairs: `(answer, source)`. A source that several pairs share is read once a call: pass the same object.
+            questions: the question that each answer replies to.
+
+        Raises: InputError before anything is judged, with the number of the pair; what `check` raises for any of them.
+        """
+        checks = self._pair_checks(pairs, [""] * len(pairs) if questions is None else questions)
+        results: list[GuardResult] = []
+        while checks:
+            together, checks = checks[:_TOGETHER], checks[_TOGETHER:]
+            judged = [(steps, Judging(self.scorer, source, self._calls)) for steps, source in together]
+            results += drive_pairs(judged, self._calls)
+        return results
+
     def generate(self, prompt: str, source: Source) -> GuardResult:
         """Write an answer to `prompt`, releasing, retrying or replacing each sentence under the policy.
 
@@ -286,6 +310,25 @@ class Guard:
         read = ReadSource.of(source)
         steps = [self._checked(answer, prompt, read.text) for answer, prompt in answers]
         return drive_together(steps, Judging(self.scorer, read, self._calls))
+
+    def _pair_checks(
+        self, pairs: Sequence[tuple[str, Source]], questions: Sequence[str]
+    ) -> list[tuple[Steps, ReadSource]]:
+        """The check of each pair with its source; equal objects are one source."""
+        if isinstance(questions, str) or len(questions) != len(pairs):
+            raise InputError(f"pass one question for each of the {len(pairs)} pairs, '' for an answer without one")
+        read: dict[int, ReadSource] = {}
+        checks = []
+        for number, (pair, question) in enumerate(zip(pairs, questions, strict=True), start=1):
+            if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+                raise InputError(f"pair {number} is no pair of an answer and its source")
+            answer, source = pair
+            try:
+                known = read[id(source)] = read.get(id(source)) or ReadSource.of(source)
+                checks.append((self._checked(answer, question, known.text), known))
+            except InputError as error:
+                raise InputError(f"pair {number}: {error}") from error
+        return checks
 
     def _checked(self, answer: str, prompt: str, source: SourceText) -> Steps:
         if not isinstance(answer, str):

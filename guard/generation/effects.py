@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
+from groundrail.entailment.asking import Asking, answered
 from groundrail.errors import InputError, ScoringError
 from groundrail.generation.loop import Accept, CanRetry, CutOff, Judge, NextPiece, Reject, Start
 from groundrail.generators.base import Generator, Session, close_late
@@ -55,11 +56,15 @@ class Judging:
         return scores
 
     def _score(self, step: Judge) -> list[Score | NoClaim]:
+        return answered(self.asking(step))
+
+    def asking(self, step: Judge) -> Asking[list[Score | NoClaim]]:
+        """`do` as a coroutine without a deadline, so that several answers can share the judge's calls."""
         kinds = self._kinds(step)
         scores: dict[int, Score] = {}
         for named, places in _by_documents(step, kinds).items():
             claims = [step.claims[place] for place in places]
-            found = self._readers.read(named).score(claims, step.threshold)
+            found = yield from self._readers.read(named).asking(claims, step.threshold)
             scores |= zip(places, self._noted(claims, found), strict=True)
         return self._in_order(kinds, _sorted(scores), self._silence(step, kinds))
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, Protocol, Self, TypeVar, runtime_checkable
 
+from groundrail.entailment.asking import Asking
 from groundrail.entailment.base import JudgeFacts
 from groundrail.errors import InputError
 from groundrail.runtime.deadlines import calls
@@ -77,6 +78,11 @@ class Reader(Protocol):
                 that cannot save work ignores it. None: all values are exact.
         """
         ...
+
+    def asking(self, claims: Sequence[str], reach: float | None = None) -> Asking[list[Score]]:
+        """`score` as a coroutine, so that readers of several sources can share the judge's calls; by default it shares none."""
+        yield from ()
+        return self.score(claims, reach)
 
     def score_silence(self, claims: Sequence[str]) -> list[Score]:
         """Score claims that the source does not say something; by default like any other claim."""

@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from groundrail.entailment import load
+from groundrail.entailment.asking import Asking, answered
 from groundrail.entailment.base import EntailmentModel, FloatArray
 from groundrail.entailment.remembered import Remembered
 from groundrail.errors import ClaimTooLongError, InputError
@@ -130,16 +131,20 @@ class _ScaleReader(Reader):
 
     def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
         """NaN if the source has nothing to read. Raises: InputError for a blank claim, ClaimTooLongError."""
+        return answered(self.asking(claims, reach))
+
+    def asking(self, claims: Sequence[str], reach: float | None = None) -> Asking[list[Score]]:
+        """`score` as a coroutine."""
         if isinstance(claims, str):
             raise InputError("claims is one text; pass a list of claims")
         if not self.index.passages:
             return [Score(math.nan) for _ in claims]
         searches = [self._search(claim) for claim in claims]
-        self._judge(searches, [list(search.names)[:1] for search in searches])
-        self._descend([search for search in searches if search.entailed(search.best()) >= _LIKELY])
+        yield from self._judge(searches, [list(search.names)[:1] for search in searches])
+        yield from self._descend([search for search in searches if search.entailed(search.best()) >= _LIKELY])
         open = [search for search in searches if reach is None or not search.score.value >= reach]
-        self._judge(open, [list(search.names)[1:] for search in open])
-        self._descend([search for search in open if [search.best()] != search.path[:1]])
+        yield from self._judge(open, [list(search.names)[1:] for search in open])
+        yield from self._descend([search for search in open if [search.best()] != search.path[:1]])
         scores = [replace(each.score, exact=each.names.keys() <= each.read.keys()) for each in searches]
         return self.index.noted(scores)
 
@@ -164,30 +169,30 @@ class _ScaleReader(Reader):
             names[together] = f"the {len(together)} nearest sentences"
         return _Search(claim, likeness / (likeness.max() or 1.0), names)
 
-    def _judge(self, searches: Sequence[_Search], premises: Sequence[Sequence[Places]]) -> None:
+    def _judge(self, searches: Sequence[_Search], premises: Sequence[Sequence[Places]]) -> Asking[None]:
         """Read premises of each search, all in one model call."""
         asked = [(search, places) for search, some in zip(searches, premises, strict=True) for places in some]
         if not asked:
             return
         begin("judging", len(asked))
-        rows = self.model.classify([(self.index.text(places), search.claim) for search, places in asked])
+        rows = yield from self.model.asking([(self.index.text(places), search.claim) for search, places in asked])
         for (search, places), row in zip(asked, rows, strict=True):
             search.read[places] = row
 
-    def _descend(self, searches: Sequence[_Search]) -> None:
+    def _descend(self, searches: Sequence[_Search]) -> Asking[None]:
         """Search the likeliest chunk of each search; its score counts if it is the highest so far."""
         for search in searches:
             search.path = [search.best()]
         going = {number: search.leaves() for number, search in enumerate(searches)}
         while going := {number: run for number, run in going.items() if searches[number].path[-1] != run[:1]}:
             halves = [children(run) for run in going.values()]
-            self._judge([searches[number] for number in going], halves)
+            yield from self._judge([searches[number] for number in going], halves)
             for number, runs in zip(going, halves, strict=True):
                 going[number] = max(runs, key=searches[number].rank)
                 searches[number].path.append(going[number])
         scores = [self._scored(search) for search in searches]
         read = [sorted(search.path[0], key=lambda place: -search.likeness[place])[:_BESIDE] for search in searches]
-        weighed = weigh_rivals([search.claim for search in searches], scores, read, self.index, self.model)
+        weighed = yield from weigh_rivals([search.claim for search in searches], scores, read, self.index, self.model)
         for search, score in zip(searches, weighed, strict=True):
             search.score = max(search.score, score, key=lambda score: below_all(score.value))
 

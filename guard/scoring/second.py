@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 
+from groundrail.entailment.asking import Asking, answered
 from groundrail.errors import InputError
 from groundrail.policy import Policy
 from groundrail.runtime.deadlines import calls
@@ -59,12 +60,16 @@ class _BothReaders(Reader):
     second: Readers
 
     def score(self, claims: Sequence[str], reach: float | None = None) -> list[Score]:
-        firsts = self.first.score(claims, self._above_band(reach))
+        return answered(self.asking(claims, reach))
+
+    def asking(self, claims: Sequence[str], reach: float | None = None) -> Asking[list[Score]]:
+        firsts = yield from self.first.asking(claims, self._above_band(reach))
         doubted = self._doubted(claims, firsts)
+        if not doubted:
+            return firsts
         limit = self.scorer.second.facts.threshold
-        return (
-            self._settled(firsts, doubted, self.second.read().score([*doubted.values()], limit)) if doubted else firsts
-        )
+        seconds = yield from self.second.read().asking([*doubted.values()], limit)
+        return self._settled(firsts, doubted, seconds)
 
     def score_silence(self, claims: Sequence[str]) -> list[Score]:
         return self.first.score_silence(claims)
