@@ -46,6 +46,10 @@ _WRITES_ONCE = (
     "the policy allows further tries, but this callable can only write the first sentence of an answer again: give it a "
     "parameter named `accepted`, the text to continue from, or set Policy(attempts=1)"
 )
+_NO_SOURCE = (
+    "the source has no text, so every sentence that claims something will be held back; pass text, or a policy that says "
+    'so in the answer, Policy(fallback="abstain"), or one that releases what was not checked, Policy(on_no_source="open")'
+)
 _TOGETHER = 64
 """Pairs that are checked at a time: their sources are in memory together."""
 _Scorer: TypeAlias = Scorer | str | None
@@ -157,7 +161,7 @@ class Guard:
         return self._copy(claim_of=claim_of)
 
     def for_whole_answers(self) -> Self:
-        """This guard for a caller that has whole answers written again: no warning that sentences are written once."""
+        """This guard for a caller that writes whole answers again, or another text for a blank one: it warns of neither."""
         return self._copy(_rewritten=True)
 
     def read(self, source: Source) -> ReadSource:
@@ -361,8 +365,13 @@ class Guard:
         if self.generator is None:
             raise InputError("this guard has no generator; pass one: Guard(generator), or use check(answer, source)")
         once = isinstance(self.generator, CallableGenerator) and not self.generator.continues
-        if once and self.policy.asks_again and not self._rewritten:
-            warnings.warn(_WRITES_ONCE, GroundrailWarning, stacklevel=2)
+        has_no_text = bool(source.documents) and source.text.is_blank
+        told = {
+            _WRITES_ONCE: once and self.policy.asks_again,
+            _NO_SOURCE: has_no_text and self.policy.is_silent_without_source,
+        }
+        for words in (words for words, applies in told.items() if applies and not self._rewritten):
+            warnings.warn(words, GroundrailWarning, stacklevel=2)
         steps, judging = self._generation(prompt, source)
         # a judge that asks the generator's own model, which does one thing at a time, has to wait for it
         ahead = not (isinstance(self.generator, InProcess) and self.scorer.facts.asks(self.generator.weights))

@@ -6,7 +6,7 @@ A policy holds choices and no state. Scorers give scores; `groundrail.generation
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from tenacity import RetryCallState, Retrying, stop_after_attempt, stop_never
 from tenacity.stop import stop_any, stop_base
 
@@ -87,6 +87,16 @@ class Policy(BaseModel):
             raise ValueError("threshold is NaN; pass a number, or None for the scorer's own")
         return value
 
+    @field_validator("on_error", "on_no_source", mode="before")
+    @classmethod
+    def _is_open_or_closed(cls, value: Any, info: ValidationInfo) -> Any:
+        if value not in ("open", "closed"):
+            raise ValueError(
+                f'{info.field_name} is {value!r}; pass "closed", which treats such a sentence as `fallback` says, or "open", '
+                "which releases it unchecked"
+            )
+        return value
+
     @field_validator("doubt")
     @classmethod
     def _is_band(cls, value: tuple[float, float] | None) -> tuple[float, float] | None:
@@ -119,6 +129,15 @@ class Policy(BaseModel):
         """Whether the user chose that a sentence may be written more than once."""
         once = isinstance(self.stop, stop_after_attempt) and self.stop.max_attempt_number == 1
         return self.attempts != 1 and not once and (self.attempts or self.stop) is not None
+
+    @property
+    def is_silent_without_source(self) -> bool:
+        """Whether an answer without a source comes out empty, and nothing says so."""
+        return (
+            self.on_no_source == "closed"
+            and isinstance(self.fallback, str)
+            and self.fallback not in ("abstain", "raise")
+        )
 
     @property
     def nearest_deadline(self) -> float | None:

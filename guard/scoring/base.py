@@ -82,7 +82,10 @@ class Reader(Protocol):
     def asking(self, claims: Sequence[str], reach: float | None = None) -> Asking[list[Score]]:
         """`score` as a coroutine, so that readers of several sources can share the judge's calls; by default it shares none."""
         yield from ()
-        return self.score(claims, reach)
+        try:
+            return self.score(claims, reach)
+        except StopIteration as error:  # which would end the coroutine
+            raise RuntimeError(f"{error!r} was raised") from error
 
     def score_silence(self, claims: Sequence[str]) -> list[Score]:
         """Score claims that the source does not say something; by default like any other claim."""
