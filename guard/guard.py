@@ -29,6 +29,7 @@ from groundrail.scoring.registry import as_scorer, as_second, require_scorer
 from groundrail.scoring.second import under_policy
 from groundrail.text.claims import ClaimOf, claim_of, read_claim
 from groundrail.text.form import SourceText
+from groundrail.text.known import known_first
 from groundrail.text.sentences import is_unicode
 from groundrail.types import GuardResult, Source
 
@@ -359,7 +360,7 @@ class Guard:
             reads_context=facts.reads_context,
             knows_kinds=knows_kinds(),
         )
-        return Answer(read, source, self.policy, self.threshold)
+        return Answer(known_first(read, self.policy.known), source, self.policy, self.threshold)
 
     def _written(self, prompt: str, source: ReadSource, *, is_async: bool) -> tuple[Steps, Judging, Writing]:
         if self.generator is None:

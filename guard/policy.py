@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validat
 from tenacity import RetryCallState, Retrying, stop_after_attempt, stop_never
 from tenacity.stop import stop_any, stop_base
 
+from groundrail.text.known import same_words
 from groundrail.types import CheckedSentence, Verdict
 
 if TYPE_CHECKING:
@@ -56,6 +57,9 @@ class Policy(BaseModel):
     fields: the leaves of a JSON object that are claims, by key ("amount") or JSON pointer ("/deposit", with everything
         below it). "!position" names leaves that are no claims, for example numbers of list entries. None: every leaf is
         a claim.
+    known: sentences that the app itself vouches for, since no source holds them, such as "You can reach us in the chat
+        window.". A sentence of the answer with the same words, or one that the judge finds in one of them, has the verdict
+        `known`, is released, and cites nothing. Case, white space and punctuation at the end do not count.
     doubt: (low, high): if the score of the guard's scorer lies in this range, the second scorer decides.
     calibration: maps a score to a probability before the threshold is applied.
 
@@ -77,6 +81,7 @@ class Policy(BaseModel):
     abstention: str = "I cannot answer that from the source."
     marks: Marks = "check"
     fields: tuple[str, ...] | None = None
+    known: tuple[str, ...] = ()
     doubt: tuple[float, float] | None = None
     calibration: Callable[[float], float] | None = None
 
@@ -95,6 +100,14 @@ class Policy(BaseModel):
                 f'{info.field_name} is {value!r}; pass "closed", which treats such a sentence as `fallback` says, or "open", '
                 "which releases it unchecked"
             )
+        return value
+
+    @field_validator("known")
+    @classmethod
+    def _has_words(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        blank = [number for number, sentence in enumerate(value, start=1) if not same_words(sentence)]
+        if blank:
+            raise ValueError(f"sentence {blank[0]} of known has no words; leave it out")
         return value
 
     @field_validator("doubt")
@@ -135,6 +148,7 @@ class Policy(BaseModel):
         """Whether an answer without a source comes out empty, and nothing says so."""
         return (
             self.on_no_source == "closed"
+            and not self.known
             and isinstance(self.fallback, str)
             and self.fallback not in ("abstain", "raise")
         )
@@ -169,7 +183,7 @@ class Policy(BaseModel):
     def releases(self, verdict: Verdict) -> bool:
         """Whether a sentence with this verdict is released unchanged, without a fallback."""
         match verdict:
-            case Verdict.SUPPORTED | Verdict.NO_CLAIM:
+            case Verdict.SUPPORTED | Verdict.KNOWN | Verdict.NO_CLAIM:
                 return True
             case Verdict.UNSUPPORTED:
                 return self.fallback == "flag"

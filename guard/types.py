@@ -193,14 +193,23 @@ class Citation(Span):
 
 
 class Verdict(StrEnum):
-    """The outcome of the check of a sentence."""
+    """The outcome of the check of a sentence.
+
+    KNOWN is the verdict on a sentence that the app itself vouches for (`Policy.known`).
+    """
 
     SUPPORTED = "supported"
+    KNOWN = "known"
     UNSUPPORTED = "unsupported"
     NO_CLAIM = "no_claim"
     NO_SOURCE = "no_source"
     ERROR = "error"
     TIMEOUT = "timeout"
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing speaks against a sentence: the source or the app supports it, or it claims nothing."""
+        return self in (Verdict.SUPPORTED, Verdict.KNOWN, Verdict.NO_CLAIM)
 
 
 class Attempt(Frozen):
@@ -405,8 +414,8 @@ class GuardResult(Frozen):
 
     @property
     def supported(self) -> bool:
-        """Whether every sentence is supported or claims nothing."""
-        return all(s.verdict in (Verdict.SUPPORTED, Verdict.NO_CLAIM) for s in self.sentences)
+        """Whether every sentence is supported, known or claims nothing."""
+        return all(sentence.verdict.is_good for sentence in self.sentences)
 
     @property
     def score(self) -> float | None:

@@ -213,9 +213,7 @@ def _judged(
     before = [answer.shown if previous is None else previous, *(s.text for s in sentences[:-1])]
     claims = [answer.claim(sentence, text) for sentence, text in zip(sentences, before, strict=False)]
     by_marks = answer.policy.checks_marks
-    texts = [
-        claim.asked(by_marks=by_marks) if isinstance(claim, Claim) and answer.has_source else () for claim in claims
-    ]
+    texts = [claim.asked(by_marks=by_marks) if isinstance(claim, Claim) and answer.asks else () for claim in claims]
     asked, named = [text for some in texts for text, _ in some], [places for some in texts for _, places in some]
     around = [claim.around for claim, some in zip(claims, texts, strict=True) if isinstance(claim, Claim) for _ in some]
     scores: Sequence[Score | NoClaim | Exception] = ()
@@ -272,7 +270,7 @@ def _gravest(checked: Sequence[CheckedSentence]) -> CheckedSentence:
     """A sentence with the gravest of the verdicts on its claim's texts, and the citations and marks of all."""
     if len(checked) == 1:
         return checked[0]
-    order = (Verdict.UNSUPPORTED, Verdict.ERROR, Verdict.TIMEOUT, Verdict.SUPPORTED)
+    order = (Verdict.UNSUPPORTED, Verdict.ERROR, Verdict.TIMEOUT, Verdict.NO_SOURCE, Verdict.KNOWN, Verdict.SUPPORTED)
     gravest = min(checked, key=lambda each: (order.index(each.verdict), each.score or 0.0))
     others = (citation for each in checked if each is not gravest for citation in each.citations)
     exact = all(each.exact for each in checked)

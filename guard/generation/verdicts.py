@@ -17,15 +17,19 @@ from groundrail.scoring.findings import derived, findings
 from groundrail.text.claims import PART_OF_BLOCK, Claim, NoClaim, Refused, needs_lead, opens_list
 from groundrail.text.english.phrases import leans_on_sentence
 from groundrail.text.form import SourceText
+from groundrail.text.known import Known
 from groundrail.text.marks import without
 from groundrail.text.rendering.rendered import RenderedAnswer
 from groundrail.text.rendering.visible import plain
 from groundrail.text.sentences import Sentence
 from groundrail.types import Attempt, CheckedSentence, Finding, GuardResult, Verdict
 
-ReadClaim: TypeAlias = Callable[..., Claim | NoClaim | Refused]
-"""`groundrail.text.claims.read_claim` for one answer: (sentence, the text shown before it, lead=Sentence.lead,
+ReadClaim: TypeAlias = Callable[..., Claim | NoClaim | Known | Refused]
+"""`groundrail.text.claims.read_claim`, or what the app vouches for, for one answer: (sentence, the text shown before it, lead=Sentence.lead,
 heading=Sentence.heading)."""
+
+
+_NO_SOURCE = "there is no source text to check against"
 
 
 class Answer:
@@ -38,7 +42,7 @@ class Answer:
 
     def __init__(self, read: ReadClaim, source: SourceText, policy: Policy, threshold: float) -> None:
         self.policy, self._read, self.source, self.threshold = policy, read, source, threshold
-        self.has_source = not source.is_blank
+        self.asks = not source.is_blank or bool(policy.known)
         self.sentences: list[CheckedSentence] = []
         self.length = 0
         self.shown = ""  # the text that a reader saw last
@@ -59,7 +63,7 @@ class Answer:
             ends.append(since + sentences * policy.deadline)
         return max(0.0, min(ends) - time.monotonic()) if ends else None
 
-    def claim(self, sentence: Sentence, previous: str) -> Claim | NoClaim | Refused | Exception:
+    def claim(self, sentence: Sentence, previous: str) -> Claim | NoClaim | Known | Refused | Exception:
         """The claim of a sentence with `previous` shown before it, or the error of the caller's own function."""
         if sentence.of_block:
             return PART_OF_BLOCK
@@ -75,7 +79,7 @@ class Answer:
     def verdict(
         self,
         sentence: Sentence,
-        found: Score | Claim | NoClaim | Refused | Exception,
+        found: Score | Claim | NoClaim | Known | Refused | Exception,
         seconds: float,
         claim: object = None,
     ) -> CheckedSentence:
@@ -88,8 +92,10 @@ class Answer:
                 return _unscored(sentence, Verdict.NO_CLAIM, None)
             case Refused(reason=reason):
                 return _unscored(sentence, Verdict.UNSUPPORTED, reason)
+            case Known(text=text):
+                return _unscored(sentence, Verdict.KNOWN, _vouched(text))
             case Claim():
-                return _unscored(sentence, Verdict.NO_SOURCE, "there is no source text to check against")
+                return _unscored(sentence, Verdict.NO_SOURCE, _NO_SOURCE)
             case OverdueError():
                 return _unscored(sentence, Verdict.TIMEOUT, f"no verdict: {found}")
             case Exception():
@@ -105,9 +111,12 @@ class Answer:
 
     def _scored(self, sentence: Sentence, score: Score, seconds: float) -> CheckedSentence:
         """The sentence with the verdict that its score leads to."""
-        value, threshold = score.value, self.threshold if score.threshold is None else score.threshold
-        if self.policy.calibration and score.threshold is None and math.isfinite(value):
-            value = self.policy.calibration(value)
+        value, threshold = score.weighed(self.threshold, self.policy.calibration)
+        if score.known is not None:
+            checked = _unscored(sentence, Verdict.KNOWN, _vouched(score.known), seconds)
+            return checked.model_copy(update={"score": value, "exact": score.exact, "threshold": score.threshold})
+        if self.source.is_blank:
+            return _unscored(sentence, Verdict.NO_SOURCE, _NO_SOURCE)
         if not math.isfinite(value):
             return _unscored(sentence, Verdict.ERROR, f"the model gave no score ({value})", seconds)
         supported = value >= threshold
@@ -265,6 +274,10 @@ def _unscored(sentence: Sentence, verdict: Verdict, reason: str | None, seconds:
     """The sentence with a verdict that no score led to, and the reason."""
     text, start, end = sentence.text, sentence.start, sentence.end
     return CheckedSentence(text=text, start=start, end=end, verdict=verdict, reason=reason, seconds=seconds)
+
+
+def _vouched(known: str) -> str:
+    return f"the app itself says “{known.strip()}”"
 
 
 def _why(score: Score, found: Sequence[Finding]) -> str:

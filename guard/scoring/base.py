@@ -30,6 +30,7 @@ class Score:
     first: the value of the guard's own scorer, if it was in doubt and a second scorer was asked.
     read: the pieces of source that the claim was compared with one by one, if the scorer tells; figures of the claim
         may follow from them.
+    known: the sentence of the app that supports the claim (`Policy.known`), if the source does not.
 
     >>> Score(0.9).exact
     True
@@ -43,6 +44,22 @@ class Score:
     threshold: float | None = None
     first: float | None = None
     read: tuple[Detail, ...] = ()
+    known: str | None = None
+
+    def weighed(self, threshold: float, calibration: Callable[[float], float] | None) -> tuple[float, float]:
+        """The value, calibrated, and the threshold for it; a second scorer's value has its own threshold, and no calibration.
+
+        >>> Score(0.9).weighed(0.5, None)
+        (0.9, 0.5)
+        """
+        if self.threshold is not None:
+            return self.value, self.threshold
+        return (calibration(self.value) if calibration and math.isfinite(self.value) else self.value), threshold
+
+    def as_known(self) -> Self:
+        """The score of a claim that a known sentence supports, without places of a source."""
+        said = self.citations[0].text if self.citations else ""
+        return replace(self, citations=(), conflict=None, read=(), known=said)
 
     def noting(self, *remarks: str) -> Self:
         """The score with further remarks in its note."""
@@ -173,6 +190,11 @@ class Scorer(Protocol):
     def facts(self) -> ScorerFacts:
         """The facts about the scorer; by default the name of the class and the defaults of `ScorerFacts`."""
         return ScorerFacts(type(self).__name__)
+
+    @property
+    def of_source(self) -> "Scorer":
+        """The scorer of claims that name their documents, to which nothing but these documents counts; by default itself."""
+        return self
 
     @abstractmethod
     def read(self, source: Source) -> Reader:

@@ -12,6 +12,7 @@ from groundrail.errors import InputError
 from groundrail.policy import Policy
 from groundrail.runtime.deadlines import calls
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
+from groundrail.scoring.known import KnownScorer
 from groundrail.scoring.read_source import Readers
 from groundrail.types import Source, as_documents
 
@@ -101,7 +102,9 @@ class _BothReaders(Reader):
 
 
 def under_policy(first: Callable[[], Scorer], second: Callable[[], Scorer] | None, policy: Policy) -> Scorer:
-    """The first scorer, with the second one where it is in the policy's doubt; `first` and `second` make them.
+    """The first scorer, with the second one where it is in the policy's doubt, and beside both the policy's known sentences.
+
+    `first` and `second` make the scorers.
 
     Raises: InputError for a calibration of another scorer.
     """
@@ -111,7 +114,7 @@ def under_policy(first: Callable[[], Scorer], second: Callable[[], Scorer] | Non
             f"the calibration was fitted on another scorer: {fitted_on}; this guard's is {scorer.facts.identity}. Run "
             f"`groundrail calibrate` with the one that is used"
         )
-    if policy.doubt is None or second is None:
-        return scorer
-    threshold = policy.decisive(scorer.facts)
-    return SecondOpinion(scorer, second(), policy.doubt, threshold=threshold, calibration=policy.calibration)
+    threshold = policy.decisive(scorer.facts) if policy.doubt or policy.known else 0.0
+    if policy.doubt is not None and second is not None:
+        scorer = SecondOpinion(scorer, second(), policy.doubt, threshold=threshold, calibration=policy.calibration)
+    return KnownScorer(scorer, policy.known, threshold, policy.calibration) if policy.known else scorer

@@ -39,6 +39,7 @@ def test_every_key_reaches_the_policy(tmp_path) -> None:
             doubt = [0.3, 0.8]
             fields = ["!position", "/deposit"]
             marks = "strip"
+            known = ["Click the button below."]
             """,
         )
     )
@@ -49,6 +50,7 @@ def test_every_key_reaches_the_policy(tmp_path) -> None:
         "doubt": (0.3, 0.8),
         "fields": ("!position", "/deposit"),
         "marks": "strip",
+        "known": ("Click the button below.",),
         "fallback": "abstain",
         "on_error": "open",
         "on_no_source": "open",
