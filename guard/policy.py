@@ -21,6 +21,7 @@ Fallback: TypeAlias = (
 )
 OpenOrClosed: TypeAlias = Literal["open", "closed"]
 Threshold: TypeAlias = Literal["strict", "balanced", "lenient"]
+Refuse: TypeAlias = Literal["unsupported", "contradicted"]
 Marks: TypeAlias = Literal["check", "correct", "strip", "ignore"]
 
 
@@ -36,6 +37,10 @@ class Policy(BaseModel):
     attempts: how often an unsupported sentence is written at most. 3 where neither it nor `stop` is given.
     stop: when to stop regenerating an unsupported sentence: any tenacity `stop_*`, also joined by `|` and `&`. Beside
         `attempts`, the first of both ends the tries.
+    refuse: the sentences that are refused: `"unsupported"`, all that the source does not support, or `"contradicted"`, those
+        that it contradicts. A sentence that it does not state is then released with the verdict `unsupported`
+        (`CheckedSentence.flagged`), and reports mark it. That takes a judge of three classes, as the built-in one. What
+        cannot be read, or names the wrong document, is refused in any case.
     fallback: what happens to a sentence that stays unsupported. `"drop"` leaves it out. `"flag"` releases it with its
         verdict. `"quote"` replaces it by the source sentence that contradicts it, in quotation marks, and leaves it out
         if none does. `"correct"` exchanges one detail for the source's, such as a figure or a name, and releases the
@@ -71,6 +76,7 @@ class Policy(BaseModel):
     threshold: float | Threshold | None = None
     attempts: int | None = Field(default=None, ge=1, strict=True)
     stop: stop_base | None = None
+    refuse: Refuse = "unsupported"
     fallback: Fallback = "drop"
     on_error: OpenOrClosed = "closed"
     on_no_source: OpenOrClosed = "closed"
@@ -180,13 +186,18 @@ class Policy(BaseModel):
         """Copy the policy with some choices changed, and validate the copy."""
         return self.model_validate({name: getattr(self, name) for name in type(self).model_fields} | changes)
 
-    def releases(self, verdict: Verdict) -> bool:
-        """Whether a sentence with this verdict is released unchanged, without a fallback."""
-        match verdict:
+    def refuses(self, checked: CheckedSentence) -> bool:
+        """Whether an unsupported sentence is written again, and left to the fallback."""
+        goes_out = self.refuse == "contradicted" and checked.is_not_stated and checked.corrected is None
+        return checked.verdict is Verdict.UNSUPPORTED and not goes_out
+
+    def releases(self, checked: CheckedSentence) -> bool:
+        """Whether a sentence is released unchanged, without a fallback."""
+        match checked.verdict:
             case Verdict.SUPPORTED | Verdict.KNOWN | Verdict.NO_CLAIM:
                 return True
             case Verdict.UNSUPPORTED:
-                return self.fallback == "flag"
+                return self.fallback == "flag" or not self.refuses(checked)
             case Verdict.NO_SOURCE:
                 return self.on_no_source == "open"
             case Verdict.ERROR | Verdict.TIMEOUT:

@@ -66,7 +66,7 @@ def _reference(citation: Citation) -> str:
 def _notes(sentence: CheckedSentence) -> list[str]:
     """The footnotes of a released sentence."""
     changed = f"Corrected: {_escaped(telling.correction(sentence))}. " if sentence.corrected else ""
-    if not sentence.released or sentence.verdict.is_good:
+    if not sentence.flagged:
         return [f"{changed}{_escaped(c.text)} {_where(c)}" for c in sentence.supporting]
     return [f"{telling.label(sentence.verdict)}: {_reason(sentence)}"]
 

@@ -123,6 +123,7 @@ class ScorerFacts:
         alone. This is False for scorers that average over the words or parts of a claim.
     judges: the facts about the judges that the scorer asks; the first judge is asked about every claim.
     thresholds: fitted thresholds by name ("strict", "balanced", "lenient"); empty if none were fitted.
+    tells_contradiction: whether `Score.conflict` tells claims that the source contradicts from claims that it does not state.
 
     >>> ScorerFacts("my scorer", threshold=0.7).unread("Any word.")
     ()
@@ -133,16 +134,17 @@ class ScorerFacts:
     takes_context: bool = False
     judges: tuple[JudgeFacts, ...] = ()
     thresholds: Mapping[str, float] = field(default_factory=dict)
+    tells_contradiction: bool = False
 
     @classmethod
-    def around(cls, judge: JudgeFacts, identity: str, name: str = "") -> Self:
+    def around(cls, judge: JudgeFacts, identity: str, name: str = "", *, tells_contradiction: bool = False) -> Self:
         """The facts about a scorer that asks one judge and gives no higher score to a claim that says more.
 
         name: the scorer's name in the judge's fitted thresholds; "balanced" is then the scorer's threshold.
         """
         thresholds = judge.thresholds.get(name, {})
         threshold = thresholds.get("balanced", judge.threshold)
-        return cls(identity, threshold, takes_context=True, judges=(judge,), thresholds=thresholds)
+        return cls(identity, threshold, True, (judge,), thresholds, tells_contradiction)
 
     def named(self, name: str) -> float:
         """The fitted threshold called `name`. Raises: InputError if there is none."""

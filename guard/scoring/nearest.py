@@ -84,7 +84,7 @@ class NearestScorer(Scorer):
         weights = {"rivals": self.rivals, "invented figures": self.invented}
         beside = "".join(f", {name} at {weight:g}" for name, weight in weights.items() if weight)
         identity = f"the {self.k} nearest sentences{together}{beside}, judged by {judge.identity}"
-        return ScorerFacts.around(judge, identity, "nearest")
+        return ScorerFacts.around(judge, identity, "nearest", tells_contradiction=judge.tells_contradiction)
 
     def read(self, source: Source) -> Reader:
         """Index the source's sentences."""

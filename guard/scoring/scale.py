@@ -74,7 +74,7 @@ class ScaleScorer(Scorer):
         likest = "the likest chunk" if self.chunks == 1 else f"the {self.chunks} likest chunks"
         together = f"{TOGETHER} tokens of the nearest sentences"
         identity = f"SCALE on {likest} of {self.chunk_tokens} tokens and {together}, judged by {judge.identity}"
-        return ScorerFacts.around(judge, identity, "scale")
+        return ScorerFacts.around(judge, identity, "scale", tells_contradiction=judge.tells_contradiction)
 
     def read(self, source: Source) -> Reader:
         """Index the source's sentences. Raises: InputError for a blank source."""

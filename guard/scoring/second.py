@@ -47,7 +47,8 @@ class SecondOpinion(Scorer):
         """The facts about the first scorer, with the judges of both scorers."""
         first, second = self.first.facts, self.second.facts
         both = first.takes_context and second.takes_context
-        return replace(first, takes_context=both, judges=first.judges + second.judges)
+        tells = first.tells_contradiction and second.tells_contradiction
+        return replace(first, takes_context=both, judges=first.judges + second.judges, tells_contradiction=tells)
 
     def read(self, source: Source) -> Reader:
         """Read the source with the first scorer."""
@@ -106,7 +107,7 @@ def under_policy(first: Callable[[], Scorer], second: Callable[[], Scorer] | Non
 
     `first` and `second` make the scorers.
 
-    Raises: InputError for a calibration of another scorer.
+    Raises: InputError for a calibration of another scorer, and for a judge without contradiction where the policy needs it.
     """
     scorer, fitted_on = first(), getattr(policy.calibration, "scorer", "")
     if fitted_on and fitted_on != scorer.facts.identity:
@@ -117,4 +118,9 @@ def under_policy(first: Callable[[], Scorer], second: Callable[[], Scorer] | Non
     threshold = policy.decisive(scorer.facts) if policy.doubt or policy.known else 0.0
     if policy.doubt is not None and second is not None:
         scorer = SecondOpinion(scorer, second(), policy.doubt, threshold=threshold, calibration=policy.calibration)
+    if policy.refuse == "contradicted" and not scorer.facts.tells_contradiction:
+        raise InputError(
+            f'Policy(refuse="contradicted") takes a judge that tells contradiction from silence, which {scorer.facts.identity} '
+            'does not; take the built-in judge or a model of three classes, or refuse="unsupported"'
+        )
     return KnownScorer(scorer, policy.known, threshold, policy.calibration) if policy.known else scorer

@@ -40,6 +40,7 @@ def test_every_key_reaches_the_policy(tmp_path) -> None:
             fields = ["!position", "/deposit"]
             marks = "strip"
             known = ["Click the button below."]
+            refuse = "contradicted"
             """,
         )
     )
@@ -51,6 +52,7 @@ def test_every_key_reaches_the_policy(tmp_path) -> None:
         "fields": ("!position", "/deposit"),
         "marks": "strip",
         "known": ("Click the button below.",),
+        "refuse": "contradicted",
         "fallback": "abstain",
         "on_error": "open",
         "on_no_source": "open",
