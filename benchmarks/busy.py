@@ -6,7 +6,8 @@
 Two processes take turns: groundrail as it is, and `--against`, an interpreter with another version of it. By default that is
 this version with torch imported first, whose threads then wait awake. Both run alone, then beside a process that
 multiplies matrices on one core. Medians of the turns during which other programs took the least of the cores, at best
-under a tenth; it says how much they took. It ends within five minutes, on a machine that is never quiet, too. Linux only. It fails over the bars: alone 1.1, and beside 2 times the other's time alone.
+under a tenth; it says how much they took. It ends within five minutes, on a machine that is never quiet, too. Linux only.
+It fails over the bars: alone 1.1, and beside 2 times the other's time alone.
 """
 
 import argparse

@@ -1,34 +1,34 @@
-"""Coroutines that ask judges, so that several of them can share one call of a judge.
+"""Coroutines that ask models, so that several of them can share one call of a model.
 
 An `Asking` yields an `Ask` and is sent the judge's answers. `answered` runs one alone, `answered_together` runs many.
 """
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import NamedTuple, TypeAlias, TypeVar
 
-from groundrail.entailment.base import EntailmentModel, FloatArray, Pair
+from groundrail.entailment.base import FloatArray, Pair
 
 T = TypeVar("T")
 
 
 class Ask(NamedTuple):
-    """Send the judge's answers to these pairs, shape (n, 3), or throw what the judge raised."""
+    """Send what `classify` answers to these pairs, shape (n, 3), or throw what it raised. It is a method of a model."""
 
-    judge: EntailmentModel
+    classify: Callable[[Sequence[Pair]], FloatArray]
     pairs: Sequence[Pair]
 
 
 Asking: TypeAlias = Generator[Ask, FloatArray, T]
-"""A coroutine that asks judges and returns a T."""
+"""A coroutine that asks models and returns a T."""
 
 
 def answered(asking: Asking[T]) -> T:
-    """Run one coroutine; each of its asks is a call. Raises: what the judge or the coroutine raises."""
+    """Run one coroutine; each of its asks is a call. Raises: what the model or the coroutine raises."""
     try:
         ask = next(asking)
         while True:
             try:
-                answers = ask.judge.classify(ask.pairs)
+                answers = ask.classify(ask.pairs)
             except Exception as error:
                 ask = asking.throw(error)
             else:
@@ -41,8 +41,8 @@ def answered(asking: Asking[T]) -> T:
 def answered_together(askings: Sequence[Asking[T]]) -> list[T | Exception]:
     """The outcomes of several coroutines: what each returns or raises.
 
-    Asks that wait at the same time share a call of their judge, and a pair that several ask is judged once. If that call
-    fails, each ask is a call of its own: a pair that the judge refuses costs only the coroutine that asked it.
+    Asks that wait at the same time share a call of their model, and a pair that several ask is judged once. If that call
+    fails, each ask is a call of its own: a pair that the model refuses costs only the coroutine that asked it.
     """
     outcomes: dict[int, T | Exception] = {}
     waiting: dict[int, Ask] = {}
@@ -70,17 +70,16 @@ def answered_together(askings: Sequence[Asking[T]]) -> list[T | Exception]:
 
 
 def _answers(asks: Sequence[Ask]) -> list[FloatArray | Exception]:
-    """The answers to each ask, in one call of each judge if that succeeds."""
-    together: dict[int, dict[Pair, int]] = {}
+    """The answers to each ask, in one call of each model if that succeeds."""
+    together: dict[Callable[..., FloatArray], dict[Pair, int]] = {}
     for ask in asks:
-        places = together.setdefault(id(ask.judge), {})
+        places = together.setdefault(ask.classify, {})
         for pair in ask.pairs:
             places.setdefault(pair, len(places))
-    judges = {id(ask.judge): ask.judge for ask in asks}
-    found = {key: _classified(Ask(judges[key], list(places))) for key, places in together.items()}
+    found = {classify: _classified(Ask(classify, list(places))) for classify, places in together.items()}
     answers: list[FloatArray | Exception] = []
     for ask in asks:
-        rows, places = found[id(ask.judge)], together[id(ask.judge)]
+        rows, places = found[ask.classify], together[ask.classify]
         is_alone = len(places) == len(ask.pairs)
         if isinstance(rows, Exception):
             answers.append(rows if is_alone else _classified(ask))
@@ -91,6 +90,6 @@ def _answers(asks: Sequence[Ask]) -> list[FloatArray | Exception]:
 
 def _classified(ask: Ask) -> FloatArray | Exception:
     try:
-        return ask.judge.classify(ask.pairs)
+        return ask.classify(ask.pairs)
     except Exception as error:
         return error

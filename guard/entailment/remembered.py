@@ -35,7 +35,7 @@ class Remembered(Wrapped):
         asked = {name: pair for name, pair in zip(names, pairs, strict=True) if name not in found}
         step(len(pairs) - len(asked))
         if asked:
-            found |= zip(asked, (yield Ask(self.model, list(asked.values()))), strict=True)
+            found |= zip(asked, (yield Ask(self.model.classify, list(asked.values()))), strict=True)
         with self._lock:
             for name, answer in found.items():
                 self._known.pop(name, None)  # the last that were used stand last

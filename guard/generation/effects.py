@@ -60,7 +60,7 @@ class Judging:
 
     def asking(self, step: Judge) -> Asking[list[Score | NoClaim]]:
         """`do` as a coroutine without a deadline, so that several answers can share the judge's calls."""
-        kinds = self._kinds(step)
+        kinds = yield from self._kinds(step)
         scores: dict[int, Score] = {}
         for named, places in _by_documents(step, kinds).items():
             claims = [step.claims[place] for place in places]
@@ -69,7 +69,7 @@ class Judging:
         return self._in_order(kinds, _sorted(scores), self._silence(step, kinds))
 
     async def _ascore(self, step: Judge) -> list[Score | NoClaim]:
-        kinds = await self._calls.awithin(None, self._kinds, step)
+        kinds = await self._calls.awithin(None, answered, self._kinds(step))
         scores: dict[int, Score] = {}
         for named, places in _by_documents(step, kinds).items():
             claims = [step.claims[place] for place in places]
@@ -78,7 +78,7 @@ class Judging:
             scores |= zip(places, self._noted(claims, await reader.ascore(claims, step.threshold)), strict=True)
         return self._in_order(kinds, _sorted(scores), await self._calls.awithin(None, self._silence, step, kinds))
 
-    def _kinds(self, step: Judge) -> list[Kind]:
+    def _kinds(self, step: Judge) -> Asking[list[Kind]]:
         """The kind of each claim."""
         asked = [
             (around, claimed(claim))
@@ -89,7 +89,7 @@ class Judging:
             return [Kind.CLAIM] * len(step.claims)
         from groundrail.entailment.builtin.kinds import kinds_of  # imports torch
 
-        found = iter(kinds_of(asked, self._source.words.__contains__))
+        found = iter((yield from kinds_of(asked, self._source.words.__contains__)))
         return [Kind.CLAIM if around is None else next(found) for around in step.around]
 
     def _silence(self, step: Judge, kinds: Sequence[Kind]) -> list[Score]:

@@ -3,12 +3,14 @@
 import functools
 import operator
 import time
+from collections import Counter
 from typing import Any
 
 import pytest
 from tests.guard.test_read_source import told
 
 from groundrail import Guard, GuardResult, InputError, Policy
+from groundrail.entailment.builtin import BuiltinEntailment
 from groundrail.testing import FakeEntailment
 
 
@@ -38,6 +40,26 @@ def test_pairs_that_are_checked_together_have_the_results_of_each_alone_from_few
         functools.reduce(operator.iadd, alone.calls, [])
     )
     assert guard.check_pairs([]) == []
+
+
+def test_the_shipped_judge_has_the_results_of_each_alone_from_fewer_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    for name in ("classify", "kinds"):
+        method = getattr(BuiltinEntailment, name)
+        monkeypatch.setattr(
+            BuiltinEntailment, name, lambda self, pairs, m=method, n=name: calls.append(n) or m(self, pairs)
+        )
+    guard = Guard()
+    results = guard.check_pairs(PAIRS)
+    together = Counter(calls)
+    calls.clear()
+    each = [guard.check(answer, source) for answer, source in PAIRS]
+    for result, alone in zip(results, each, strict=True):
+        assert verdicts(result) == verdicts(alone)
+        for one, other in zip(result.sentences, alone.sentences, strict=True):
+            assert one.score == pytest.approx(other.score, abs=0.02)
+    assert together["classify"] < calls.count("classify")
+    assert together["kinds"] == min(1, calls.count("kinds"))  # none before a judge with that head is shipped
 
 
 def test_the_second_opinion_on_many_pairs_is_asked_in_one_call() -> None:
