@@ -110,9 +110,9 @@ class _Search:
         read = [chunk for chunk in self.names if chunk in self.read]
         return max(read, key=lambda chunk: below_all(self.entailed(chunk)))
 
-    def leaves(self) -> Places:
-        """The sentences of the likeliest chunk that the tree searches, in order."""
-        return tuple(sorted(sorted(self.best(), key=lambda place: -self.likeness[place])[:LEAVES]))
+    def leaves(self, chunk: Places) -> Places:
+        """The sentences of a chunk that the tree searches, in order."""
+        return tuple(sorted(sorted(chunk, key=lambda place: -self.likeness[place])[:LEAVES]))
 
     def rank(self, places: Places) -> float:
         """Sort key of a node of the tree."""
@@ -143,7 +143,10 @@ class _ScaleReader(Reader):
         yield from self._judge(searches, [list(search.names)[:1] for search in searches])
         yield from self._descend([search for search in searches if search.entailed(search.best()) >= _LIKELY])
         open = [search for search in searches if reach is None or not search.score.value >= reach]
-        yield from self._judge(open, [list(search.names)[1:] for search in open])
+        further = [list(search.names)[1:] for search in open]
+        # it is mostly the likeliest, so the first step of its tree is asked with it, and remembered
+        ahead = [[] if each.path else children(each.leaves(list(each.names)[-1])) for each in open]
+        yield from self._judge(open, further, ahead)
         yield from self._descend([search for search in open if [search.best()] != search.path[:1]])
         scores = [replace(each.score, exact=each.names.keys() <= each.read.keys()) for each in searches]
         return self.index.noted(scores)
@@ -169,21 +172,28 @@ class _ScaleReader(Reader):
             names[together] = f"the {len(together)} nearest sentences"
         return _Search(claim, likeness / (likeness.max() or 1.0), names)
 
-    def _judge(self, searches: Sequence[_Search], premises: Sequence[Sequence[Places]]) -> Asking[None]:
-        """Read premises of each search, all in one model call."""
+    def _judge(
+        self,
+        searches: Sequence[_Search],
+        premises: Sequence[Sequence[Places]],
+        ahead: Sequence[Sequence[Places]] = (),
+    ) -> Asking[None]:
+        """Read premises of each search, all in one model call; those `ahead` are only remembered for a later call."""
         asked = [(search, places) for search, some in zip(searches, premises, strict=True) for places in some]
         if not asked:
             return
-        begin("judging", len(asked))
-        rows = yield from self.model.asking([(self.index.text(places), search.claim) for search, places in asked])
-        for (search, places), row in zip(asked, rows, strict=True):
+        beside = [(search, places) for search, some in zip(searches, ahead, strict=False) for places in some]
+        begin("judging", len(asked) + len(beside))
+        pairs = [(self.index.text(places), search.claim) for search, places in (*asked, *beside)]
+        rows = yield from self.model.asking(pairs)
+        for (search, places), row in zip(asked, rows, strict=False):
             search.read[places] = row
 
     def _descend(self, searches: Sequence[_Search]) -> Asking[None]:
         """Search the likeliest chunk of each search; its score counts if it is the highest so far."""
         for search in searches:
             search.path = [search.best()]
-        going = {number: search.leaves() for number, search in enumerate(searches)}
+        going = {number: search.leaves(search.best()) for number, search in enumerate(searches)}
         while going := {number: run for number, run in going.items() if searches[number].path[-1] != run[:1]}:
             halves = [children(run) for run in going.values()]
             yield from self._judge([searches[number] for number in going], halves)
