@@ -5,11 +5,9 @@ from collections.abc import Sequence
 
 from groundrail.entailment.asking import answered_together
 from groundrail.generation.drivers import next_to_judge, outcome_of
-from groundrail.generation.effects import Judging
-from groundrail.generation.loop import Judge, Steps
+from groundrail.generation.scores import Judging, Scores
+from groundrail.generation.steps import Judge, Steps
 from groundrail.runtime.deadlines import Calls
-from groundrail.scoring.base import Score
-from groundrail.text.claims import NoClaim
 from groundrail.types import GuardResult
 
 
@@ -27,7 +25,7 @@ def drive_pairs(pairs: Sequence[tuple[Steps, Judging]], calls: Calls) -> list[Gu
     return [step for step in steps if isinstance(step, GuardResult)]
 
 
-def _judged(asked: Sequence[tuple[Judging, Judge]], calls: Calls) -> Sequence[list[Score | NoClaim] | Exception]:
+def _judged(asked: Sequence[tuple[Judging, Judge]], calls: Calls) -> Sequence[Scores | Exception]:
     timeouts = [step.timeout for _, step in asked if step.timeout is not None]
     if len(asked) > 1:
         with contextlib.suppress(Exception):
