@@ -6,7 +6,8 @@
 Two processes take turns: groundrail as it is, and `--against`, an interpreter with another version of it. By default that is
 this version with torch imported first, whose threads then wait awake. Both run alone, then beside a process that
 multiplies matrices on one core. Medians of the turns during which other programs took the least of the cores, at best
-under a tenth; it says how much they took. Linux only. It fails over the bars: alone 1.1, and beside 2 times the other's time alone.
+under a tenth; it says how much they took. It ends within five minutes, on a machine that is never quiet, too. Linux only.
+It fails over the bars: alone 1.1, and beside 2 times the other's time alone.
 """
 
 import argparse
@@ -29,6 +30,9 @@ FOREIGN = 0.1
 
 MOST = 4
 """Turns that are tried for each that counts."""
+
+LONGEST = 100.0
+"""Seconds after which no more turns are tried alone, and beside the busy process."""
 
 TORCH_FIRST = "import torch\n"
 READY = "ready"
@@ -99,16 +103,20 @@ def medians(
     workers: "dict[str, subprocess.Popen[str]]", cases: list[str], turns: int, own: "list[subprocess.Popen[str]]"
 ) -> dict[tuple[str, str], float]:
     """Median seconds of a check by worker and case, of the quietest turns; prints how quiet they were."""
+    ends = time.perf_counter() + LONGEST
     taken: dict[tuple[str, str], list[tuple[float, float]]] = {(name, case): [] for name in workers for case in cases}
     for _ in range(MOST * turns):
         for (name, case), found in taken.items():
+            if found and time.perf_counter() > ends:
+                break
             lasted, foreign = turn(workers[name], case, own)
             found.append((foreign, lasted))
         if all(sum(foreign < FOREIGN for foreign, _ in found) >= turns for found in taken.values()):
             break
     quietest = {which: sorted(found)[:turns] for which, found in taken.items()}
     most = max(foreign for found in quietest.values() for foreign, _ in found)
-    print(f"other programs took up to {max(most, 0):.0%} of the cores in the turns that count", flush=True)
+    count = min(map(len, quietest.values()))
+    print(f"other programs took up to {max(most, 0):.0%} of the cores in the {count} turns that count", flush=True)
     return {which: statistics.median(lasted for _, lasted in found) for which, found in quietest.items()}
 
 

@@ -46,8 +46,8 @@ class JudgedSentence(BaseModel):
 
     @property
     def held(self) -> bool:
-        """Whether a guard would hold the sentence back: its verdict is neither SUPPORTED nor NO_CLAIM."""
-        return self.verdict not in (Verdict.SUPPORTED, Verdict.NO_CLAIM)
+        """Whether a guard would hold the sentence back: something speaks against it, or it could not be checked."""
+        return not self.verdict.is_good
 
 
 class JudgedAnswer(Keyed):

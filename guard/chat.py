@@ -9,7 +9,7 @@ from typing import Any
 
 from groundrail.errors import GenerationError, InputError, UncheckableError, UnsupportedError
 from groundrail.guard import Guard
-from groundrail.policy import Attempts
+from groundrail.policy import Attempts, Policy
 from groundrail.runtime.both_ways import closing, each, iterate, run, value_of
 from groundrail.scoring.read_source import ReadSource
 from groundrail.text.claims import ClaimOf, in_its_context
@@ -143,7 +143,7 @@ class ChatGuard:
         prompt, read = self._prepared(message, source)
         attempts = Attempts(self.guard.policy)
         answers, failures = list[GuardResult](), list[UnsupportedError]()
-        while not answers or _wants_another(answers[-1], attempts):
+        while not answers or _wants_another(answers[-1], self.guard.policy, attempts):
             try:
                 answers.append(await value_of(generate(prompt, read)))
             except UnsupportedError as error:
@@ -214,9 +214,9 @@ class ChatGuard:
         )
 
 
-def _wants_another(answer: GuardResult, attempts: Attempts) -> bool:
+def _wants_another(answer: GuardResult, policy: Policy, attempts: Attempts) -> bool:
     """Whether to write another answer; retries of a sentence count as attempts at the whole answer too."""
-    failed = [s for s in answer.sentences if s.verdict is Verdict.UNSUPPORTED and not s.corrected]
+    failed = [s for s in answer.sentences if policy.refuses(s) and not s.corrected]
     spent = max((len(sentence.attempts) for sentence in failed), default=0)
     return bool(failed) and all(attempts.another() for _ in range(max(1, spent)))
 

@@ -57,7 +57,7 @@ class GenerationError(_EndedError):
 
 
 class UnsupportedError(_EndedError):
-    """A sentence stayed unsupported under `Policy(fallback="raise")`.
+    """A sentence stayed unsupported under `Policy(fallback="raise")`, or a guarded chain of LangChain saw no source.
 
     `result` holds all sentences checked so far; the last one is the unsupported sentence.
     """

@@ -15,6 +15,7 @@ from groundrail.errors import GroundrailWarning, InputError
 from groundrail.generation.answer import Answer
 from groundrail.generation.drivers import IncrementalCheck, drive_together
 from groundrail.generation.loop import checked_text, guarded_generation
+from groundrail.generation.pairs import drive_pairs
 from groundrail.generation.scores import Judging
 from groundrail.generation.steps import Steps
 from groundrail.generation.streams import AsyncGuardedStream, Events, GuardedStream, driven, read_to_end
@@ -32,6 +33,7 @@ from groundrail.scoring.registry import as_scorer, as_second, require_scorer
 from groundrail.scoring.second import under_policy
 from groundrail.text.claims import ClaimOf, claim_of, read_claim
 from groundrail.text.form import SourceText
+from groundrail.text.known import known_first
 from groundrail.text.sentences import is_unicode
 from groundrail.types import GuardResult, Source
 
@@ -49,6 +51,12 @@ _WRITES_ONCE = (
     "the policy allows further tries, but this callable can only write the first sentence of an answer again: give it a "
     "parameter named `accepted`, the text to continue from, or set Policy(attempts=1)"
 )
+_NO_SOURCE = (
+    "the source has no text, so every sentence that claims something will be held back; pass text, or a policy that says "
+    'so in the answer, Policy(fallback="abstain"), or one that releases what was not checked, Policy(on_no_source="open")'
+)
+_TOGETHER = 64
+"""Pairs that are checked at a time: their sources are in memory together."""
 _Scorer: TypeAlias = Scorer | str | None
 _Judge: TypeAlias = EntailmentModel | str | None
 
@@ -158,7 +166,7 @@ class Guard:
         return self._copy(claim_of=claim_of)
 
     def for_whole_answers(self) -> Self:
-        """This guard for a caller that has whole answers written again: no warning that sentences are written once."""
+        """This guard for a caller that writes whole answers again, or another text for a blank one: it warns of neither."""
         return self._copy(_rewritten=True)
 
     def read(self, source: Source) -> ReadSource:
@@ -224,6 +232,27 @@ class Guard:
         Raises: what `check` raises for any of the texts.
         """
         return self._check_together([(answer, question) for answer in answers], source)
+
+    def check_pairs(
+        self, pairs: Sequence[tuple[str, Source]], questions: Sequence[str] | None = None
+    ) -> list[GuardResult]:
+        """Check several answers, each with its own source, in shared calls of the judge: as `check` one by one, but faster.
+
+            Guard().check_pairs([("The rent is due.", lease), ("Pets are allowed.", rules)], questions=["When?", "Pets?"])
+
+        Args:
+            pairs: `(answer, source)`. A source that several pairs share is read once a call: pass the same object.
+            questions: the question that each answer replies to.
+
+        Raises: InputError before anything is judged, with the number of the pair; what `check` raises for any of them.
+        """
+        checks = self._pair_checks(pairs, [""] * len(pairs) if questions is None else questions)
+        results: list[GuardResult] = []
+        while checks:
+            together, checks = checks[:_TOGETHER], checks[_TOGETHER:]
+            judged = [(steps, Judging(self.scorer, source, self._calls)) for steps, source in together]
+            results += drive_pairs(judged, self._calls)
+        return results
 
     @renamed_arguments
     def generate(self, question: str, source: Source) -> GuardResult:
@@ -305,6 +334,25 @@ class Guard:
         steps = [self._checked(answer, question, read.text) for answer, question in answers]
         return drive_together(steps, Judging(self.scorer, read, self._calls))
 
+    def _pair_checks(
+        self, pairs: Sequence[tuple[str, Source]], questions: Sequence[str]
+    ) -> list[tuple[Steps, ReadSource]]:
+        """The check of each pair with its source; equal objects are one source."""
+        if isinstance(questions, str) or len(questions) != len(pairs):
+            raise InputError(f"pass one question for each of the {len(pairs)} pairs, '' for an answer without one")
+        read: dict[int, ReadSource] = {}
+        checks = []
+        for number, (pair, question) in enumerate(zip(pairs, questions, strict=True), start=1):
+            if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+                raise InputError(f"pair {number} is no pair of an answer and its source")
+            answer, source = pair
+            try:
+                known = read[id(source)] = read.get(id(source)) or ReadSource.of(source)
+                checks.append((self._checked(answer, question, known.text), known))
+            except InputError as error:
+                raise InputError(f"pair {number}: {error}") from error
+        return checks
+
     def _checked(self, answer: str, question: str, source: SourceText) -> Steps:
         if not isinstance(answer, str):
             raise InputError(f"an answer is text, not {type(answer).__name__}")
@@ -330,14 +378,20 @@ class Guard:
             reads_context=metadata.reads_context,
             knows_kinds=knows_kinds(),
         )
-        return Answer(Verdicts(read, source, self.policy, self.policy.decisive(metadata)))
+        known = known_first(read, self.policy.known)
+        return Answer(Verdicts(known, source, self.policy, self.policy.decisive(metadata)))
 
     def _written(self, question: str, source: ReadSource, *, is_async: bool) -> tuple[Events, Writing]:
         if self.generator is None:
             raise InputError("this guard has no generator; pass one: Guard(generator), or use check(answer, source)")
         once = isinstance(self.generator, CallableGenerator) and not self.generator.continues
-        if once and self.policy.asks_again and not self._rewritten:
-            warnings.warn(_WRITES_ONCE, GroundrailWarning, stacklevel=2)
+        has_no_text = bool(source.documents) and source.text.is_blank
+        told = {
+            _WRITES_ONCE: once and self.policy.asks_again,
+            _NO_SOURCE: has_no_text and self.policy.is_silent_without_source,
+        }
+        for words in (words for words, applies in told.items() if applies and not self._rewritten):
+            warnings.warn(words, GroundrailWarning, stacklevel=2)
         steps, judging = self._generation(question, source)
         # a judge that asks the generator's own model, which does one thing at a time, has to wait for it
         ahead = not (isinstance(self.generator, InProcess) and self.scorer.metadata.asks(self.generator.weights))

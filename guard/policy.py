@@ -6,10 +6,11 @@ A policy holds choices and no state. Scorers give scores; `groundrail.generation
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from tenacity import RetryCallState, Retrying, stop_after_attempt, stop_never
 from tenacity.stop import stop_any, stop_base
 
+from groundrail.text.known import same_words
 from groundrail.types import CheckedSentence, Verdict
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ Fallback: TypeAlias = (
 )
 OpenOrClosed: TypeAlias = Literal["open", "closed"]
 Threshold: TypeAlias = Literal["strict", "balanced", "lenient"]
+Refuse: TypeAlias = Literal["unsupported", "contradicted"]
 Marks: TypeAlias = Literal["check", "correct", "strip", "ignore"]
 
 
@@ -35,6 +37,10 @@ class Policy(BaseModel):
     attempts: how often an unsupported sentence is written at most. 3 where neither it nor `stop` is given.
     stop: when to stop regenerating an unsupported sentence: any tenacity `stop_*`, also joined by `|` and `&`. Beside
         `attempts`, the first of both ends the tries.
+    refuse: the sentences that are refused: `"unsupported"`, all that the source does not support, or `"contradicted"`, those
+        that it contradicts. A sentence that it does not state is then released with the verdict `unsupported`
+        (`CheckedSentence.flagged`), and reports mark it. That takes a judge of three classes, as the built-in one. What
+        cannot be read, or names the wrong document, is refused in any case.
     fallback: what happens to a sentence that stays unsupported. `"drop"` leaves it out. `"flag"` releases it with its
         verdict. `"quote"` replaces it by the source sentence that contradicts it, in quotation marks, and leaves it out
         if none does. `"correct"` exchanges one detail for the source's, such as a figure or a name, and releases the
@@ -56,6 +62,9 @@ class Policy(BaseModel):
     fields: the leaves of a JSON object that are claims, by key ("amount") or JSON pointer ("/deposit", with everything
         below it). "!position" names leaves that are no claims, for example numbers of list entries. None: every leaf is
         a claim.
+    known: sentences that the app itself vouches for, since no source holds them, such as "You can reach us in the chat
+        window.". A sentence of the answer with the same words, or one that the judge finds in one of them, has the verdict
+        `known`, is released, and cites nothing. Case, white space and punctuation at the end do not count.
     doubt: (low, high): if the score of the guard's scorer lies in this range, the second scorer decides.
     calibration: maps a score to a probability before the threshold is applied.
 
@@ -67,6 +76,7 @@ class Policy(BaseModel):
     threshold: float | Threshold | None = None
     attempts: int | None = Field(default=None, ge=1, strict=True)
     stop: stop_base | None = None
+    refuse: Refuse = "unsupported"
     fallback: Fallback = "drop"
     on_error: OpenOrClosed = "closed"
     on_no_source: OpenOrClosed = "closed"
@@ -77,6 +87,7 @@ class Policy(BaseModel):
     abstention: str = "I cannot answer that from the source."
     marks: Marks = "check"
     fields: tuple[str, ...] | None = None
+    known: tuple[str, ...] = ()
     doubt: tuple[float, float] | None = None
     calibration: Callable[[float], float] | None = None
 
@@ -85,6 +96,24 @@ class Policy(BaseModel):
     def _is_number(cls, value: float | Threshold | None) -> float | Threshold | None:
         if value is not None and value != value:
             raise ValueError("threshold is NaN; pass a number, or None for the scorer's own")
+        return value
+
+    @field_validator("on_error", "on_no_source", mode="before")
+    @classmethod
+    def _is_open_or_closed(cls, value: Any, info: ValidationInfo) -> Any:
+        if value not in ("open", "closed"):
+            raise ValueError(
+                f'{info.field_name} is {value!r}; pass "closed", which treats such a sentence as `fallback` says, or "open", '
+                "which releases it unchecked"
+            )
+        return value
+
+    @field_validator("known")
+    @classmethod
+    def _has_words(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        blank = [number for number, sentence in enumerate(value, start=1) if not same_words(sentence)]
+        if blank:
+            raise ValueError(f"sentence {blank[0]} of known has no words; leave it out")
         return value
 
     @field_validator("doubt")
@@ -121,6 +150,16 @@ class Policy(BaseModel):
         return self.attempts != 1 and not once and (self.attempts or self.stop) is not None
 
     @property
+    def is_silent_without_source(self) -> bool:
+        """Whether an answer without a source comes out empty, and nothing says so."""
+        return (
+            self.on_no_source == "closed"
+            and not self.known
+            and isinstance(self.fallback, str)
+            and self.fallback not in ("abstain", "raise")
+        )
+
+    @property
     def nearest_deadline(self) -> float | None:
         """Seconds until the first sentence must be decided, None without a deadline."""
         return min((d for d in (self.deadline, self.answer_deadline) if d is not None), default=None)
@@ -147,13 +186,18 @@ class Policy(BaseModel):
         """Copy the policy with some choices changed, and validate the copy."""
         return self.model_validate({name: getattr(self, name) for name in type(self).model_fields} | changes)
 
-    def releases(self, verdict: Verdict) -> bool:
-        """Whether a sentence with this verdict is released unchanged, without a fallback."""
-        match verdict:
-            case Verdict.SUPPORTED | Verdict.NO_CLAIM:
+    def refuses(self, checked: CheckedSentence) -> bool:
+        """Whether an unsupported sentence is written again, and left to the fallback."""
+        goes_out = self.refuse == "contradicted" and checked.is_not_stated and checked.corrected is None
+        return checked.verdict is Verdict.UNSUPPORTED and not goes_out
+
+    def releases(self, checked: CheckedSentence) -> bool:
+        """Whether a sentence is released unchanged, without a fallback."""
+        match checked.verdict:
+            case Verdict.SUPPORTED | Verdict.KNOWN | Verdict.NO_CLAIM:
                 return True
             case Verdict.UNSUPPORTED:
-                return self.fallback == "flag"
+                return self.fallback == "flag" or not self.refuses(checked)
             case Verdict.NO_SOURCE:
                 return self.on_no_source == "open"
             case Verdict.ERROR | Verdict.TIMEOUT:

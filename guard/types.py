@@ -193,14 +193,23 @@ class Citation(Span):
 
 
 class Verdict(StrEnum):
-    """The outcome of the check of a sentence."""
+    """The outcome of the check of a sentence.
+
+    KNOWN is the verdict on a sentence that the app itself vouches for (`Policy.known`).
+    """
 
     SUPPORTED = "supported"
+    KNOWN = "known"
     UNSUPPORTED = "unsupported"
     NO_CLAIM = "no_claim"
     NO_SOURCE = "no_source"
     ERROR = "error"
     TIMEOUT = "timeout"
+
+    @property
+    def is_good(self) -> bool:
+        """Whether nothing speaks against a sentence: the source or the app supports it, or it claims nothing."""
+        return self in (Verdict.SUPPORTED, Verdict.KNOWN, Verdict.NO_CLAIM)
 
 
 class Attempt(Frozen):
@@ -335,6 +344,18 @@ class CheckedSentence(Frozen):
         return self.citations if self.released and self.verdict is Verdict.SUPPORTED else ()
 
     @property
+    def is_not_stated(self) -> bool:
+        """Whether a judge read the source and found that it neither supports nor contradicts the sentence, nor its marks."""
+        is_silent = self.score is not None and self.conflict is None
+        marks_hold = all(mark.verdict is Verdict.SUPPORTED for mark in self.marks)
+        return self.verdict is Verdict.UNSUPPORTED and is_silent and marks_hold
+
+    @property
+    def flagged(self) -> bool:
+        """Whether it is released although it is not supported, or was not checked."""
+        return self.released and not self.verdict.is_good
+
+    @property
     def released_text(self) -> str:
         """The text that a reader sees: the sentence, the replacement, or nothing."""
         if self.replacement is not None:
@@ -405,8 +426,8 @@ class GuardResult(Frozen):
 
     @property
     def supported(self) -> bool:
-        """Whether every sentence is supported or claims nothing."""
-        return all(s.verdict in (Verdict.SUPPORTED, Verdict.NO_CLAIM) for s in self.sentences)
+        """Whether every sentence is supported, known or claims nothing."""
+        return all(sentence.verdict.is_good for sentence in self.sentences)
 
     @property
     def score(self) -> float | None:
@@ -419,6 +440,11 @@ class GuardResult(Frozen):
     def refused(self) -> tuple[CheckedSentence, ...]:
         """The sentences that are not released as they were written."""
         return tuple(sentence for sentence in self.sentences if not sentence.released)
+
+    @property
+    def flagged(self) -> tuple[CheckedSentence, ...]:
+        """The sentences that are released although they are not supported, or were not checked."""
+        return tuple(sentence for sentence in self.sentences if sentence.flagged)
 
     @property
     def citations(self) -> tuple[Citation, ...]:

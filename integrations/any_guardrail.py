@@ -7,7 +7,6 @@ from typing import Any
 
 from groundrail.errors import InputError, MissingExtraError
 from groundrail.guard import Guard
-from groundrail.types import Verdict
 
 try:
     from any_guardrail.base import Guardrail, GuardrailName
@@ -37,7 +36,7 @@ class GuardedGuardrail(Guardrail):
         if context is None:
             raise InputError("an answer is checked against its context: pass context=")
         result = self.guard.check(input_text, context, question or "")
-        refused = [s for s in result.sentences if s.verdict not in (Verdict.SUPPORTED, Verdict.NO_CLAIM)]
+        refused = [s for s in result.sentences if not s.verdict.is_good]
         return GuardrailOutput(
             valid=result.supported,
             explanation="; ".join(f"{s.verdict}: {s.reason or s.text.strip()}" for s in refused) or None,

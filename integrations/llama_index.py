@@ -103,7 +103,7 @@ class GuardedEvaluator(BaseEvaluator):
         if response is None or contexts is None:
             raise InputError("an answer is checked against its contexts: pass response= and contexts=")
         result = await self.guard.acheck(response, list(contexts), query or "")
-        refused = [s for s in result.sentences if s.verdict not in ("supported", "no_claim")]
+        refused = [s for s in result.sentences if not s.verdict.is_good]
         share = 1 - len(refused) / len(result.sentences) if result.sentences else 1.0
         feedback = "\n".join(f"{s.verdict}: {s.text.strip()} ({s.reason or 'no reason is known'})" for s in refused)
         return EvaluationResult(

@@ -123,6 +123,8 @@ def ask(
     if attempts < 1:
         raise InputError(f"--attempts is {attempts}; at least one try is needed")
     documents = _documents(source)
+    if all(is_blank(document.text) for document in documents):
+        raise InputError(f"{', '.join(source)}: no text in it to answer from; name a source with text")
     steering = PMI(alpha) if alpha else None
     with console(stderr=True).status("loading the language model and the judge ..."):
         if model:

@@ -138,7 +138,7 @@ def _judged(sentence: Row) -> Judged:
         raise InputError(f"'verdict' is {sentence.get('verdict')!r}, which is none of {known}") from None
     released = sentence.get("released")
     if released is None:
-        released = verdict in (Verdict.SUPPORTED, Verdict.NO_CLAIM)
+        released = verdict.is_good
     if not isinstance(released, bool):
         raise InputError(f"'released' is {released!r}: write true or false")
     contradicted = sentence["conflict"] is not None if "conflict" in sentence else None

@@ -30,6 +30,7 @@ class JudgeMetadata:
     thresholds: fitted thresholds of a scorer by name, for example `thresholds["scale"]["strict"]`.
     reads_context: whether the judge was trained on claims in their context, and tells both apart
         (`groundrail.text.context`). Other judges get the claim alone.
+    tells_contradiction: whether the judge tells contradiction from silence.
 
     >>> JudgeMetadata("my judge", max_tokens=512, threshold=0.7).english_only
     False
@@ -44,6 +45,7 @@ class JudgeMetadata:
     weights: object = None
     thresholds: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     reads_context: bool = False
+    tells_contradiction: bool = False
 
 
 @runtime_checkable
@@ -61,9 +63,14 @@ class EntailmentModel(Protocol):
         refuse_former(cls, "facts")
 
     @property
+    def tells_contradiction(self) -> bool:
+        """`JudgeMetadata.tells_contradiction`, by the classes of the judge."""
+        return True
+
+    @property
     def metadata(self) -> JudgeMetadata:
         """All that is known of the judge; by default its class's name, `max_tokens` and the defaults of `JudgeMetadata`."""
-        return JudgeMetadata(type(self).__name__, self.max_tokens)
+        return JudgeMetadata(type(self).__name__, self.max_tokens, tells_contradiction=self.tells_contradiction)
 
     @abstractmethod
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:
@@ -96,6 +103,11 @@ class BinaryEntailment(EntailmentModel):
         def entailment(self, pairs):
             return np.array([float(claim in premise) for premise, claim in pairs])
     """
+
+    @property
+    def tells_contradiction(self) -> bool:
+        """False: what is not supported may be either."""
+        return False
 
     @abstractmethod
     def entailment(self, pairs: Sequence[Pair]) -> FloatArray:

@@ -57,6 +57,11 @@ class CrossEncoderEntailment(PretrainedJudge):
         if not self.temperature > 0:
             raise InputError(f"temperature is {self.temperature}; it divides the logits and must be positive")
 
+    @property
+    def tells_contradiction(self) -> bool:
+        """Whether the model has three classes."""
+        return len(self._order) == 3
+
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         """Probabilities of entailment, neutral, contradiction, shape (n, 3); of two classes all else is neutral."""
         found = self._batched(pairs, len(self.labels))

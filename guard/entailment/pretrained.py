@@ -101,6 +101,7 @@ class PretrainedJudge(EntailmentModel):
             self._unread,
             self.model,
             getattr(config, "entailment_thresholds", {}) if fitted else {},
+            tells_contradiction=self.tells_contradiction,
         )
 
     def _batched(

@@ -7,6 +7,7 @@ from itertools import islice
 
 import numpy as np
 
+from groundrail.entailment.asking import Ask, Asking, answered
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, Wrapped
 from groundrail.runtime.progress import step
 
@@ -24,13 +25,17 @@ class Remembered(Wrapped):
 
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         """The model's answers, shape (n, 3); no call of the model where every pair is known."""
+        return answered(self.asking(pairs))
+
+    def asking(self, pairs: Sequence[Pair]) -> Asking[FloatArray]:
+        """`classify` as a coroutine, which asks the model about the pairs that are not known."""
         names = [_digest(pair) for pair in pairs]
         with self._lock:
             found = {name: self._known[name] for name in names if name in self._known}
         asked = {name: pair for name, pair in zip(names, pairs, strict=True) if name not in found}
         step(len(pairs) - len(asked))
         if asked:
-            found |= zip(asked, self.model.classify(list(asked.values())), strict=True)
+            found |= zip(asked, (yield Ask(self.model.classify, list(asked.values()))), strict=True)
         with self._lock:
             for name, answer in found.items():
                 self._known.pop(name, None)  # the last that were used stand last

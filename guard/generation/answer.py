@@ -69,11 +69,11 @@ class Answer:
         unsupported without the sentence before it, unless it was judged together with the sentence released before.
         Nothing goes out after which readers of rendered Markdown would see other words than were judged.
         """
-        if checked.verdict is Verdict.SUPPORTED:
+        if checked.verdict in (Verdict.SUPPORTED, Verdict.UNSUPPORTED) and not self.policy.refuses(checked):
             checked = self._with_context(sentence, checked)
-        if self.policy.marks == "strip" and self.policy.releases(checked.verdict):
+        if self.policy.marks == "strip" and self.policy.releases(checked):
             checked = self._without_marks(checked)
-        if checked.verdict is not Verdict.UNSUPPORTED and self.policy.releases(checked.verdict):
+        if self.policy.releases(checked) and not self.policy.refuses(checked):
             try:
                 self._rendered.refuse_difference(checked.replacement or checked.text)
             except UncheckableError as error:
@@ -109,7 +109,7 @@ class Answer:
         Raises: UnsupportedError under the fallback "raise"; InputError for a callable fallback that returns no text,
         and the errors of the fallback itself.
         """
-        released = self.policy.releases(checked.verdict)
+        released = self.policy.releases(checked)
         tries = [*map(self._kept, refused), checked if released else self._kept(checked)]
         attempts = tuple(Attempt.model_validate(each, from_attributes=True) for each in tries)
         checked = checked.model_copy(

@@ -20,14 +20,14 @@ def drive_together(answers: Sequence[Steps], judging: Judging) -> list[GuardResu
     If that call fails, the claims of each answer are scored alone: an answer that fails costs the others nothing.
     Timeouts add up, as the call is made for all answers. Raises: what the steps raise.
     """
-    steps = [_to_judge(answer) for answer in answers]
+    steps = [next_to_judge(answer) for answer in answers]
     while waiting := {number: step for number, step in enumerate(steps) if isinstance(step, Judge)}:
         for number, outcome in zip(waiting, _judged(judging, list(waiting.values())), strict=True):
-            steps[number] = _to_judge(answers[number], outcome)
+            steps[number] = next_to_judge(answers[number], outcome)
     return [step for step in steps if isinstance(step, GuardResult)]
 
 
-def _to_judge(steps: Steps, outcome: Any = None) -> Step | GuardResult:
+def next_to_judge(steps: Steps, outcome: Any = None) -> Step | GuardResult:
     """The loop's next step that is no release, in a check that asks no generator."""
     step = advance(steps, outcome)
     while isinstance(step, Release):
@@ -45,10 +45,10 @@ def _judged(judging: Judging, asked: Sequence[Judge]) -> list[Scores | Exception
         with contextlib.suppress(Exception):  # every answer meets its own failure below
             each = iter(judging.do(together))
             return [list(islice(each, len(step.claims))) for step in asked]
-    return [_outcome(judging, step) for step in asked]
+    return [outcome_of(judging, step) for step in asked]
 
 
-def _outcome(judging: Judging, step: Judge) -> Scores | Exception:
+def outcome_of(judging: Judging, step: Judge) -> Scores | Exception:
     """The scores, or the error that the loop gives a verdict."""
     try:
         return judging.do(step)
@@ -114,6 +114,6 @@ class IncrementalCheck:
                 case Release(sentence):
                     decided.append(sentence)
                 case Judge():
-                    outcome = _outcome(self._judging, step)
+                    outcome = outcome_of(self._judging, step)
         self._told += len(decided)
         return decided

@@ -92,7 +92,7 @@ def _gravest(checked: Sequence[CheckedSentence]) -> CheckedSentence:
     """A sentence with the gravest of the verdicts on its claim's texts, and the citations and marks of all."""
     if len(checked) == 1:
         return checked[0]
-    order = (Verdict.UNSUPPORTED, Verdict.ERROR, Verdict.TIMEOUT, Verdict.SUPPORTED)
+    order = (Verdict.UNSUPPORTED, Verdict.ERROR, Verdict.TIMEOUT, Verdict.NO_SOURCE, Verdict.KNOWN, Verdict.SUPPORTED)
     gravest = min(checked, key=lambda each: (order.index(each.verdict), each.score or 0.0))
     others = (citation for each in checked if each is not gravest for citation in each.citations)
     exact = all(each.exact for each in checked)

@@ -19,7 +19,7 @@ from groundrail.generation.steps import Asks, Piece, Read, Release, Settle, Step
 from groundrail.policy import Attempts, Policy
 from groundrail.runtime.deadlines import OverdueError
 from groundrail.text.sentences import Sentence, Stream, is_finished, is_unicode, split
-from groundrail.types import CheckedSentence, Verdict
+from groundrail.types import CheckedSentence
 
 T = TypeVar("T")
 
@@ -178,12 +178,12 @@ class Tries:
     """The tries at one sentence: the refused ones so far, and whether the policy allows another."""
 
     def __init__(self, policy: Policy) -> None:
-        self._attempts = Attempts(policy)
+        self._policy, self._attempts = policy, Attempts(policy)
         self.since = time.monotonic()
         self.refused: list[CheckedSentence] = []
 
     def allow_another(self, checked: CheckedSentence, time_left: float | None) -> bool:
         """Whether to ask for another sentence in place of this one. Raises: what a stop of the policy raises."""
         in_time = time_left is None or time_left > 0
-        refused = checked.verdict is Verdict.UNSUPPORTED and checked.corrected is None
+        refused = self._policy.refuses(checked) and checked.corrected is None
         return refused and in_time and self._attempts.another()

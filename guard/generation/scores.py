@@ -1,13 +1,13 @@
 """The scorer's side of one answer: the scores of the claims that the loop asks about, each call in time."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
+from groundrail.entailment.asking import Asking, answered
 from groundrail.errors import ScoringError
 from groundrail.generation.steps import Judge
-from groundrail.runtime.both_ways import called, run, value_of
 from groundrail.runtime.deadlines import Calls, in_time
 from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.scoring.language_note import with_language_note
@@ -32,42 +32,51 @@ class Judging:
 
         Raises: OverdueError; ScoringError for anything but one score for each claim; what the scorer raises.
         """
-        return self._calls.within(step.timeout, lambda: run(self._scores(step, is_async=False)))
+        return self._calls.within(step.timeout, lambda: answered(self.asking(step)))
 
-    async def ado(self, step: Judge) -> Scores:
-        """`do` without blocking the event loop."""
-        with self._calls.current():
-            scores: Scores = await in_time(step.timeout, self._scores(step, is_async=True))
-        return scores
-
-    async def _scores(self, step: Judge, *, is_async: bool) -> Scores:
-        aside: Callable[..., Any] = partial(self._calls.awithin, None) if is_async else called
-        kinds = await value_of(aside(self._kinds, step.claims))
+    def asking(self, step: Judge) -> Asking[Scores]:
+        """`do` as a coroutine without a deadline, so that several answers can share the judge's calls."""
+        kinds = yield from self._kinds(step.claims)
         scores: dict[int, Score | NoClaim] = {}
         for (kind, named), places in _groups(kinds, step.claims).items():
             if kind is Kind.TALK:
                 scores |= dict.fromkeys(places, NoClaim())
                 continue
-            claims = [step.claims[place].text for place in places]
-            known = self._readers.known(named)
-            reader: Reader = await value_of(aside(self._readers.read, named)) if known is None else known
-            if kind is Kind.SILENCE:
-                found = await value_of(aside(reader.score_silence, claims))
-            elif is_async:
-                found = await reader.ascore(claims, step.threshold)
-            else:
-                found = called(reader.score, claims, step.threshold)
+            claims, reader = [step.claims[place].text for place in places], self._readers.read(named)
+            silent = kind is Kind.SILENCE
+            found = reader.score_silence(claims) if silent else (yield from reader.asking(claims, step.threshold))
             scores |= zip(places, self._noted(claims, found), strict=True)
         return [scores[place] for place in range(len(kinds))]
 
-    def _kinds(self, claims: Sequence[Asked]) -> list[Kind]:
+    async def ado(self, step: Judge) -> Scores:
+        """`do` without blocking the event loop."""
+        with self._calls.current():
+            scores: Scores = await in_time(step.timeout, self._ascores(step))
+        return scores
+
+    async def _ascores(self, step: Judge) -> Scores:
+        beside = partial(self._calls.awithin, None)
+        kinds = await beside(answered, self._kinds(step.claims))
+        scores: dict[int, Score | NoClaim] = {}
+        for (kind, named), places in _groups(kinds, step.claims).items():
+            if kind is Kind.TALK:
+                scores |= dict.fromkeys(places, NoClaim())
+                continue
+            claims, known = [step.claims[place].text for place in places], self._readers.known(named)
+            reader: Reader = await beside(self._readers.read, named) if known is None else known
+            silent = kind is Kind.SILENCE
+            found = await (beside(reader.score_silence, claims) if silent else reader.ascore(claims, step.threshold))
+            scores |= zip(places, self._noted(claims, found), strict=True)
+        return [scores[place] for place in range(len(kinds))]
+
+    def _kinds(self, claims: Sequence[Asked]) -> Asking[list[Kind]]:
         """The kind of each claim."""
         unclear = [(claim.around, claimed(claim.text)) for claim in claims if claim.around is not None]
         if not unclear:
             return [Kind.CLAIM] * len(claims)
         from groundrail.entailment.builtin.kinds import kinds_of  # imports torch
 
-        found = iter(kinds_of(unclear, self._source.words.__contains__))
+        found = iter((yield from kinds_of(unclear, self._source.words.__contains__)))
         return [Kind.CLAIM if claim.around is None else next(found) for claim in claims]
 
     def _noted(self, claims: Sequence[str], scores: Sequence[Score]) -> list[Score]:

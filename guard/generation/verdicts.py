@@ -12,12 +12,16 @@ from groundrail.scoring.base import Score
 from groundrail.scoring.findings import derived, findings
 from groundrail.text.claims import PART_OF_BLOCK, Asked, Claim, NoClaim, Refused
 from groundrail.text.form import SourceText
+from groundrail.text.known import Known
 from groundrail.text.sentences import Sentence
 from groundrail.types import CheckedSentence, Finding, Verdict
 
-ReadClaim: TypeAlias = Callable[..., Claim | NoClaim | Refused]
-"""`groundrail.text.claims.read_claim` for one answer: (sentence, the text shown before it, lead=Sentence.lead,
+ReadClaim: TypeAlias = Callable[..., Claim | NoClaim | Known | Refused]
+"""`groundrail.text.claims.read_claim`, or what the app vouches for, for one answer: (sentence, the text shown before it, lead=Sentence.lead,
 heading=Sentence.heading)."""
+
+
+_NO_SOURCE = "there is no source text to check against"
 
 
 class Verdicts:
@@ -31,7 +35,7 @@ class Verdicts:
     def __init__(self, read: ReadClaim, source: SourceText, policy: Policy, threshold: float) -> None:
         self._read, self.source, self.policy, self.threshold = read, source, policy, threshold
 
-    def claim(self, sentence: Sentence, before: str) -> Claim | NoClaim | Refused | Exception:
+    def claim(self, sentence: Sentence, before: str) -> Claim | NoClaim | Known | Refused | Exception:
         """The claim of a sentence with the text shown before it, or the error of the caller's own function."""
         if sentence.of_block:
             return PART_OF_BLOCK
@@ -41,15 +45,15 @@ class Verdicts:
             return error
 
     def asked(self, claim: object) -> Sequence[Asked]:
-        """The texts of a claim that a scorer is asked about, none without a claim or a source."""
-        if not isinstance(claim, Claim) or self.source.is_blank:
+        """The texts of a claim that a scorer is asked about: none without a claim, or with nothing to check against."""
+        if not isinstance(claim, Claim) or (self.source.is_blank and not self.policy.known):
             return ()
         return claim.asked(by_marks=self.policy.checks_marks)
 
     def of(
         self,
         sentence: Sentence,
-        found: Score | Claim | NoClaim | Refused | Exception,
+        found: Score | Claim | NoClaim | Known | Refused | Exception,
         seconds: float,
         claim: object = None,
     ) -> CheckedSentence:
@@ -62,8 +66,10 @@ class Verdicts:
                 return unscored(sentence, Verdict.NO_CLAIM, None)
             case Refused(reason=reason):
                 return unscored(sentence, Verdict.UNSUPPORTED, reason)
+            case Known(text=text):
+                return unscored(sentence, Verdict.KNOWN, _vouched(text))
             case Claim():
-                return unscored(sentence, Verdict.NO_SOURCE, "there is no source text to check against")
+                return unscored(sentence, Verdict.NO_SOURCE, _NO_SOURCE)
             case OverdueError():
                 return unscored(sentence, Verdict.TIMEOUT, f"no verdict: {found}")
             case Exception():
@@ -79,9 +85,12 @@ class Verdicts:
 
     def _scored(self, sentence: Sentence, score: Score, seconds: float) -> CheckedSentence:
         """The sentence with the verdict that its score leads to."""
-        value, threshold = score.value, self.threshold if score.threshold is None else score.threshold
-        if self.policy.calibration and score.threshold is None and math.isfinite(value):
-            value = self.policy.calibration(value)
+        value, threshold = score.weighed(self.threshold, self.policy.calibration)
+        if score.known is not None:
+            checked = unscored(sentence, Verdict.KNOWN, _vouched(score.known), seconds)
+            return checked.model_copy(update={"score": value, "exact": score.exact, "threshold": score.threshold})
+        if self.source.is_blank:
+            return unscored(sentence, Verdict.NO_SOURCE, _NO_SOURCE)
         if not math.isfinite(value):
             return unscored(sentence, Verdict.ERROR, f"the model gave no score ({value})", seconds)
         supported = value >= threshold
@@ -110,6 +119,10 @@ def unscored(sentence: Sentence, verdict: Verdict, reason: str | None, seconds: 
     """The sentence with a verdict that no score led to, and the reason."""
     text, start, end = sentence.text, sentence.start, sentence.end
     return CheckedSentence(text=text, start=start, end=end, verdict=verdict, reason=reason, seconds=seconds)
+
+
+def _vouched(known: str) -> str:
+    return f"the app itself says “{known.strip()}”"
 
 
 def _why(score: Score, found: Sequence[Finding]) -> str:

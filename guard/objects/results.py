@@ -31,7 +31,7 @@ class CheckedField(Frozen):
     @property
     def supported(self) -> bool:
         """Whether the source supports the field, or the field claims nothing."""
-        return self.verdict in (Verdict.SUPPORTED, Verdict.NO_CLAIM)
+        return self.verdict.is_good
 
     @property
     def score(self) -> float | None:
@@ -108,6 +108,7 @@ def gravest(verdicts: Iterable[Verdict]) -> Verdict:
         Verdict.TIMEOUT,
         Verdict.NO_SOURCE,
         Verdict.UNSUPPORTED,
+        Verdict.KNOWN,
         Verdict.SUPPORTED,
         Verdict.NO_CLAIM,
     ]

@@ -89,9 +89,7 @@ def page(answers: Sequence[Answered], source: Source | None = None) -> str:
         rows=every,
         supported=any(row.sentence.verdict is Verdict.SUPPORTED for row in every),
         held=any("held" in row.kind or telling.refused_attempts(row.sentence) for row in every),
-        flagged=any(
-            row.sentence.released and row.sentence.verdict not in (Verdict.SUPPORTED, Verdict.NO_CLAIM) for row in every
-        ),
+        flagged=any(row.sentence.flagged for row in every),
         stances_of=lambda row: [telling.STANCES[stance].lower() for stance, _ in row.passages],
         kinds=telling.kinds(row.sentence for row in every),
         thresholds=sorted({row.threshold for row in every}),

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from itertools import count
 
 from groundrail.report import telling
-from groundrail.types import CheckedSentence, Citation, GuardResult, Verdict
+from groundrail.types import CheckedSentence, Citation, GuardResult
 
 _FOOTNOTE = re.compile(r"\[\^")
 _BRACKETED = re.compile(r"[\[【][^\[\]【】\n]*[\]】]")
@@ -66,7 +66,7 @@ def _reference(citation: Citation) -> str:
 def _notes(sentence: CheckedSentence) -> list[str]:
     """The footnotes of a released sentence."""
     changed = f"Corrected: {_escaped(telling.correction(sentence))}. " if sentence.corrected else ""
-    if not sentence.released or sentence.verdict in (Verdict.SUPPORTED, Verdict.NO_CLAIM):
+    if not sentence.flagged:
         return [f"{changed}{_escaped(c.text)} {_where(c)}" for c in sentence.supporting]
     return [f"{telling.label(sentence.verdict)}: {_reason(sentence)}"]
 

@@ -21,6 +21,7 @@ class Outcome(StrEnum):
     NOT_STATED = "not_stated"
     UNSUPPORTED = "unsupported"
     """Contradicted or not stated: the log does not say which."""
+    KNOWN = "known"
     TALK = "talk"
     NOT_CHECKED = "not_checked"
     """There was no source, the time was up, or the scorer failed."""
@@ -53,7 +54,7 @@ def outcome(verdict: Verdict, contradicted: bool | None) -> Outcome:
     """
     if verdict is Verdict.UNSUPPORTED:
         return {True: Outcome.CONTRADICTED, False: Outcome.NOT_STATED, None: Outcome.UNSUPPORTED}[contradicted]
-    named = {Verdict.SUPPORTED: Outcome.SUPPORTED, Verdict.NO_CLAIM: Outcome.TALK}
+    named = {Verdict.SUPPORTED: Outcome.SUPPORTED, Verdict.KNOWN: Outcome.KNOWN, Verdict.NO_CLAIM: Outcome.TALK}
     return named.get(verdict, Outcome.NOT_CHECKED)
 
 

@@ -15,6 +15,7 @@ Stance = Literal["for", "against", "near"]
 _QUOTATION = re.compile(r"\s*[:;]\s*(?:nearest:\s*)?“.*”$", re.DOTALL)
 _LABELS = {
     Verdict.SUPPORTED: "Supported",
+    Verdict.KNOWN: "Known to the app",
     Verdict.UNSUPPORTED: "Not supported",
     Verdict.NO_CLAIM: "Nothing to check",
     Verdict.NO_SOURCE: "No source to check against",

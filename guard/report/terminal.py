@@ -18,12 +18,13 @@ from groundrail.types import CheckedSentence, GuardResult, Verdict
 
 _LEGEND = {
     "✓": "released, the source supports it",
+    "=": "released, the app itself says it",
     "·": "released, nothing to check",
     "!": "released although it is not supported",
     "✗": "held back",
     "→": "released in its place",
 }
-_STYLES = {"✓": "green", "·": "dim", "!": "bold yellow", "✗": "red", "→": "yellow"}
+_STYLES = {"✓": "green", "=": "cyan", "·": "dim", "!": "bold yellow", "✗": "red", "→": "yellow"}
 _LONGEST_PASSAGE = 200
 _LEAST_ROOM = 20
 """Minimum number of columns for text beside a verdict; with fewer, the verdict gets a separate line."""
@@ -107,7 +108,7 @@ def _explained(sentence: CheckedSentence, named: bool) -> list[str]:
 def _mark(sentence: CheckedSentence) -> str:
     if not sentence.released:
         return "✗"
-    return {Verdict.SUPPORTED: "✓", Verdict.NO_CLAIM: "·"}.get(sentence.verdict, "!")
+    return {Verdict.SUPPORTED: "✓", Verdict.KNOWN: "=", Verdict.NO_CLAIM: "·"}.get(sentence.verdict, "!")
 
 
 def _marks(sentence: CheckedSentence) -> list[str]:

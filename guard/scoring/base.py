@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Generic, Protocol, Self, TypeVar, runtime_checkable
 
+from groundrail.entailment.asking import Asking
 from groundrail.entailment.base import JudgeMetadata
 from groundrail.errors import InputError
 from groundrail.runtime.deadlines import calls
@@ -30,6 +31,7 @@ class Score:
     first: the value of the guard's own scorer, if it was in doubt and a second scorer was asked.
     read: the pieces of source that the claim was compared with one by one, if the scorer tells; figures of the claim
         may follow from them.
+    known: the sentence of the app that supports the claim (`Policy.known`), if the source does not.
 
     >>> Score(0.9).exact
     True
@@ -43,6 +45,22 @@ class Score:
     threshold: float | None = None
     first: float | None = None
     read: tuple[Detail, ...] = ()
+    known: str | None = None
+
+    def weighed(self, threshold: float, calibration: Callable[[float], float] | None) -> tuple[float, float]:
+        """The value, calibrated, and the threshold for it; a second scorer's value has its own threshold, and no calibration.
+
+        >>> Score(0.9).weighed(0.5, None)
+        (0.9, 0.5)
+        """
+        if self.threshold is not None:
+            return self.value, self.threshold
+        return (calibration(self.value) if calibration and math.isfinite(self.value) else self.value), threshold
+
+    def as_known(self) -> Self:
+        """The score of a claim that a known sentence supports, without places of a source."""
+        said = self.citations[0].text if self.citations else ""
+        return replace(self, citations=(), conflict=None, read=(), known=said)
 
     def noting(self, *remarks: str) -> Self:
         """The score with further remarks in its note."""
@@ -79,6 +97,14 @@ class Reader(Protocol):
         """
         ...
 
+    def asking(self, claims: Sequence[str], threshold: float | None = None) -> Asking[list[Score]]:
+        """`score` as a coroutine, so that readers of several sources can share the judge's calls; by default it shares none."""
+        yield from ()
+        try:
+            return self.score(claims, threshold)
+        except StopIteration as error:  # which would end the coroutine
+            raise RuntimeError(f"{error!r} was raised") from error
+
     def score_silence(self, claims: Sequence[str]) -> list[Score]:
         """Score claims that the source does not say something; by default like any other claim."""
         return self.score(claims)
@@ -98,6 +124,7 @@ class ScorerMetadata:
         alone. This is False for scorers that average over the words or parts of a claim.
     judges: the metadata of the judges that the scorer asks; the first judge is asked about every claim.
     thresholds: fitted thresholds by name ("strict", "balanced", "lenient"); empty if none were fitted.
+    tells_contradiction: whether `Score.conflict` tells claims that the source contradicts from claims that it does not state.
 
     >>> ScorerMetadata("my scorer", threshold=0.7).unread("Any word.")
     ()
@@ -108,16 +135,17 @@ class ScorerMetadata:
     scores_jointly: bool = False
     judges: tuple[JudgeMetadata, ...] = ()
     thresholds: Mapping[str, float] = field(default_factory=dict)
+    tells_contradiction: bool = False
 
     @classmethod
-    def around(cls, judge: JudgeMetadata, identity: str, name: str = "") -> Self:
+    def around(cls, judge: JudgeMetadata, identity: str, name: str = "", *, tells_contradiction: bool = False) -> Self:
         """The metadata of a scorer that asks one judge and gives no higher score to a claim that says more.
 
         name: the scorer's name in the judge's fitted thresholds; "balanced" is then the scorer's threshold.
         """
         thresholds = judge.thresholds.get(name, {})
         threshold = thresholds.get("balanced", judge.threshold)
-        return cls(identity, threshold, scores_jointly=True, judges=(judge,), thresholds=thresholds)
+        return cls(identity, threshold, True, (judge,), thresholds, tells_contradiction)
 
     def named(self, name: str) -> float:
         """The fitted threshold called `name`. Raises: InputError if there is none."""
@@ -169,6 +197,11 @@ class Scorer(Protocol):
     def metadata(self) -> ScorerMetadata:
         """The metadata of the scorer; by default the name of the class and the defaults of `ScorerMetadata`."""
         return ScorerMetadata(type(self).__name__)
+
+    @property
+    def of_source(self) -> "Scorer":
+        """The scorer of claims that name their documents, to which nothing but these documents counts; by default itself."""
+        return self
 
     @abstractmethod
     def read(self, source: Source) -> Reader:

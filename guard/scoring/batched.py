@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
+from groundrail.entailment.asking import Asking
 from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.loading import load
 from groundrail.entailment.shared import cancelled_with_task, shared
@@ -50,6 +51,9 @@ class _PooledReader(Reader):
 
     def score(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
         return self.reader.score(claims, threshold)
+
+    def asking(self, claims: Sequence[str], threshold: float | None = None) -> Asking[list[Score]]:
+        return self.reader.asking(claims, threshold)
 
     def score_silence(self, claims: Sequence[str]) -> list[Score]:
         return self.reader.score_silence(claims)

@@ -12,6 +12,7 @@ from itertools import islice
 
 import numpy as np
 
+from groundrail.entailment.asking import Asking, answered
 from groundrail.entailment.base import EntailmentModel, FloatArray
 from groundrail.entailment.loading import load
 from groundrail.entailment.remembered import Remembered
@@ -83,14 +84,14 @@ class NearestScorer(Scorer):
         weights = {"rivals": self.rivals, "invented figures": self.invented}
         beside = "".join(f", {name} at {weight:g}" for name, weight in weights.items() if weight)
         identity = f"the {self.k} nearest sentences{together}{beside}, judged by {judge.identity}"
-        return ScorerMetadata.around(judge, identity, "nearest")
+        return ScorerMetadata.around(judge, identity, "nearest", tells_contradiction=judge.tells_contradiction)
 
     def read(self, source: Source) -> Reader:
         """Index the source's sentences."""
         index = SentenceIndex(source, self.entailment, max(1, self.entailment.max_tokens // 2))
         return _NearestReader(self, index, Remembered(self.entailment))
 
-    def _score(self, claims: Sequence[str], index: SentenceIndex, model: Remembered) -> list[Score]:
+    def _asking(self, claims: Sequence[str], index: SentenceIndex, model: Remembered) -> Asking[list[Score]]:
         """One score a claim, NaN where the source is blank; all claims in one model call, all rivals in a second.
 
         Raises: ClaimTooLongError for a claim that leaves no room for a premise.
@@ -101,12 +102,12 @@ class NearestScorer(Scorer):
         asked = [[places for reading in of_claim for places in reading.premises] for of_claim in read]
         pairs = [(index.text(some), claim) for claim, of_claim in zip(claims, asked, strict=True) for some in of_claim]
         begin("judging", len(pairs))
-        rows = iter(model.classify(pairs))
+        rows = iter((yield from model.asking(pairs)))
         judged = [{places: next(rows) for places in of_claim} for of_claim in asked]
         scores = [_scored(readings, of_claim, index) for readings, of_claim in zip(read, judged, strict=True)]
         alone = [[places[0] for reading in of_claim for places in reading.alone] for of_claim in read]
         weights = {"weight": self.rivals, "charge": self.invented}
-        return index.noted(weigh_rivals(claims, scores, alone, index, model, **weights))
+        return index.noted((yield from weigh_rivals(claims, scores, alone, index, model, **weights)))
 
     def _readings(self, claim: str, index: SentenceIndex) -> list[_Reading]:
         """One for each document of the `k`; of sentences that are equally near, the first."""
@@ -135,7 +136,10 @@ class _NearestReader(Reader):
     model: Remembered
 
     def score(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
-        return self.scorer._score(claims, self.index, self.model)
+        return answered(self.asking(claims, threshold))
+
+    def asking(self, claims: Sequence[str], threshold: float | None = None) -> Asking[list[Score]]:
+        return self.scorer._asking(claims, self.index, self.model)
 
     def score_silence(self, claims: Sequence[str]) -> list[Score]:
         """As `groundrail.scoring.silence` scores them."""

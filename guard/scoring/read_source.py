@@ -39,7 +39,7 @@ class Readers:
                 if len(self._readers) >= MOST_READERS:
                     del self._readers[next(filter(None, self._readers))]  # the oldest set but all
                 documents = [self._documents[place] for place in named] or self._documents
-                self._readers[named] = self.scorer.read(documents)
+                self._readers[named] = (self.scorer.of_source if named else self.scorer).read(documents)
             return self._readers[named]
 
 

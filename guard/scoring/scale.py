@@ -12,6 +12,7 @@ from typing import TypeVar
 import numpy as np
 
 from groundrail.entailment import load
+from groundrail.entailment.asking import Asking, answered
 from groundrail.entailment.base import EntailmentModel, FloatArray
 from groundrail.entailment.remembered import Remembered
 from groundrail.errors import ClaimTooLongError, InputError
@@ -73,7 +74,7 @@ class ScaleScorer(Scorer):
         chosen = "the most similar chunk" if self.chunks == 1 else f"the {self.chunks} most similar chunks"
         together = f"{TOGETHER} tokens of the nearest sentences"
         identity = f"SCALE on {chosen} of {self.chunk_tokens} tokens and {together}, judged by {judge.identity}"
-        return ScorerMetadata.around(judge, identity, "scale")
+        return ScorerMetadata.around(judge, identity, "scale", tells_contradiction=judge.tells_contradiction)
 
     def read(self, source: Source) -> Reader:
         """Index the source's sentences. Raises: InputError for a blank source."""
@@ -109,9 +110,9 @@ class _Search:
         read = [chunk for chunk in self.names if chunk in self.read]
         return max(read, key=lambda chunk: below_all(self.entailed(chunk)))
 
-    def leaves(self) -> Places:
-        """The sentences of the likeliest chunk that the tree searches, in order."""
-        return tuple(sorted(sorted(self.best(), key=lambda place: -self.likeness[place])[:LEAVES]))
+    def leaves(self, chunk: Places) -> Places:
+        """The sentences of a chunk that the tree searches, in order."""
+        return tuple(sorted(sorted(chunk, key=lambda place: -self.likeness[place])[:LEAVES]))
 
     def rank(self, places: Places) -> float:
         """Sort key of a node of the tree."""
@@ -130,16 +131,23 @@ class _ScaleReader(Reader):
 
     def score(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
         """NaN if the source has nothing to read. Raises: InputError for a blank claim, ClaimTooLongError."""
+        return answered(self.asking(claims, threshold))
+
+    def asking(self, claims: Sequence[str], threshold: float | None = None) -> Asking[list[Score]]:
+        """`score` as a coroutine."""
         if isinstance(claims, str):
             raise InputError("claims is one text; pass a list of claims")
         if not self.index.passages:
             return [Score(math.nan) for _ in claims]
         searches = [self._search(claim) for claim in claims]
-        self._judge(searches, [list(search.names)[:1] for search in searches])
-        self._descend([search for search in searches if search.entailed(search.best()) >= _LIKELY])
+        yield from self._judge(searches, [list(search.names)[:1] for search in searches])
+        yield from self._descend([search for search in searches if search.entailed(search.best()) >= _LIKELY])
         open = [search for search in searches if threshold is None or not search.score.value >= threshold]
-        self._judge(open, [list(search.names)[1:] for search in open])
-        self._descend([search for search in open if [search.best()] != search.path[:1]])
+        further = [list(search.names)[1:] for search in open]
+        # it is mostly the likeliest, so the first step of its tree is asked with it, and remembered
+        ahead = [[] if each.path else children(each.leaves(list(each.names)[-1])) for each in open]
+        yield from self._judge(open, further, ahead)
+        yield from self._descend([search for search in open if [search.best()] != search.path[:1]])
         scores = [replace(each.score, exact=each.names.keys() <= each.read.keys()) for each in searches]
         return self.index.noted(scores)
 
@@ -164,30 +172,37 @@ class _ScaleReader(Reader):
             names[together] = f"the {len(together)} nearest sentences"
         return _Search(claim, likeness / (likeness.max() or 1.0), names)
 
-    def _judge(self, searches: Sequence[_Search], premises: Sequence[Sequence[Places]]) -> None:
-        """Read premises of each search, all in one model call."""
+    def _judge(
+        self,
+        searches: Sequence[_Search],
+        premises: Sequence[Sequence[Places]],
+        ahead: Sequence[Sequence[Places]] = (),
+    ) -> Asking[None]:
+        """Read premises of each search, all in one model call; those `ahead` are only remembered for a later call."""
         asked = [(search, places) for search, some in zip(searches, premises, strict=True) for places in some]
         if not asked:
             return
-        begin("judging", len(asked))
-        rows = self.model.classify([(self.index.text(places), search.claim) for search, places in asked])
-        for (search, places), row in zip(asked, rows, strict=True):
+        beside = [(search, places) for search, some in zip(searches, ahead, strict=False) for places in some]
+        begin("judging", len(asked) + len(beside))
+        pairs = [(self.index.text(places), search.claim) for search, places in (*asked, *beside)]
+        rows = yield from self.model.asking(pairs)
+        for (search, places), row in zip(asked, rows, strict=False):
             search.read[places] = row
 
-    def _descend(self, searches: Sequence[_Search]) -> None:
+    def _descend(self, searches: Sequence[_Search]) -> Asking[None]:
         """Search the likeliest chunk of each search; its score counts if it is the highest so far."""
         for search in searches:
             search.path = [search.best()]
-        going = {number: search.leaves() for number, search in enumerate(searches)}
+        going = {number: search.leaves(search.best()) for number, search in enumerate(searches)}
         while going := {number: run for number, run in going.items() if searches[number].path[-1] != run[:1]}:
             halves = [children(run) for run in going.values()]
-            self._judge([searches[number] for number in going], halves)
+            yield from self._judge([searches[number] for number in going], halves)
             for number, runs in zip(going, halves, strict=True):
                 going[number] = max(runs, key=searches[number].rank)
                 searches[number].path.append(going[number])
         scores = [self._scored(search) for search in searches]
         read = [sorted(search.path[0], key=lambda place: -search.likeness[place])[:_BESIDE] for search in searches]
-        weighed = weigh_rivals([search.claim for search in searches], scores, read, self.index, self.model)
+        weighed = yield from weigh_rivals([search.claim for search in searches], scores, read, self.index, self.model)
         for search, score in zip(searches, weighed, strict=True):
             search.score = max(search.score, score, key=lambda score: below_all(score.value))
 

@@ -7,10 +7,12 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import InitVar, dataclass, field, replace
 
+from groundrail.entailment.asking import Asking, answered
 from groundrail.errors import InputError
 from groundrail.policy import Policy
 from groundrail.runtime.deadlines import calls
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerMetadata
+from groundrail.scoring.known import KnownScorer
 from groundrail.scoring.read_source import Readers
 from groundrail.types import Source, as_documents
 
@@ -45,7 +47,8 @@ class SecondOpinion(Scorer):
         """The metadata of the first scorer, with the judges of both scorers."""
         first, second = self.first.metadata, self.second.metadata
         both = first.scores_jointly and second.scores_jointly
-        return replace(first, scores_jointly=both, judges=first.judges + second.judges)
+        tells = first.tells_contradiction and second.tells_contradiction
+        return replace(first, scores_jointly=both, judges=first.judges + second.judges, tells_contradiction=tells)
 
     def read(self, source: Source) -> Reader:
         """Read the source with the first scorer."""
@@ -59,12 +62,16 @@ class _BothReaders(Reader):
     second: Readers
 
     def score(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
-        firsts = self.first.score(claims, self._above_band(threshold))
+        return answered(self.asking(claims, threshold))
+
+    def asking(self, claims: Sequence[str], threshold: float | None = None) -> Asking[list[Score]]:
+        firsts = yield from self.first.asking(claims, self._above_band(threshold))
         doubted = self._doubted(claims, firsts)
+        if not doubted:
+            return firsts
         limit = self.scorer.second.metadata.threshold
-        return (
-            self._settled(firsts, doubted, self.second.read().score([*doubted.values()], limit)) if doubted else firsts
-        )
+        seconds = yield from self.second.read().asking([*doubted.values()], limit)
+        return self._settled(firsts, doubted, seconds)
 
     def score_silence(self, claims: Sequence[str]) -> list[Score]:
         return self.first.score_silence(claims)
@@ -96,9 +103,11 @@ class _BothReaders(Reader):
 
 
 def under_policy(first: Callable[[], Scorer], second: Callable[[], Scorer] | None, policy: Policy) -> Scorer:
-    """The first scorer, with the second one where it is in the policy's doubt; `first` and `second` make them.
+    """The first scorer, with the second one where it is in the policy's doubt, and beside both the policy's known sentences.
 
-    Raises: InputError for a calibration of another scorer.
+    `first` and `second` make the scorers.
+
+    Raises: InputError for a calibration of another scorer, and for a judge without contradiction where the policy needs it.
     """
     scorer, fitted_on = first(), getattr(policy.calibration, "scorer", "")
     if fitted_on and fitted_on != scorer.metadata.identity:
@@ -106,7 +115,12 @@ def under_policy(first: Callable[[], Scorer], second: Callable[[], Scorer] | Non
             f"the calibration was fitted on another scorer: {fitted_on}; this guard's is {scorer.metadata.identity}. Run "
             f"`groundrail calibrate` with the one that is used"
         )
-    if policy.doubt is None or second is None:
-        return scorer
-    threshold = policy.decisive(scorer.metadata)
-    return SecondOpinion(scorer, second(), policy.doubt, threshold=threshold, calibration=policy.calibration)
+    threshold = policy.decisive(scorer.metadata) if policy.doubt or policy.known else 0.0
+    if policy.doubt is not None and second is not None:
+        scorer = SecondOpinion(scorer, second(), policy.doubt, threshold=threshold, calibration=policy.calibration)
+    if policy.refuse == "contradicted" and not scorer.metadata.tells_contradiction:
+        raise InputError(
+            f'Policy(refuse="contradicted") takes a judge that tells contradiction from silence, which {scorer.metadata.identity} '
+            'does not; take the built-in judge or a model of three classes, or refuse="unsupported"'
+        )
+    return KnownScorer(scorer, policy.known, threshold, policy.calibration) if policy.known else scorer

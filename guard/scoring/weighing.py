@@ -12,7 +12,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import NamedTuple
 
-from groundrail.entailment.base import EntailmentModel, FloatArray
+from groundrail.entailment.asking import Asking
+from groundrail.entailment.base import FloatArray
+from groundrail.entailment.remembered import Remembered
 from groundrail.facts.cells import misplaced
 from groundrail.facts.invented import invented
 from groundrail.facts.mentions import mentions
@@ -104,11 +106,11 @@ def weigh_rivals(
     scores: Sequence[Score],
     read: Sequence[Sequence[int]],
     index: SentenceIndex,
-    model: EntailmentModel,
+    model: Remembered,
     *,
     weight: float = RIVALS,
     charge: float = INVENTED,
-) -> list[Score]:
+) -> Asking[list[Score]]:
     """Lower the score of each claim that has a likelier rival, or an invented figure with a likely rival.
 
     A claim is compared with its rivals if its citation does not state all its figures. If a rival is likelier than the
@@ -134,7 +136,8 @@ def weigh_rivals(
         return weighed
     begin("judging", len(asked))
     pairs = [(index.text((rival.place,)), rival.claim) for _, rival in asked]
-    for (number, rival), likely in zip(asked, model.entailment(pairs), strict=True):
+    rows = yield from model.asking(pairs)
+    for (number, rival), likely in zip(asked, rows[:, 0], strict=True):
         value = scores[number].value
         loss = _loss(value, likely, weight, charge if rival.invented else 0.0)
         if loss > lost[number] and not math.isnan(value):

@@ -13,6 +13,7 @@ from langchain_core.tools import BaseTool
 
 from groundrail.errors import GenerationError, InputError, UnsupportedError
 from groundrail.integrations.doors import stopped_early
+from groundrail.policy import Policy
 from groundrail.sources.echoes import Echoes
 from groundrail.text.rendering.visible import is_blank
 from groundrail.types import CheckedSentence, Citation, Document, GuardResult, Source, Verdict
@@ -39,9 +40,11 @@ class SourceDocuments:
     Documents often share an id or have none: a document is named by its id, else by its metadata's
     `id` or `source`, and a name that is taken gets a number. The same document found twice is kept once.
     looked_at: words for the places of documents, which the reason of a sentence without source names.
+    key: where a dict that a runnable returns has documents or text.
     """
 
-    def __init__(self, *found: Any, looked_at: str = "") -> None:
+    def __init__(self, *found: Any, looked_at: str = "", key: str | None = None) -> None:
+        self.key = key
         self._documents: dict[str, Document] = {}
         self._seen: list[tuple[str, str, dict[str, Any]]] = []
         self._looked_at = looked_at
@@ -86,9 +89,23 @@ class SourceDocuments:
         """The sentence; where it has no source, its reason says which places were looked at."""
         if sentence.verdict is not Verdict.NO_SOURCE:
             return sentence
+        return sentence.model_copy(update={"reason": self._missing})
+
+    @property
+    def _missing(self) -> str:
         empty = f" ({self.empty} documents were empty)" if self.empty else ""
-        reason = f"no document with text was found{empty}; looked at {self._looked_at}"
-        return sentence.model_copy(update={"reason": reason})
+        return f"no document with text was found{empty}; looked at {self._looked_at}"
+
+    def require_words(self, result: SourcedResult, policy: Policy) -> None:
+        """Raises: UnsupportedError for an answer that comes out blank, without a word, because it has no source."""
+        has_none = any(sentence.verdict is Verdict.NO_SOURCE for sentence in result.sentences)
+        if has_none and policy.is_silent_without_source and is_blank(result.text):
+            raise UnsupportedError(
+                f"the whole answer was held back: {self._missing}. Put documents into the input, have a runnable of the chain "
+                f"return them (a list of documents, or a dict with text under {self.key!r}, which documents_key names), or "
+                'choose Policy(fallback="abstain"), which says so in the answer, or Policy(on_no_source="open")',
+                result,
+            )
 
     def result(self, result: GuardResult) -> SourcedResult:
         """The result with its documents and explained sentences."""
@@ -108,7 +125,9 @@ class SourceDocuments:
 
 
 class SourceCollector(BaseCallbackHandler):
-    """Puts what retrievers return and tools answer below its config into `sources`, without the model's own words.
+    """Puts what retrievers, tools and other runnables return below its config into `sources`, without the model's own words.
+
+    Of a runnable's output the documents count, alone, in a list, or in a dict; of a dict also the text under `sources.key`.
 
     stopped: the error of the last model that ended, if it stopped before its answer's end.
     tools: names of the tools whose answers count; None for all.
@@ -118,7 +137,7 @@ class SourceCollector(BaseCallbackHandler):
     run_inline = True
 
     def __init__(self, sources: SourceDocuments, tools: Collection[str] | None = None) -> None:
-        self._sources, self.source_tools, self._echoes = sources, tools, Echoes()
+        self._sources, self.source_tools, self._echoes, self._by_models = sources, tools, Echoes(), Echoes()
         self.stopped: GenerationError | None = None
 
     def echoes(self, run: UUID | None) -> Echoes:
@@ -138,6 +157,18 @@ class SourceCollector(BaseCallbackHandler):
 
     def on_llm_end(self, response: LLMResult, *, run_id: UUID, **kwargs: Any) -> Any:
         self.stopped = stopped(response)
+        for generation in chain.from_iterable(response.generations):
+            calls = getattr(getattr(generation, "message", None), "tool_calls", ())
+            self._by_models.call({"written": [generation.text, *(call["args"] for call in calls)]})
+
+    def on_chain_end(self, outputs: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> Any:
+        given = outputs if isinstance(outputs, Mapping) else {"": outputs}
+        found = [document for value in given.values() for document in documents_in(value)]
+        if isinstance(text := given.get(self._sources.key), str):
+            found.append(Document(text=text))
+        for echoes in (self._by_models, self.echoes(parent_run_id)):
+            found = [_evident(document, echoes) for document in found]
+        self.found(parent_run_id, found)
 
     def on_tool_start(
         self, serialized: Any, input_str: str, *, run_id: UUID, inputs: Any = None, **kwargs: Any

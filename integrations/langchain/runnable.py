@@ -37,8 +37,8 @@ class GuardedRunnable(Runnable[Any, Any]):
     """Releases the text of a chain, a chat model or an LLM, sentence by sentence, once it is supported.
 
     runnable: None guards the guard's own generator. A chain gets its input as it is.
-    documents_key: where an input, or what a chain returns, has documents. They are sources, beside what retrievers and
-        tools inside the chain find before its first text.
+    documents_key: where an input, or a dict that a runnable of the chain returns, has documents or text. They are sources,
+        beside the documents that retrievers, tools and other runnables of the chain return before its first text.
     source_tools: tools, or names of tools, whose answers are sources; None for all.
     prompt_key: where a model's input has the prompt.
     answer_key: where a chain that returns dicts writes its answer.
@@ -84,7 +84,8 @@ class GuardedRunnable(Runnable[Any, Any]):
     def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
         """The released text, or a `SourcedResult` with `return_result=True`.
 
-        Raises: InputError for an input without what it needs, UnsupportedError under `fallback="raise"`."""
+        Raises: InputError for an input without what it needs; UnsupportedError under `fallback="raise"`, and for an answer
+        that comes out blank because no source was found, unless the result is returned."""
         return self._whole(list(self.stream(input, config, **kwargs)))
 
     async def ainvoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> Any:
@@ -119,6 +120,8 @@ class GuardedRunnable(Runnable[Any, Any]):
         async for event in quietly(run.config, answer, traced=run.traced):
             if isinstance(event, SourcedResult):
                 await value_of(dispatch(RESULT_EVENT, event))
+                if not self.return_result:
+                    sources.require_words(event, self.guard.policy)
                 shown: Any = event if self.return_result else None
             else:
                 await value_of(dispatch(SENTENCE_EVENT, sources.event(event)))
@@ -128,14 +131,14 @@ class GuardedRunnable(Runnable[Any, Any]):
 
     def _read(self, input: Any) -> tuple[SourceDocuments, str, Any]:
         """The sources and the prompt of an input, and what to ask the wrapped runnable."""
-        inside = "" if self.runnable is None else ", the retrievers and tools that ran before the first text"
+        inside = "" if self.runnable is None else ", the retrievers, tools and runnables that ran before the first text"
         looked_at = f"the input's key {self.documents_key!r}{inside}{of_tools(self.source_tools)}"
         if not isinstance(input, Mapping):
             prompt = input if isinstance(input, str) else ""
             if self.runnable is None and not prompt:
                 raise InputError(f"the input must be a dict with {self.prompt_key!r} and {self.documents_key!r}")
-            return SourceDocuments(looked_at=looked_at), prompt, input
-        sources = SourceDocuments(input.get(self.documents_key), looked_at=looked_at)
+            return SourceDocuments(looked_at=looked_at, key=self.documents_key), prompt, input
+        sources = SourceDocuments(input.get(self.documents_key), looked_at=looked_at, key=self.documents_key)
         prompt = input.get(self.prompt_key, "")
         if self._model is None and self.runnable is not None:
             return sources, prompt if isinstance(prompt, str) else "", input

@@ -373,6 +373,27 @@ def test_tries_that_a_callable_cannot_make_are_said_at_once(choice) -> None:
     guard.with_generator(lambda prompt, accepted: TRUE).stream("?", SOURCE)
 
 
+@pytest.mark.parametrize("blank", ["", " \n", [Document(text="\u200b"), ""]])
+def test_a_source_without_text_is_said_before_anything_is_written(blank) -> None:
+    asked: list[str] = []
+    guard = Guard(asked.append, scorer=Scoring())
+    with pytest.warns(GroundrailWarning, match='no text.*fallback="abstain".*on_no_source="open"'):
+        guard.stream("?", blank)
+    with pytest.warns(GroundrailWarning, match="no text"):
+        asyncio.run(guard.astream("?", blank))
+    for told in ({"fallback": "abstain"}, {"fallback": "raise"}, {"fallback": str}, {"on_no_source": "open"}):
+        guard.with_policy(Policy(**told)).stream("?", blank)
+    guard.stream("?", [])  # a search that found nothing
+    assert asked == []
+
+
+def test_other_words_for_a_case_than_open_and_closed_are_refused_with_their_meanings() -> None:
+    for case in ("on_no_source", "on_error"):
+        for word in ("abstain", True, None):
+            with pytest.raises(ValueError, match=f'{case} is {word!r}; pass "closed".*`fallback`.*"open"'):
+                Policy(**{case: word})
+
+
 @pytest.mark.parametrize(
     ("choice", "tries"),
     [

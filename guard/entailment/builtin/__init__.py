@@ -79,6 +79,7 @@ class BuiltinEntailment(EntailmentModel):
             unread=self._unread,
             weights=self.model,
             thresholds=config.get("entailment_thresholds", {}),
+            tells_contradiction=True,
         )
 
     def offsets(self, text: str) -> Sequence[tuple[int, int]]:

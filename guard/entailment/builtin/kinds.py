@@ -6,6 +6,7 @@ only taken for talk where the head is sure.
 
 from collections.abc import Callable, Sequence
 
+from groundrail.entailment.asking import Ask, Asking
 from groundrail.entailment.builtin import BuiltinEntailment, load_builtin
 from groundrail.errors import ModelError
 from groundrail.text.kinds import Kind, may_be_talk
@@ -14,7 +15,7 @@ TALK, SILENCE = 0.97, 0.7
 """Probability from which a sentence counts as talk, or as silence."""
 
 
-def kinds_of(sentences: Sequence[tuple[str, str]], is_stated: Callable[[str], bool]) -> list[Kind]:
+def kinds_of(sentences: Sequence[tuple[str, str]], is_stated: Callable[[str], bool]) -> Asking[list[Kind]]:
     """The kind of each sentence, given as (the words around it, the sentence).
 
     Args:
@@ -26,11 +27,12 @@ def kinds_of(sentences: Sequence[tuple[str, str]], is_stated: Callable[[str], bo
     judge = load_builtin().model
     if not isinstance(judge, BuiltinEntailment):
         raise ModelError("the built-in judge is not what it was; reinstall groundrail")
+    rows = yield Ask(judge.kinds, sentences)
     return [
         Kind.TALK
         if talk >= TALK and may_be_talk(sentence, around, is_stated)
         else Kind.SILENCE
         if silence >= SILENCE
         else Kind.CLAIM
-        for (around, sentence), (_, talk, silence) in zip(sentences, judge.kinds(sentences).tolist(), strict=True)
+        for (around, sentence), (_, talk, silence) in zip(sentences, rows.tolist(), strict=True)
     ]

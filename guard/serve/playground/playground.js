@@ -6,7 +6,7 @@ const state = {
   sentences: [], rest: "", selected: -1, threshold: 0.5, running: null, points: [], writing: false, examples: [],
 };
 const WORDS = {
-  supported: "Supported", unsupported: "Refused", no_claim: "Nothing to check",
+  supported: "Supported", known: "Known to the app", unsupported: "Refused", no_claim: "Nothing to check",
   no_source: "No source", error: "Could not be checked", timeout: "Not judged in time",
 };
 
@@ -24,8 +24,8 @@ function verdictOf(sentence) {
   const scored = sentence.score !== null && ["supported", "unsupported"].includes(sentence.verdict);
   return scored ? (sentence.score >= thresholdOf(sentence) ? "supported" : "unsupported") : sentence.verdict;
 }
-const lookOf = (verdict) => (["supported", "unsupported", "no_claim"].includes(verdict) ? verdict : "unchecked");
-const isReleased = (sentence) => ["supported", "no_claim"].includes(verdictOf(sentence));
+const lookOf = (verdict) => (["supported", "known", "unsupported", "no_claim"].includes(verdict) ? verdict : "unchecked");
+const isReleased = (sentence) => ["supported", "known", "no_claim"].includes(verdictOf(sentence));
 
 // The exchanged detail, if the server corrects and the corrected sentence reaches the threshold.
 const correctionOf = (sentence) => {

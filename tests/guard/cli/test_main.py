@@ -194,6 +194,11 @@ def test_closed_standard_input_is_one_line() -> None:
     assert "closed" in told or "descriptor" in told
 
 
+def test_a_source_without_text_is_said_before_a_model_is_loaded(run, tmp_path) -> None:
+    blank = written(tmp_path / "blank.txt", " \n")
+    require_one_line(run("ask", "when", "--source", blank, "--model", tmp_path / "none"), "blank.txt: no text in it")
+
+
 @pytest.mark.parametrize("blank", [True, False])
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_a_model_that_writes_nothing_is_exit_code_2(run, blank, form, causal_folder, tiny_nli_folder, tmp_path) -> None:

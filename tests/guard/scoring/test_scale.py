@@ -239,6 +239,23 @@ def test_a_claim_that_nothing_supports_reads_two_chunks_the_further_one_and_two_
     assert sum(len(premise.split()) for premise, _ in asked(model)) <= 3 * 200 + 2 * 2 * 200
 
 
+def test_the_second_look_and_the_first_step_of_its_tree_share_a_call() -> None:
+    apart = [f"The {word} of flat {number} is new." for number, word in enumerate(WORDS * 8)]
+    model = FakeEntailment(lambda premise, claim: 0.2 if premise.count("garden") > 2 else 0.1)
+    (score,) = (
+        ScaleScorer(model, chunk_tokens=40).read(" ".join(apart)).score(["The garden of a flat is old."], threshold=0.5)
+    )
+    chunk, second, leaves = model.calls
+    assert [len(call) for call in (chunk, second, leaves)] == [1, 3, 2]
+    longest = max(second, key=lambda pair: len(pair[0]))
+    assert all(
+        set(premise.split()) < set(longest[0].split()) for premise, _ in [*second, *leaves] if premise != longest[0]
+    )
+    read = [premise for call in model.calls for premise, _ in call]
+    assert len(set(read)) == 6  # a chunk, the further one, and the four nodes of one tree: no pair for nothing
+    assert score.value < 0.5
+
+
 def test_the_third_attempt_at_a_sentence_costs_nothing_that_was_asked_before() -> None:
     model = told()
     reader = ScaleScorer(model, chunk_tokens=200).read(SOURCE)

@@ -39,6 +39,8 @@ def test_every_key_reaches_the_policy(tmp_path) -> None:
             doubt = [0.3, 0.8]
             fields = ["!position", "/deposit"]
             marks = "strip"
+            known = ["Click the button below."]
+            refuse = "contradicted"
             """,
         )
     )
@@ -49,6 +51,8 @@ def test_every_key_reaches_the_policy(tmp_path) -> None:
         "doubt": (0.3, 0.8),
         "fields": ("!position", "/deposit"),
         "marks": "strip",
+        "known": ("Click the button below.",),
+        "refuse": "contradicted",
         "fallback": "abstain",
         "on_error": "open",
         "on_no_source": "open",

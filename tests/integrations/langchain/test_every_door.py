@@ -100,7 +100,7 @@ def watched_by(kind: Any) -> Door:
 
 
 DOORS: dict[str, tuple[Door, str]] = {
-    "runnable": (runnable, "the input's key 'documents', the retrievers and tools that ran before the first text"),
+    "runnable": (runnable, "the input's key 'documents', the retrievers, tools and runnables that ran before"),
     "chat model": (chat_model, "the tool results among the messages, documents= of the call"),
     "middleware": (middleware, "the results of the tools called since the user's last message"),
     "callback": (

@@ -151,7 +151,7 @@ def test_a_tool_inside_a_chain_is_no_echo_chamber_either(read: bool) -> None:
             read_notes.invoke({})
         return FALSE
 
-    assert GuardedRunnable(RunnableLambda(chain), guard=guard()).invoke("?") == ""
+    assert GuardedRunnable(RunnableLambda(chain), guard=guard(), return_result=True).invoke("?").text == ""
 
 
 @pytest.mark.parametrize("saved", [False, True])
