@@ -295,7 +295,8 @@ def _decided(answer: Answer, sentence: Sentence, checked: CheckedSentence, since
     if answer.policy.fallback != "correct" or checked.corrected is not None:
         return checked
     tried = []
-    for correction, other in correcting.offered(sentence, checked):
+    claim = answer.claim(sentence, answer.shown)
+    for correction, other in correcting.offered(sentence, checked, claim, answer.source.documents):
         (judged,) = yield from _judged(answer, [other], since)
         tried.append((correction, answer.in_place(other, judged)))
     return correcting.corrected(checked, tried)
