@@ -49,7 +49,8 @@ _CANDIDATE = re.compile(
     # a stop of a script written without spaces, or another stop; closing marks; white space, pictures and citation marks
     rf"(?<![{STOPS}])(?:(?P<wide>[{_STOPS}]{{0,3}}[{_WIDE}][{STOPS}]*+)|(?P<stop>[{_STOPS}]++))"
     rf"(?P<closers>(?:[{re.escape(CLOSING)}{EMOJI}]|\[\d{{1,3}}\])*+)"
-    rf"(?P<gap>(?(wide)(?:\s++|(?!\[))|(?:{BLANK}+(?:[{EMOJI}]{{1,16}}|(?:\[\d{{1,3}}\])+)(?=\s))*\s+))"
+    rf"(?P<gap>(?(wide)(?:\s++|(?!\[))|(?:"
+    rf"(?:{BLANK}+(?:\[\d{{1,3}}\])+)+\Z|(?:{BLANK}+(?:[{EMOJI}]{{1,16}}|(?:\[\d{{1,3}}\])+)(?=\s))*\s+)))"
     # or a line break
     rf"|(?<!{BLANK})(?P<line>{BLANK}*[{NEWLINES}]\s*)"
 )
