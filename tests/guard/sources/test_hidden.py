@@ -15,7 +15,7 @@ FALSE = "The rent is 900 euros."
 
 def said(source: str) -> list[str]:
     reading = read_by_form(source)
-    return [source[premise.start : premise.end] for premise in reading.premises()]
+    return [premise.said or source[premise.start : premise.end] for premise in reading.premises()]
 
 
 @tabled("hiding")
@@ -45,6 +45,13 @@ def test_text_behind_a_hidden_part_is_read() -> None:
         "One",
         "Three",
         "Seven",
+    ]
+
+
+def test_a_sentence_with_a_struck_word_says_the_rest_of_it() -> None:
+    assert said("The rent is ~~900~~ 950 euros. <del>It is</del> It was due.") == [
+        "The rent is 950 euros.",
+        "It was due.",
     ]
 
 
