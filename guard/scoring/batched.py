@@ -9,8 +9,9 @@ from typing import Any
 
 from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.loading import load
-from groundrail.entailment.shared import cancelled_with_task, shared
+from groundrail.entailment.shared import shared
 from groundrail.errors import InputError
+from groundrail.runtime.leaving import cancelled_with_task
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerFacts
 from groundrail.types import Source
 
