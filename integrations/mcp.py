@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from groundrail.cli.scorers import ScorerChoice
 from groundrail.errors import GroundrailError, InputError, MissingExtraError
@@ -190,8 +190,8 @@ def create_server(
 def _strict(tool: "Tool") -> "Tool":
     """The tool, which refuses arguments that it does not know, where the SDK's leaves them out."""
 
-    class Known(tool.fn_metadata.arg_model, extra="forbid"):  # type: ignore[misc, name-defined]
-        """The arguments of the tool, and no others."""
+    class Known(tool.fn_metadata.arg_model):  # type: ignore[misc, name-defined]
+        model_config = ConfigDict(extra="forbid")
 
     metadata = tool.fn_metadata.model_copy(update={"arg_model": Known})
     return tool.model_copy(update={"fn_metadata": metadata, "parameters": Known.model_json_schema(by_alias=True)})
