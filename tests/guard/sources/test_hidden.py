@@ -55,6 +55,11 @@ def test_a_sentence_with_a_struck_word_says_the_rest_of_it() -> None:
     ]
 
 
+def test_a_hidden_cell_is_an_empty_one() -> None:
+    table = said("Day | Pool | Gym\nMonday | 6 | 9\nTuesday | <!-- 7 --> | 9\nFriday | ~~8~~ 5 | 9\n")
+    assert {"Day Monday, Pool: 6", "Day Tuesday, Pool: not given", "Day Friday, Pool: 5"} <= set(table)
+
+
 def test_hidden_parts_are_in_order_and_apart() -> None:
     source = "<!-- a --> B <p hidden> c <!-- d --> e <p> f </p> g </p> H <script>i</script> <!-- j"
     parts = list(hidden_parts(source))
