@@ -11,7 +11,7 @@ from typing import NamedTuple
 from groundrail.sources.statements import Statement, statements
 from groundrail.text.english.words import stems
 from groundrail.text.facts.corrections import Correction, corrections
-from groundrail.text.facts.subjects import clauses, is_turned, subject
+from groundrail.text.facts.subjects import clauses, drops_condition, is_turned, subject
 from groundrail.types import Citation, Document
 
 BESIDE = 8
@@ -89,7 +89,7 @@ def _about(sentence: str, context: str, exchange: Correction) -> tuple[frozenset
 
 def _offers(sentence: str, by: Statement) -> Iterator[_Offer]:
     """The exchanges by one statement, each by the clauses that have the value, or by the whole where none has it alone."""
-    found = corrections(sentence, by.text)
+    found = [] if drops_condition(sentence, by.text) else corrections(sentence, by.text)
     parts = clauses(by.text) if found else {}
     offered = {clause: corrections(sentence, clause) for clause in parts}
     for each in found:

@@ -26,6 +26,7 @@ _COMPOUND = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
 _CLAUSE = re.compile(r"[;:–—]|,(?=\s)|\b(?:and|but|while|whereas)\b")
 _PREFIX = re.compile("(?:re|un|dis|non|in|im|il|ir|en|mis|over|under|pre|de|counter|inter|fore|post)-?")
 _BEHIND = FUNCTION - DETERMINERS - {"of", "for"}
+_CONDITION = re.compile(r"\b(?:if|unless|in case)\b", re.IGNORECASE)
 _CALENDAR = {stem(word) for word in (*MONTHS, *DAYS)}
 
 
@@ -70,6 +71,15 @@ def clauses(text: str) -> dict[str, frozenset[str]]:
         before = frozenset(stems(part)) | (before if opens else frozenset())
         found[part] = before
     return found
+
+
+def drops_condition(claim: str, statement: str) -> bool:
+    """Whether a statement opens with a condition and the claim has none.
+
+    >>> drops_condition("The fee is 5 euros.", "If it rains, the fee is 4 euros.")
+    True
+    """
+    return bool(_CONDITION.match(statement)) and not _CONDITION.search(claim)
 
 
 def is_turned(claim: str, clause: str) -> bool:
