@@ -10,7 +10,7 @@ from groundrail.sources.above import headings
 from groundrail.sources.reading import read_by_form
 from groundrail.text.ends import heading_of
 from groundrail.text.english.words import stems
-from groundrail.text.facts.subjects import subject
+from groundrail.text.facts.subjects import names
 from groundrail.types import Span
 
 _POINTING = frozenset("he she it they him her his its them their".split())
@@ -44,6 +44,7 @@ def statements(document: str) -> tuple[Statement, ...]:
     texts = [document[each.start : each.end] if each.said is None else each.said for each in places]
     words = [frozenset(stems(text)) for text in texts]
     levels = [_level(text) for text in texts]
+    of_document = frozenset[str]() if not texts or levels[0] else names(texts[0])
     found: list[Statement] = []
     for number, (place, heading) in enumerate(zip(places, headings(document, places), strict=True)):
         above = {heading} if heading > 0 or (heading == 0 and levels[0]) else set[int]()
@@ -51,8 +52,8 @@ def statements(document: str) -> tuple[Statement, ...]:
         known = words[number].union(*(words[each] for each in above))
         if number and not _POINTING.isdisjoint(words[number]):
             known |= words[number - 1]
-        if not levels[0] and not subject(texts[number]).names:
-            known |= subject(texts[0]).names
+        if not names(texts[number]):
+            known |= of_document
         found.append(Statement(place.start, place.end, texts[number], known))
     return tuple(found)
 

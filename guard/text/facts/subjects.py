@@ -4,7 +4,6 @@ Reads no meaning: it compares words. Whether a sentence is true is a model's to 
 """
 
 import re
-from collections.abc import Iterator
 from itertools import product
 from typing import NamedTuple
 
@@ -52,7 +51,23 @@ def subject(text: str) -> Subject:
     """
     words = [word.lower() for word in _WORD.findall(text)]
     content = frozenset(stem(word) for word in words if word not in FUNCTION and not is_adverb(word))
-    return Subject(frozenset(map(stem, _names(text))) - _CALENDAR, frozenset(map(stem, _phrase(text))), content)
+    return Subject(names(text), frozenset(map(stem, _phrase(text))), content)
+
+
+def names(text: str) -> frozenset[str]:
+    """The stems of its capitalised words but days and months; of the first word only where another such word follows it.
+
+    >>> sorted(names("Otter Pool is open in May. It is dear."))
+    ['otter', 'pool']
+    """
+    found = list(_WORD.finditer(text))
+    capital = [match[0][0].isupper() for match in found]
+    words = [
+        match[0]
+        for place, match in enumerate(found)
+        if capital[place] and (place or capital[1:2] == [True]) and len(match[0]) > 1
+    ]
+    return frozenset(stem(word) for word in words if word.lower() not in FUNCTION) - _CALENDAR
 
 
 def clauses(text: str) -> dict[str, frozenset[str]]:
@@ -92,16 +107,6 @@ def is_turned(claim: str, clause: str) -> bool:
     mine, theirs = (words.union(map(stem, words)) for words in (mine, theirs))
     pairs = [pair for one, other in product(mine - theirs, theirs - mine) for pair in ((one, other), (other, one))]
     return any(long.endswith(short) and _PREFIX.fullmatch(long.removesuffix(short)) for short, long in pairs)
-
-
-def _names(text: str) -> Iterator[str]:
-    """Capitalised words; the first of the text only where another follows it."""
-    found = list(_WORD.finditer(text))
-    for place, match in enumerate(found):
-        following = found[place + 1][0] if place + 1 < len(found) else ""
-        is_name = match[0][0].isupper() and match[0].lower() not in FUNCTION and len(match[0]) > 1
-        if is_name and (place or following[:1].isupper()):
-            yield match[0]
 
 
 def _phrase(text: str) -> list[str]:
