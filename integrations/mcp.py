@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from groundrail.cli.scorers import ScorerChoice
 from groundrail.errors import GroundrailError, InputError, MissingExtraError
@@ -23,6 +23,7 @@ from groundrail.types import Citation, Document, GuardResult, Verdict, as_docume
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
+    from mcp.server.mcpserver.tools import Tool
 
 LARGEST = 2_000_000
 """Characters of an answer and its sources, and bytes of a file."""
@@ -108,10 +109,10 @@ def create_server(
     try:
         from mcp.server.mcpserver import MCPServer
         from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+        from mcp.server.mcpserver.tools import Tool
         from mcp.types import CallToolResult, TextContent
     except ImportError as error:
         raise MissingExtraError("groundrail mcp", "mcp") from error
-    server: MCPServer[Any] = MCPServer("groundrail", instructions=_INSTRUCTIONS, log_level="WARNING")
     folder = None if root is None else Path(root).resolve()
     loaded = as_documents(list(sources))
     reports: OrderedDict[str, str] = OrderedDict()
@@ -128,7 +129,6 @@ def create_server(
         except GroundrailError as error:
             raise ToolError(str(error)) from None
 
-    @server.tool()
     async def check(
         answer: str,
         sources: Texts = [],  # noqa: B006
@@ -153,7 +153,6 @@ def create_server(
             reports.popitem(last=False)
         return told(_checked(result, uri), result.to_markdown(held_back=True))
 
-    @server.tool()
     async def cite(
         claim: str,
         sources: Texts = [],  # noqa: B006
@@ -165,11 +164,13 @@ def create_server(
         lines = [f'"{place.text}" ({place.document})' for place in found.citations]
         return told(found, "\n".join(lines) or f"No source supports it: {found.reason or 'there is no claim in it'}.")
 
-    @server.tool(name="sources")
     async def list_sources() -> Loaded:
         """The sources that count in every call which names none, and the root of the files that may be named."""
         told = [LoadedSource(document=document.id, characters=len(document.text)) for document in loaded]
         return Loaded(sources=told, root=None if folder is None else ".")
+
+    tools = [_strict(Tool.from_function(*each)) for each in ((check,), (cite,), (list_sources, "sources"))]
+    server: MCPServer[Any] = MCPServer("groundrail", instructions=_INSTRUCTIONS, log_level="WARNING", tools=tools)
 
     @server.resource("groundrail://reports/{name}", mime_type="text/html", title="The report of a check")
     async def report(name: str) -> str:
@@ -184,6 +185,16 @@ def create_server(
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=data)
 
     return server
+
+
+def _strict(tool: "Tool") -> "Tool":
+    """The tool, which refuses arguments that it does not know, where the SDK's leaves them out."""
+
+    class Known(tool.fn_metadata.arg_model):  # type: ignore[misc, name-defined]
+        model_config = ConfigDict(extra="forbid")
+
+    metadata = tool.fn_metadata.model_copy(update={"arg_model": Known})
+    return tool.model_copy(update={"fn_metadata": metadata, "parameters": Known.model_json_schema(by_alias=True)})
 
 
 def _documents(
