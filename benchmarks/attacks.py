@@ -3,6 +3,7 @@
     python benchmarks/attacks.py
     python benchmarks/attacks.py --documents 1 --limit 1      # a first look
     python benchmarks/attacks.py --families                   # the second table alone
+    python benchmarks/attacks.py --families heading table     # two of its families
     python benchmarks/attacks.py --entailment google/flan-t5-base --markdown docs/attacks_table.md
 
 Each trick of `tricks.py` is applied to every fact of three documents: a true sentence, and the detail that makes it
@@ -154,16 +155,18 @@ def main() -> None:
         "--limit", type=int, metavar="N", help="at most N facts of each document, and N cases of a family"
     )
     parser.add_argument("--every", action="store_true", help="a row for every trick, also those that were stopped")
-    parser.add_argument("--families", action="store_true", help="only the table of families")
+    parser.add_argument(
+        "--families", nargs="*", metavar="FAMILY", help="only the table of families, of all or of the named ones"
+    )
     parser.add_argument("--markdown", type=Path, help="also write the tables to this file")
     options = parser.parse_args()
     facts = chosen(options.documents, options.limit)
     subjects = guards(options.entailment)
     lines: list[str] = []
-    if not options.families:
+    if options.families is None:
         found = counted(subjects, facts, options.documents)
         lines = [*table(subjects, found if options.every else summed(found)), ""]
-    text = "\n".join([*lines, *families.table(subjects, options.limit)])
+    text = "\n".join([*lines, *families.table(subjects, options.limit, options.families or ())])
     print(text)
     if options.markdown is not None:
         options.markdown.write_text(text + "\n", encoding="utf-8")

@@ -3,18 +3,21 @@
 The cases of `families.jsonl` are written by hand. In a list every item stands in the source, but not under that lead. A
 wrapped sentence is false as a whole, and its last line may be a name that the source knows. A frame takes back what a sentence
 of the source says. A pronoun points at something else once the sentence before it is dropped. A bare answer is false
-only as an answer to its question. How often each of them works is measured by `attacks.py`.
+only as an answer to its question, and so is a phrase that agrees. Under a heading, in a cell of a table or about one of
+two subjects a sentence says what the source says of the other. An abbreviation stands before the false end. A block of HTML,
+which some readers do not show, takes back what stands before it. A correction has a value of another subject within reach.
+How often each of them works is measured by `attacks.py`.
 """
 
 import json
 import re
 import sys
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from groundrail import Guard
+from groundrail import Guard, Policy
 
 CASES = Path(__file__).with_name("families.jsonl")
 DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
@@ -96,13 +99,21 @@ LAYOUTS: dict[str, dict[str, Callable[[str], list[str]]]] = {
     "frame": {"frame": _as_written},
     "pronoun": {"pronoun": _as_written},
     "bare answer": {"bare answer": _as_written},
+} | {
+    family: {family: _as_written}
+    for family in ("heading", "table", "two subjects", "agreement", "abbreviation", "HTML block", "correction")
 }
 
+OF_FORM = frozenset({"HTML block"})
+"""Families that are refused before a judge is asked."""
 
-def rows(limit: int | None = None) -> Iterator[Row]:
-    """The rows of the table, each with the first `limit` cases of its family."""
+
+def rows(limit: int | None = None, families: Collection[str] = ()) -> Iterator[Row]:
+    """The rows of the table, each with the first `limit` cases of its family; of all families or of some."""
     cases = read()
     for family, layouts in LAYOUTS.items():
+        if families and family not in families:
+            continue
         twins = [case for case in cases if case.family == family][:limit]
         for name, layout in layouts.items():
             false = [(case, text) for case in twins for text in layout(case.false)]
@@ -113,20 +124,23 @@ def rows(limit: int | None = None) -> Iterator[Row]:
 def released(guard: Guard, row: Row) -> tuple[int, int]:
     """How many false answers of the row came out, in part or whole, and how many true ones came out whole."""
 
+    correcting = guard.with_policy(Policy(fallback="correct"))
+
     def text(case: Twins, answer: str) -> str:
-        return guard.check(answer, case.source, case.question).text
+        checking = correcting if case.family == "correction" else guard
+        return checking.check(answer, case.source, case.question).text
 
     false = sum(case.tells_false(text(case, answer)) for case, answer in row.false)
     true = sum(case.tells_true(text(case, answer)) for case, answer in row.true)
     return false, true
 
 
-def table(subjects: dict[str, Guard], limit: int | None = None) -> list[str]:
+def table(subjects: dict[str, Guard], limit: int | None = None, families: Collection[str] = ()) -> list[str]:
     """Lines of Markdown: how many false and true answers came out, by row and judge, alike rows as one. Progress goes to
     standard error."""
     columns = [f"{name}: {kind} released" for name in subjects for kind in ("false", "true")]
     alike: dict[str, list[str]] = {}
-    for row in rows(limit):
+    for row in rows(limit, families):
         cells = []
         for guard in subjects.values():
             false, true = released(guard, row)

@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
 
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from groundrail.cli.scorers import ScorerChoice
 from groundrail.errors import GroundrailError, InputError, MissingExtraError
@@ -23,6 +23,7 @@ from groundrail.types import Citation, Document, GuardResult, Verdict, as_docume
 
 if TYPE_CHECKING:
     from mcp.server.mcpserver import MCPServer
+    from mcp.server.mcpserver.tools import Tool
 
 LARGEST = 2_000_000
 """Characters of an answer and its sources, and bytes of a file."""
@@ -114,10 +115,10 @@ def create_server(
     try:
         from mcp.server.mcpserver import MCPServer
         from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+        from mcp.server.mcpserver.tools import Tool
         from mcp.types import CallToolResult, TextContent
     except ImportError as error:
         raise MissingExtraError("groundrail mcp", "mcp") from error
-    server: MCPServer[Any] = MCPServer("groundrail", instructions=_INSTRUCTIONS, log_level="WARNING")
     given = _Sources(as_documents(list(sources)), None if root is None else Path(root).resolve(), largest)
     reports: OrderedDict[str, str] = OrderedDict()
 
@@ -134,7 +135,6 @@ def create_server(
         data = found.model_dump(mode="json")
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=data)
 
-    @server.tool()
     async def check(
         answer: str,
         sources: Texts = [],  # noqa: B006
@@ -151,7 +151,6 @@ def create_server(
             reports.popitem(last=False)
         return told(_checked(result, uri), result.to_markdown(held_back=True))
 
-    @server.tool()
     async def cite(
         claim: str,
         sources: Texts = [],  # noqa: B006
@@ -163,11 +162,13 @@ def create_server(
         lines = [f'"{place.text}" ({place.document})' for place in found.citations]
         return told(found, "\n".join(lines) or f"No source supports it: {found.reason or 'there is no claim in it'}.")
 
-    @server.tool(name="sources")
     async def list_sources() -> Loaded:
         """The sources that count in every call which names none, and the root of the files that may be named."""
         listed = [LoadedSource(document=document.id, characters=len(document.text)) for document in given.loaded]
         return Loaded(sources=listed, root=None if given.root is None else ".")
+
+    tools = [_strict(Tool.from_function(*each)) for each in ((check,), (cite,), (list_sources, "sources"))]
+    server: MCPServer[Any] = MCPServer("groundrail", instructions=_INSTRUCTIONS, log_level="WARNING", tools=tools)
 
     @server.resource("groundrail://reports/{name}", mime_type="text/html", title="The report of a check")
     async def report(name: str) -> str:
@@ -178,6 +179,16 @@ def create_server(
         return page
 
     return server
+
+
+def _strict(tool: "Tool") -> "Tool":
+    """The tool, which refuses arguments that it does not know, where the SDK's leaves them out."""
+
+    class Known(tool.fn_metadata.arg_model):  # type: ignore[misc, name-defined]
+        model_config = ConfigDict(extra="forbid")
+
+    metadata = tool.fn_metadata.model_copy(update={"arg_model": Known})
+    return tool.model_copy(update={"fn_metadata": metadata, "parameters": Known.model_json_schema(by_alias=True)})
 
 
 def _ruled(guard: Guard, rules: dict[str, Any]) -> Guard:

@@ -148,4 +148,3 @@ def _listen(host: str, port: int) -> socket.socket:
 def _log_to_stderr(level: str) -> None:
     logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s: %(message)s", level=logging.WARNING)
     logging.getLogger("groundrail").setLevel(level.upper())
-    logging.getLogger("bm25s").setLevel(logging.WARNING)  # which sets a lower one of its own

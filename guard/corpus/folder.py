@@ -4,7 +4,7 @@ import sqlite3
 import uuid
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -58,12 +58,12 @@ def score_corpus(
         scorer: Builds the scorer in each worker.
         progress: Gets the number of rows done and the number of rows to do; only the local engine calls it.
 
-    Raises: InputError for a file that is no corpus; MissingExtraError if Arrow or Ray is not installed.
+    Raises: InputError for a file that is no corpus, and while another run scores into `out`; MissingExtraError if Arrow or Ray is not installed.
     """
     arrow()
     file, folder = Path(path), Path(out)
     folder.mkdir(parents=True, exist_ok=True)
-    with closing(_Ledger()) as ledger:
+    with _alone(folder), closing(_Ledger()) as ledger:
         ledger.enter(ids(file))
         retried = _taken_up(folder, ledger)
         waiting = blocks((row for row in rows(file) if ledger.waits(row["id"])), _BLOCK_ROWS, _BLOCK_LETTERS)
@@ -88,6 +88,19 @@ def results(folder: str | Path, columns: Sequence[str] = COLUMNS) -> Iterator[Ro
     """Yield the rows of all parts in a folder. Raises: InputError for a part that cannot be read."""
     for part in sorted(Path(folder).glob("*.parquet")):
         yield from _table(part, columns).to_pylist()
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Hold a folder while its parts are written; the system lets it go with the process. Raises: InputError if it is held."""
+    with closing(sqlite3.connect(folder / ".lock", timeout=0, isolation_level=None)) as lock:
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.OperationalError as error:
+            raise InputError(
+                f"another run scores into {folder} ({error}); wait for its end, or name another folder"
+            ) from None
+        yield
 
 
 class _Ledger:

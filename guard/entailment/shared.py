@@ -4,14 +4,12 @@ Fair: callers that wait take equal parts of a batch, so a long source does not h
 cancelled stops waiting. `groundrail.scoring.batched` bounds how many may call at a time.
 """
 
-import asyncio
 import contextvars
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,23 +18,9 @@ import numpy as np
 from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, Wrapped
 from groundrail.errors import InputError
 from groundrail.runtime.deadlines import Calls
+from groundrail.runtime.leaving import leaving
 
 _log = logging.getLogger("groundrail.entailment")
-_leaving: contextvars.ContextVar[Future[None] | None] = contextvars.ContextVar("groundrail_leaving", default=None)
-
-
-@contextmanager
-def cancelled_with_task() -> Iterator[None]:
-    """Where a task is cancelled inside the block, its calls in other threads end with `CancelledError`, later ones too."""
-    leaving: Future[None] = Future()
-    token = _leaving.set(leaving)
-    try:
-        yield
-    except asyncio.CancelledError:
-        leaving.cancel()
-        raise
-    finally:
-        _leaving.reset(token)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,8 +74,8 @@ class SharedEntailment(Wrapped):
             return self.model.classify(pairs)
         call = _Call(pairs)
         answer = call.future
-        if (leaving := _leaving.get()) is not None:
-            leaving.add_done_callback(lambda _: answer.cancel())
+        if (left := leaving.get()) is not None:
+            left.add_done_callback(lambda _: answer.cancel())
         with self._lock:
             self._waiting.append(call)
             was_judging, self._is_judging = self._is_judging, True

@@ -1,4 +1,4 @@
-"""A sentence with one detail as a premise gives it: a figure, a unit, a day or month, a name, or a "not".
+"""A sentence with one detail as a premise gives it: a figure, a unit, a day or month, or a name; never a verb or a "not".
 
 Reads no meaning: whether a corrected sentence is true is a model's to say. A detail that the sentence has in two places is
 left alone, so that each correction changes one place.
@@ -13,7 +13,7 @@ from groundrail.facts.mentions import Mention, mentions, opens
 from groundrail.facts.missing import missing
 from groundrail.facts.rivals import rivals
 from groundrail.text.english.quantities import DAYS, MONTHS
-from groundrail.text.english.words import DETERMINERS, FUNCTION, NEGATIONS, PRESENT_PLURAL, is_adverb, is_finite
+from groundrail.text.english.words import DETERMINERS, FUNCTION, PRESENT_PLURAL, is_adverb, is_finite
 
 _NUMBER = re.compile(r"(?:[-−](?=\d))?\d[\d,]*(?:\.\d+)?")
 _YEAR, _DAY_OF_MONTH = re.compile(r"\b\d{4}\b"), re.compile(r"\b\d{1,2}\b(?!\d)")
@@ -32,9 +32,6 @@ _WORD_BEFORE = re.compile(r"([^\W\d_]+) $")
 _WORD = re.compile(r"[^\W\d_]+")
 _OPENS = re.compile(r"""(?:^|[.!?:;\n])[\s"'“‘(*_•-]*$""")
 _JOINED_BEFORE, _JOINED_BEHIND = re.compile(r"(?:\band|\bof|&) $"), re.compile(r" (?:and|of|&) [^\W\d_a-z]")
-_NEGATION = re.compile(rf"\b(?:{'|'.join(NEGATIONS)}|cannot)\b|n['’]t\b", re.IGNORECASE)
-_DENIED = re.compile(r"\b(is|are|was|were|may|can|will|has|have|should) not\b|\b(can)not\b")
-_ASSERTED = re.compile(r"\b(is|are|was|were|may|can|will|has|have|should|must)\b")
 
 
 class Exchange(NamedTuple):
@@ -56,15 +53,19 @@ class Exchange(NamedTuple):
 def corrections(sentence: str, premise: str) -> list[Exchange]:
     """All corrections by one premise. If it does not state some details of the sentence, only they are corrected.
 
+    A name is exchanged only in a sentence without another detail that the premise does not state.
+
     >>> [each.now for each in corrections("The rent is €1,650.", "The rent is 1,450 euros.")]
     ['€1,450']
     """
-    ways = (_figures, _rates, _calendar, _names, _negations)
-    found = list(dict.fromkeys(each for way in ways for each in way(sentence, premise)))
     lacking = [(each.start, each.end) for each in missing(premise, sentence)]
-    if not lacking:
-        return found
-    return [each for each in found if any(each.start < end and start < each.end for start, end in lacking)]
+
+    def overlaps(each: Exchange) -> list[bool]:
+        return [each.start < end and start < each.end for start, end in lacking]
+
+    named = [each for each in _names(sentence, premise) if all(overlaps(each))]
+    found = dict.fromkeys(each for way in (_figures, _rates, _calendar) for each in way(sentence, premise))
+    return [each for each in [*found, *named] if not lacking or any(overlaps(each))]
 
 
 def _figures(sentence: str, premise: str) -> Iterator[Exchange]:
@@ -182,14 +183,3 @@ def _named(text: str) -> Iterator[tuple[int, int]]:
 
 def _words(text: str) -> set[str]:
     return {word.lower() for word in _WORD.findall(text)}
-
-
-def _negations(sentence: str, premise: str) -> Iterator[Exchange]:
-    """The sentence without its only "not", or with a "not" behind its only auxiliary verb, where the premise differs."""
-    own, given = len(_NEGATION.findall(sentence)), len(_NEGATION.findall(premise))
-    if own == 1 and not given and (denied := _DENIED.search(sentence)):
-        yield Exchange(denied.start(), denied.end(), denied[1] or denied[2])
-    asserted = list(_ASSERTED.finditer(sentence)) if given == 1 and not own else []
-    if len(asserted) == 1:
-        word = asserted[0][0]
-        yield Exchange(*asserted[0].span(), "cannot" if word == "can" else f"{word} not")

@@ -1,18 +1,19 @@
 """Correct a refused sentence: exchange one detail for the source's; the loop has the new sentence judged like any other.
 
-`groundrail.facts.corrections` says which exchanges a source sentence offers.
+`groundrail.generation.exchanges` says which exchanges the source offers.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple, Self, TypeAlias
 
-from groundrail.facts.corrections import Exchange, corrections
+from groundrail.facts.corrections import Exchange
+from groundrail.generation.exchanges import exchanges
 from groundrail.scoring.weighing import log_odds
-from groundrail.text.claims import Refused, opens_list
+from groundrail.text.claims import Claim, Refused, opens_list
 from groundrail.text.english.language import is_english
 from groundrail.text.sentences import Sentence
-from groundrail.types import CheckedSentence, Citation, Correction, Verdict
+from groundrail.types import CheckedSentence, Citation, Correction, Document, Verdict
 
 MOST = 6
 """Maximum number of corrections that are judged for one sentence."""
@@ -59,34 +60,48 @@ def quoted_rightly(sentence: Sentence, claim: object) -> Replaced | None:
     return Replaced.within(sentence, sentence.text.index(was), was, now) if is_plain else None
 
 
-Tried: TypeAlias = tuple[Exchange, CheckedSentence]
-"""An exchange, and the corrected sentence with its verdict."""
+class Offer(NamedTuple):
+    """An exchange, and whether a cited place offers it; else it is a rival, which corrects nothing."""
+
+    exchange: Exchange
+    cited: bool
 
 
-def offered(sentence: Sentence, checked: CheckedSentence) -> list[tuple[Exchange, Sentence]]:
-    """The exchanges that the cited places offer for a sentence that its score refused, each with the corrected sentence.
+Tried: TypeAlias = tuple[Offer, CheckedSentence]
+"""An offer, and the corrected sentence with its verdict."""
 
-    None for a sentence that is not English, or opens a list, whose items were judged together with its words.
+
+def offered(
+    sentence: Sentence, checked: CheckedSentence, claim: object, documents: Sequence[Document]
+) -> list[tuple[Offer, Sentence]]:
+    """The exchanges that the source offers for a sentence that its score refused, each with the corrected sentence.
+
+    None for a sentence that is not English, or opens a list, whose items were judged together
+    with its words.
+
+    claim: the claim of the sentence; where the sentence names no subject, its context does.
     """
     refused = checked.verdict is Verdict.UNSUPPORTED and checked.score is not None
     if not refused or not is_english(sentence.text) or opens_list(sentence.text, sentence.lead):
         return []
-    found = dict.fromkeys(each for place in _places(checked) for each in corrections(sentence.text, place.text))
-    texts = {each: each.applied(sentence.text) for each in list(found)[:MOST]}
-    return [(each, replace(sentence, text=text, end=sentence.start + len(text))) for each, text in texts.items()]
+    context = claim.context if isinstance(claim, Claim) else ""
+    found = exchanges(sentence.text, context, _places(checked), documents)
+    offers = [Offer(each, cited) for each, cited in list(found.items())[:MOST]]
+    texts = {offer: offer.exchange.applied(sentence.text) for offer in offers}
+    return [(offer, replace(sentence, text=text, end=sentence.start + len(text))) for offer, text in texts.items()]
 
 
 def corrected(refused: CheckedSentence, tried: Sequence[Tried]) -> CheckedSentence:
     """The refused sentence, replaced by the corrected one where exactly one correction is supported.
 
-    It stays as it is if two corrections are about equally likely, or if the citation entails the refused sentence nearly
-    as well.
+    It stays as it is if two corrections are about equally likely, if a rival is the likeliest, or if the citation entails
+    the refused sentence nearly as well.
     """
     supported = sorted((each for each in tried if each[1].verdict is Verdict.SUPPORTED), key=_likely, reverse=True)
     if not supported or any(_likely(supported[0]) - _likely(other) < CLOSE for other in supported[1:]):
         return refused
-    (start, end, now), judged = supported[0]
-    if not _is_clear(judged, refused):
+    ((start, end, now), cited), judged = supported[0]
+    if not cited or not _is_clear(judged, refused):
         return refused
     change = Correction(
         start=start, was=refused.text[start:end], now=now, score=judged.score or 0.0, citations=judged.citations

@@ -116,7 +116,8 @@ def decided(answer: Answer, sentence: Sentence, checked: CheckedSentence, since:
     if policy.fallback != "correct" or checked.corrected is not None:
         return checked
     tried = []
-    for correction, corrected in correcting.offered(sentence, checked):
+    claim = verdicts.claim(sentence, answer.shown)
+    for correction, corrected in correcting.offered(sentence, checked, claim, verdicts.source.documents):
         (other,) = yield from judged(answer, [corrected], since)
         tried.append((correction, answer.in_place(corrected, other)))
     return correcting.corrected(checked, tried)

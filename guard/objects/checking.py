@@ -56,10 +56,23 @@ def checked_object(
     for leaf in found:
         result, opposite = (results.get((said, leaf.question)) for said in (leaf.statement, leaf.opposite))
         fields[leaf.pointer] = _checked(leaf, result, opposite, policy)
+    released, kept = _released(value, fields, read, policy), _kept(fields, policy).values()
     seconds = time.monotonic() - started
-    return ObjectResult(
-        object=_released(value, fields, read, policy), fields=fields, threshold=threshold, seconds=seconds
-    )
+    return ObjectResult(object=released, fields={f.pointer: f for f in kept}, threshold=threshold, seconds=seconds)
+
+
+def _kept(fields: Mapping[str, CheckedField], policy: Policy) -> dict[str, CheckedField]:
+    """The fields by their own pointers, as results keep them: a refused key without its words, and nothing that is in it."""
+    gone = {pointer for pointer, field in fields.items() if field.is_key and not field.released}
+    if policy.keep_refused or not gone:
+        return dict(fields)
+    kept: dict[str, CheckedField] = {}
+    for pointer, field in fields.items():
+        parts = pointer.split("/")
+        if gone.isdisjoint("/".join(parts[:end]) for end in range(1, len(parts))):
+            told = f"{pointer.rpartition('/')[0]}/refused key {len(kept)}" if pointer in gone else pointer
+            kept[pointer] = field.model_copy(update={"pointer": told})
+    return kept
 
 
 def _checked(leaf: Leaf, result: GuardResult | None, opposite: GuardResult | None, policy: Policy) -> CheckedField:
@@ -147,9 +160,11 @@ def _released(value: Any, fields: dict[str, CheckedField], schema: Schema | None
             return released
         failed += ", and the schema allows nothing in its place"
         guilty = [f for f in refused if any(f"{f.pointer}/".startswith(f"{place}/") for place in misfits)] or refused
-    reasons = [f" ({field.reason})" if policy.keep_refused and field.reason else "" for field in guilty]
-    told = (f"{field.pointer} {failed}{reason}" for field, reason in zip(guilty, reasons, strict=True))
-    raise UnsupportedObjectError("; ".join(told), fields)
+    kept = _kept(fields, policy)
+    told = [kept[field.pointer] for field in guilty if field.pointer in kept]
+    reasons = [f" ({field.reason})" if policy.keep_refused and field.reason else "" for field in told]
+    said = (f"{field.pointer} {failed}{reason}" for field, reason in zip(told, reasons, strict=True))
+    raise UnsupportedObjectError("; ".join(said), {field.pointer: field for field in kept.values()})
 
 
 def _with_values(value: Any, fields: Sequence[CheckedField]) -> Any:

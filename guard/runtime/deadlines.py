@@ -20,12 +20,17 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, TypeAlias, TypeVar
 
+from groundrail.runtime.leaving import cancelled_with_task
+
 T = TypeVar("T")
 
 Late: TypeAlias = Callable[[Future[Any]], object] | None
 
 MOMENT = 5.0
 """Seconds that the interpreter, before it exits, waits for calls that were given up; longer while they compute."""
+
+IDLE = 60.0
+"""Seconds after which a thread without a call ends."""
 
 BUSY = 0.01
 """The share of that time from which on a process counts as computing: little, as the machine may be busy."""
@@ -73,8 +78,10 @@ class Calls:
         return outcome.result()
 
     async def awithin(self, timeout: float | None, function: Callable[..., T], *arguments: Any, late: Late = None) -> T:
-        """`within` for an event loop, which it never blocks; cancelled, it leaves the call behind."""
-        with self._begun(timeout, late, function, *arguments) as outcome:
+        """`within` for an event loop, which it never blocks; cancelled, it leaves the call behind, which ends at its next step
+        if it counts any (`groundrail.runtime.leaving`).
+        """
+        with cancelled_with_task(), self._begun(timeout, late, function, *arguments) as outcome:
             future = asyncio.wrap_future(outcome)
             try:
                 done, _ = await asyncio.wait({future}, timeout=timeout)
@@ -133,6 +140,13 @@ class Calls:
             self._idle.append(thread)
         return kept
 
+    def forget(self, thread: "_Thread") -> bool:
+        """Keep a thread no longer; return whether it was still kept, so that no call comes any more."""
+        with suppress(ValueError):
+            self._idle.remove(thread)
+            return True
+        return False
+
 
 class _Thread(threading.Thread):
     """A thread that makes one call after another, for `calls`, which it does not keep alive."""
@@ -154,7 +168,7 @@ class _Thread(threading.Thread):
 
     def run(self) -> None:
         kept = True
-        while kept and (job := self.jobs.get()):
+        while kept and (job := self._next()):
             outcome, function = job
             try:
                 settle = partial(outcome.set_result, function())
@@ -166,6 +180,15 @@ class _Thread(threading.Thread):
             kept = calls is not None and calls.keep(self, outcome)  # before the caller goes on and calls again
             settle()
             del job, outcome, function, settle, calls  # an error would keep itself alive by its traceback
+
+    def _next(self) -> tuple[Future[Any], Callable[[], Any]] | None:
+        """The next call; None where none has come for a while, or the calls are gone."""
+        with suppress(queue.Empty):
+            return self.jobs.get(timeout=IDLE)
+        calls = self._calls()
+        if calls is None or calls.forget(self):
+            return None
+        return self.jobs.get()  # another thread has just taken this one for a call
 
     def stop(self) -> None:
         """Have the call end at its next step in Python; one that waits in native code goes on waiting."""

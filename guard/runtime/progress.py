@@ -5,6 +5,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeAlias
 
+from groundrail.runtime.leaving import go_on
+
 Report: TypeAlias = Callable[[str, int, int], None]
 """Called with a stage's name, its steps done, and its steps in all."""
 
@@ -30,7 +32,11 @@ def begin(stage: str, total: int) -> None:
 
 
 def step(count: int = 1) -> None:
-    """So many steps of the stage are done; nothing where none has begun."""
+    """So many steps of the stage are done; nothing where none has begun.
+
+    Raises: CancelledError where nobody waits for the work any more (`groundrail.runtime.leaving`).
+    """
+    go_on()
     listener = _listener.get()
     if listener is not None:
         listener.step(count)

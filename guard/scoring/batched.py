@@ -2,18 +2,25 @@
 
 import asyncio
 import contextvars
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from groundrail.entailment.asking import Asking
 from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.loading import load
-from groundrail.entailment.shared import cancelled_with_task, shared
+from groundrail.entailment.shared import shared
 from groundrail.errors import InputError
+from groundrail.runtime.deadlines import Calls
+from groundrail.runtime.leaving import cancelled_with_task
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerMetadata
 from groundrail.types import Source
+
+T = TypeVar("T")
 
 
 class BatchedScorer(Scorer):
@@ -28,7 +35,7 @@ class BatchedScorer(Scorer):
         if max_concurrency < 1:
             raise InputError(f"max_concurrency is {max_concurrency}; at least one answer must be scored at a time")
         self.scorer, self.max_concurrency = scorer, max_concurrency
-        self._threads = ThreadPoolExecutor(max_concurrency, thread_name_prefix="groundrail-score")
+        self._turns = _Turns(max_concurrency)
 
     @property
     def metadata(self) -> ScorerMetadata:
@@ -37,17 +44,61 @@ class BatchedScorer(Scorer):
 
     def read(self, source: Source) -> Reader:
         """Read a source with the wrapped scorer."""
-        return _PooledReader(self.scorer.read(source), self._threads)
+        return _PooledReader(self.scorer.read(source), self._turns)
 
     def close(self) -> None:
-        """End the threads as soon as their present work is done."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        """Cancel what waits for its turn; the threads end a while after their present work."""
+        self._turns.cancel()
+
+
+class _Turns:
+    """Makes calls in threads, `most` at a time; the others wait in order of arrival, and one that is cancelled is not made."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._busy, self._calls = most, 0, Calls()
+        self._waiting: deque[tuple[Future[Any], Callable[[], Any]]] = deque()
+        self._lock = threading.Lock()
+
+    def begin(self, function: Callable[..., T], *arguments: Any) -> Future[T]:
+        """Have a call made in its turn, in this context."""
+        outcome: Future[T] = Future()
+        call = partial(contextvars.copy_context().run, function, *arguments)
+        with self._lock:
+            self._waiting.append((outcome, call))
+            starts = self._busy < self._most
+            self._busy += starts
+        if starts:
+            self._calls.begin(contextvars.Context().run, self._work)
+        return outcome
+
+    def cancel(self) -> None:
+        """Cancel what waits."""
+        with self._lock:
+            for outcome, _ in self._waiting:
+                outcome.cancel()
+
+    def _work(self) -> None:
+        while turn := self._next():
+            outcome, call = turn
+            if outcome.set_running_or_notify_cancel():
+                try:
+                    outcome.set_result(call())
+                except BaseException as error:  # whoever asked is told of it; this thread is everybody's
+                    outcome.set_exception(error)
+            del turn, outcome, call  # an error would keep itself alive by its traceback
+
+    def _next(self) -> tuple[Future[Any], Callable[[], Any]] | None:
+        with self._lock:
+            if self._waiting:
+                return self._waiting.popleft()
+            self._busy -= 1
+            return None
 
 
 @dataclass(frozen=True, slots=True)
 class _PooledReader(Reader):
     reader: Reader
-    threads: ThreadPoolExecutor
+    turns: _Turns
 
     def score(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
         return self.reader.score(claims, threshold)
@@ -60,8 +111,7 @@ class _PooledReader(Reader):
 
     async def ascore(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
         with cancelled_with_task():
-            future = self.threads.submit(contextvars.copy_context().run, self.reader.score, claims, threshold)
-            return await asyncio.wrap_future(future)
+            return await asyncio.wrap_future(self.turns.begin(self.reader.score, claims, threshold))
 
 
 def batched(

@@ -3,6 +3,7 @@
 The scorers choose the sentences that a claim is judged by, one by one or as chunks.
 """
 
+import logging
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +25,8 @@ from groundrail.sources.above import LONGEST, NONE, ROOM, above, headings
 from groundrail.sources.reading import Reading, read_by_form
 from groundrail.text.english.words import stems
 from groundrail.types import Citation, Detail, Document, Source, Span, TreeStep, as_documents
+
+logging.getLogger("bm25s").setLevel(logging.WARNING)  # which sets a level of its own, DEBUG, when it is imported
 
 BESIDE = 0.4
 """Weight of the mean likeness of the two neighbours of a sentence."""

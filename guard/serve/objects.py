@@ -3,7 +3,6 @@
 from collections.abc import AsyncGenerator, Sequence
 from typing import Any
 
-from groundrail.entailment.shared import cancelled_with_task
 from groundrail.errors import InputError, MissingExtraError, UnsupportedObjectError
 from groundrail.generation.steps import Read
 from groundrail.generation.streams import AsyncGuardedStream, Event
@@ -13,6 +12,7 @@ from groundrail.objects.answers import ObjectFormat, as_answer, object_format
 from groundrail.objects.results import places_of_refused
 from groundrail.objects.schemas import Schema
 from groundrail.runtime.deadlines import Calls
+from groundrail.runtime.leaving import cancelled_with_task
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.text.rendering.visible import is_blank
 from groundrail.types import Document, GuardResult

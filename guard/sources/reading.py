@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from groundrail.errors import InputError
-from groundrail.sources.hidden import NOTE, hidden_parts
+from groundrail.sources.hidden import NOTE, without_hidden
 from groundrail.sources.json_records import read_json
 from groundrail.sources.markdown import read_markdown
 from groundrail.sources.premise import Premise, Region
@@ -32,14 +32,31 @@ under a table's head, or a list behind a colon; columns that stand apart; a labe
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The parts of a text that have a form, in order; `note` tells a user what was left out or not parsed."""
+    """The parts of a text that have a form, in order; `note` tells a user what was left out or not parsed.
+
+    shown: the text, with blanks in the place of what its reader does not read; None for all of it.
+    """
 
     text: str
     regions: tuple[Region, ...] = ()
     note: str | None = None
+    shown: str | None = None
 
     def premises(self) -> Iterator[Premise]:
-        """All premises in order: the sentences of the prose, white space included, and the premises of the regions."""
+        """All premises in order: the sentences of the prose, white space included, and the premises of the regions.
+
+        A premise with a part that its reader does not read says the rest of it.
+        """
+        for premise in self._in_order():
+            shown = None if self.shown is None else self.shown[premise.start : premise.end]
+            if shown is None or premise.said is not None or shown == self.text[premise.start : premise.end]:
+                yield premise
+            elif said := " ".join(shown.split()):
+                start = premise.start + len(shown) - len(shown.lstrip())
+                end = premise.start + len(shown.rstrip())
+                yield Premise(start, end, None if said == self.text[start:end] else said)
+
+    def _in_order(self) -> Iterator[Premise]:
         place = 0
         for region in self.regions:
             yield from self._prose(place, region.start)
@@ -48,7 +65,8 @@ class Reading:
         yield from self._prose(place, len(self.text))
 
     def _prose(self, start: int, end: int) -> Iterator[Premise]:
-        text = self.text if (start, end) == (0, len(self.text)) else self.text[start:end]
+        shown = self.text if self.shown is None else self.shown
+        text = shown if (start, end) == (0, len(shown)) else shown[start:end]
         for part in splits(text):
             yield Premise(start + part.start, start + part.end)
 
@@ -65,13 +83,6 @@ def read_by_form(text: str) -> Reading:
             return Reading(text, tuple(read_json(text)))
         except InputError as error:
             return Reading(text, note=f"a source looks like JSON and is read as plain text: {error}")
-    regions = next((found for sign, read in _FORMS if sign.search(text) and (found := read(text))), [])
-    parts = hidden_parts(text) if "<" in text else ()
-    hidden = [part for part in parts if not any(_overlap(part, region) for region in regions)]
-    if not hidden:
-        return Reading(text, tuple(regions))
-    return Reading(text, tuple(sorted([*regions, *hidden], key=lambda region: region.start)), NOTE)
-
-
-def _overlap(part: Region, other: Region) -> bool:
-    return part.start < other.end and other.start < part.end
+    shown = without_hidden(text)
+    regions = next((found for sign, read in _FORMS if sign.search(shown) and (found := read(shown))), [])
+    return Reading(text, tuple(regions)) if shown == text else Reading(text, tuple(regions), NOTE, shown)

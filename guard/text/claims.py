@@ -16,6 +16,7 @@ from groundrail.errors import InputError, UncheckableError
 from groundrail.text.context import around, context_of, in_context
 from groundrail.text.ends import without_mark
 from groundrail.text.english import words
+from groundrail.text.english.language import is_english
 from groundrail.text.english.phrases import (
     GLAD,
     PICTURE,
@@ -35,6 +36,7 @@ from groundrail.text.english.phrases import (
 )
 from groundrail.text.english.quantities import MONTHS
 from groundrail.text.english.statements import is_yes_or_no, statement
+from groundrail.text.english.unfinished import is_unfinished
 from groundrail.text.form import SourceText, refuse_unreadable
 from groundrail.text.marks import MOST, USUAL, Mark, clauses, parts, without
 from groundrail.text.quotations import QuotedSpan, place_of, quotations, wording
@@ -207,6 +209,8 @@ class _Line:
     def claim_of_words(self) -> str | None:
         """The words to judge, with the question if they answer one."""
         bare, marked = without_pointer(self.bare), without_pointer(self.marked).strip()
+        if is_unfinished(bare) and is_english(bare):
+            raise UncheckableError("it ends before its clause does, so that a reader joins it to what follows")
         leans = depends_on_question(bare)
         if not leans and not opens_with_answer(bare) and not is_fragment(bare):
             return marked

@@ -29,6 +29,7 @@ from groundrail.text.ends import (
     opening_fence,
     word_at,
 )
+from groundrail.text.english.unfinished import is_unfinished
 
 LONGEST = 2000
 """Characters after which a text without boundary is cut: more than models of 512 tokens read of a claim."""
@@ -45,10 +46,11 @@ STOPS = _STOPS + _WIDE
 """Characters that can end a sentence."""
 
 _CANDIDATE = re.compile(
-    # a stop of a script written without spaces, or another stop; closing marks; white space
+    # a stop of a script written without spaces, or another stop; closing marks; white space, pictures and citation marks
     rf"(?<![{STOPS}])(?:(?P<wide>[{_STOPS}]{{0,3}}[{_WIDE}][{STOPS}]*+)|(?P<stop>[{_STOPS}]++))"
     rf"(?P<closers>(?:[{re.escape(CLOSING)}{EMOJI}]|\[\d{{1,3}}\])*+)"
-    rf"(?P<gap>(?(wide)(?:\s++|(?!\[))|(?:{BLANK}+[{EMOJI}]{{1,16}}(?=\s))*\s+))"
+    rf"(?P<gap>(?(wide)(?:\s++|(?!\[))|(?:"
+    rf"(?:{BLANK}+(?:\[\d{{1,3}}\])+)+\Z|(?:{BLANK}+(?:[{EMOJI}]{{1,16}}|(?:\[\d{{1,3}}\])+)(?=\s))*\s+)))"
     # or a line break
     rf"|(?<!{BLANK})(?P<line>{BLANK}*[{NEWLINES}]\s*)"
 )
@@ -293,6 +295,8 @@ class Stream:
             head = self._text[:before].strip()
             self._lead = head if line_starts(head, 0, len(head)) else self._lead
             return Line.ALONE, False
+        if self._goes_on(self._text[:before], lines[-1], final):
+            return Line.PLAIN, False
         leads = is_lead(self._text[max(self._line, 0) : before])
         if leads or len(lines) == 1:
             kind = line_kind(self._text, lines[-1], final)
@@ -305,3 +309,8 @@ class Stream:
             if not break_ends(self._kind, line, kind, self._text[lines[-1] : after], word):
                 return self._kind, False
         return None, True
+
+    def _goes_on(self, text: str, line: int, final: bool) -> bool:
+        """Whether a clause without its object goes on behind its line: "The baths are managed by\n\nMr Brandt."."""
+        asks = self._kind is Line.PLAIN and not is_finished(text) and is_unfinished(text)
+        return asks and line_kind(self._text, line, final) is Line.PLAIN

@@ -40,13 +40,13 @@ class ModelCall(GuardedRun):
     """A call of `model` with `messages` and `options`.
 
     annotate: put citations on the text block.
-    offered: names of the tools that may be called; None for all.
+    offered: names of the tools that may be called.
     """
 
     model: Runnable[Any, Any]
     messages: Sequence[BaseMessage]
     annotate: bool
-    offered: Collection[str] | None
+    offered: Collection[str]
     options: dict[str, Any]
     _said: AIMessage | None = field(default=None, init=False)
     _usage: UsageMetadata | None = field(default=None, init=False)
@@ -91,7 +91,7 @@ class ModelCall(GuardedRun):
             if text := str(chunk.text):
                 yield text
         calls = [] if said is None else [*said.tool_calls, *said.invalid_tool_calls]
-        if self.offered is not None and any(call["name"] not in self.offered for call in calls):
+        if any(call["name"] not in self.offered for call in calls):
             raise unknown("a call of a tool that was not offered,", "langchain-core")
         self._said = said
         if said is not None and said.usage_metadata is not None:

@@ -10,6 +10,7 @@ from langchain_core.language_models.chat_models import agenerate_from_stream, ge
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
 from langchain_core.outputs import ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable, RunnableConfig
+from langchain_core.runnables.base import RunnableBinding
 from langchain_core.runnables.config import ensure_config
 from pydantic import Field, PrivateAttr, field_validator
 
@@ -27,7 +28,8 @@ class GuardedChatModel(BaseChatModel):
     """Wraps `model`; its text goes out sentence by sentence once the sources support it.
 
     Sources of a call: the tool results among its messages, `documents=` of the call or of `bind`, `documents` in its
-    config's metadata, and what `sources_of` finds in its messages. Tool calls are passed on unchecked, after the text.
+    config's metadata, and what `sources_of` finds in its messages. Calls of the tools that are bound to the model are passed
+    on unchecked, after the text; a call of another tool is an error.
     Only text and tool calls are passed on. With a `response_format` of JSON, as by `bind`, the text is an object, which
     goes out whole with null in the place of each refused field. A call's config also configures the wrapped model.
 
@@ -147,7 +149,10 @@ class GuardedChatModel(BaseChatModel):
         if self.sources_of is not None:
             sources.add(self.sources_of(messages))
         around = self.guard, sources, self.tools, run_manager, is_async
-        return self._kind(*around, self.model, messages, self.annotate, self._offered, options)
+        offered = self._offered
+        if offered is None:
+            offered = frozenset(map(_name, [*_bound_tools(self.model), *options.get("tools", ())]))
+        return self._kind(*around, self.model, messages, self.annotate, offered, options)
 
     def _sources(
         self, messages: Sequence[BaseMessage], documents: Any, run_manager: BaseRunManager | None
@@ -155,6 +160,15 @@ class GuardedChatModel(BaseChatModel):
         metadata = ensure_config().get("metadata", {}) if run_manager is None else run_manager.metadata
         found = documents, metadata.get("documents"), tool_sources(messages, self.tools)
         return SourceDocuments(*found, looked_at=LOOKED_AT)
+
+
+def _bound_tools(model: Any) -> Sequence[Any]:
+    """The tools that were bound to a model before it was guarded."""
+    tools: list[Any] = []
+    while isinstance(model, RunnableBinding):
+        tools += model.kwargs.get("tools") or ()
+        model = model.bound
+    return tools
 
 
 def _name(tool: Any) -> Any:

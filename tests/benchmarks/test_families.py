@@ -5,7 +5,7 @@ from collections import Counter
 
 import pytest
 from attacks import Believing
-from families import LAYOUTS, Row, Twins, before_names, read, released, rows, table
+from families import LAYOUTS, OF_FORM, Row, Twins, before_names, read, released, rows, table
 
 from groundrail import Guard
 
@@ -71,12 +71,14 @@ def test_the_twins_of_a_pronoun_differ_only_before_it(case: Twins) -> None:
 
 def test_each_bare_answer_has_its_question() -> None:
     assert all(case.question.endswith("?") for case in _of("bare answer"))
-    assert not any(case.question for case in CASES if case.family != "bare answer")
+    answering = ("bare answer", "agreement")
+    assert all(bool(case.question) == (case.family in answering) for case in CASES)
 
 
 @pytest.mark.parametrize("row", list(rows()), ids=lambda row: row.name)
 def test_a_judge_that_believes_everything_lets_all_of_a_family_out(row: Row) -> None:
-    assert released(Guard(scorer=Believing()), row) == (len(row.false), len(row.true))
+    false = [text for case, text in row.false if case.family not in OF_FORM]
+    assert released(Guard(scorer=Believing()), row) == (len(false), len(row.true))
 
 
 @pytest.mark.parametrize("row", list(rows()), ids=lambda row: row.name)

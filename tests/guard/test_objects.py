@@ -308,6 +308,19 @@ def test_keep_refused_false_keeps_no_refused_text():
     assert all(BAD not in field.model_dump_json() for field in raised.value.fields.values())
 
 
+def test_keep_refused_false_keeps_no_refused_key():
+    key, other = f"The rent is {BAD}900", f"{BAD}_is_free"
+    value = {key: {"note": "Pets pay.", other: "x"}, "list": [{other: None}], "name": "Anna"}
+    result = guard(keep_refused=False).check_object(value, SOURCE)
+    assert result.object == {"list": [{}], "name": "Anna"}
+    assert BAD not in result.model_dump_json()
+    assert result.refused == ("/refused key 0", "/list/0/refused key 1")
+    assert set(guard().check_object(value, SOURCE).refused) >= {f"/{key}", f"/list/0/{other}"}
+    with pytest.raises(UnsupportedObjectError) as raised:
+        guard(keep_refused=False, fallback="raise").check_object(value, SOURCE)
+    assert BAD not in f"{raised.value} {raised.value.fields}"
+
+
 def nested(levels):
     value: list[object] | str = "x"
     for _ in range(levels):

@@ -46,6 +46,20 @@ def called(
     return asked(lambda client: client.call_tool(tool, arguments), *sources, policy=policy, root=root, largest=largest)
 
 
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("check", {"answer": TRUE[0], "treshold": 0.99}),
+        ("cite", {"claim": TRUE[0], "threshold": 0.99}),
+        ("sources", {"root": "/"}),
+    ],
+)
+def test_an_argument_that_a_tool_does_not_know_is_an_error(tool: str, arguments: dict[str, Any]) -> None:
+    result = asked(lambda client: client.call_tool(tool, arguments), LEASE)
+    assert result.is_error
+    assert set(arguments) & set(result.content[0].text.split())
+
+
 def test_check_tells_verdicts_reasons_citations_and_the_supported_text() -> None:
     result = called("check", LEASE, answer=TRUE[0] + FALSE[0], question=QUESTION)
     told = result.structured_content

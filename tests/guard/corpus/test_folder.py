@@ -163,3 +163,16 @@ def test_a_block_holds_so_many_rows_and_letters_and_a_shared_source_counts_once(
     file = written(tmp_path / "c.jsonl", some)
     found = [[row["id"] for row in block] for block in blocks(rows(file), 4, 7)]
     assert found == [["0", "1", "2", "3"], ["4", "5"], ["6"], ["7"]]
+
+
+def test_a_second_run_on_a_folder_says_that_the_first_is_at_work(tmp_path: Path) -> None:
+    file = written(tmp_path / "corpus.jsonl", [{"id": 1, "claim": "a", "source": "a b"}])
+    out = tmp_path / "out"
+
+    def second() -> Scorer:
+        with pytest.raises(InputError, match="another run scores into"):
+            score_corpus(file, out, Lengths)
+        return Lengths()
+
+    assert score_corpus(file, out, second).verdicts.total() == 1
+    assert score_corpus(file, out, Lengths).verdicts.total() == 1

@@ -14,8 +14,9 @@ import pytest
 from tests.hashed import drawn
 
 from groundrail.entailment.base import FloatArray, Pair
-from groundrail.entailment.shared import Batch, SharedEntailment, cancelled_with_task, shared
+from groundrail.entailment.shared import Batch, SharedEntailment, shared
 from groundrail.errors import InputError
+from groundrail.runtime.leaving import cancelled_with_task
 from groundrail.testing import FakeEntailment
 
 

@@ -44,8 +44,7 @@ PARTS = (
     "two",
     "Anna Reyes",
     "Monday",
-    "may",
-    "is",
+    "may not",
 )
 TEXTS = st.lists(st.sampled_from([*PARTS, "not", "Rent of", "and", "for"]), min_size=1, max_size=8).map(" ".join)
 
@@ -62,4 +61,4 @@ def test_one_place_changes_and_the_premise_states_it(sentence: str, premise: str
         if inside:
             assert is_stated(inside[0], premise)
         else:
-            assert set(re.findall(r"\w+", each.now.lower())) <= {*re.findall(r"\w+", premise.lower()), "may", "is"}
+            assert set(re.findall(r"\w+", each.now.lower())) <= set(re.findall(r"\w+", premise.lower()))

@@ -10,6 +10,7 @@ import pytest
 from groundrail import Guard, InputError
 from groundrail.entailment.base import FloatArray, Pair
 from groundrail.entailment.shared import shared
+from groundrail.runtime import deadlines
 from groundrail.scoring import NearestScorer, ScaleScorer
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerMetadata
 from groundrail.scoring.batched import BatchedScorer, batched
@@ -76,6 +77,36 @@ def test_no_more_than_allowed_are_scored_at_a_time() -> None:
     assert counting.most == 3
     assert scorer.metadata is counting.metadata
     scorer.close()
+
+
+def test_the_threads_of_a_burst_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadlines, "IDLE", 0.05)
+    before = set(threading.enumerate())
+    scorer = BatchedScorer(Counting(), max_concurrency=8)
+    asyncio.run(checked(Guard(scorer=scorer), 20))
+    for thread in set(threading.enumerate()) - before:
+        if thread.name == "groundrail-call":
+            thread.join(30)
+            assert not thread.is_alive()
+    assert asyncio.run(ascore(scorer, ["Again."], "a source"))[0].value == 1.0
+
+
+def test_closing_cancels_what_waits_for_its_turn() -> None:
+    gate = threading.Event()
+    scorer = BatchedScorer(
+        NearestScorer(FakeEntailment(lambda premise, claim: float(gate.wait(10)))), max_concurrency=1
+    )
+
+    async def closed() -> list[object]:
+        tasks = [asyncio.create_task(ascore(scorer, ["House 1 has 4 rooms."], source(1))) for _ in range(3)]
+        await asyncio.sleep(0.1)
+        scorer.close()
+        gate.set()
+        return await asyncio.gather(*tasks, return_exceptions=True)
+
+    first, *others = asyncio.run(closed())
+    assert isinstance(first, list)
+    assert all(isinstance(error, asyncio.CancelledError) for error in others)
 
 
 def test_cancelling_takes_what_waits_off_the_queue() -> None:

@@ -1,5 +1,6 @@
 """The index ranks as the formula says, and holds every sentence."""
 
+import logging
 import math
 import random
 from collections import Counter
@@ -81,3 +82,10 @@ def test_a_sentence_too_long_is_cut_and_none_of_it_left_out() -> None:
     index = indexed(long, longest=20)
     assert " ".join(passage.text for passage in index.passages).split() == long.split()
     assert all(passage.tokens <= 20 for passage in index.passages)
+
+
+def test_the_index_of_words_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    index = SentenceIndex("The rent is due. Pets are allowed.", FakeEntailment(), 100)
+    assert index.likeness("the rent").argmax() == 0
+    assert not [record for record in caplog.records if record.name.startswith("bm25s")]

@@ -15,7 +15,7 @@ FALSE = "The rent is 900 euros."
 
 def said(source: str) -> list[str]:
     reading = read_by_form(source)
-    return [source[premise.start : premise.end] for premise in reading.premises()]
+    return [premise.said or source[premise.start : premise.end] for premise in reading.premises()]
 
 
 @tabled("hiding")
@@ -46,6 +46,18 @@ def test_text_behind_a_hidden_part_is_read() -> None:
         "Three",
         "Seven",
     ]
+
+
+def test_a_sentence_with_a_struck_word_says_the_rest_of_it() -> None:
+    assert said("The rent is ~~900~~ 950 euros. <del>It is</del> It was due.") == [
+        "The rent is 950 euros.",
+        "It was due.",
+    ]
+
+
+def test_a_hidden_cell_is_an_empty_one() -> None:
+    table = said("Day | Pool | Gym\nMonday | 6 | 9\nTuesday | <!-- 7 --> | 9\nFriday | ~~8~~ 5 | 9\n")
+    assert {"Day Monday, Pool: 6", "Day Tuesday, Pool: not given", "Day Friday, Pool: 5"} <= set(table)
 
 
 def test_hidden_parts_are_in_order_and_apart() -> None:

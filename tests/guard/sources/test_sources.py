@@ -269,7 +269,6 @@ def test_a_table_in_plain_text_says_its_columns_and_the_line_above(table: str) -
         "Eco | 50 °C | 3 h\nAuto | 60 °C | 2 h\nQuick | 45 °C | 35 min\n",
         "He  said  that  it  rained.\nShe  said  that  it  poured.\nThey  said  that  it  froze.\n",
         "Day | Pool | Gym\nMonday | 6 | 9\n",
-        "Day | Pool | Gym\nMonday | 6 | 9\nTuesday | <!-- 7 --> | 9\n",
     ],
 )
 def test_lines_without_names_and_figures_are_no_table(text: str) -> None:

@@ -121,7 +121,7 @@ def test_tools_pass_through_unchecked_and_their_results_are_sources() -> None:
     block: Any = last.content_blocks[0]
     (annotation,) = block["annotations"]
     assert annotation["extras"]["document_id"] == "look_up"
-    again = guarded(scripted(calling("look_up", '{"what": "990 euros"}')))
+    again = guarded(scripted(calling("look_up", '{"what": "990 euros"}'))).bind_tools([look_up])
     streamed = merged(asked(again, "astream", given[:1]))
     assert streamed.tool_calls == first.tool_calls
 
@@ -133,6 +133,22 @@ def test_a_call_of_a_tool_that_was_not_offered_stays_back(tool: Any, arguments: 
     with pytest.raises(GenerationError, match="a tool that was not offered"):
         subject.invoke("?", documents=SOURCE)
     assert subject.invoke("?", documents=SOURCE).text == TRUE
+
+
+OFFERED: Any = {"type": "function", "function": {"name": "look_up"}}
+
+
+@pytest.mark.parametrize(
+    ("bound", "options", "passes"),
+    [({}, {}, False), ({"tools": [OFFERED]}, {}, True), ({}, {"tools": [OFFERED]}, True), ({"stop": ["x"]}, {}, False)],
+)
+def test_without_bind_tools_calls_pass_only_of_tools_that_the_model_was_given(bound: Any, options: Any, passes) -> None:
+    subject = guarded(scripted(calling("look_up", '{"what": "950 euros"}')).bind(**bound))
+    if passes:
+        assert [call["name"] for call in subject.invoke("?", documents=SOURCE, **options).tool_calls] == ["look_up"]
+        return
+    with pytest.raises(GenerationError, match="a tool that was not offered"):
+        subject.invoke("?", documents=SOURCE, **options)
 
 
 @pytest.mark.parametrize("way", WAYS)
