@@ -10,6 +10,7 @@ from textwrap import shorten
 from typing import Any, TypeAlias
 
 from groundrail.errors import GenerationError, GroundrailError, InputError, UncheckableError, UnsupportedError
+from groundrail.generation.speaking import heard
 from groundrail.policy import Policy
 from groundrail.runtime.deadlines import OverdueError
 from groundrail.scoring.base import Score
@@ -95,7 +96,8 @@ class Answer:
             case Exception():
                 return _unscored(sentence, Verdict.ERROR, _told(found))
         try:
-            checked = self._scored(sentence, found, seconds)
+            speaker = claim.speaker if isinstance(claim, Claim) else ""
+            checked = heard(self._scored(sentence, found, seconds), speaker, self.source)
             quoted = claim.quoted if isinstance(claim, Claim) and checked.verdict is Verdict.SUPPORTED else ()
             cited = [self.source.documents[n].cite(start, end, found.value) for n, start, end in quoted]
             others = [each for each in checked.citations if each.place not in {one.place for one in cited}]

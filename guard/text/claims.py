@@ -13,6 +13,7 @@ from textwrap import shorten
 from typing import TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
+from groundrail.text.attributions import attribution, is_document, is_written
 from groundrail.text.context import around, context_of, in_context
 from groundrail.text.ends import without_mark
 from groundrail.text.english import words
@@ -61,6 +62,7 @@ class Claim:
     parts: the claim by the marks in it: each text with the places of the documents that have to support it, () for any.
     marks: the marks in the sentence, each with the number of its part. No parts, no marks.
     quoted: the places of the words that it quotes.
+    speaker: the words for a person or an office that it has say something, "" for none.
     """
 
     text: str
@@ -70,6 +72,7 @@ class Claim:
     parts: tuple[tuple[str, tuple[int, ...]], ...] = ()
     marks: tuple[tuple[Mark, int], ...] = ()
     quoted: tuple[Place, ...] = ()
+    speaker: str = ""
 
     def asked(self, *, by_marks: bool) -> tuple[tuple[str, tuple[int, ...]], ...]:
         """The texts to score, each with the places of the documents to score it against, () for all documents."""
@@ -276,20 +279,37 @@ def read_claim(
         named = (mark.documents for mark in marks if mark.documents and not source.is_blank)
         if any(all(is_blank(source.documents[place].text) for place in places) for places in named):
             raise UncheckableError("it names a document without text")
-        text = without(said, marks)
+        quoting = without(said, marks)
+        text, speaker = said_of(quoting, sentence, source)
         if not source.is_blank:
             refuse_unreadable(text, source, unread)
         context = context_of(text, prompt=prompt, heading=heading, previous=previous) if reads_context else ""
         beside = around(prompt, previous) if knows_kinds and not has_fence(sentence) else None
     except UncheckableError as error:
         return Refused(str(error))
-    quoted = _quoted(text, sentence, prompt, source)
+    quoted = _quoted(quoting, sentence, prompt, source)
     if isinstance(quoted, Refused):
         return quoted
     of_code = text.splitlines() if has_fence(sentence) else []
     lines = [line.strip() for line in of_code if any(map(str.isalnum, line))]
     by_marks, placed = _by_marks(sentence, said, marks, source)
-    return Claim(text, (*lines, *map(" ".join, pairwise(lines))), context, beside, by_marks, placed, quoted)
+    by_marks = tuple((said_of(part, sentence, source)[0], named) for part, named in by_marks)
+    return Claim(text, (*lines, *map(" ".join, pairwise(lines))), context, beside, by_marks, placed, quoted, speaker)
+
+
+def said_of(text: str, sentence: str, source: SourceText) -> tuple[str, str]:
+    """A claim without "according to the document", and the words for the speaker that it names, "" for none.
+
+    >>> said_of("According to the source, the rent is low.", "", SourceText([]))
+    ('The rent is low.', '')
+    """
+    found = None if has_fence(sentence) else attribution(text)
+    if found is None:
+        return text, ""
+    if not is_document(found.speaker, source.naming.known):
+        return text, "" if is_written(found.speaker) else found.speaker
+    content = found.content.rstrip(".") + "." if text.rstrip().endswith(".") else found.content
+    return (content[:1].upper() + content[1:] if found.plain else text), ""
 
 
 def _quoted(text: str, sentence: str, prompt: str, source: SourceText) -> tuple[Place, ...] | Refused:

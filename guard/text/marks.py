@@ -99,6 +99,7 @@ class Naming:
     """
 
     def __init__(self, names: Sequence[Sequence[str]]) -> None:
+        self.known = [name for known in names for name in known if name]
         self._names = {name.casefold(): place for place, known in enumerate(names) for name in reversed(known) if name}
         ids = [known[0] if known else "" for known in names]
         self._numbers = (
