@@ -1,22 +1,26 @@
-"""A supported sentence whose speaker does not speak in the cited passage becomes unsupported.
+"""Wrong speakers and wrong quotations of a sentence: a verdict on the speakers, and findings that show both.
 
-`groundrail.text.attributions` finds speakers in sentences and in texts.
+`groundrail.text.attributions` finds speakers in sentences and in texts, `groundrail.text.quotations` quotations.
 """
 
 from textwrap import shorten
 
 from groundrail.text.attributions import Speaker
+from groundrail.text.claims import Refused
 from groundrail.text.ends import heading_of
 from groundrail.text.english.words import DETERMINERS
 from groundrail.text.form import SourceText
-from groundrail.types import CheckedSentence, Citation, Document, Finding, Verdict
+from groundrail.types import CheckedSentence, Citation, Detail, Document, Finding, Verdict
 
 _ABOVE = 20_000
 """Characters before a passage in which its heading is looked for."""
 
 
 def heard(checked: CheckedSentence, speaker: str, source: SourceText) -> CheckedSentence:
-    """The sentence, unsupported if `speaker` ("" for none) speaks in none of the places that support it."""
+    """The sentence, unsupported if `speaker` ("" for none) speaks in none of the places that support it.
+
+    It then has no score, as other sentences that a rule refuses: no threshold would release it.
+    """
     if not speaker or checked.verdict is not Verdict.SUPPORTED or not checked.citations:
         return checked
     documents = {document.id: document for document in source.documents}
@@ -28,14 +32,32 @@ def heard(checked: CheckedSentence, speaker: str, source: SourceText) -> Checked
         for cited in checked.citations
     ):
         return checked
-    start = checked.text.find(speaker)
-    found = (Finding(kind="speaker", start=start, end=start + len(speaker)),) if start >= 0 else ()
     named = speaker[0].lower() + speaker[1:] if speaker.split()[0].lower() in DETERMINERS else speaker
     place = shorten(checked.citations[0].text, 200, placeholder=" …")
     reason = f"the source does not say that {named} says this: “{place}”"
     return checked.model_copy(
-        update={"verdict": Verdict.UNSUPPORTED, "reason": reason, "findings": (*found, *checked.findings)}
+        update={
+            "verdict": Verdict.UNSUPPORTED,
+            "score": None,
+            "reason": reason,
+            "findings": (*_found("speaker", speaker, checked.text), *checked.findings),
+        }
     )
+
+
+def misquoted(sentence: str, refused: Refused, source: SourceText) -> tuple[Finding, ...]:
+    """The quotation for which a sentence was refused, with the wording that it meant where that is known."""
+    given = None
+    if refused.place is not None:
+        document, (_, start, end) = source.documents[refused.place.document], refused.place
+        given = Detail(document_id=document.id, start=start, end=end, text=document.text[start:end])
+    return _found("quotation", refused.misquoted, sentence, given)
+
+
+def _found(kind: str, words: str, sentence: str, given: Detail | None = None) -> tuple[Finding, ...]:
+    """The finding of words in a sentence; none where its Markdown has them otherwise."""
+    start = sentence.find(words) if words else -1
+    return (Finding(kind=kind, start=start, end=start + len(words), given=given),) if start >= 0 else ()
 
 
 def _above(document: Document, cited: Citation) -> str:

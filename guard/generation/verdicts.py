@@ -10,7 +10,7 @@ from textwrap import shorten
 from typing import Any, TypeAlias
 
 from groundrail.errors import GenerationError, GroundrailError, InputError, UncheckableError, UnsupportedError
-from groundrail.generation.speaking import heard
+from groundrail.generation.speaking import heard, misquoted
 from groundrail.policy import Policy
 from groundrail.runtime.deadlines import OverdueError
 from groundrail.scoring.base import Score
@@ -88,7 +88,9 @@ class Answer:
             case NoClaim():
                 return _unscored(sentence, Verdict.NO_CLAIM, None)
             case Refused(reason=reason):
-                return _unscored(sentence, Verdict.UNSUPPORTED, reason)
+                found_wrong = misquoted(sentence.text, found, self.source)
+                checked = _unscored(sentence, Verdict.UNSUPPORTED, reason)
+                return checked.model_copy(update={"findings": found_wrong})
             case Claim():
                 return _unscored(sentence, Verdict.NO_SOURCE, "there is no source text to check against")
             case OverdueError():

@@ -96,11 +96,14 @@ class Refused:
     """A sentence that is unsupported whatever a scorer says.
 
     reason: why, for a reader.
-    wording: the words of a misquotation, and the source's instead, where they are known.
+    misquoted: the words of a misquotation.
+    wording: the words of a misquotation, and the source's instead, where they are known; `place` is where these stand.
     """
 
     reason: str
+    misquoted: str = ""
     wording: tuple[str, str] | None = None
+    place: Place | None = None
 
 
 PART_OF_BLOCK = Refused("a code block is longer than a sentence may be, so that its end is not seen")
@@ -328,10 +331,10 @@ def _quoted(text: str, sentence: str, prompt: str, source: SourceText) -> tuple[
 def _misquoted(words: str, texts: Sequence[str]) -> Refused:
     place = wording(words, texts)
     if place is None:
-        return Refused("the source does not hold the quotation")
+        return Refused("the source does not hold the quotation", words)
     meant = " ".join(texts[place.document][place.start : place.end].split())
     now = meant[0].upper() + meant[1:] if words[0].isupper() else meant
-    return Refused(f"the source's words are “{shorten(meant, 200, placeholder=' …')}”", (words, now))
+    return Refused(f"the source's words are “{shorten(meant, 200, placeholder=' …')}”", words, (words, now), place)
 
 
 def _by_marks(

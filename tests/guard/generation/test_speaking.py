@@ -32,7 +32,7 @@ def test_somebody_says_what_the_source_has_them_say(answer: str) -> None:
 @pytest.mark.parametrize("speaker", ["the caretaker", "Mr Olsen", "Ms Keller", "the landlady"])
 def test_nobody_says_what_the_source_says_by_itself(speaker: str) -> None:
     checked = check(f"According to {speaker}, the rent is 900 euros.", Document(text="The rent is 900 euros."))
-    assert checked.verdict is Verdict.UNSUPPORTED
+    assert (checked.verdict, checked.score) == (Verdict.UNSUPPORTED, None)
     assert checked.reason == f"the source does not say that {speaker} says this: “The rent is 900 euros.”"
     (finding,) = [finding for finding in checked.findings if finding.kind == "speaker"]
     assert checked.text[finding.start : finding.end] == speaker
