@@ -15,6 +15,7 @@ from groundrail.errors import GroundrailWarning, InputError
 from groundrail.generation.drivers import PushedAnswer, drive_together
 from groundrail.generation.effects import Judging, Writing
 from groundrail.generation.loop import Steps, checked_text, guarded_generation
+from groundrail.generation.numbering import Numbering
 from groundrail.generation.streams import AsyncGuardedStream, GuardedStream, read_to_end
 from groundrail.generation.verdicts import Answer
 from groundrail.generators import CallableGenerator, Generator, InProcess, as_generator
@@ -228,14 +229,22 @@ class Guard:
         """
         return run(read_to_end(self.stream(prompt, source)))
 
-    def stream(self, prompt: str, source: Source) -> "GuardedStream":
+    def stream(self, prompt: str, source: Source, *, marks: bool = False) -> "GuardedStream":
         """Like `generate`, but iterable: yields released text as soon as its verdict is known.
+
+        `marks` writes "[1]" behind each supported sentence, for the places in `stream.references`; the generator's own
+        marks are taken out, as by `Policy(marks="strip")`. `result.text` has no marks.
+
+            stream = guard.stream("How high is the rent?", lease, marks=True)
+            print("".join(stream), stream.references)  # "The rent is 1,450 euros. [1]", the place of [1]
 
         Models are loaded here, before any deadline runs; the generator is asked for nothing before the first text is.
 
         Raises: InputError here, what else `generate` raises while it is read; what loading a model raises.
         """
-        return GuardedStream(*self._written(prompt, ReadSource.of(source), is_async=False))
+        read = ReadSource.of(source)
+        written = (self._unmarked if marks else self)._written(prompt, read, is_async=False)
+        return GuardedStream(*written, _numbering(read) if marks else None)
 
     def pushed(self, source: Source, prompt: str = "") -> PushedAnswer:
         """Check an answer that someone else writes and hands over piece by piece.
@@ -264,13 +273,14 @@ class Guard:
         """`generate` without blocking the event loop. Raises: what `generate` raises."""
         return await read_to_end(await self.astream(prompt, source))
 
-    async def astream(self, prompt: str, source: Source) -> "AsyncGuardedStream":
+    async def astream(self, prompt: str, source: Source, *, marks: bool = False) -> "AsyncGuardedStream":
         """`stream` without blocking the event loop: `async for text in await guard.astream(...)`.
 
         Raises: what `stream` raises.
         """
-        written = partial(self._written, prompt, ReadSource.of(source), is_async=True)
-        return AsyncGuardedStream(*await self._calls.aside(written))
+        read = ReadSource.of(source)
+        written = partial((self._unmarked if marks else self)._written, prompt, read, is_async=True)
+        return AsyncGuardedStream(*await self._calls.aside(written), _numbering(read) if marks else None)
 
     def as_runnable(self, runnable: "Runnable[Any, Any] | None" = None, **options: Any) -> "GuardedRunnable":
         """This guard around a LangChain chain or model, or around its own generator, as a `Runnable`.
@@ -280,6 +290,10 @@ class Guard:
         from groundrail.integrations.langchain.runnable import GuardedRunnable
 
         return GuardedRunnable(runnable, guard=self, **options)
+
+    @property
+    def _unmarked(self) -> Self:
+        return self.with_policy(self.policy.replacing(marks="strip"))
 
     def _check_together(self, answers: Sequence[tuple[str, str]], source: Source) -> list[GuardResult]:
         """Check several answers, each with its prompt, to one source."""
@@ -340,6 +354,10 @@ class Guard:
         twin = copy.copy(self)
         vars(twin).update(changes)
         return twin
+
+
+def _numbering(source: ReadSource) -> Numbering:
+    return Numbering(document.text for document in source.documents)
 
 
 def _own_judge(generator: Generator | None, judge: T) -> "T | EntailmentModel":
