@@ -6,6 +6,7 @@
 import copy
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
@@ -30,7 +31,7 @@ from groundrail.scoring.second import under_policy
 from groundrail.text.claims import ClaimOf, claim_of, read_claim
 from groundrail.text.form import SourceText
 from groundrail.text.sentences import is_unicode
-from groundrail.types import GuardResult, Source
+from groundrail.types import Document, GuardResult, Source
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable
@@ -61,6 +62,8 @@ class Guard:
     second: asked instead of the first scorer where that is in doubt (`Policy(doubt=...)`): a `Scorer`, or a judge with
         SCALE around it. So a large judge is asked about few sentences.
     policy: the score from which a sentence is supported, and the fate of the others.
+    numbering: (document) -> the number by which the answer's marks name it; None where ids that are numbers count, and then
+        the order of the documents, from 1.
     claim_of: (sentence, the text shown before it, the prompt) -> the claim to check, None if nothing is claimed. The
         guard still refuses a claim with a link, a mark or a spelling that the source lacks.
     """
@@ -75,10 +78,11 @@ class Guard:
         judge: _Judge = None,
         second: Scorer | _Judge = None,
         policy: Policy | None = None,
+        numbering: Callable[[Document], int] | None = None,
         claim_of: ClaimOf = claim_of,
     ) -> None:
         self.generator = None if generator is None else as_generator(generator)
-        self.claim_of = claim_of
+        self.claim_of, self.numbering = claim_of, numbering
         require_scorer(scorer)
         model, other = _own_judge(self.generator, judge), _own_judge(self.generator, second)
         self._first = cache(lambda: as_scorer(scorer, model))
@@ -313,9 +317,12 @@ class Guard:
         return steps, Judging(self.scorer, source, self._calls)
 
     def _answer(self, prompt: str, source: SourceText) -> Answer:
-        """An answer without sentences. Raises: InputError for a prompt that is no text."""
+        """An answer without sentences. Raises: InputError for a prompt that is no text, or a numbering of no use."""
         if not is_unicode(prompt):
             raise InputError("the prompt holds half a surrogate pair, which is no text; decode it as UTF-8 first")
+        if self.numbering is not None:
+            source = replace(source, numbering=self.numbering)
+            source.naming  # noqa: B018 (raises for numbers that cannot be used)
         facts = self.scorer.facts
         read = partial(
             read_claim,

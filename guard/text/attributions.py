@@ -56,6 +56,7 @@ _PATTERNS = [
         rf"\A(?P<content>.+?),?\s+in\s+{_WHO}['’]s?\s+{_VIEW}\s*[.!]?\Z",
     )
 ]
+_ANNOUNCES = re.compile(rf"\W*(?:as\s+)?{_WHO}\s+{_SAYS}(?:\s+(?:it|this|the\s+following))?\s*:\W*", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+(?:[-’'](?!s\b)[^\W\d_]+)*")
 _CUT = re.compile(r"\s+(?:of|in|from|at|on|with|for|who|behind|near|and)\s+|,|\s+\(")
 _POSSESSOR = re.compile(r".*['’]s?\s+", re.DOTALL)
@@ -103,6 +104,16 @@ def attribution(text: str) -> Attribution | None:
             plain = any(found.groupdict().get(name) for name in ("opens", "closes"))
             return Attribution(*found.span("who"), found["who"], found["content"].strip(), plain)
     return None
+
+
+def announced(text: str) -> str:
+    """The speaker whose words a text announces, and says no more; else an empty text.
+
+    >>> announced("As the lease puts it:"), announced("The lease says that:")
+    ('the lease', '')
+    """
+    found = _ANNOUNCES.fullmatch(text)
+    return found["who"] if found and _is_somebody(found["who"]) else ""
 
 
 def is_document(speaker: str, names: Iterable[str]) -> bool:

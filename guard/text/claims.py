@@ -13,7 +13,7 @@ from textwrap import shorten
 from typing import TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
-from groundrail.text.attributions import attribution, is_document, is_written
+from groundrail.text.attributions import announced, attribution, is_document, is_written
 from groundrail.text.context import around, context_of, in_context
 from groundrail.text.ends import without_mark
 from groundrail.text.english import words
@@ -38,7 +38,7 @@ from groundrail.text.english.statements import is_yes_or_no, statement
 from groundrail.text.facts.quantities import MONTHS
 from groundrail.text.form import SourceText, refuse_unreadable
 from groundrail.text.marks import MOST, USUAL, Mark, clauses, parts, without
-from groundrail.text.quotations import Place, place_of, quotations, wording
+from groundrail.text.quotations import Place, place_of, quotations, quoted_block, wording
 from groundrail.text.rendering.rendered import words as shown_words
 from groundrail.text.rendering.visible import has_fence, is_blank, visible
 
@@ -276,6 +276,8 @@ def read_claim(
             raise InputError(f"claim_of returns the text of a claim or None, not {type(said).__name__}")
         if (name := announced_name(said)) and source.names(name):
             return NoClaim()
+        if not lead and (speaker := announced(said)) and _is_text(speaker, source):
+            return NoClaim()
         marks = source.marks(said, sentence)
         if len(marks) > MOST:
             raise UncheckableError(f"it has {len(marks)} marks of documents, more than {MOST}")
@@ -290,7 +292,7 @@ def read_claim(
         beside = around(prompt, previous) if knows_kinds and not has_fence(sentence) else None
     except UncheckableError as error:
         return Refused(str(error))
-    quoted = _quoted(quoting, sentence, prompt, source)
+    quoted = _quoted(quoting, sentence, previous, prompt, source)
     if isinstance(quoted, Refused):
         return quoted
     of_code = text.splitlines() if has_fence(sentence) else []
@@ -298,6 +300,10 @@ def read_claim(
     by_marks, placed = _by_marks(sentence, said, marks, source)
     by_marks = tuple((said_of(part, sentence, source)[0], named) for part, named in by_marks)
     return Claim(text, (*lines, *map(" ".join, pairwise(lines))), context, beside, by_marks, placed, quoted, speaker)
+
+
+def _is_text(speaker: str, source: SourceText) -> bool:
+    return is_written(speaker) or is_document(speaker, source.naming.known)
 
 
 def said_of(text: str, sentence: str, source: SourceText) -> tuple[str, str]:
@@ -315,16 +321,17 @@ def said_of(text: str, sentence: str, source: SourceText) -> tuple[str, str]:
     return (content[:1].upper() + content[1:] if found.plain else text), ""
 
 
-def _quoted(text: str, sentence: str, prompt: str, source: SourceText) -> tuple[Place, ...] | Refused:
+def _quoted(text: str, sentence: str, previous: str, prompt: str, source: SourceText) -> tuple[Place, ...] | Refused:
     """The places of the words that a claim quotes, from the source or from the user; refused for other words."""
     if source.is_blank or has_fence(sentence):
         return ()
     texts, places = [document.text for document in source.documents], list[Place]()
-    for quotation in quotations(text, sentence):
-        if place := place_of(quotation.words, texts):
+    block = quoted_block(sentence, previous)
+    for quoted in [block] if block else [quotation.words for quotation in quotations(text, sentence)]:
+        if place := place_of(quoted, texts):
             places.append(place)
-        elif not place_of(quotation.words, [prompt]):
-            return _misquoted(quotation.words, texts)
+        elif not place_of(quoted, [prompt]):
+            return _misquoted(quoted, texts)
     return tuple(places)
 
 
