@@ -5,15 +5,15 @@
 
 from textwrap import shorten
 
-from groundrail.text.attributions import Speaker
+from groundrail.text.attributions import Speaker, role
 from groundrail.text.claims import Refused
 from groundrail.text.ends import heading_of
 from groundrail.text.english.words import DETERMINERS
 from groundrail.text.form import SourceText
 from groundrail.types import CheckedSentence, Citation, Detail, Document, Finding, Verdict
 
-_ABOVE = 20_000
-"""Characters before a passage in which its heading is looked for."""
+_AROUND = 50_000
+"""Characters before and behind a passage in which its speaker and its heading are looked for."""
 
 
 def heard(checked: CheckedSentence, speaker: str, source: SourceText) -> CheckedSentence:
@@ -24,14 +24,12 @@ def heard(checked: CheckedSentence, speaker: str, source: SourceText) -> Checked
     if not speaker or checked.verdict is not Verdict.SUPPORTED or not checked.citations:
         return checked
     documents = {document.id: document for document in source.documents}
-    voices = {
-        name: Speaker(speaker, documents[name].text) for name in {cited.document_id for cited in checked.citations}
-    }
-    if any(
-        voices[cited.document_id].speaks(cited.start, cited.end, _above(documents[cited.document_id], cited))
-        for cited in checked.citations
-    ):
-        return checked
+    is_elsewhere = len(documents) > 1 and source.holds(role(speaker))
+    for cited in checked.citations:
+        document, first = documents[cited.document_id], max(0, cited.start - _AROUND)
+        voice = Speaker(speaker, document.text[first : cited.end + _AROUND], is_elsewhere=is_elsewhere)
+        if voice.speaks(cited.start - first, cited.end - first, _above(document, cited)):
+            return checked
     named = speaker[0].lower() + speaker[1:] if speaker.split()[0].lower() in DETERMINERS else speaker
     place = shorten(checked.citations[0].text, 200, placeholder=" …")
     reason = f"the source does not say that {named} says this: “{place}”"
@@ -62,6 +60,6 @@ def _found(kind: str, words: str, sentence: str, given: Detail | None = None) ->
 
 def _above(document: Document, cited: Citation) -> str:
     """The title of a document, its id, and the heading above a place."""
-    lines = document.text[max(0, cited.start - _ABOVE) : cited.start].splitlines()
+    lines = document.text[max(0, cited.start - _AROUND) : cited.start].splitlines()
     heading = next(filter(None, (heading_of(f"{line}\n") for line in reversed(lines))), "")
     return " ".join([str(document.metadata.get("title") or ""), document.id, heading])

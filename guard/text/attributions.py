@@ -127,19 +127,23 @@ def is_document(speaker: str, names: Iterable[str]) -> bool:
     of_kind = said[:1] and said[0] in DETERMINERS
     known = [{word.lower() for word in _WORD.findall(_ENDING.sub("", name))} for name in names]
     is_named = bool(bare) and any(set(bare) == words or (of_kind and set(bare) <= words) for words in known)
-    return is_named or _role(speaker) in _DOCUMENT
+    return is_named or role(speaker) in _DOCUMENT
 
 
 def is_written(speaker: str) -> bool:
     """Whether a speaker is a kind of text, as "the lease" is: a source of that kind need not have the word."""
-    return _role(speaker) in _WRITTEN
+    return role(speaker) in _WRITTEN
 
 
 class Speaker:
-    """A speaker by the words that a text may have for them: names and roles, and what the text calls them beside these."""
+    """A speaker by the words that a text may have for them: names and roles, and what the text calls them beside these.
 
-    def __init__(self, speaker: str, text: str) -> None:
-        self._text, core = text, _core(speaker)
+    is_elsewhere: whether another text of the source has the word for the speaker, who is then nobody that this text has no
+        word for.
+    """
+
+    def __init__(self, speaker: str, text: str, *, is_elsewhere: bool = False) -> None:
+        self._text, self._is_elsewhere, core = text, is_elsewhere, _core(speaker)
         self._names = {word.casefold() for word in core if word[0].isupper()}
         self._is_named = bool(self._names)
         self._roles = {stem(word) for word in core[: -1 if self._is_named else None][-1:]}
@@ -156,6 +160,8 @@ class Speaker:
         if self._is_in(above) or (turns and self._is_in(" ".join(turns[-1]))):
             return True
         is_known = self._is_in(self._text)
+        if self._is_elsewhere and not is_known:
+            return False
         if (own := _FIRST_PERSON.search(passage)) and not _QUOTED.search(passage):
             is_author = self._is_in(self._text[:_HEAD] + self._text[-_HEAD:])
             return is_author or not self._names or (is_known and own[0] != "I" and own[0].lower() in _OF_MANY)
@@ -238,5 +244,10 @@ def _core(speaker: str) -> list[str]:
     return words[max(0, first - 1) :]
 
 
-def _role(speaker: str) -> str:
+def role(speaker: str) -> str:
+    """The last word of what a speaker is called by, in small letters.
+
+    >>> role("the owner of flat 2"), role("Mr Pastore")
+    ('owner', 'pastore')
+    """
     return (_core(speaker) or [""])[-1].lower()

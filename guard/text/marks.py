@@ -292,6 +292,8 @@ def parts(text: str, groups: Sequence[Sequence[Mark]]) -> list[str]:
 
 def _is_clause(part: str) -> bool:
     found = [word.lower().replace("’", "'") for word in _WORDS.findall(part)]
+    if "until" in found[1:] and not any(map(is_finite, found[found.index("until") :])):
+        found.remove("until")  # "until Thursday" reaches on to nothing
     return not _LEANING.match(part) and not _REACHES_ON & set(found) and any(map(is_finite, found[1:]))
 
 

@@ -38,6 +38,13 @@ def test_nobody_says_what_the_source_says_by_itself(speaker: str) -> None:
     assert checked.text[finding.start : finding.end] == speaker
 
 
+def test_a_role_that_another_document_has_does_not_speak_here() -> None:
+    librarian = Document(text="The librarian, Ms Rehak, likes cash.", id="a")
+    founder = Document(text="He wrote that no child shall pay.", id="b")
+    assert check("The founder wrote that no child shall pay.", librarian, founder).verdict is Verdict.SUPPORTED
+    assert check("The librarian wrote that no child shall pay.", founder, librarian).verdict is Verdict.UNSUPPORTED
+
+
 def test_a_title_or_a_heading_names_the_speaker() -> None:
     text = "# Ms Keller\nThe rent is 900 euros."
     assert check("Ms Keller says that the rent is 900 euros.", Document(text=text)).verdict is Verdict.SUPPORTED
