@@ -30,6 +30,7 @@ _DOCUMENT, _TITLES = frozenset(_words_of("document")), frozenset(_words_of("titl
 _WRITTEN = frozenset(_words_of("written"))
 _NOBODY = PRONOUNS | frozenset(_words_of("nobody"))
 _ADDRESSING = frozenset(_words_of("addressing"))
+_BARE = frozenset(_words_of("bare"))
 _SAYING = frozenset(_words_of("saying"))
 
 _TOKEN = rf"(?:{_any_of('titles')}\.|[\w'’&-]*[^\W_](?:\.\w+)*)"
@@ -143,7 +144,7 @@ class Speaker:
     """
 
     def __init__(self, speaker: str, text: str, *, is_elsewhere: bool = False) -> None:
-        self._text, self._is_elsewhere, core = text, is_elsewhere, _core(speaker)
+        self._text, self._is_elsewhere, core = text, is_elsewhere, _core(_uncapitalised(speaker))
         self._names = {word.casefold() for word in core if word[0].isupper()}
         self._is_named = bool(self._names)
         self._roles = {stem(word) for word in core[: -1 if self._is_named else None][-1:]}
@@ -167,9 +168,11 @@ class Speaker:
             return is_author or not self._names or (is_known and own[0] != "I" and own[0].lower() in _OF_MANY)
         if not is_known:
             return not self._is_named and _REPORT.search(passage) is not None
-        other = attribution(passage)
-        if other and self._is_another(other.speaker):
-            return False
+        if other := attribution(passage):
+            if self._is_another(other.speaker):
+                return False
+            if not self._is_named and self._has_no_role(other.speaker):
+                return True  # it may be the speaker's name
         return _REPORT.search(passage) is not None and self._is_in(before[-_BEFORE:])
 
     def _is_in(self, text: str) -> bool:
@@ -186,6 +189,11 @@ class Speaker:
             has_role & roles for roles, _ in appositions(self._text)
         )
         return self._is_named and is_named
+
+    def _has_no_role(self, speaker: str) -> bool:
+        """Whether a speaker is a name for which the text has no role."""
+        names = {word.casefold() for word in _core(speaker) if word[0].isupper()}
+        return bool(names) and not any(names & known for _, known in appositions(self._text))
 
     def _is_addressed(self, passage: str) -> bool:
         """Whether somebody else speaks in the passage, of the speaker or to the speaker."""
@@ -242,6 +250,12 @@ def _core(speaker: str) -> list[str]:
     words = [word for word in _WORD.findall(core) if word.lower() not in _TITLES | FUNCTION]
     first = next((place for place, word in enumerate(words) if word[0].isupper()), len(words))
     return words[max(0, first - 1) :]
+
+
+def _uncapitalised(speaker: str) -> str:
+    """The speaker with a small letter if it is one noun that opens the sentence: "Officials", "Police"."""
+    is_noun = re.fullmatch(r"[A-Z][a-z]+[^\Wsui_]s", speaker) is not None or speaker.lower() in _BARE
+    return speaker.lower() if is_noun else speaker
 
 
 def role(speaker: str) -> str:

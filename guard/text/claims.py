@@ -13,7 +13,7 @@ from textwrap import shorten
 from typing import TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
-from groundrail.text.attributions import announced, attribution, is_document, is_written
+from groundrail.text.attributions import announced, attribution, is_document, is_written, role
 from groundrail.text.context import around, context_of, in_context
 from groundrail.text.ends import without_mark
 from groundrail.text.english import words
@@ -309,13 +309,16 @@ def _is_text(speaker: str, source: SourceText) -> bool:
 def said_of(text: str, sentence: str, source: SourceText) -> tuple[str, str]:
     """A claim without "according to the document", and the words for the speaker that it names, "" for none.
 
+    A kind of text for which the source has no word is a document, too.
+
     >>> said_of("According to the source, the rent is low.", "", SourceText([]))
     ('The rent is low.', '')
     """
     found = None if has_fence(sentence) else attribution(text)
     if found is None:
         return text, ""
-    if not is_document(found.speaker, source.naming.known):
+    is_unnamed = is_written(found.speaker) and not source.holds(role(found.speaker))
+    if not (is_unnamed or is_document(found.speaker, source.naming.known)):
         return text, "" if is_written(found.speaker) else found.speaker
     content = found.content.rstrip(".") + "." if text.rstrip().endswith(".") else found.content
     return (content[:1].upper() + content[1:] if found.plain else text), ""

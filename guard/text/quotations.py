@@ -25,7 +25,7 @@ _PAIRS = re.compile(
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _WORD = re.compile(r"\w+(?:[.,'’:/-]\w+)*")
 _SAYING = re.compile(
-    r"\b(?:says|said|saying|states|stated|stating|writes|wrote|written|writing|reads|notes|noted|explains|explained|adds"
+    r"\b(?:say|write|explain|insist|declare|mention|tell|describe|define|specify|stipulate|says|said|saying|states|stated|stating|writes|wrote|written|writing|reads|notes|noted|explains|explained|adds"
     r"|added|claims|claimed|warns|warned|asks|asked|replies|replied|answers|answered|insists|insisted|declares|declared"
     r"|mentions|mentioned|promises|promised|remarks|remarked|reports|reported|announces|announced|quotes?|quoted|quoting"
     r"|tells|told|puts\s+it|put\s+it|describes|described|defines|defined|specifies|specified|stipulates|stipulated"

@@ -14,7 +14,7 @@ TEXT = (
     "The manager, Mr Brandt, greeted everybody. Mr Brandt said the reserve is full. "
     "Ms Keller (flat 6) objected that the motor dates from 1988. Ms Keller told Mr Brandt that the offer is late. "
     "The caretaker, Mr Ilić, complained that the cellar door is propped open. He suspects the students, but has no proof. "
-    "The meeting ended at nine, the hall was cleaned by ten, and the lights were off by eleven on that cold evening."
+    "Acme said that the offer is late. The meeting ended at nine, the hall was cleaned by ten, and the lights were off by eleven on that cold evening."
 )
 
 
@@ -54,12 +54,13 @@ def test_documents_are_told_from_persons() -> None:
         ("According to the document, the rent is low.", "The rent is low.", ""),
         ("The source states that the rent is low [1].", "The rent is low.", ""),
         ("The rent is low, according to the rules.", "The rent is low.", ""),
-        ("According to the lease, the rent is low.", "According to the lease, the rent is low.", ""),
+        ("According to the lease, the rent is low.", "The rent is low.", ""),
+        ("According to the letter, the rent is low.", "According to the letter, the rent is low.", ""),
         ("According to Mr Brandt, the rent is low.", "According to Mr Brandt, the rent is low.", "Mr Brandt"),
         ("The source denies that the rent is low.", "The source denies that the rent is low.", ""),
     ],
 )
 def test_the_content_alone_is_judged_where_a_document_speaks(sentence: str, text: str, speaker: str) -> None:
-    claim = read_claim(sentence, "", "", SourceText([Document(text="The rent is low.", id="rules")]))
+    claim = read_claim(sentence, "", "", SourceText([Document(text="The rent is low. See the letter.", id="rules")]))
     assert isinstance(claim, Claim)
     assert (claim.text, claim.speaker) == (text, speaker)
