@@ -99,7 +99,7 @@ class _Answer:
     ) -> None:
         self._guard, self._messages, self._show, self._is_async = guard, messages, show, is_async
         self._offered = offered
-        self._source = [*_texts(documents or ()), *_tool_results(messages)]
+        self._source: list[str | Source] = [*_texts(documents or ()), *_tool_results(messages)]
         self._question = next((m.text or "" for m in reversed(messages) if m.is_from("user")), "")
         self._pushed = guard.pushed(self._source, self._question)
         self._streamed = False

@@ -69,7 +69,7 @@ def _is_cancelled() -> bool:
 class _Outcome:
     """The part that both streams share: the writing, and the result once the answer has ended."""
 
-    def __init__(self, writing: Writing | None, numbering: Numbering | None) -> None:
+    def __init__(self, writing: Writing | None, numbering: Numbering | None = None) -> None:
         self._writing, self._numbering = writing, numbering
         self._closed = threading.Event()
         self._result: GuardResult | None = None
