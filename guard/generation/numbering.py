@@ -44,7 +44,10 @@ class Numbering:
         return tuple(self._references.values())
 
     def marked(self, sentence: CheckedSentence) -> str:
-        """The released text of the next sentence with a mark for each place that supports it, before the white space at its end."""
+        """The released text of the next sentence with a mark for each place that supports it.
+
+        The marks stand before the white space at its end.
+        """
         text = sentence.released_text
         bare = text.rstrip()
         places = sentence.supporting if bare else ()

@@ -101,7 +101,8 @@ class GuardedStream(_Outcome):
     """Released text, piece by piece: `for text in stream`, then `stream.result`.
 
     The pieces, concatenated, are exactly `result.text`. `sentences()` yields every `CheckedSentence` instead,
-    released or not. With `marks=True` the pieces have marks, "[1]", that `references` explains. A stream that is left early has to be closed, as by a `with` block: that frees the generator.
+    released or not. With `marks=True` the pieces have marks, "[1]", that `references` explains. A stream that is left early
+    has to be closed, as by a `with` block: that frees the generator.
     """
 
     def __init__(

@@ -42,8 +42,8 @@ class Annotations:
 def in_chat(annotations: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """The field `annotations` of a message or delta of chat completions, which knows addresses alone; empty without any.
 
-    >>> in_chat([{"type": "url_citation", "start_index": 0, "end_index": 9, "title": "Lease", "url": "https://a.example"}])
-    {'annotations': [{'type': 'url_citation', 'url_citation': {'start_index': 0, 'end_index': 9, 'title': 'Lease', 'url': 'https://a.example'}}]}
+    >>> in_chat([{"type": "url_citation", "url": "https://a.example"}, {"type": "file_citation"}])
+    {'annotations': [{'type': 'url_citation', 'url_citation': {'url': 'https://a.example'}}]}
     """
     of_urls = (each for each in annotations if each["type"] == "url_citation")
     told = [

@@ -66,7 +66,8 @@ _REPORT = re.compile(rf"\b(?:{_SAYS}|according\s+to|s?he|they|his|hers?|their|wo
 _NAME = r"(?P<name>(?:[A-ZÀ-Þ][\w'’-]*\.?\s+){0,3}[A-ZÀ-Þ][\w'’-]+)"
 _APPOSITION = re.compile(
     rf"(?:\b(?P<before>[^\W\d_A-Z][\w-]*(?:\s+(?:of|at|for|in)\s+(?:the\s+)?[\w-]+(?:\s+[\w-]+)?)?),?\s+)?\b{_NAME}"
-    r"(?:\s*\((?P<aside>[^()]{1,40})\)|,\s+(?P<behind>(?:(?:the|an?|its|his|her|our|my|their)\s+)?[\w-]+(?:\s+[\w-]+){0,3})(?=[,.;)]))?"
+    r"(?:\s*\((?P<aside>[^()]{1,40})\)"
+    r"|,\s+(?P<behind>(?:(?:the|an?|its|his|her|our|my|their)\s+)?[\w-]+(?:\s+[\w-]+){0,3})(?=[,.;)]))?"
 )
 _TURN = re.compile(
     r"^[ \t]*(?:\[[\d: ]+\][ \t]*)?(?:from:[ \t]*([^\n]{1,60})|([^\n:.!?]{1,60}):)", re.IGNORECASE | re.MULTILINE
@@ -214,7 +215,8 @@ class Speaker:
 def appositions(text: str) -> list[tuple[frozenset[str], frozenset[str]]]:
     """The roles, by their stems, and the names that a text has side by side.
 
-    >>> [(sorted(roles), sorted(names)) for roles, names in appositions("The caretaker, Mr Ilić, and Ms Keller (flat 6) came.")]
+    >>> found = appositions("The caretaker, Mr Ilić, and Ms Keller (flat 6) came.")
+    >>> [(sorted(roles), sorted(names)) for roles, names in found]
     [(['caretak'], ['ilić']), (['flat'], ['keller'])]
     """
     found = []
