@@ -2,6 +2,7 @@
 
     python benchmarks/citing.py
     python benchmarks/citing.py --marks ignore
+    python benchmarks/citing.py --claims benchmarks/claims/attributions_dev.jsonl
 
 `citing.toml` holds 12 times three documents with sentences about them, 300 in all. A wrong mark names another document
 than the one that supports the sentence, a wrong quotation has another word or speaker, a wrong attribution a speaker who
@@ -9,6 +10,7 @@ does not say this. The judge is the built-in one, and the guard checks one sente
 """
 
 import argparse
+import json
 import sys
 import tomllib
 from collections import defaultdict
@@ -40,16 +42,25 @@ def cases() -> Iterator[Case]:
                     yield Case(told["documents"], sort, kind == "right", text)
 
 
+def claims(path: Path) -> Iterator[Case]:
+    """The claims of a file as in `benchmarks/claims`, of which the entailed ones are right."""
+    for line in path.read_text(encoding="utf-8").splitlines():
+        told = json.loads(line)
+        for claim in told["claims"]:
+            yield Case([told["text"]], "attribution", claim["label"] == "entailment", claim["text"])
+
+
 def main() -> None:
     """Print a row for each sort, and on request the sentences with the wrong verdict."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--marks", choices=["check", "correct", "strip", "ignore"], default="check")
     parser.add_argument("--sort", choices=SORTS, help="only sentences of this sort")
+    parser.add_argument("--claims", type=Path, help="claims about who says what, instead of the cases")
     parser.add_argument("--wrong", action="store_true", help="print the sentences that get the wrong verdict")
     options = parser.parse_args()
     guard = Guard(policy=Policy(marks=options.marks))
     counts: dict[tuple[str, bool], list[bool]] = defaultdict(list)
-    for case in cases():
+    for case in claims(options.claims) if options.claims else cases():
         if options.sort in (None, case.sort):
             result = guard.check(case.text, case.documents)
             counts[case.sort, case.right].append(result.supported is case.right)

@@ -72,6 +72,7 @@ _APPOSITION = re.compile(
 _TURN = re.compile(
     r"^[ \t]*(?:\[[\d: ]+\][ \t]*)?(?:from:[ \t]*([^\n]{1,60})|([^\n:.!?]{1,60}):)", re.IGNORECASE | re.MULTILINE
 )
+_ARTICLES = frozenset("the a an".split())
 _QUOTED = re.compile('["“”„«»]')
 _OF_MANY = frozenset("we our us".split())
 _ENDING = re.compile(r"\.\w{2,4}\Z")
@@ -198,7 +199,7 @@ class Speaker:
 
     def _is_addressed(self, passage: str) -> bool:
         """Whether somebody else speaks in the passage, of the speaker or to the speaker."""
-        words = [word for word in _WORD.findall(passage) if word.lower() not in _TITLES]
+        words = [word for word in _WORD.findall(passage) if word.lower() not in _TITLES | _ARTICLES]
         own = [place for place, word in enumerate(words) if self._is_word_for(word)]
         words = [word.lower() for word in words]
         saying = next((place for place, word in enumerate(words) if word in _SAYING), len(words))
@@ -208,7 +209,7 @@ class Speaker:
         if saying > own[0] or goes_on:
             return False
         before = [words[max(0, place - 2) : place] for place in own]
-        return all(_ADDRESSING & set(two) and not (two[-1] == "by" and two[0] in _SAYING) for two in before)
+        return all(_ADDRESSING & set(two) for two in before)
 
 
 @lru_cache(maxsize=64)

@@ -14,7 +14,7 @@ TEXT = (
     "The manager, Mr Brandt, greeted everybody. Mr Brandt said the reserve is full. "
     "Ms Keller (flat 6) objected that the motor dates from 1988. Ms Keller told Mr Brandt that the offer is late. "
     "The caretaker, Mr Ilić, complained that the cellar door is propped open. He suspects the students, but has no proof. "
-    "Acme said that the offer is late. The meeting ended at nine, the hall was cleaned by ten, and the lights were off by eleven on that cold evening."
+    "The offer is too high, says a report by the bank. Acme said that the offer is late. The meeting ended at nine, the hall was cleaned by ten, and the lights were off by eleven on that cold evening."
 )
 
 
