@@ -9,7 +9,9 @@ MALLOC := MALLOC_MMAP_THRESHOLD_=4294967296 MALLOC_TRIM_THRESHOLD_=17179869184 M
 
 .PHONY: demo test test-all lint docs wheel bench install
 
-demo: install
+# Without the tools of development, which `install` adds.
+demo: $(VENV)/.package
+	@$(INSTALL)
 	$(BIN)/groundrail demo
 
 # On two processes, each with one thread of its own for arithmetic: `make test WORKERS=8`, or 0 for one process.
@@ -134,12 +136,18 @@ bench-dialogues: install
 
 # The package is installed as users get it, not editable: tests and type checker see the same files.
 install: $(VENV)/.dependencies
-	@rm -rf build # or modules that are gone would be installed again
-	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall .
+	@$(INSTALL)
 
-$(VENV)/.dependencies: pyproject.toml $(CONSTRAINTS)
+# Without the folder build, from which modules that are gone would be installed again.
+INSTALL = rm -rf build && $(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --force-reinstall .
+
+$(VENV)/.package: pyproject.toml $(CONSTRAINTS)
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) "setuptools>=77" wheel
 	$(BIN)/pip install --quiet --disable-pip-version-check -c $(CONSTRAINTS) torch
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation -c $(CONSTRAINTS) ".[cli]"
+	touch $@
+
+$(VENV)/.dependencies: $(VENV)/.package
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-build-isolation -c $(CONSTRAINTS) ".[dev]"
 	touch $@

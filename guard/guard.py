@@ -13,12 +13,15 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.shipped import knows_kinds
 from groundrail.errors import GroundrailWarning, InputError
+from groundrail.generation.answer import Answer
 from groundrail.generation.drivers import PushedAnswer, drive_together
-from groundrail.generation.effects import Judging, Writing
-from groundrail.generation.loop import Steps, checked_text, guarded_generation
+from groundrail.generation.loop import checked_text, guarded_generation
 from groundrail.generation.numbering import Numbering
-from groundrail.generation.streams import AsyncGuardedStream, GuardedStream, read_to_end
-from groundrail.generation.verdicts import Answer
+from groundrail.generation.scores import Judging
+from groundrail.generation.steps import Steps
+from groundrail.generation.streams import AsyncGuardedStream, Events, GuardedStream, driven, read_to_end
+from groundrail.generation.verdicts import Verdicts
+from groundrail.generation.writing import Writing
 from groundrail.generators import CallableGenerator, Generator, InProcess, as_generator
 from groundrail.policy import Policy
 from groundrail.runtime.both_ways import run
@@ -265,7 +268,8 @@ class Guard:
         """`check` without blocking the event loop. Raises: what `check` raises."""
         read = ReadSource.of(source)
         steps = await self._calls.aside(self._checked, answer, prompt, read.text)
-        return await read_to_end(AsyncGuardedStream(steps, Judging(self.scorer, read, self._calls)))
+        judging = Judging(self.scorer, read, self._calls)
+        return await read_to_end(AsyncGuardedStream(partial(driven, steps=steps, judging=judging, is_async=True)))
 
     async def acheck_object(
         self, obj: Any, source: Source, schema: "Mapping[str, Any] | type[BaseModel] | None" = None, prompt: str = ""
@@ -333,9 +337,9 @@ class Guard:
             reads_context=facts.reads_context,
             knows_kinds=knows_kinds(),
         )
-        return Answer(read, source, self.policy, self.threshold)
+        return Answer(Verdicts(read, source, self.policy, self.policy.decisive(facts)))
 
-    def _written(self, prompt: str, source: ReadSource, *, is_async: bool) -> tuple[Steps, Judging, Writing]:
+    def _written(self, prompt: str, source: ReadSource, *, is_async: bool) -> tuple[Events, Writing]:
         if self.generator is None:
             raise InputError("this guard has no generator; pass one: Guard(generator), or use check(answer, source)")
         once = isinstance(self.generator, CallableGenerator) and not self.generator.continues
@@ -345,7 +349,8 @@ class Guard:
         # a judge that asks the generator's own model, which does one thing at a time, has to wait for it
         ahead = not (isinstance(self.generator, InProcess) and self.scorer.facts.asks(self.generator.weights))
         how = {"is_async": is_async, "ahead": ahead, "explains": self.policy.keep_refused}
-        return steps, judging, Writing(self.generator, prompt, source.documents, self._calls, **how)
+        writing = Writing(self.generator, prompt, source.documents, self._calls, **how)
+        return partial(driven, steps=steps, judging=judging, writing=writing, is_async=is_async), writing
 
     def _follow(self, policy: Policy) -> None:
         """Take the policy; the scorer under it is made when it is first asked for."""

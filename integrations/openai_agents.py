@@ -11,7 +11,7 @@ from itertools import count
 from typing import Any, TypeAlias
 
 from groundrail.errors import GenerationError, InputError, MissingExtraError
-from groundrail.generators.asked import AskedGenerator
+from groundrail.generators.asked import AskedGenerator, Refusal
 from groundrail.guard import Guard
 from groundrail.integrations.doors import closed, metadata, unknown
 from groundrail.openai.generator import continued
@@ -167,7 +167,7 @@ class GuardedModel(Model):
         _refuse_what_cannot_be_guarded(named)
         items: list[Any] = list(ItemHelpers.input_to_new_input_list(input))
 
-        async def write(accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
+        async def write(accepted: str, refused: Sequence[Refusal]) -> AsyncGenerator[str]:
             async with aclosing(ask(continued(items, accepted, refused))) as pieces:
                 async for piece in pieces:
                     yield piece

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, TypeAlias, get_args
 
 from groundrail.errors import GenerationError, InputError, MissingExtraError
-from groundrail.generators.asked import AVOID, AskedGenerator, request_to_continue
+from groundrail.generators.asked import AVOID, AskedGenerator, Refusal, request_to_continue
 from groundrail.guard import Guard
 from groundrail.integrations.doors import closed, metadata, unknown
 from groundrail.sources.echoes import Echoes
@@ -193,7 +193,7 @@ class _GuardedResponse(StreamedResponse):
         self.finish_reason = self._last.finish_reason
         self.metadata = {"groundrail": released.result.model_dump(mode="json")}
 
-    async def _write(self, accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
+    async def _write(self, accepted: str, refused: Sequence[Refusal]) -> AsyncIterator[str]:
         messages = list(self._messages)
         if accepted:
             messages.append(ModelResponse(parts=[TextPart(accepted)]))

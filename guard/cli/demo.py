@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from rich.console import Console
 from rich.status import Status
 
+from groundrail.errors import MissingExtraError, ModelError
 from groundrail.guard import Guard
 from groundrail.report.html import Answered, page, save
 from groundrail.report.terminal import print_legend, print_sentence
@@ -35,7 +36,9 @@ def run(console: Console) -> int:
 
     Ctrl-C in the second part ends the demo, and the report keeps the finished answers.
 
-    Raises: InputError if the report cannot be written; MissingExtraError or ModelError if the small model is not there.
+    The second part is left out, with a line that says so, where the small model cannot be loaded.
+
+    Raises: InputError if the report cannot be written.
     """
     demo = _Demo(console)
     demo.judge_recorded()
@@ -43,6 +46,9 @@ def run(console: Console) -> int:
         demo.let_model_write()
     except KeyboardInterrupt:
         console.print("\n[bold]Stopped.[/bold] The report keeps the finished answers:")
+    except (MissingExtraError, ModelError) as error:
+        console.print(f"\n2. Left out: a small model would write now. {error}", highlight=False, markup=False)
+        return 0
     demo.print_path()
     return 0
 
@@ -81,12 +87,13 @@ class _Demo:
         """Ask the small model about the documents, and judge each sentence before it is released."""
         asked = [(question, self._examples[name]) for name in ASKED for question in self._examples[name].questions]
         say, sentences = self._console.print, list[CheckedSentence]()
-        say("\n[bold]2. A small model writes, each sentence judged before it is released[/bold]")
-        say(f"SmolLM2-135M-Instruct answers {len(asked)} questions. This can take some minutes.")
-        say("[yellow]You may stop here with Ctrl-C:[/yellow] the report is already written.")
         with self._console.status("loading SmolLM2-135M-Instruct ...") as status:
             progress = _Progress(status)
             guard = self._guard.with_generator(_small_model(progress))
+        say("\n[bold]2. A small model writes, each sentence judged before it is released[/bold]")
+        say(f"SmolLM2-135M-Instruct answers {len(asked)} questions. This can take some minutes.")
+        say("[yellow]You may stop here with Ctrl-C:[/yellow] the report is already written.")
+        with status:
             for number, (question, example) in enumerate(asked, start=1):
                 progress.begin(f"question {number} of {len(asked)}", example.name)
                 sentences += self._answer(guard, question, example)

@@ -9,10 +9,8 @@ from itertools import islice
 from typing import Any
 
 from groundrail.errors import GenerationError, UnsupportedError
-from groundrail.generation.effects import Judging
-from groundrail.generation.loop import CanRetry, Judge, NextPiece, Release, Step, Steps, advance
-from groundrail.scoring.base import Score
-from groundrail.text.claims import NoClaim
+from groundrail.generation.scores import Judging, Scores
+from groundrail.generation.steps import Judge, Piece, Read, Release, Step, Steps, advance
 from groundrail.types import CheckedSentence, GuardResult
 
 
@@ -37,22 +35,20 @@ def _to_judge(steps: Steps, outcome: Any = None) -> Step | GuardResult:
     return step
 
 
-def _judged(judging: Judging, asked: Sequence[Judge]) -> list[list[Score | NoClaim] | Exception]:
+def _judged(judging: Judging, asked: Sequence[Judge]) -> list[Scores | Exception]:
     """The outcome of each step, of all in one call if that succeeds."""
     if len(asked) > 1:
         claims = [claim for step in asked for claim in step.claims]
-        around = [words for step in asked for words in step.around]
-        named = [places for step in asked for places in step.named]
         timeouts = [step.timeout for step in asked if step.timeout is not None]
         timeout = sum(timeouts) if timeouts else None
-        together = asked[0]._replace(claims=claims, around=around, named=named, timeout=timeout)
+        together = asked[0]._replace(claims=claims, timeout=timeout)
         with contextlib.suppress(Exception):  # every answer meets its own failure below
             each = iter(judging.do(together))
             return [list(islice(each, len(step.claims))) for step in asked]
     return [_outcome(judging, step) for step in asked]
 
 
-def _outcome(judging: Judging, step: Judge) -> list[Score | NoClaim] | Exception:
+def _outcome(judging: Judging, step: Judge) -> Scores | Exception:
     """The scores, or the error that the loop gives a verdict."""
     try:
         return judging.do(step)
@@ -81,11 +77,11 @@ class PushedAnswer:
 
     def feed(self, piece: str) -> list[CheckedSentence]:
         """Take the next text; return the sentences that it decides, released or not."""
-        return self._advance(piece)
+        return self._advance(Piece(piece))
 
     def finish(self) -> list[CheckedSentence]:
         """End the answer; return the sentences that were still open."""
-        return self._advance(None)
+        return self._advance(Piece(None))
 
     def fail(self, error: Exception) -> list[CheckedSentence]:
         """End the answer because its writer failed with `error`, which the writer's caller raises."""
@@ -109,16 +105,14 @@ class PushedAnswer:
                 self.error, self.result = raised, raised.result
                 decided = list(raised.result.sentences[self._told :])
                 break
-            outcome = None
+            outcome = None  # which also answers that no sentence is written again
             match step:
                 case GuardResult():
                     self.result = step
-                case NextPiece():
+                case Read():
                     break
                 case Release(sentence):
                     decided.append(sentence)
-                case CanRetry():
-                    outcome = False
                 case Judge():
                     outcome = _outcome(self._judging, step)
         self._told += len(decided)

@@ -34,7 +34,7 @@ def wanting(claims: Sequence[object], parts: Sequence[Sequence[CheckedSentence]]
         Wanting((number, part), text, tuple(place for place in range(documents) if place not in named))
         for number, (claim, checked) in enumerate(zip(claims, parts, strict=True))
         if isinstance(claim, Claim) and claim.parts
-        for part, ((text, named), each) in enumerate(zip(claim.asked(by_marks=True), checked, strict=False))
+        for part, ((text, named, _), each) in enumerate(zip(claim.asked(by_marks=True), checked, strict=False))
         if named and each.verdict is Verdict.UNSUPPORTED and len(named) < documents
     ]
 

@@ -1,18 +1,19 @@
 """The streams that a guard returns: released text, piece by piece, then the result.
 
-`driven` does the steps of the loop, in plain code and on an event loop; `groundrail.generation.effects` makes the calls.
+`driven` carries the steps of the loop out, in plain code and on an event loop.
 """
 
 import asyncio
 import contextlib
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from typing import Any, Self, TypeAlias, TypeGuard
 
 from groundrail.errors import InputError
-from groundrail.generation.effects import Judging, Writing
-from groundrail.generation.loop import Judge, Release, Steps, advance
 from groundrail.generation.numbering import Numbering, Reference
+from groundrail.generation.scores import Judging
+from groundrail.generation.steps import Judge, Read, Release, Settle, Steps, advance
+from groundrail.generation.writing import Writing
 from groundrail.runtime.both_ways import closing, each, is_running, iterate, value_of
 from groundrail.runtime.deadlines import aside
 from groundrail.types import CheckedSentence, GuardResult
@@ -21,7 +22,7 @@ Event: TypeAlias = CheckedSentence | GuardResult
 
 
 async def driven(
-    steps: Steps, judging: Judging, writing: Writing | None, closed: threading.Event, *, is_async: bool
+    closed: threading.Event, steps: Steps, judging: Judging, writing: Writing | None = None, *, is_async: bool
 ) -> AsyncGenerator[Event]:
     """Do the steps; yield the sentences they release, and the result last. End early once `closed` is set.
 
@@ -45,8 +46,10 @@ async def driven(
                     case Judge():
                         with contextlib.nullcontext() if writing is None else writing.meanwhile():
                             outcome = await value_of(judge(step))
-                    case _ if writing is not None:
-                        outcome = await writing.do(step)
+                    case Read() if writing is not None:
+                        outcome = await writing.read(step)
+                    case Settle() if writing is not None:
+                        outcome = await writing.settle(step)
             except asyncio.CancelledError as cancelled:
                 if not is_async or _is_cancelled():
                     raise
@@ -66,7 +69,11 @@ def _is_cancelled() -> bool:
     return task is None or task.cancelling() > 0
 
 
-class _Outcome:
+Events: TypeAlias = Callable[[threading.Event], AsyncGenerator[Event]]
+"""Gives the events of an answer, which end once the argument is set."""
+
+
+class _Stream:
     """The part that both streams share: the writing, and the result once the answer has ended."""
 
     def __init__(self, writing: Writing | None, numbering: Numbering | None = None) -> None:
@@ -97,7 +104,7 @@ class _Outcome:
         return isinstance(event, CheckedSentence)
 
 
-class GuardedStream(_Outcome):
+class GuardedStream(_Stream):
     """Released text, piece by piece: `for text in stream`, then `stream.result`.
 
     The pieces, concatenated, are exactly `result.text`. `sentences()` yields every `CheckedSentence` instead,
@@ -105,11 +112,9 @@ class GuardedStream(_Outcome):
     has to be closed, as by a `with` block: that frees the generator.
     """
 
-    def __init__(
-        self, steps: Steps, judging: Judging, writing: Writing | None = None, numbering: Numbering | None = None
-    ) -> None:
+    def __init__(self, events: Events, writing: Writing, numbering: Numbering | None = None) -> None:
         super().__init__(writing, numbering)
-        self._events = iterate(driven(steps, judging, writing, self._closed, is_async=False))
+        self._events = iterate(events(self._closed))
 
     def __iter__(self) -> Iterator[str]:
         return (text for s in self.sentences() if (text := self._text(s)))
@@ -134,14 +139,12 @@ class GuardedStream(_Outcome):
         self.close()
 
 
-class AsyncGuardedStream(_Outcome):
+class AsyncGuardedStream(_Stream):
     """`GuardedStream` for an event loop: `async for text in stream`, then `stream.result`."""
 
-    def __init__(
-        self, steps: Steps, judging: Judging, writing: Writing | None = None, numbering: Numbering | None = None
-    ) -> None:
+    def __init__(self, events: Events, writing: Writing | None = None, numbering: Numbering | None = None) -> None:
         super().__init__(writing, numbering)
-        self._events = driven(steps, judging, writing, self._closed, is_async=True)
+        self._events = events(self._closed)
 
     def __aiter__(self) -> AsyncIterator[str]:
         return (text async for s in self.sentences() if (text := self._text(s)))

@@ -5,29 +5,37 @@ Keeps the accepted and the refused text, words the request to go on, and removes
 
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from groundrail.generators.base import Generator, Session
 from groundrail.runtime.both_ways import closing, each, iterate
 from groundrail.runtime.deadlines import OverdueError, calls, in_time
 from groundrail.types import Document
 
-Pieces: TypeAlias = Iterator[str] | AsyncIterator[str]
-Write: TypeAlias = Callable[[str, Sequence[str]], Pieces]
-"""(accepted text, refused sentences) -> pieces that follow the accepted text.
 
-A refused sentence may go on with `SAYS` and the source's sentence.
-"""
+class Refusal(NamedTuple):
+    """A refused sentence, and the source's sentence that contradicts it, "" where the model is not shown one."""
+
+    text: str
+    evidence: str = ""
+
+
+Pieces: TypeAlias = Iterator[str] | AsyncIterator[str]
+Write: TypeAlias = Callable[[str, Sequence[Refusal]], Pieces]
+"""(accepted text, refused sentences) -> pieces that follow the accepted text."""
 
 CONTINUE = "Go on exactly where your answer stops. Do not repeat anything of it."
 AVOID = "The source does not support the following, so write nothing like it: "
-SAYS = '", for it says: "'
 
 
-def request_to_continue(accepted: str, refused: Sequence[str]) -> str:
+def request_to_continue(accepted: str, refused: Sequence[Refusal]) -> str:
     """The request to a chat model once `accepted` is released and `refused` is turned down."""
-    avoid = AVOID + " ".join(f'"{sentence}"' for sentence in dict.fromkeys(refused)) if refused else ""
+    avoid = AVOID + " ".join(map(_worded, dict.fromkeys(refused))) if refused else ""
     return " ".join(part for part in (CONTINUE if accepted else "", avoid) if part)
+
+
+def _worded(refused: Refusal) -> str:
+    return f'"{refused.text}"' + (f', for it says: "{refused.evidence}"' if refused.evidence else "")
 
 
 class AskedSession(Session):
@@ -43,7 +51,7 @@ class AskedSession(Session):
     def __init__(self, write: Write, *, continues: bool = True) -> None:
         self._write, self._continues = write, continues
         self._accepted = self._undecided = ""
-        self._refused: list[str] = []
+        self._refused: list[Refusal] = []
         self._evidence = ""
         self._opened: Pieces | None = None
         self.counts: dict[str, float] = {"calls": 0}
@@ -96,13 +104,13 @@ class AskedSession(Session):
         self._undecided = self._undecided[n_chars:]
         self._refused.clear()
 
-    def told(self, evidence: str) -> None:
+    def show(self, evidence: str) -> None:
         """The next call is shown this beside the refused text."""
-        self._evidence = SAYS + evidence
+        self._evidence = evidence
 
     def reject(self, n_chars: int) -> None:
         """The next call is told not to write this again; what came after it is forgotten."""
-        self._refused.append(self._undecided[:n_chars].strip() + self._evidence)
+        self._refused.append(Refusal(self._undecided[:n_chars].strip(), self._evidence))
         self._undecided = self._evidence = ""
 
     def _ask(self) -> Pieces:

@@ -57,7 +57,7 @@ class Session(Protocol):
         """The first `n_chars` undecided characters stay; an iterator in use goes on."""
         ...
 
-    def told(self, evidence: str) -> None:
+    def show(self, evidence: str) -> None:
         """The source says `evidence` instead of the text that is rejected next. A session may show it to its model."""
         return
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from groundrail.errors import GenerationError, InputError
 from groundrail.generators import Generator
-from groundrail.generators.asked import AskedSession, request_to_continue
+from groundrail.generators.asked import AskedSession, Refusal, request_to_continue
 from groundrail.openai.client import ChatCompletions, Connection
 from groundrail.openai.events import Completion, add_counts
 from groundrail.runtime.both_ways import closing, each, iterate
@@ -76,7 +76,7 @@ class OpenAIGenerator(Generator):
         """A session that asks by `stream`; `form` turns an async generator into the kind of iterator that it gives."""
         asked = self._asked(prompt, documents)
 
-        async def write(accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
+        async def write(accepted: str, refused: Sequence[Refusal]) -> AsyncGenerator[str]:
             completion = Completion()
             try:
                 async with closing(each(stream(self._body(asked, accepted, refused)))) as chunks:
@@ -100,7 +100,7 @@ class OpenAIGenerator(Generator):
         head, _, rest = self.instruction.partition("{source}")
         return head.replace("{prompt}", prompt) + source + rest.replace("{prompt}", prompt)
 
-    def _body(self, asked: str, accepted: str, refused: Sequence[str]) -> dict[str, Any]:
+    def _body(self, asked: str, accepted: str, refused: Sequence[Refusal]) -> dict[str, Any]:
         fields: Mapping[str, Any] = {}
         if self._prefill is None:
             messages = continued([{"role": "user", "content": asked}], accepted, refused)
@@ -113,7 +113,7 @@ class OpenAIGenerator(Generator):
         return {"messages": messages, **self._parameters, **fields}
 
 
-def continued(messages: Sequence[Any], accepted: str, refused: Sequence[str]) -> list[Any]:
+def continued(messages: Sequence[Any], accepted: str, refused: Sequence[Refusal]) -> list[Any]:
     """A conversation that asks the model to go on: `accepted` as the assistant's turn, then a turn that asks.
 
     Where nothing was accepted or refused, the conversation as it is.

@@ -5,7 +5,7 @@ and `iterate` are the plain way in.
 """
 
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Generator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Awaitable, Callable, Generator, Iterable
 from contextlib import asynccontextmanager
 from types import AsyncGeneratorType
 from typing import Any, TypeVar, cast
@@ -39,6 +39,14 @@ def iterate(items: AsyncGenerator[T]) -> Generator[T]:
 async def value_of(value: T | Awaitable[T]) -> T:
     """A value, awaited where it has to be."""
     return await value if inspect.isawaitable(value) else value
+
+
+def called(function: Callable[..., T], *arguments: Any) -> T:
+    """Call a function from async code, which cannot raise StopIteration: a RuntimeError says so instead."""
+    try:
+        return function(*arguments)
+    except StopIteration as stopped:
+        raise RuntimeError(f"{stopped!r} was raised") from stopped
 
 
 def each(items: Iterable[T] | AsyncIterable[T]) -> AsyncIterator[T]:

@@ -5,9 +5,9 @@ from typing import Any
 
 from groundrail.entailment.shared import cancelled_with_task
 from groundrail.errors import InputError, MissingExtraError, UnsupportedObjectError
-from groundrail.generation.effects import Writing
-from groundrail.generation.loop import CutOff, NextPiece, Start
+from groundrail.generation.steps import Read
 from groundrail.generation.streams import AsyncGuardedStream, Event
+from groundrail.generation.writing import Writing
 from groundrail.guard import Guard
 from groundrail.objects.answers import ObjectFormat, as_answer, object_format
 from groundrail.objects.results import places_of_refused
@@ -45,8 +45,7 @@ class ObjectStream(AsyncGuardedStream):
             raise InputError("this guard has no generator that writes an object")
         explains = guard.policy.keep_refused
         writing = Writing(guard.generator, prompt, documents, Calls(), is_async=True, ahead=False, explains=explains)
-        super(AsyncGuardedStream, self).__init__(writing)
-        self._events = self._checked(writing, guard, prompt, documents, wanted)
+        super().__init__(lambda closed: self._checked(writing, guard, prompt, documents, wanted), writing)
 
     async def _checked(
         self, writing: Writing, guard: Guard, prompt: str, documents: Sequence[Document], wanted: ObjectFormat
@@ -74,11 +73,9 @@ class ObjectStream(AsyncGuardedStream):
 
 async def _whole(writing: Writing) -> str:
     """All that the writer writes. Raises: ProtocolError for an answer that was cut off."""
-    await writing.do(Start(None))
-    pieces, anew = list[str](), True
-    while (piece := await writing.do(NextPiece(anew, None))) is not None:
-        pieces.append(piece)
-        anew = False
-    if cut_off := await writing.do(CutOff()):
-        raise ProtocolError(502, f"the object is not whole: {cut_off}", code="bad_object")
-    return "".join(pieces)
+    text = ""
+    while (piece := await writing.read(Read(None))).text is not None:
+        text += piece.text
+    if piece.cut_off:
+        raise ProtocolError(502, f"the object is not whole: {piece.cut_off}", code="bad_object")
+    return text

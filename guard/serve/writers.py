@@ -12,7 +12,7 @@ import httpx
 
 from groundrail.errors import GenerationError, InputError
 from groundrail.generators import Generator
-from groundrail.generators.asked import AskedSession
+from groundrail.generators.asked import AskedSession, Refusal
 from groundrail.openai.events import Completion
 from groundrail.openai.generator import continued
 from groundrail.serve.error_forms import ProtocolError
@@ -104,7 +104,7 @@ class UpstreamAnswer(WrittenAnswer, Generator):
         """A session that reads the opened answer first, and asks again after a refusal."""
         return _UpstreamSession(self)
 
-    async def texts(self, accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
+    async def texts(self, accepted: str, refused: Sequence[Refusal]) -> AsyncIterator[str]:
         """The text of every event, empty ones included. Raises: ProtocolError."""
         if accepted or refused:
             await self.aclose()
@@ -137,7 +137,7 @@ class _UpstreamSession(AskedSession):
         """Whether no tool was called yet."""
         return not self._answer.completion.calls
 
-    async def _texts(self, accepted: str, refused: Sequence[str]) -> AsyncIterator[str]:
+    async def _texts(self, accepted: str, refused: Sequence[Refusal]) -> AsyncIterator[str]:
         try:
             async for text in self._answer.texts(accepted, refused):
                 self.cut_off = self._answer.completion.cut_off

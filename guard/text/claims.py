@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import pairwise
 from textwrap import shorten
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
 from groundrail.text.attributions import announced, attribution, is_document, is_written, role
@@ -49,6 +49,18 @@ Raises: UncheckableError for a sentence that cannot be checked; the guard refuse
 """
 
 
+class Asked(NamedTuple):
+    """A text that a scorer is asked about.
+
+    named: the places of the documents that have to support it, () for all documents.
+    around: `Claim.around`.
+    """
+
+    text: str
+    named: tuple[int, ...] = ()
+    around: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class Claim:
     """A claim that a scorer can judge.
@@ -74,11 +86,11 @@ class Claim:
     quoted: tuple[Place, ...] = ()
     speaker: str = ""
 
-    def asked(self, *, by_marks: bool) -> tuple[tuple[str, tuple[int, ...]], ...]:
-        """The texts to score, each with the places of the documents to score it against, () for all documents."""
+    def asked(self, *, by_marks: bool) -> tuple[Asked, ...]:
+        """The texts to score, each against the documents that it names if `by_marks`."""
         if by_marks and self.parts:
-            return tuple((in_context(text, self.context), named) for text, named in self.parts)
-        return tuple((text, ()) for text in self.judged)
+            return tuple(Asked(in_context(text, self.context), named, self.around) for text, named in self.parts)
+        return tuple(Asked(text, around=self.around) for text in self.judged)
 
     @property
     def judged(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from langchain_core.messages.tool import tool_call_chunk
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.runnables import Runnable
 
-from groundrail.generators.asked import request_to_continue
+from groundrail.generators.asked import Refusal, request_to_continue
 from groundrail.integrations.doors import metadata, unknown
 from groundrail.integrations.langchain.guarded_run import Event, GuardedRun, quietly
 from groundrail.integrations.langchain.retrieved import SourcedResult
@@ -30,7 +30,7 @@ _KEYS = frozenset("type id index signature encrypted_content data".split())
 _SIGNATURES = "__gemini_function_call_thought_signatures__"
 
 
-def continued(messages: Sequence[BaseMessage], accepted: str, refused: Sequence[str]) -> list[BaseMessage]:
+def continued(messages: Sequence[BaseMessage], accepted: str, refused: Sequence[Refusal]) -> list[BaseMessage]:
     """A conversation that asks the model to go on: `accepted` as its turn, then a turn that asks.
 
     Where nothing was accepted or refused, the conversation as it is.
@@ -84,7 +84,7 @@ class ModelCall(GuardedRun):
             return self._checked(wanted.schema)
         return self.answer(self.question, self.write)
 
-    async def write(self, accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
+    async def write(self, accepted: str, refused: Sequence[Refusal]) -> AsyncGenerator[str]:
         """The text of a reply to the messages, what stands of the answer and what was refused.
 
         Raises: GenerationError for a reply that was cut off, or calls a tool that was not offered.

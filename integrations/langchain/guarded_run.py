@@ -17,7 +17,7 @@ from langsmith import tracing_context
 
 from groundrail import generators
 from groundrail.errors import UnsupportedError
-from groundrail.generators.asked import AskedSession
+from groundrail.generators.asked import AskedSession, Refusal
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.retrieved import SourceCollector, SourceDocuments, SourcedResult
 from groundrail.runtime.both_ways import closing, each, iterate, value_of
@@ -25,7 +25,7 @@ from groundrail.types import CheckedSentence, Document
 
 Event: TypeAlias = CheckedSentence | SourcedResult
 T = TypeVar("T")
-Write: TypeAlias = Callable[[str, Sequence[str]], AsyncGenerator[str]]
+Write: TypeAlias = Callable[[str, Sequence[Refusal]], AsyncGenerator[str]]
 """(accepted text, refused sentences) -> pieces that follow the accepted text."""
 
 

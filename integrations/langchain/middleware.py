@@ -17,6 +17,7 @@ from langchain_core.tools import BaseTool
 from pydantic import PrivateAttr
 
 from groundrail.errors import InputError, MissingExtraError
+from groundrail.generators.asked import Refusal
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.call import ModelCall
 from groundrail.integrations.langchain.chat_model import GuardedChatModel
@@ -106,7 +107,7 @@ class _TurnCall(ModelCall):
     _pieces: AsyncGenerator[str] | None = None
     _held: deque[str | Exception]
 
-    async def write(self, accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
+    async def write(self, accepted: str, refused: Sequence[Refusal]) -> AsyncGenerator[str]:
         """The text of a reply; none if the message before, which was refused, calls tools."""
         if await self._turns_to_tools():
             return

@@ -16,6 +16,7 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_core.tools import BaseTool
 
 from groundrail.errors import InputError
+from groundrail.generators.asked import Refusal
 from groundrail.guard import Guard
 from groundrail.integrations.langchain.call import continued
 from groundrail.integrations.langchain.guarded_run import GuardedRun, quietly
@@ -110,7 +111,7 @@ class GuardedRunnable(Runnable[Any, Any]):
         run = GuardedRun(self.guard, sources, self.source_tools, None, is_async)
         wrapped: Any = self.runnable
 
-        async def write(accepted: str, refused: Sequence[str]) -> AsyncGenerator[str]:
+        async def write(accepted: str, refused: Sequence[Refusal]) -> AsyncGenerator[str]:
             asked = self._request(request, accepted, refused)
             async for text in self._texts(run.asked(wrapped, asked, **kwargs), sources):
                 yield text
@@ -147,7 +148,7 @@ class GuardedRunnable(Runnable[Any, Any]):
         texts = "\n\n".join(document.text for document in sources.documents)
         return sources, prompt, self.template.invoke({"documents": texts, "prompt": prompt})
 
-    def _request(self, request: Any, accepted: str, refused: Sequence[str]) -> Any:
+    def _request(self, request: Any, accepted: str, refused: Sequence[Refusal]) -> Any:
         """The first request as it is; later ones with the accepted text and the refused sentences."""
         if self._model is None or not (accepted or refused):
             return request

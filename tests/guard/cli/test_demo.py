@@ -6,6 +6,7 @@ import pytest
 
 from groundrail.cli import demo
 from groundrail.cli.main import main
+from groundrail.errors import MissingExtraError
 
 WRONG = ("The rent is 1,650 euros a month.", "A spare key is kept by the caretaker, Anton Birke.")
 
@@ -44,6 +45,21 @@ def test_the_recorded_answer_comes_first_and_ctrl_c_keeps_the_report(tmp_path, m
     assert "When does the lease end?" in kept
     assert "How large is the deposit?" not in kept
     assert all(wrong in page for wrong in WRONG for page in [*reports, kept])
+
+
+@pytest.mark.slow
+def test_without_the_small_model_the_second_part_is_left_out(tmp_path, monkeypatch, capsys) -> None:
+    def missing(progress: object) -> object:
+        raise MissingExtraError("Loading SmolLM2 from its GGUF file", "gguf")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+    monkeypatch.setattr(demo, "_small_model", missing)
+    assert main(["demo"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.splitlines()[-1].startswith("2. Left out: ")
+    assert "pip install 'groundrail[gguf]'" in shown
+    assert "2. A small model writes" not in shown
 
 
 def test_ctrl_c_before_anything_is_judged_is_an_interruption(tmp_path, monkeypatch, capsys) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from groundrail import Guard, Policy, Verdict
 from groundrail.chat import ChatGuard
-from groundrail.generators.asked import AskedGenerator
+from groundrail.generators.asked import AskedGenerator, Refusal
 from groundrail.scoring.nearest import NearestScorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator, shares_all_words
 from groundrail.types import GuardResult
@@ -188,15 +188,15 @@ def test_released_text_joins_and_each_sentence_of_it_is_supported(how, sentences
 
 
 def test_a_writer_that_is_asked_again_is_shown_the_sources_sentence() -> None:
-    asked: list[tuple[str, ...]] = []
+    asked: list[tuple[Refusal, ...]] = []
 
-    def write(accepted: str, refused: Sequence[str]) -> Iterator[str]:
+    def write(accepted: str, refused: Sequence[Refusal]) -> Iterator[str]:
         asked.append(tuple(refused))
         yield "Pets cannot be kept." if refused else "Pets may sleep in it. "
 
     assert guard(AskedGenerator(write)).generate("?", SOURCE).text == "Pets cannot be kept."
-    assert asked == [(), ('Pets may sleep in it.", for it says: "Pets cannot be kept.',)]
+    assert asked == [(), (Refusal("Pets may sleep in it.", "Pets cannot be kept."),)]
     asked.clear()
     dropping = guard().with_policy(Policy()).with_generator(AskedGenerator(write))
     assert dropping.generate("?", SOURCE).text == "Pets cannot be kept."
-    assert asked == [(), ("Pets may sleep in it.",)]
+    assert asked == [(), (Refusal("Pets may sleep in it."),)]

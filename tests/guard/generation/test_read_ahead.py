@@ -14,9 +14,9 @@ from tests.guard.parts import FALSE, SOURCE, TRUE, Scoring, generated
 
 from groundrail import Guard, Policy, Verdict
 from groundrail.errors import GenerationError, UnsupportedError
-from groundrail.generation.effects import READ_AHEAD, ReadAhead
 from groundrail.generators import CallableGenerator
 from groundrail.runtime.deadlines import Calls
+from groundrail.runtime.read_ahead import READ_AHEAD, ReadAhead
 from groundrail.types import GuardResult
 
 SENTENCES = [TRUE, FALSE, "Hello! ", "Pets are allowed.\n\n", "Dragons fly. ", "The lease ends on 28 February 2026. "]
