@@ -16,13 +16,15 @@ from groundrail.errors import InputError
 from groundrail.evaluation.answer_summary import AnswerSummary, judge_answers, summarise_answers
 from groundrail.evaluation.answers import ANSWER_FORMATS, answer_format
 from groundrail.evaluation.arguments import Arguments, Named
+from groundrail.evaluation.cited import FORMATS as CITED_FORMATS
+from groundrail.evaluation.cited import MarkSummary, cited_format, load_cited, summarise_marks
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.kept import read_kept
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.metrics import best_balanced_accuracy
 from groundrail.evaluation.run import Result, evaluate
 from groundrail.evaluation.summary import Summary, scored, scored_sets, summarise
-from groundrail.evaluation.tables import print_answer_summaries, print_summaries, print_threshold
+from groundrail.evaluation.tables import print_answer_summaries, print_mark_summaries, print_summaries, print_threshold
 from groundrail.evaluation.thresholds import choose_threshold, fit_calibration
 
 
@@ -70,7 +72,7 @@ def eval_(
     leave_out: tuple[str, ...] = (),
     against: Path | None = None,
 ) -> int:
-    """Measure a scorer on benchmark files of claims or of whole answers.
+    """Measure a scorer on benchmark files of claims, of whole answers, or of answers that mark their documents.
 
     Args:
         threshold: where F1 and accuracy are taken (the scorer's own)
@@ -89,6 +91,8 @@ def eval_(
                 f"--{given[0]} is for files of single claims; a guard judges whole answers as it always does"
             )
         return _eval_answers(args, data, threshold, leave_out)
+    if any((args.format or cited_format(path)) in CITED_FORMATS for path in data):
+        return _eval_marks(args, data, threshold)
     named, examples = args.named(), args.claims(data)
     results = _score(args, named, examples)
     if against is not None and not against.is_file():
@@ -123,7 +127,22 @@ def _eval_answers(args: Arguments, data: Sequence[Path], threshold: float | None
     return _report(args, summaries, partial(print_answer_summaries, summaries, named.name))
 
 
-def _report(args: Arguments, summaries: Sequence[Summary | AnswerSummary], print_table: Callable[[], None]) -> int:
+def _eval_marks(args: Arguments, data: Sequence[Path], threshold: float | None) -> int:
+    """`groundrail eval` on files of answers that mark their documents."""
+    from groundrail.guard import Guard
+    from groundrail.policy import Policy
+
+    named = args.named()
+    answers = [answer for path in data for answer in load_cited(path, args.format)]
+    guard = Guard(scorer=named.scorer, policy=Policy(threshold=threshold, fallback="flag"))
+    with progress("answers") as report:
+        summaries = summarise_marks(guard, answers[: args.limit], report)
+    return _report(args, summaries, partial(print_mark_summaries, summaries, named.name))
+
+
+def _report(
+    args: Arguments, summaries: Sequence[Summary | AnswerSummary | MarkSummary], print_table: Callable[[], None]
+) -> int:
     """Write the summaries to the folder for results, and print them as JSON or as a table."""
     told = as_json(summaries)
     if args.out is not None:

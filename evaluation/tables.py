@@ -8,6 +8,7 @@ from typing import Any
 
 from groundrail.cli.screen import console
 from groundrail.evaluation.answer_summary import AnswerSummary, KindRate
+from groundrail.evaluation.cited import MarkSummary
 from groundrail.evaluation.comparison import Difference
 from groundrail.evaluation.metrics import Interval
 from groundrail.evaluation.summary import MEASURES, Summary
@@ -73,6 +74,19 @@ def print_answer_summaries(summaries: Sequence[AnswerSummary], scorer: str) -> N
     for wrong, kind in dict.fromkeys(key for found in rates for key in found):
         cells = [found.get((wrong, kind)) for found in rates]
         table.add_row(f"{'wrong, caught' if wrong else 'right, out'}: {kind}", *(map(_share, cells)))
+    console().print(table)
+
+
+def print_mark_summaries(summaries: Sequence[MarkSummary], scorer: str) -> None:
+    """Print citation recall and precision x 100, a row for each data set."""
+    from rich.table import Table
+
+    table = Table(title=f"{scorer}: marks of documents (x 100)", title_justify="left")
+    for name in ("data", "answers", "sentences", "marks", "recall", "precision"):
+        table.add_column(name, justify="left" if name == "data" else "right")
+    for each in summaries:
+        rates = (f"{100 * each.recall:.1f}", f"{100 * each.precision:.1f}")
+        table.add_row(each.dataset, str(each.answers), str(each.sentences), str(each.marks), *rates)
     console().print(table)
 
 

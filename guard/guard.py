@@ -6,6 +6,7 @@
 import copy
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
@@ -15,6 +16,7 @@ from groundrail.errors import GroundrailWarning, InputError
 from groundrail.generation.answer import Answer
 from groundrail.generation.drivers import IncrementalCheck, drive_together
 from groundrail.generation.loop import checked_text, guarded_generation
+from groundrail.generation.numbering import Numbering
 from groundrail.generation.pairs import drive_pairs
 from groundrail.generation.scores import Judging
 from groundrail.generation.steps import Steps
@@ -35,7 +37,7 @@ from groundrail.text.claims import ClaimOf, claim_of, read_claim
 from groundrail.text.form import SourceText
 from groundrail.text.known import known_first
 from groundrail.text.sentences import is_unicode
-from groundrail.types import GuardResult, Source
+from groundrail.types import Document, GuardResult, Source
 
 if TYPE_CHECKING:
     from langchain_core.runnables import Runnable
@@ -72,6 +74,8 @@ class Guard:
     second: asked instead of the first scorer where that is in doubt (`Policy(doubt=...)`): a `Scorer`, or a judge with
         SCALE around it. So a large judge is asked about few sentences.
     policy: the score from which a sentence is supported, and the fate of the others.
+    numbering: (document) -> the number by which the answer's marks name it; None where ids that are numbers count, and then
+        the order of the documents, from 1.
     claim_of: (sentence, the text shown before it, the question) -> the claim to check, None if nothing is claimed. The
         guard still refuses a claim with a link, a mark or a spelling that the source lacks.
     """
@@ -86,10 +90,11 @@ class Guard:
         judge: _Judge = None,
         second: Scorer | _Judge = None,
         policy: Policy | None = None,
+        numbering: Callable[[Document], int] | None = None,
         claim_of: ClaimOf = claim_of,
     ) -> None:
         self.generator = None if generator is None else as_generator(generator)
-        self.claim_of = claim_of
+        self.claim_of, self.numbering = claim_of, numbering
         require_scorer(scorer)
         model, other = _own_judge(self.generator, judge), _own_judge(self.generator, second)
         self._first = cache(lambda: as_scorer(scorer, model))
@@ -266,14 +271,22 @@ class Guard:
         return run(read_to_end(self.stream(question, source)))
 
     @renamed_arguments
-    def stream(self, question: str, source: Source) -> "GuardedStream":
+    def stream(self, question: str, source: Source, *, marks: bool = False) -> "GuardedStream":
         """Like `generate`, but iterable: yields released text as soon as its verdict is known.
+
+        `marks` writes "[1]" behind each supported sentence, for the places in `stream.references`; the generator's own
+        marks are taken out, as by `Policy(marks="strip")`. `result.text` has no marks.
+
+            stream = guard.stream("How high is the rent?", lease, marks=True)
+            print("".join(stream), stream.references)  # "The rent is 1,450 euros. [1]", the place of [1]
 
         Models are loaded here, before any deadline runs; the generator is asked for nothing before the first text is.
 
         Raises: InputError here, what else `generate` raises while it is read; what loading a model raises.
         """
-        return GuardedStream(*self._written(question, ReadSource.of(source), is_async=False))
+        read = ReadSource.of(source)
+        written = (self._unmarked if marks else self)._written(question, read, is_async=False)
+        return GuardedStream(*written, _numbering(read) if marks else None)
 
     @renamed_arguments
     def incremental(self, source: Source, question: str = "") -> IncrementalCheck:
@@ -308,13 +321,14 @@ class Guard:
         return await read_to_end(await self.astream(question, source))
 
     @renamed_arguments
-    async def astream(self, question: str, source: Source) -> "AsyncGuardedStream":
+    async def astream(self, question: str, source: Source, *, marks: bool = False) -> "AsyncGuardedStream":
         """`stream` without blocking the event loop: `async for text in await guard.astream(...)`.
 
         Raises: what `stream` raises.
         """
-        written = partial(self._written, question, ReadSource.of(source), is_async=True)
-        return AsyncGuardedStream(*await self._calls.aside(written))
+        read = ReadSource.of(source)
+        written = partial((self._unmarked if marks else self)._written, question, read, is_async=True)
+        return AsyncGuardedStream(*await self._calls.aside(written), _numbering(read) if marks else None)
 
     def as_runnable(self, runnable: "Runnable[Any, Any] | None" = None, **options: Any) -> "GuardedRunnable":
         """This guard around a LangChain chain or model, or around its own generator, as a `Runnable`.
@@ -327,6 +341,10 @@ class Guard:
 
     def __getattr__(self, name: str) -> Any:
         raise missing(type(self).__name__, name)
+
+    @property
+    def _unmarked(self) -> Self:
+        return self.with_policy(self.policy.replacing(marks="strip"))
 
     def _check_together(self, answers: Sequence[tuple[str, str]], source: Source) -> list[GuardResult]:
         """Check several answers, each with its question, to one source."""
@@ -365,9 +383,12 @@ class Guard:
         return steps, Judging(self.scorer, source, self._calls)
 
     def _answer(self, question: str, source: SourceText) -> Answer:
-        """An answer without sentences. Raises: InputError for a question that is no text."""
+        """An answer without sentences. Raises: InputError for a question that is no text, or a numbering of no use."""
         if not is_unicode(question):
             raise InputError("the question holds half a surrogate pair, which is no text; decode it as UTF-8 first")
+        if self.numbering is not None:
+            source = replace(source, numbering=self.numbering)
+            source.naming  # noqa: B018 (raises for numbers that cannot be used)
         metadata = self.scorer.metadata
         read = partial(
             read_claim,
@@ -413,6 +434,10 @@ class Guard:
         twin = copy.copy(self)
         vars(twin).update(changes)
         return twin
+
+
+def _numbering(source: ReadSource) -> Numbering:
+    return Numbering(document.text for document in source.documents)
 
 
 def _own_judge(generator: Generator | None, judge: T) -> "T | EntailmentModel":

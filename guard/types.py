@@ -243,8 +243,10 @@ class Derived(Frozen):
 class Finding(Frozen):
     """A detail of a sentence, `text[start:end]`, that the nearest source sentence does not state.
 
-    kind: date, time, quantity, number, ordinal, name, or "literal" for a detail that can be read in two ways.
-    given: the detail of the same kind that the source sentence states instead, if there is exactly one.
+    kind: date, time, quantity, number, ordinal, name, or "literal" for a detail that can be read in two ways; "quotation"
+        for words that no document has, "speaker" for a person or an office that the source does not have say this.
+    given: the detail of the same kind that the source sentence states instead, if there is exactly one; the wording that
+        a quotation meant.
     derived: how the detail, a figure, follows exactly from figures of the source. It then has no `given`.
 
     A finding explains a verdict and never decides it.
@@ -277,6 +279,7 @@ class CheckedMark(Frozen):
     documents: the ids of the documents that it names.
     verdict: of these documents alone on the words before the mark.
     elsewhere: the place in another document that supports these words, if the named documents do not.
+    now: the mark that names that document instead; empty if there is none, or if it cannot be written.
     corrected: whether the mark was exchanged for one of that document.
     """
 
@@ -285,6 +288,7 @@ class CheckedMark(Frozen):
     documents: tuple[str, ...]
     verdict: Verdict
     elsewhere: Citation | None = None
+    now: str = ""
     corrected: bool = False
 
 

@@ -18,6 +18,7 @@ from groundrail.integrations.doors import metadata, stopped_early, unknown
 from groundrail.runtime.both_ways import run, value_of
 from groundrail.sources.echoes import Echoes
 from groundrail.types import CheckedSentence, GuardResult
+from groundrail.types import Document as Source
 
 try:
     from haystack import Document, component
@@ -35,7 +36,8 @@ class GuardedChatGenerator:
 
     Sources are the `documents` of the call, as a retriever gives them, and the results of tools among the messages. Tool
     calls are passed on unchecked, after the text; reasoning is not passed on, and other parts, such as images, raise a
-    GenerationError. Each reply's `meta["groundrail"]` is its `GuardResult` as a dict.
+    GenerationError. Each reply's `meta["groundrail"]` is its `GuardResult` as a dict,
+    with marks and citations by the documents' ids.
 
     Example: `pipeline.add_component("llm", GuardedChatGenerator(OpenAIChatGenerator(), guard))`, connected with
     `pipeline.connect("retriever.documents", "llm.documents")`.
@@ -95,7 +97,7 @@ class _Answer:
     is_async: bool
 
     def __post_init__(self) -> None:
-        self._source = [*(d.content for d in self.documents or () if d.content), *_tool_results(self.messages)]
+        self._source: list[str | Source] = [*_texts(self.documents or ()), *_tool_results(self.messages)]
         self._question = next((m.text or "" for m in reversed(self.messages) if m.is_from("user")), "")
         self._pushed = self.guard.incremental(self._source, self._question)
         self._streamed = False
@@ -173,6 +175,12 @@ def _calls(written: ChatMessage, offered: Collection[str]) -> list[ToolCall]:
         raise unknown("a part that is neither text, reasoning nor a tool call,", _PACKAGE)
     calls = [(call, metadata({"id": (call.extra or {}).get("call_id")})) for call in written.tool_calls]
     return [ToolCall(c.tool_name, c.arguments, c.id, {"call_id": m["id"]} if m else None) for c, m in calls]
+
+
+def _texts(documents: Sequence[Document]) -> list[Source]:
+    """The documents that have text, each once, under their ids and with their metadata."""
+    found = {each.id: each for each in documents if each.content}
+    return [Source(text=each.content or "", id=name, metadata=each.meta) for name, each in found.items()]
 
 
 def _delta(number: int, call: ToolCall) -> ToolCallDelta:

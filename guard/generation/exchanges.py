@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
-from groundrail.facts.corrections import Correction, corrections
+from groundrail.facts.corrections import Exchange, corrections
 from groundrail.facts.subjects import clauses, drops_condition, is_turned, subject
 from groundrail.sources.statements import Statement, statements
 from groundrail.text.english.words import stems
@@ -21,7 +21,7 @@ BESIDE = 8
 class _Offer(NamedTuple):
     """An exchange by a statement, and the stems of the clause that offers it."""
 
-    exchange: Correction
+    exchange: Exchange
     by: Statement
     clause: frozenset[str]
 
@@ -35,7 +35,7 @@ class _Offer(NamedTuple):
 
 def exchanges(
     sentence: str, context: str, places: Sequence[Citation], documents: Sequence[Document]
-) -> dict[Correction, bool]:
+) -> dict[Exchange, bool]:
     """The exchanges of the cited places, True, then those for the same words by other statements about the subject, False.
 
     The others are rivals among which a judge decides, and correct nothing.
@@ -47,7 +47,7 @@ def exchanges(
     >>> lido = Document(text="The sauna at the Otter Pool costs 6 pounds. The sauna at the Heron Pool costs 4 pounds.")
     >>> cited = [lido.cite(44, 87, 0.5), lido.cite(0, 43, 0.4)]
     >>> exchanges("The Otter Pool's sauna costs 5 pounds.", "", cited, [lido])
-    {Correction(start=29, end=37, now='6 pounds'): True}
+    {Exchange(start=29, end=37, now='6 pounds'): True}
     """
     told = [(document.id, each) for document in documents for each in _told(document)]
     cited = [each for place in places for name, each in told if name == place.document_id and each.overlaps(place)]
@@ -58,7 +58,7 @@ def exchanges(
     wrong = {offer.exchange[:2] for offer in offers}
     beside = chain.from_iterable(_offers(sentence, each) for each in others[:BESIDE])
     offers += [offer for offer in beside if offer.exchange[:2] in wrong]
-    found: dict[Correction, bool] = {}
+    found: dict[Exchange, bool] = {}
     for offer in offers:
         names, words = _about(sentence, context, offer.exchange)
         lacking = names - offer.by.stems
@@ -74,7 +74,7 @@ def _told(document: Document) -> Iterator[Statement]:
     return (each._replace(stems=each.stems | title) for each in statements(document.text))
 
 
-def _about(sentence: str, context: str, exchange: Correction) -> tuple[frozenset[str], frozenset[str]]:
+def _about(sentence: str, context: str, exchange: Exchange) -> tuple[frozenset[str], frozenset[str]]:
     """The names that a sentence is about, and the words by which statements about it are compared.
 
     The names outside the exchange and the words of the first phrase count; where there are none, the context counts.

@@ -88,7 +88,14 @@ def _checked(mark: Mark, part: CheckedSentence, place: Citation | None, source: 
     written = part.text[mark.start : mark.end]
     start = mark.start + len(written) - len(written.lstrip(" \t\n,"))
     end = mark.end - (len(written) - len(written.rstrip()))
-    return CheckedMark(start=start, end=end, documents=named, verdict=part.verdict, elsewhere=place)
+    now = _exchanged(part.text[start:end], mark.documents, place, source) if place is not None else None
+    return CheckedMark(start=start, end=end, documents=named, verdict=part.verdict, elsewhere=place, now=now or "")
+
+
+def _exchanged(mark: str, named: Sequence[int], place: Citation, source: SourceText) -> str | None:
+    """The mark with the document of a place for the named ones; None if that cannot be written."""
+    ids = [document.id for document in source.documents]
+    return source.naming.exchanged(mark, named, ids.index(place.document_id))
 
 
 def _why(sentence: str, marks: Sequence[Mark], named: Sequence[int], place: Citation | None, source: SourceText) -> str:

@@ -10,6 +10,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from typing import Any, Self, TypeAlias, TypeGuard
 
 from groundrail.errors import InputError
+from groundrail.generation.numbering import Numbering, Reference
 from groundrail.generation.scores import Judging
 from groundrail.generation.steps import Judge, Read, Release, Settle, Steps, advance
 from groundrail.generation.writing import Writing
@@ -75,8 +76,8 @@ Events: TypeAlias = Callable[[threading.Event], AsyncGenerator[Event]]
 class _Stream:
     """The part that both streams share: the writing, and the result once the answer has ended."""
 
-    def __init__(self, writing: Writing | None) -> None:
-        self._writing = writing
+    def __init__(self, writing: Writing | None, numbering: Numbering | None = None) -> None:
+        self._writing, self._numbering = writing, numbering
         self._closed = threading.Event()
         self._result: GuardResult | None = None
 
@@ -86,6 +87,14 @@ class _Stream:
         if self._result is None:
             raise InputError("the stream has not ended; iterate over it before asking for its result")
         return self._result
+
+    @property
+    def references(self) -> tuple[Reference, ...]:
+        """The places that the marks in the text so far refer to; none without `stream(..., marks=True)`."""
+        return self._numbering.references if self._numbering else ()
+
+    def _text(self, sentence: CheckedSentence) -> str:
+        return self._numbering.marked(sentence) if self._numbering else sentence.released_text
 
     def _is_sentence(self, event: Event) -> TypeGuard[CheckedSentence]:
         """Whether an event is a sentence; the result is kept."""
@@ -99,15 +108,16 @@ class GuardedStream(_Stream):
     """Released text, piece by piece: `for text in stream`, then `stream.result`.
 
     The pieces, concatenated, are exactly `result.text`. `sentences()` yields every `CheckedSentence` instead,
-    released or not. A stream that is left early has to be closed, as by a `with` block: that frees the generator.
+    released or not. With `marks=True` the pieces have marks, "[1]", that `references` logs_tracebacks. A stream that is left early
+    has to be closed, as by a `with` block: that frees the generator.
     """
 
-    def __init__(self, events: Events, writing: Writing) -> None:
-        super().__init__(writing)
+    def __init__(self, events: Events, writing: Writing, numbering: Numbering | None = None) -> None:
+        super().__init__(writing, numbering)
         self._events = iterate(events(self._closed))
 
     def __iter__(self) -> Iterator[str]:
-        return (s.released_text for s in self.sentences() if s.released_text)
+        return (text for s in self.sentences() if (text := self._text(s)))
 
     def sentences(self) -> Iterator[CheckedSentence]:
         """Every sentence with its verdict, once it is known."""
@@ -132,12 +142,12 @@ class GuardedStream(_Stream):
 class AsyncGuardedStream(_Stream):
     """`GuardedStream` for an event loop: `async for text in stream`, then `stream.result`."""
 
-    def __init__(self, events: Events, writing: Writing | None = None) -> None:
-        super().__init__(writing)
+    def __init__(self, events: Events, writing: Writing | None = None, numbering: Numbering | None = None) -> None:
+        super().__init__(writing, numbering)
         self._events = events(self._closed)
 
     def __aiter__(self) -> AsyncIterator[str]:
-        return (s.released_text async for s in self.sentences() if s.released_text)
+        return (text async for s in self.sentences() if (text := self._text(s)))
 
     def sentences(self) -> AsyncIterator[CheckedSentence]:
         """Every sentence with its verdict, once it is known."""

@@ -6,6 +6,7 @@ from textwrap import shorten
 from typing import TypeAlias
 
 from groundrail.errors import GroundrailError
+from groundrail.generation.speaking import heard, misquoted
 from groundrail.policy import Policy
 from groundrail.runtime.deadlines import OverdueError
 from groundrail.scoring.base import Score
@@ -65,7 +66,8 @@ class Verdicts:
             case NoClaim():
                 return unscored(sentence, Verdict.NO_CLAIM, None)
             case Refused(reason=reason):
-                return unscored(sentence, Verdict.UNSUPPORTED, reason)
+                checked = unscored(sentence, Verdict.UNSUPPORTED, reason)
+                return checked.model_copy(update={"findings": misquoted(sentence.text, found, self.source)})
             case Known(text=text):
                 return unscored(sentence, Verdict.KNOWN, _vouched(text))
             case Claim():
@@ -75,7 +77,8 @@ class Verdicts:
             case Exception():
                 return unscored(sentence, Verdict.ERROR, _worded(found))
         try:
-            checked = self._scored(sentence, found, seconds)
+            speaker = claim.speaker if isinstance(claim, Claim) else ""
+            checked = heard(self._scored(sentence, found, seconds), speaker, self.source)
             quoted = claim.quoted if isinstance(claim, Claim) and checked.verdict is Verdict.SUPPORTED else ()
             cited = [self.source.documents[n].cite(start, end, found.value) for n, start, end in quoted]
             others = [each for each in checked.citations if each.place not in {one.place for one in cited}]

@@ -1,17 +1,13 @@
 """Render a result as Markdown: the released text with footnotes or numbered marks, and on request refused sentences."""
 
 import re
-from collections.abc import Iterator
-from itertools import count
+from collections.abc import Iterable, Iterator
 
+from groundrail.generation.numbering import Numbering, Reference
 from groundrail.report import telling
 from groundrail.types import CheckedSentence, Citation, GuardResult
 
 _FOOTNOTE = re.compile(r"\[\^")
-_BRACKETED = re.compile(r"[\[【][^\[\]【】\n]*[\]】]")
-_NUMBER = re.compile(r"[0-9]+")
-_LONGEST_MARK = 3
-"""Maximum number of digits of a mark; a longer number in brackets is a year or an amount."""
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
@@ -24,43 +20,35 @@ def render(result: GuardResult, *, held_back: bool = False, marks: bool = False)
     own marks; the numbers continue after theirs.
     """
     refused = "\n".join(_held_back(result)) if held_back else ""
-    free = _free_numbers(f"{result.text}\n{result.answer}\n{refused}", result) if marks else count(1)
-    numbers: dict[str, int] = {}
-    body, marked = "", False
-    for sentence in result.sentences:
-        text = sentence.released_text if marks else _FOOTNOTE.sub(r"\\[^", sentence.released_text)
-        bare = text.rstrip()
-        notes = [_reference(c) for c in sentence.supporting] if marks else _notes(sentence)
-        written = ""
-        for note in dict.fromkeys(notes if bare or not marks else ()):
-            if note not in numbers:
-                numbers[note] = next(free)
-            written += f"[{numbers[note]}]" if marks else f"[^{numbers[note]}]"
-        fence = written and bare.endswith(("```", "~~~"))  # a fence must end its line
-        apart = "\n\n" if fence else " " if written and marks else ""
-        if marked and text.startswith("("):
-            body = body[:-1] + "\\]"  # else the mark and the words in brackets are a link
-        body += bare + apart + (written if bare else "") + text[len(bare) :]
-        marked = bool(marks and written and bare == text) or (marked and not text)
-    if marks:
-        listed = "\n".join(f"- [{number}] {note}" for note, number in numbers.items())
-        notes_below = f"**References**\n\n{listed}" if listed else ""
-    else:
-        notes_below = "\n".join(f"[^{number}]: {note}" for note, number in numbers.items())
-    parts = [body.rstrip(), f"**Held back**\n\n{refused}" if refused else "", notes_below]
+    body, below = _with_marks(result, refused) if marks else _with_footnotes(result)
+    parts = [body.rstrip(), f"**Held back**\n\n{refused}" if refused else "", below]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _free_numbers(text: str, result: GuardResult) -> Iterator[int]:
-    """The numbers after the highest number of a mark in the text."""
-    own = [sentence.text[mark.start : mark.end] for sentence in result.sentences for mark in sentence.marks]
-    taken = [each for written in [*_BRACKETED.findall(text), *own] for each in _NUMBER.findall(written)]
-    highest = max((int(each) for each in taken if len(each) <= _LONGEST_MARK), default=0)
-    return (number for number in count(highest + 1) if str(number) not in taken)
+def references(found: Iterable[Reference]) -> str:
+    """A list of references as Markdown, with a headline; empty if there are none."""
+    listed = [f"- [{number}] {_where(place)[1:-1]}: “{_escaped(place.text)}”" for number, place in found]
+    return "\n".join(["**References**", "", *listed]) if listed else ""
 
 
-def _reference(citation: Citation) -> str:
-    return f"{_where(citation)[1:-1]}: “{_escaped(citation.text)}”"
+def _with_marks(result: GuardResult, refused: str) -> tuple[str, str]:
+    own = (sentence.text[mark.start : mark.end] for sentence in result.sentences for mark in sentence.marks)
+    numbering = Numbering([result.text, refused], own)
+    body = "".join(map(numbering.marked, result.sentences))
+    return body, references(numbering.references)
+
+
+def _with_footnotes(result: GuardResult) -> tuple[str, str]:
+    numbers: dict[str, int] = {}
+    body = ""
+    for sentence in result.sentences:
+        text = _FOOTNOTE.sub(r"\\[^", sentence.released_text)
+        bare = text.rstrip()
+        notes = dict.fromkeys(_notes(sentence))
+        written = "".join(f"[^{numbers.setdefault(note, len(numbers) + 1)}]" for note in notes)
+        fence = "\n\n" if written and bare.endswith(("```", "~~~")) else ""  # a fence must end its line
+        body += bare + fence + (written if bare else "") + text[len(bare) :]
+    return body, "\n".join(f"[^{number}]: {note}" for note, number in numbers.items())
 
 
 def _notes(sentence: CheckedSentence) -> list[str]:

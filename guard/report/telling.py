@@ -51,6 +51,30 @@ def computations(sentence: CheckedSentence) -> list[str]:
     return [f"{sentence.text[f.start : f.end]} = {f.derived.computation}" for f in sentence.findings if f.derived]
 
 
+class Piece(NamedTuple):
+    """A piece of a sentence; `is_wrong` for a mark, a quotation or a speaker that is not the source's, `now` in its place."""
+
+    text: str
+    is_wrong: bool = False
+    now: str = ""
+
+
+def pieces(sentence: CheckedSentence) -> list[Piece]:
+    """The text of a sentence without white space at its end, cut around its wrong marks, quotations and speakers.
+
+    A mark is wrong if another document supports the words before it.
+    """
+    marks = [(mark.start, mark.end, mark.now) for mark in sentence.marks if mark.elsewhere is not None]
+    found = [each for each in sentence.findings if each.kind in ("quotation", "speaker")]
+    wrong = sorted([*marks, *((each.start, each.end, each.given.text if each.given else "") for each in found)])
+    text, cut, at = sentence.text.rstrip(), list[Piece](), 0
+    for start, end, now in wrong:
+        if start >= at:
+            cut += [Piece(text[at:start]), Piece(text[start:end], True, now)]
+            at = end
+    return [each for each in (*cut, Piece(text[at:])) if each.text]
+
+
 def correction(sentence: CheckedSentence) -> str:
     """The detail that was exchanged: "1,450 euros, not 1,650 euros"; empty if none was."""
     change = sentence.corrected

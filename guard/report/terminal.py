@@ -65,7 +65,7 @@ def print_sentence(sentence: CheckedSentence, console: Console, *, named: bool =
         _print("✗", "", None, attempt.reason or "", "dim", console)
     mark = _mark(sentence)
     verdict = sentence.verdict.value.replace("_", " ")
-    _print(mark, verdict, sentence.score, sentence.text, "strike" if mark == "✗" else "", console)
+    _print(mark, verdict, sentence.score, _drawn(sentence, "strike" if mark == "✗" else ""), "", console)
     for told in [*_explained(sentence, named), *telling.computations(sentence)]:
         _print(mark, "", None, told, "italic dim" if mark == "✓" else "dim", console)
     if sentence.replacement:
@@ -76,11 +76,22 @@ def print_sentence(sentence: CheckedSentence, console: Console, *, named: bool =
             _print("→", "", None, telling.correction(sentence), "dim", console)
 
 
-def _print(mark: str, verdict: str, score: float | None, text: str, style: str, console: Console) -> None:
+def _drawn(sentence: CheckedSentence, style: str) -> Text:
+    """The sentence on one line, with its wrong marks, quotations and speakers struck out before what stands in their place."""
+    drawn = Text()
+    for piece in telling.pieces(sentence):
+        said = _one_line(f"|{piece.text}|")[1:-1]  # blanks at both ends stay
+        drawn.append(said, "bold red strike" if piece.is_wrong else style)
+        if piece.now:
+            drawn.append(f" → {_one_line(piece.now)}", "green")
+    return drawn
+
+
+def _print(mark: str, verdict: str, score: float | None, text: str | Text, style: str, console: Console) -> None:
     """Print text on as many lines as it needs, with the mark at the start of each line."""
     value = "" if score is None else f"{score:.2f}"
     head, gap = f"{mark} {verdict:<11} {value:>5} │ ", f"{mark} {'':<11} {'':>5} │ "
-    said, room = [Text(_one_line(text), style)], console.width - len(head)
+    said, room = [text if isinstance(text, Text) else Text(_one_line(text), style)], console.width - len(head)
     if room < _LEAST_ROOM:
         head = gap = f"{mark} │ "
         said, room = [Text(f"{verdict} {value}"), *said] if verdict else said, max(2, console.width - len(gap))

@@ -5,6 +5,7 @@ from typing import Any
 
 from groundrail.openai.events import Call
 from groundrail.serve import details
+from groundrail.serve.annotations import Annotations, in_chat
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.forms import Form, event
 from groundrail.types import CheckedSentence, GuardResult
@@ -17,12 +18,16 @@ class ChatForm(Form):
 
     name, prefix, format_field, together = "chat", "chatcmpl-", "response_format", False
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._written = Annotations(self.found.documents, self.level)
+
     def begin(self) -> Iterator[bytes]:
         yield event(self._chunk({"role": "assistant", "content": ""}))
 
     def sentence(self, sentence: CheckedSentence) -> Iterator[bytes]:
         text, level = sentence.released_text, self.level
-        chunk = self._chunk({"content": text} if text else {})
+        chunk = self._chunk({"content": text, **in_chat(self._written.add(sentence))} if text else {})
         if level != "off":
             yield event(chunk | {"groundrail": {"sentence": details.of_sentence(sentence, level)}})
         elif text:
@@ -43,7 +48,9 @@ class ChatForm(Form):
     def object(self, result: GuardResult) -> dict[str, Any]:
         calls, usage = _told(self.calls(result)), self.usage
         content = None if calls and not result.text else result.text
-        message = {"role": "assistant", "content": content, "refusal": None, **calls}
+        for sentence in result.sentences:
+            self._written.add(sentence)
+        message = {"role": "assistant", "content": content, "refusal": None, **in_chat(self._written.listed), **calls}
         reason = self.finish_reason(result)
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}
         fields = self._of_kind("chat.completion", [choice]) | self.details(result)

@@ -94,10 +94,8 @@ class MessagesForm(Form):
         return _STOPS[self.finish_reason(result)]
 
     def _citations(self, sentence: CheckedSentence) -> list[dict[str, Any]]:
-        """The citations of a released sentence in the documents whose citations are asked for."""
-        if not sentence.released:
-            return []
-        return [_location(c, self._cited[c.document_id]) for c in sentence.citations if c.document_id in self._cited]
+        """The citations of a sentence's released text in the documents whose citations are asked for."""
+        return [_location(c, self._cited[c.document_id]) for c in sentence.supporting if c.document_id in self._cited]
 
 
 def _tool_use(call: Call) -> dict[str, Any]:

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from groundrail.openai.events import Call
+from groundrail.serve.annotations import Annotations
 from groundrail.serve.error_forms import ProtocolError
 from groundrail.serve.forms import Form, event
 from groundrail.serve.responses_requests import as_chat
-from groundrail.types import CheckedSentence, Citation, GuardResult
+from groundrail.types import CheckedSentence, GuardResult
 
 _INCOMPLETE = {"length": "max_output_tokens", "content_filter": "content_filter"}
 
@@ -35,9 +36,7 @@ class ResponsesForm(Form):
     def __post_init__(self) -> None:
         super().__post_init__()
         self._events = 0
-        self._text = ""
-        self._annotations: list[dict[str, Any]] = []
-        self._facts = {document.id: document.metadata for document in self.found.documents}
+        self._written = Annotations(self.found.documents, self.level)
         self._place = {"item_id": f"msg_{self.id}", "output_index": 0, "content_index": 0}
 
     def begin(self) -> Iterator[bytes]:
@@ -47,23 +46,20 @@ class ResponsesForm(Form):
     def sentence(self, sentence: CheckedSentence) -> Iterator[bytes]:
         if not sentence.released_text:
             return
-        if not self._text:
+        if not self._written.text:
             empty = {**self._message("in_progress"), "content": []}
             yield self._event("response.output_item.added", output_index=0, item=empty)
             yield self._event("response.content_part.added", **self._place, part=self._part())
-        start, known = len(self._text), len(self._annotations)
-        self._text += sentence.released_text
-        if sentence.released:
-            end = start + len(sentence.released_text.rstrip())
-            self._annotations += [self._annotation(citation, start, end) for citation in sentence.citations]
+        known = len(self._written.listed)
+        added = self._written.add(sentence)
         yield self._event("response.output_text.delta", **self._place, delta=sentence.released_text, logprobs=[])
-        for number, annotation in enumerate(self._annotations[known:], start=known):
+        for number, annotation in enumerate(added, start=known):
             told = {**self._place, "annotation_index": number, "annotation": annotation}
             yield self._event("response.output_text.annotation.added", **told)
 
     def end(self, result: GuardResult) -> Iterator[bytes]:
-        if self._text:
-            yield self._event("response.output_text.done", **self._place, text=self._text, logprobs=[])
+        if self._written.text:
+            yield self._event("response.output_text.done", **self._place, text=self._written.text, logprobs=[])
             yield self._event("response.content_part.done", **self._place, part=self._part())
             yield self._event("response.output_item.done", output_index=0, item=self._message("completed"))
         whole = self.object(result)
@@ -74,7 +70,7 @@ class ResponsesForm(Form):
 
     def failed(self, error: ProtocolError) -> Iterator[bytes]:
         yield self._event("error", code=error.code, message=error.message, param=error.param)
-        output = [self._message("incomplete")] if self._text else []
+        output = [self._message("incomplete")] if self._written.text else []
         said = {"code": "server_error", "message": error.message}
         yield self._event("response.failed", response=self._response("failed", output) | {"error": said})
 
@@ -85,19 +81,13 @@ class ResponsesForm(Form):
             whole["incomplete_details"] = {"reason": reason}
         return whole | {"usage": _usage(self.usage)} | self.details(result)
 
-    def _annotation(self, citation: Citation, start: int, end: int) -> dict[str, Any]:
-        """A citation of a document: by its address where it has one, else as a file."""
-        facts = self._facts.get(citation.document_id, {})
-        name = str(facts.get("title") or citation.document_id)
-        cited = {} if self.level == "off" else {"groundrail": citation.model_dump(mode="json")}
-        if facts.get("url"):
-            place: dict[str, Any] = {"start_index": start, "end_index": end, "title": name, "url": str(facts["url"])}
-            return {"type": "url_citation", **place, **cited}
-        place = {"file_id": citation.document_id, "filename": name, "index": end}
-        return {"type": "file_citation", **place, **cited}
-
     def _part(self) -> dict[str, Any]:
-        return {"type": "output_text", "text": self._text, "annotations": [*self._annotations], "logprobs": []}
+        return {
+            "type": "output_text",
+            "text": self._written.text,
+            "annotations": [*self._written.listed],
+            "logprobs": [],
+        }
 
     def _message(self, status: str) -> dict[str, Any]:
         item = {"id": self._place["item_id"], "type": "message", "role": "assistant", "status": status}
@@ -105,7 +95,7 @@ class ResponsesForm(Form):
 
     def _output(self, result: GuardResult) -> list[dict[str, Any]]:
         """The items of the output: the message if it has text, then the tool calls."""
-        texts = [self._message("completed")] if self._text else []
+        texts = [self._message("completed")] if self._written.text else []
         calls = enumerate(self.calls(result))
         return [*texts, *(_call_item(call, f"item_{self.id}_{number}") for number, call in calls)]
 

@@ -13,6 +13,7 @@ from textwrap import shorten
 from typing import NamedTuple, TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
+from groundrail.text.attributions import announced, attribution, is_document, is_written, role
 from groundrail.text.context import around, context_of, in_context
 from groundrail.text.ends import without_mark
 from groundrail.text.english import words
@@ -39,7 +40,7 @@ from groundrail.text.english.statements import is_yes_or_no, statement
 from groundrail.text.english.unfinished import is_unfinished
 from groundrail.text.form import SourceText, refuse_unreadable
 from groundrail.text.marks import MOST, USUAL, Mark, clauses, parts, without
-from groundrail.text.quotations import QuotedSpan, place_of, quotations, wording
+from groundrail.text.quotations import QuotedSpan, place_of, quotations, quoted_block, wording
 from groundrail.text.rendering.rendered import words as shown_words
 from groundrail.text.rendering.visible import has_fence, is_blank, visible
 
@@ -75,6 +76,7 @@ class Claim:
     parts: the claim by the marks in it: each text with the places of the documents that have to support it, () for any.
     marks: the marks in the sentence, each with the number of its part. No parts, no marks.
     quoted: the places of the words that it quotes.
+    speaker: the words for a person or an office that it has say something, "" for none.
     """
 
     text: str
@@ -84,6 +86,7 @@ class Claim:
     parts: tuple[tuple[str, tuple[int, ...]], ...] = ()
     marks: tuple[tuple[Mark, int], ...] = ()
     quoted: tuple[QuotedSpan, ...] = ()
+    speaker: str = ""
 
     def asked(self, *, by_marks: bool) -> tuple[Asked, ...]:
         """The texts to score, each against the documents that it names if `by_marks`."""
@@ -107,11 +110,14 @@ class Refused:
     """A sentence that is unsupported whatever a scorer says.
 
     reason: why, for a reader.
-    wording: the words of a misquotation, and the source's instead, where they are known.
+    misquoted: the words of a misquotation.
+    wording: the words of a misquotation, and the source's instead, where they are known; `place` is where these stand.
     """
 
     reason: str
+    misquoted: str = ""
     wording: tuple[str, str] | None = None
+    place: QuotedSpan | None = None
 
 
 PART_OF_BLOCK = Refused("a code block is longer than a sentence may be, so that its end is not seen")
@@ -286,48 +292,77 @@ def read_claim(
             raise InputError(f"claim_of returns the text of a claim or None, not {type(said).__name__}")
         if (name := announced_name(said)) and source.names(name):
             return NoClaim()
+        if not lead and (speaker := announced(said)) and _is_text(speaker, source):
+            return NoClaim()
         marks = source.marks(said, sentence)
         if len(marks) > MOST:
             raise UncheckableError(f"it has {len(marks)} marks of documents, more than {MOST}")
         named = (mark.documents for mark in marks if mark.documents and not source.is_blank)
         if any(all(is_blank(source.documents[place].text) for place in places) for places in named):
             raise UncheckableError("it names a document without text")
-        text = without(said, marks)
+        quoting = without(said, marks)
+        text, speaker = said_of(quoting, sentence, source)
         if not source.is_blank:
             refuse_unreadable(text, source, unread)
         context = context_of(text, question=question, heading=heading, previous=previous) if reads_context else ""
         beside = around(question, previous) if knows_kinds and not has_fence(sentence) else None
     except UncheckableError as error:
         return Refused(str(error))
-    quoted = _quoted(text, sentence, question, source)
+    quoted = _quoted(quoting, sentence, previous, question, source)
     if isinstance(quoted, Refused):
         return quoted
     of_code = text.splitlines() if has_fence(sentence) else []
     lines = [line.strip() for line in of_code if any(map(str.isalnum, line))]
     by_marks, placed = _by_marks(sentence, said, marks, source)
-    return Claim(text, (*lines, *map(" ".join, pairwise(lines))), context, beside, by_marks, placed, quoted)
+    by_marks = tuple((said_of(part, sentence, source)[0], named) for part, named in by_marks)
+    return Claim(text, (*lines, *map(" ".join, pairwise(lines))), context, beside, by_marks, placed, quoted, speaker)
 
 
-def _quoted(text: str, sentence: str, question: str, source: SourceText) -> tuple[QuotedSpan, ...] | Refused:
+def _is_text(speaker: str, source: SourceText) -> bool:
+    return is_written(speaker) or is_document(speaker, source.naming.known)
+
+
+def said_of(text: str, sentence: str, source: SourceText) -> tuple[str, str]:
+    """A claim without "according to the document", and the words for the speaker that it names, "" for none.
+
+    A kind of text for which the source has no word is a document, too.
+
+    >>> said_of("According to the source, the rent is low.", "", SourceText([]))
+    ('The rent is low.', '')
+    """
+    found = None if has_fence(sentence) else attribution(text)
+    if found is None:
+        return text, ""
+    is_unnamed = is_written(found.speaker) and not source.holds(role(found.speaker))
+    if not (is_unnamed or is_document(found.speaker, source.naming.known)):
+        return text, "" if is_written(found.speaker) else found.speaker
+    content = found.content.rstrip(".") + "." if text.rstrip().endswith(".") else found.content
+    return (content[:1].upper() + content[1:] if found.plain else text), ""
+
+
+def _quoted(
+    text: str, sentence: str, previous: str, question: str, source: SourceText
+) -> tuple[QuotedSpan, ...] | Refused:
     """The places of the words that a claim quotes, from the source or from the user; refused for other words."""
     if source.is_blank or has_fence(sentence):
         return ()
     texts, places = [document.text for document in source.documents], list[QuotedSpan]()
-    for quotation in quotations(text, sentence):
-        if place := place_of(quotation.words, texts):
+    block = quoted_block(sentence, previous)
+    for quoted in [block] if block else [quotation.words for quotation in quotations(text, sentence)]:
+        if place := place_of(quoted, texts):
             places.append(place)
-        elif not place_of(quotation.words, [question]):
-            return _misquoted(quotation.words, texts)
+        elif not place_of(quoted, [question]):
+            return _misquoted(quoted, texts)
     return tuple(places)
 
 
 def _misquoted(words: str, texts: Sequence[str]) -> Refused:
     place = wording(words, texts)
     if place is None:
-        return Refused("the source does not hold the quotation")
+        return Refused("the source does not hold the quotation", words)
     meant = " ".join(texts[place.document][place.start : place.end].split())
     now = meant[0].upper() + meant[1:] if words[0].isupper() else meant
-    return Refused(f"the source's words are “{shorten(meant, 200, placeholder=' …')}”", (words, now))
+    return Refused(f"the source's words are “{shorten(meant, 200, placeholder=' …')}”", words, (words, now), place)
 
 
 def _by_marks(

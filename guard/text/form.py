@@ -15,7 +15,7 @@ from functools import cached_property
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
-from groundrail.errors import UncheckableError
+from groundrail.errors import InputError, UncheckableError
 from groundrail.text.marks import Mark, Naming
 from groundrail.text.rendering.visible import has_fence, is_blank
 
@@ -49,9 +49,13 @@ _UNWRITTEN = re.compile(r"^(?:https?://|mailto:|tel:)?(?:www\.)?", re.IGNORECASE
 
 @dataclass(frozen=True)
 class SourceText:
-    """The documents of one answer, as claims are compared with them letter by letter."""
+    """The documents of one answer, as claims are compared with them letter by letter.
+
+    numbering: gives the number by which marks name a document; None for the usual one (`Naming`).
+    """
 
     documents: "Sequence[Document]"
+    numbering: "Callable[[Document], int] | None" = None
 
     @cached_property
     def is_blank(self) -> bool:
@@ -67,7 +71,13 @@ class SourceText:
     def naming(self) -> Naming:
         """The names of the documents: id, title, addresses."""
         known = ("title", "url", "source")
-        return Naming([[each.id, *(str(each.metadata.get(name) or "") for name in known)] for each in self.documents])
+        names = [[each.id, *(str(each.metadata.get(name) or "") for name in known)] for each in self.documents]
+        if self.numbering is None:
+            return Naming(names)
+        numbers = [self.numbering(each) for each in self.documents]
+        if any(type(each) is not int or each < 0 for each in numbers) or len(set(numbers)) < len(numbers):
+            raise InputError(f"a numbering gives each document another whole number, from 0 up, not {numbers!r:.200}")
+        return Naming(names, numbers)
 
     def marks(self, text: str, sentence: str = "") -> list[Mark]:
         """The marks of documents in a text, but for words that a document itself has, and for code.

@@ -41,6 +41,9 @@ _RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _SUPERSCRIPT = re.compile(
     rf"(?:(?<=[.,;:!?”\")\]])|(?<=[^\W\d_]{{4}}))[{_RAISED}]+(?:[,˒⁻][{_RAISED}]+)*(?![\w{_RAISED}])"
 )
+_TAGGED = re.compile(
+    r"(?:(?<=[.,;:!?”\")\]])|(?<=[^\W\d_]{4}))<sup>\[?(?P<items>\d{1,3}(?:,\d{1,3}){0,9})\]?</sup>", re.IGNORECASE
+)
 _LINK = re.compile(r" <(?P<target>[^<>\s]{1,500})>")
 _LABEL = re.compile(r" ?(?P<bracket>\[\^?)?(?P<number>\d{1,3})(?(bracket)\])\Z")
 _RAW_LINK = re.compile(r" ?\[(?P<words>(?:[^\[\]\n]|\[[^\[\]\n]{1,40}\]){1,300})\]\((?P<target>[^()\s]{1,500})\)")
@@ -90,23 +93,20 @@ class Mark(NamedTuple):
 class Naming:
     """The documents of one answer by name.
 
-    names: the names of each document: its id first, then its title and addresses. The ids count if all are numbers, else
-    the first document is number 1.
+    names: the names of each document: its id first, then its title and addresses.
+    numbers: the number of each document; without them ids that are numbers count, and then the order, the first is 1.
 
     >>> naming = Naming([["lease.txt"], ["rules.txt"]])
     >>> [mark.documents for mark in naming.find("The rent is low [1], pets are fine (source 2).")]
     [(0,), (1,)]
     """
 
-    def __init__(self, names: Sequence[Sequence[str]]) -> None:
+    def __init__(self, names: Sequence[Sequence[str]], numbers: Sequence[int] | None = None) -> None:
+        self.known = [name for known in names for name in known if name]
         self._names = {name.casefold(): place for place, known in enumerate(names) for name in reversed(known) if name}
         ids = [known[0] if known else "" for known in names]
-        self._numbers = (
-            list(map(int, ids))
-            if ids and all(each.isascii() and each.isdecimal() for each in ids)
-            else list(range(1, len(names) + 1))
-        )
-        self._by_number = {number: place for place, number in enumerate(self._numbers)}
+        self._numbers = list(numbers) if numbers is not None else _numbered(ids)
+        self._by_number = {number: place for place, number in enumerate(self._numbers) if number is not None}
         self._ids = ids
 
     def find(self, text: str, code: str = "") -> list[Mark]:
@@ -126,15 +126,19 @@ class Naming:
 
     def label(self, place: int, mark: str = "") -> str:
         """A document as a mark names it: by its id where the mark does, else by its number."""
-        name = self._ids[place]
-        return name if name and not name.isdecimal() and name in mark else f"document {self._numbers[place]}"
+        name, number = self._ids[place], self._numbers[place]
+        is_named = number is None or (name and not name.isdecimal() and name in mark)
+        return name if is_named else f"document {number}"
 
     def exchanged(self, mark: str, named: Sequence[int], place: int) -> str | None:
         """A mark with another document in the place of the named ones, or None where that cannot be written."""
         name = next((self._ids[each] for each in named if self._ids[each] and self._ids[each] in mark), "")
-        number = str(self._numbers[place])
+        known = self._numbers[place]
+        number = self._ids[place] if known is None else str(known)
         if name and not name.isdecimal():
             return mark.replace(name, self._ids[place]) if len(named) == 1 else None
+        if known is None and not mark.strip().startswith(("[", "【")):
+            return None
         if any(letter in _RAISED for letter in mark):
             return "".join(_RAISED[int(digit)] for digit in number)
         return _DIGITS.sub(number, mark, count=1) if _DIGITS.search(mark) and "](" not in mark else None
@@ -198,9 +202,10 @@ class Naming:
     def _raised(self, text: str) -> Iterator[Mark]:
         if len(self._ids) < 2:
             return
-        for found in _SUPERSCRIPT.finditer(text):
+        for found in (*_SUPERSCRIPT.finditer(text), *_TAGGED.finditer(text)):
             word = re.search(r"[^\W\d_]*\Z", text[max(0, found.start() - 20) : found.start()])
-            plain = "".join(str(unicodedata.digit(each, ",")) for each in found[0])
+            items = found.groupdict().get("items") or found[0]
+            plain = "".join(str(unicodedata.digit(each, ",")) for each in items)
             named = self._items(plain)
             if named and not (word and word[0].casefold() in UNITS):
                 yield Mark(*found.span(), named)
@@ -219,6 +224,20 @@ class Naming:
                 is_number = re.fullmatch(r"\[?\^?\d{1,3}\]?", found["words"]) is not None
                 gap = " " if found[0].startswith(" ") else ""
                 yield Mark(*found.span(), (place,), kept="" if is_number else gap + found["words"])
+
+
+def _numbered(ids: Sequence[str]) -> list[int | None]:
+    """The number of each document: its id if that is a number, else its place, counted from 1, where no id is that number.
+
+    >>> _numbered(["a", "b"]), _numbered(["7", "1"]), _numbered(["2", "b"])
+    ([1, 2], [7, 1], [2, None])
+    """
+    own = [int(each) if each.isascii() and each.isdecimal() else None for each in ids]
+    taken = set(own)
+    return [
+        number if number is not None else (place if place not in taken else None)
+        for place, number in enumerate(own, start=1)
+    ]
 
 
 USUAL = Naming([()] * 9)
@@ -273,6 +292,8 @@ def parts(text: str, groups: Sequence[Sequence[Mark]]) -> list[str]:
 
 def _is_clause(part: str) -> bool:
     found = [word.lower().replace("’", "'") for word in _WORDS.findall(part)]
+    if "until" in found[1:] and not any(map(is_finite, found[found.index("until") :])):
+        found.remove("until")  # "until Thursday" reaches on to nothing
     return not _LEANING.match(part) and not _REACHES_ON & set(found) and any(map(is_finite, found[1:]))
 
 

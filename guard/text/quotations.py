@@ -25,7 +25,7 @@ _PAIRS = re.compile(
 _CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)", re.DOTALL)
 _WORD = re.compile(r"\w+(?:[.,'’:/-]\w+)*")
 _SAYING = re.compile(
-    r"\b(?:says|said|saying|states|stated|stating|writes|wrote|written|writing|reads|notes|noted|explains|explained|adds"
+    r"\b(?:say|write|explain|insist|declare|mention|tell|describe|define|specify|stipulate|says|said|saying|states|stated|stating|writes|wrote|written|writing|reads|notes|noted|explains|explained|adds"
     r"|added|claims|claimed|warns|warned|asks|asked|replies|replied|answers|answered|insists|insisted|declares|declared"
     r"|mentions|mentioned|promises|promised|remarks|remarked|reports|reported|announces|announced|quotes?|quoted|quoting"
     r"|tells|told|puts\s+it|put\s+it|describes|described|defines|defined|specifies|specified|stipulates|stipulated"
@@ -50,6 +50,8 @@ _TURNING = NEGATIONS | frozenset(
 )
 _PASSAGE = 600
 """Most characters that an omission may leave out."""
+_ANNOUNCEMENT = 120
+"""Characters before a block of quoted lines that may announce it."""
 _REPLACED = 60
 """Most characters that words in brackets may stand for."""
 _LIKELY_PLACES = 200
@@ -98,6 +100,21 @@ def quotations(text: str, code: str = "") -> list[Quotation]:
         if words and not in_code and _is_quotation(words, text[: pair.start()], is_said=is_said):
             found.append(Quotation(start, start + len(words), words))
     return found
+
+
+def quoted_block(sentence: str, previous: str = "") -> str:
+    """The lines of a sentence behind ">", if the words before them announce what somebody says; else an empty text.
+
+    previous: the text before the sentence.
+
+    >>> quoted_block("> Pets are allowed.", "The lease says:")
+    'Pets are allowed'
+    """
+    lines = sentence.strip().splitlines()
+    first = next((number for number, line in enumerate(lines) if line.lstrip().startswith(">")), len(lines))
+    before = "\n".join(lines[:first]) or previous
+    is_announced = before.rstrip("*_ \n").endswith(":") and _SAYING.search(before[-_ANNOUNCEMENT:])
+    return " ".join(line.strip().lstrip("> ") for line in lines[first:]).rstrip(_END) if is_announced else ""
 
 
 def _is_quotation(words: str, before: str, *, is_said: bool) -> bool:

@@ -161,6 +161,17 @@ def test_haystack_s_generator_takes_the_results_of_tools_for_sources_and_passes_
     assert len(reply.meta["groundrail"]["sentences"]) == 2
 
 
+def test_haystack_s_documents_are_cited_by_their_ids_each_once() -> None:
+    lease = HaystackDocument(content=SOURCE, id="lease", meta={"title": "The lease"})
+    rules = HaystackDocument(content="Dogs bark.", id="rules")
+    written = MockChatGenerator(ChatMessage.from_assistant(f"{TRUE[0].strip()[:-1]} [lease]."))
+    chat = haystack.GuardedChatGenerator(written, guard())
+    (reply,) = chat.run([ChatMessage.from_user(QUESTION)], [lease, rules, lease])["replies"]
+    (sentence,) = reply.meta["groundrail"]["sentences"]
+    assert [(mark["documents"], mark["verdict"]) for mark in sentence["marks"]] == [(["lease"], "supported")]
+    assert [(each["document_id"], each["title"]) for each in sentence["citations"]] == [("lease", "The lease")]
+
+
 def test_half_a_sentence_of_any_reply_of_haystack_is_kept_back() -> None:
     class Replies:
         def run(self, **call: Any) -> dict[str, Any]:

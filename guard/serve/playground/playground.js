@@ -35,6 +35,23 @@ const correctionOf = (sentence) => {
 
 // ---------------------------------------------------------------- showing
 
+// The text with its wrong marks, quotations and speakers struck out, and what stands in their place.
+function drawn(sentence) {
+  const points = Array.from(sentence.text.trimEnd()), parts = []; // offsets count code points
+  const wrong = [
+    ...sentence.marks.filter((mark) => mark.elsewhere),
+    ...sentence.findings.filter((finding) => ["quotation", "speaker"].includes(finding.kind)).map((finding) => ({ ...finding, now: finding.given?.text })),
+  ].sort((a, b) => a.start - b.start);
+  let at = 0;
+  for (const { start, end, now } of wrong) {
+    if (start < at) continue;
+    parts.push(points.slice(at, start).join(""), make("del", { className: "slip", textContent: points.slice(start, end).join("") }));
+    if (now) parts.push(make("ins", { className: "swap", textContent: now }));
+    at = end;
+  }
+  return [...parts, points.slice(at).join("")];
+}
+
 function drawSentences() {
   const box = $("sentences");
   box.replaceChildren();
@@ -42,7 +59,7 @@ function drawSentences() {
   state.sentences.forEach((sentence, index) => {
     const verdict = verdictOf(sentence), look = lookOf(verdict);
     const text = sentence.text.trimEnd(), gap = sentence.text.slice(text.length);
-    const span = make("span", { className: `s ${look}`, textContent: text, tabIndex: 0 });
+    const span = make("span", { className: `s ${look}`, tabIndex: 0 }, ...drawn(sentence));
     span.setAttribute("role", "button");
     span.setAttribute("aria-pressed", String(index === state.selected));
     span.setAttribute("aria-label", `${WORDS[verdict]}: ${text}`);
@@ -327,7 +344,7 @@ document.querySelector(".tabs").addEventListener("keydown", (event) => {
   $(`tab-${other}`).focus();
 });
 $("sentences").addEventListener("click", (event) => {
-  const index = event.target.dataset?.index;
+  const index = event.target.closest("[data-index]")?.dataset.index;
   if (index !== undefined) select(Number(index));
 });
 $("theme").addEventListener("click", () => {

@@ -44,7 +44,7 @@ _TAG = re.compile(r"<!--.*?(?:-->|\Z)|<[^>]*(?:>|\Z)", re.DOTALL)
 _LINE_BREAK = re.compile(r"\r\n?")
 _LINE = re.compile(r"[^\r\n]*(?:\r\n?|\n)|[^\r\n]+")
 
-_SHOWN = frozenset({*TAGS, "q", "a", "table", "thead", "tbody", "tr", "th", "td"})
+_SHOWN = frozenset({*TAGS, "q", "a", "sup", "table", "thead", "tbody", "tr", "th", "td"})
 """Elements whose text is surely shown, as it stands. `s`, `del` and whatever may change its text are not among them."""
 _HARMLESS = frozenset("href title class start".split())
 _VOID = frozenset("br hr img input wbr link meta area base col embed param source track".split())

@@ -32,6 +32,9 @@ TAGS = dict.fromkeys(_DATA["tags"]["plain"].split(), "") | dict.fromkeys(_DATA["
 
 _SPECIAL = re.compile(r"[^\n -~]|[\\`*_~\[\]<&]")
 """Texts without any of these are seen as they are."""
+_RAISED = re.compile(r"<sup>(?:(\[\d{1,3}\])|(\d{1,3}(?:,\d{1,3}){0,9}))</sup>", re.IGNORECASE)
+"""A raised number, as marks of documents and powers are; other raised text is refused."""
+_SUPERSCRIPTS = str.maketrans("0123456789,", "⁰¹²³⁴⁵⁶⁷⁸⁹˒")
 _FENCE = re.compile(r"^(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t]){0,40}(?:`{3,}[^`\n]*|~{3,}[^\n]*)$", re.MULTILINE)
 _CONTAINERS = re.compile(r"(?:[ \t>]|[-+*][ \t]|\d{1,9}[.)][ \t]){0,40}")
 """The marks of quotations and lists that a line may begin with."""
@@ -84,6 +87,7 @@ def visible(text: str) -> str:
         return text
     _refuse("sentence", text)
     text = text.replace("\0", "")  # which markdown-it shows
+    text = _RAISED.sub(lambda found: found[1] or found[2].translate(_SUPERSCRIPTS), text)
     found: dict[str, Any] = {}
     if has_fence(text):
         shown = _shown(_parser().parse(text, found))

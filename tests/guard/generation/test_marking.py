@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from groundrail import Document, Guard, Policy, Verdict
+from groundrail import Document, Guard, InputError, Policy, Verdict
 from groundrail.scoring.nearest import NearestScorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
 from groundrail.types import GuardResult
@@ -184,3 +184,39 @@ def test_a_corrected_misquotation_is_judged() -> None:
     source = ["The lease says it runs for two years."]
     (checked,) = guard(fallback="correct").check("The king says “it runs for three years”.", source).sentences
     assert (checked.released_text, checked.corrected) == ("", None)
+
+
+def test_the_callers_numbering_names_the_documents() -> None:
+    documents = [
+        Document(text=text, id=name, metadata={"rank": n})
+        for text, name, n in zip(SOURCE, "abc", (5, 3, 7), strict=True)
+    ]
+    scorer = NearestScorer(FakeEntailment(), rivals=0, invented=0)
+    numbered = Guard(
+        scorer=scorer, policy=Policy(marks="correct"), numbering=lambda document: document.metadata["rank"]
+    )
+    right, wrong, absent = numbered.check(
+        "Pets are allowed [3]. Pets are allowed [5]. Pets are allowed [1].", documents
+    ).sentences
+    assert (right.released_text, wrong.released_text) == ("Pets are allowed [3]. ", "Pets are allowed [3]. ")
+    assert absent.reason == "the source does not hold the footnote mark [1]"
+    assert wrong.reason is not None
+    assert wrong.reason.startswith("document 5 does not say this; document 3 does")
+
+
+@pytest.mark.parametrize("numbers", [(1, 1, 2), ("1", "2", "3"), (-1, 2, 3)])
+def test_a_numbering_of_no_use_is_an_error(numbers: tuple[Any, ...]) -> None:
+    given = dict(zip(("source-1", "source-2", "source-3"), numbers, strict=True))
+    numbered = Guard(scorer=NearestScorer(FakeEntailment()), numbering=lambda document: given[document.id])
+    with pytest.raises(InputError, match="another whole number"):
+        numbered.check("Pets are allowed [1].", SOURCE)
+
+
+def test_lines_that_are_announced_as_quoted_have_to_stand_in_the_source() -> None:
+    right = check("The lease says:\n\n> Pets are allowed.\n", fallback="correct")
+    assert right.text == "The lease says:\n\n> Pets are allowed.\n"
+    assert [sentence.verdict for sentence in right.sentences] == [Verdict.NO_CLAIM, Verdict.SUPPORTED]
+    wrong = check("The lease says:\n\n> Pets are always allowed.\n", fallback="correct")
+    assert wrong.sentences[-1].reason == "the source's words are “Pets are allowed”"
+    assert wrong.text == "The lease says:\n\n> Pets are allowed.\n"
+    assert check("Mr Olsen says:\n\n> Pets are allowed.\n").sentences[0].verdict is Verdict.UNSUPPORTED

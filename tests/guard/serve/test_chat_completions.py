@@ -91,6 +91,24 @@ def test_the_official_client_gets_a_whole_answer(serve, client) -> None:
     assert (told["source"], told["supported"]) == ("documents", False)
 
 
+@pytest.mark.parametrize("stream", [True, False])
+@pytest.mark.parametrize("fallback", ["drop", "flag"])
+def test_what_documents_with_an_address_support_is_annotated(serve, client, stream, fallback) -> None:
+    metadata = {"url": "https://example.com/lease", "title": "The lease"}
+    documents = [{"id": "a", "text": SOURCE, "metadata": metadata}]
+    policy = ONCE.replacing(fallback=fallback)
+    asked = for_client(stream=stream, documents=documents)
+    answer = client(serve(policy=policy)).chat.completions.create(**asked)
+    parts = [chunk.choices[0].delta for chunk in answer] if stream else [answer.choices[0].message]
+    text = "".join(part.content or "" for part in parts)
+    told = [each for part in parts for each in part.model_dump().get("annotations") or []]
+    assert text == TRUE + (FALSE if fallback == "flag" else "")
+    (annotation,) = told
+    place = annotation["url_citation"]
+    assert (annotation["type"], place["url"], place["title"]) == ("url_citation", metadata["url"], "The lease")
+    assert text[place["start_index"] : place["end_index"]] == TRUE.rstrip()
+
+
 def test_sentences_leave_as_they_are_judged(serve, client, upstream) -> None:
     go_on = threading.Event()
 

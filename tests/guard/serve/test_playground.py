@@ -116,6 +116,21 @@ def test_a_click_shows_the_cited_place_in_the_source(page) -> None:
     assert "line-through" in page.sentence(FALSE).value_of_css_property("text-decoration-line")
 
 
+def test_a_misquotation_is_struck_out_with_the_wording_behind_it(page) -> None:
+    page.open().wait_until_done()
+    page.find("#edit-answer").click()
+    page.find("#answer").clear()
+    page.find("#answer").send_keys(
+        'The lease says "The rent is 1,650 euros per month." The caretaker says the rent is low.'
+    )
+    page.find("#check-form .go").click()
+    page.wait_until_done()
+    assert page.texts("#sentences del.slip") == ["The rent is 1,650 euros per month"]
+    assert page.texts("#sentences ins.swap") == ["The rent is 1,450 euros per month"]
+    page.find("#sentences del.slip").click()
+    assert page.find("#card").text.startswith("Refused")
+
+
 def test_the_threshold_colours_anew_without_a_request(page) -> None:
     page.open().wait_until_done()
     page.requested()

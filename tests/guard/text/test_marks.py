@@ -40,6 +40,28 @@ def test_ids_that_are_numbers_count_in_whatever_order_they_stand() -> None:
     assert naming.label(0) == "document 7"
 
 
+def test_an_id_that_is_a_number_counts_before_the_order() -> None:
+    naming = Naming([["2"], ["rules.txt"], ["map"]])
+    found = naming.find("A is b [1], c is d [2], e is f [3], g is h [rules.txt].")
+    assert [mark.documents for mark in found] == [(), (0,), (2,), (1,)]
+    assert naming.label(1) == "rules.txt"
+    assert naming.exchanged("[2]", [0], 1) == "[rules.txt]"
+    assert naming.exchanged("(source 2)", [0], 1) is None
+
+
+def test_a_raised_number_in_a_tag_is_a_mark_and_a_power_is_none() -> None:
+    written = [("Pets are allowed.<sup>2</sup>", (1,)), ("Pets are allowed<sup>[2]</sup>.", (1,))]
+    for sentence, documents in written:
+        (mark,) = Naming(NAMES).find(sentence)
+        assert (mark.documents, without(sentence, [mark])) == (documents, "Pets are allowed.")
+        claim = read_claim(sentence, "", "", SOURCE)
+        assert isinstance(claim, Claim)
+        assert claim.parts == (("Pets are allowed.", documents),)
+        assert [sentence[each.start : each.end] for each, _ in claim.marks] == [sentence[mark.start : mark.end]]
+    assert Naming(NAMES).find("The flat has 10<sup>2</sup> metres.") == []
+    assert isinstance(read_claim("Pets are <sup>not</sup> allowed.", "", "", SOURCE), Refused)
+
+
 def test_one_document_is_number_one_and_has_no_other_marks() -> None:
     naming = Naming([["lease.txt"]])
     assert [mark.documents for mark in naming.find("A is b [1].")] == [(0,)]

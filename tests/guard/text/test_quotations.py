@@ -9,7 +9,7 @@ from tests.tables import tabled
 
 from groundrail.text.claims import Claim, Refused, read_claim
 from groundrail.text.form import SourceText
-from groundrail.text.quotations import place_of, quotations, wording
+from groundrail.text.quotations import QuotedSpan, place_of, quotations, wording
 from groundrail.types import Document
 
 TEXT = (
@@ -70,11 +70,12 @@ def test_the_wording_of_a_misquotation(misquoted: str, meant: str) -> None:
 
 def test_a_misquotation_is_refused_with_the_words_of_the_source() -> None:
     read = read_claim("The lease says “the lease runs for three years”.", "", "", SOURCE)
-    meant = "The lease runs for two years"
-    assert read == Refused(f"the source's words are “{meant}”", ("the lease runs for three years", meant))
-    assert read_claim("It says “cats and dogs may fly”.", "", "", SOURCE) == Refused(
-        "the source does not hold the quotation"
-    )
+    was, meant = "the lease runs for three years", "The lease runs for two years"
+    place = QuotedSpan(0, TEXT.index(meant), TEXT.index(meant) + len(meant))
+    assert read == Refused(f"the source's words are “{meant}”", was, (was, meant), place)
+    said = "cats and dogs may fly"
+    refused = read_claim(f"It says “{said}”.", "", "", SOURCE)
+    assert refused == Refused("the source does not hold the quotation", said)
 
 
 def test_a_quotation_has_its_place() -> None:

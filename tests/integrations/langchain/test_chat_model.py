@@ -53,6 +53,17 @@ def merged(chunks: list[Any]) -> Any:
     return functools.reduce(operator.add, chunks)
 
 
+def test_the_message_carries_the_answers_own_marks_with_their_verdicts() -> None:
+    model = guarded(scripted("The rent is 950 euros a month [1]. The rent is 950 euros a month [2]."))
+    message = model.invoke("?", documents=[LEASE, LangChainDocument("Dogs bark.", id="rules")])
+    sentences = message.response_metadata["groundrail"]["sentences"]
+    marks = [mark for sentence in sentences for mark in sentence["marks"]]
+    assert [(mark["documents"], mark["verdict"], mark["now"]) for mark in marks] == [
+        (["lease"], "supported", ""),
+        (["rules"], "unsupported", "[1]"),
+    ]
+
+
 @pytest.mark.parametrize("way", [*WAYS, "batch"])
 def test_only_the_supported_goes_out_with_standard_citations(way: str) -> None:
     message = merged(asked(guarded(scripted(TRUE + FALSE, ALSO_TRUE)), way, "?", documents=[LEASE]))
