@@ -99,9 +99,13 @@ LAYOUTS: dict[str, dict[str, Callable[[str], list[str]]]] = {
     "frame": {"frame": _as_written},
     "pronoun": {"pronoun": _as_written},
     "bare answer": {"bare answer": _as_written},
-} | {
-    family: {family: _as_written}
-    for family in ("heading", "table", "two subjects", "agreement", "abbreviation", "HTML block", "correction")
+    "heading": {"heading": _as_written},
+    "table": {"table": _as_written},
+    "two subjects": {"two subjects": _as_written},
+    "agreement": {"agreement": _as_written},
+    "abbreviation": {"abbreviation": _as_written},
+    "HTML block": {"HTML block": _as_written},
+    "correction": {"correction": _as_written},
 }
 
 OF_FORM = frozenset({"HTML block"})

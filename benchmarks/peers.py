@@ -92,16 +92,15 @@ def models(layers: int | None) -> dict[str, Callable[[], Any]]:
         return model._from_config(config, dtype="bfloat16").eval()
 
     def modern(**size: int) -> Any:
-        size["num_hidden_layers"] = layers or size["num_hidden_layers"]
-        return built(hf.ModernBertForTokenClassification, hf.ModernBertConfig(num_labels=2, **size))
+        settings: dict[str, Any] = {"num_labels": 2, **size, "num_hidden_layers": layers or size["num_hidden_layers"]}
+        return built(hf.ModernBertForTokenClassification, hf.ModernBertConfig(**settings))
 
     def t5(model: Any, **size: Any) -> Any:
-        size["num_layers"] = layers or size["num_layers"]
-        return built(
-            model, hf.T5Config(feed_forward_proj="gated-gelu", num_labels=2, tie_word_embeddings=False, **size)
-        )
+        size |= {"num_layers": layers or size["num_layers"], "num_labels": 2, "tie_word_embeddings": False}
+        return built(model, hf.T5Config(feed_forward_proj="gated-gelu", **size))
 
     deberta: dict[str, Any] = {
+        "num_labels": 2,
         "vocab_size": 128100,
         "hidden_size": 1024,
         "num_hidden_layers": layers or 24,
@@ -128,9 +127,7 @@ def models(layers: int | None) -> dict[str, Callable[[], Any]]:
         "MiniCheck Flan-T5 large": lambda: t5(
             hf.T5ForConditionalGeneration, d_model=1024, d_kv=64, d_ff=2816, num_layers=24, num_heads=16
         ),
-        "FactCG DeBERTa-v3 large": lambda: built(
-            hf.DebertaV2ForSequenceClassification, hf.DebertaV2Config(num_labels=2, **deberta)
-        ),
+        "FactCG DeBERTa-v3 large": lambda: built(hf.DebertaV2ForSequenceClassification, hf.DebertaV2Config(**deberta)),
     }
 
 

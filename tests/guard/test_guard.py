@@ -391,7 +391,7 @@ def test_other_words_for_a_case_than_open_and_closed_are_refused_with_their_mean
     for case in ("on_no_source", "on_error"):
         for word in ("abstain", True, None):
             with pytest.raises(ValueError, match=f'{case} is {word!r}; pass "closed".*`fallback`.*"open"'):
-                Policy(**{case: word})
+                Policy.model_validate({case: word})
 
 
 @pytest.mark.parametrize(

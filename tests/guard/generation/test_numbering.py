@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -17,12 +18,12 @@ SOURCE = ["The rent is 950 euros a month. Cash is accepted.", "Pets are allowed.
 SENTENCES = ["Pets are allowed. ", "The king owns it. ", "Cash is accepted.\n\n", "Hello! ", "(Pets are allowed.) "]
 
 
-def guard(script: Sequence[str], **policy: str) -> Guard:
+def guard(script: Sequence[str], **policy: Any) -> Guard:
     scorer = NearestScorer(FakeEntailment(), rivals=0, invented=0)
     return Guard(ScriptedGenerator(list(script)), scorer=scorer, policy=Policy(**policy))
 
 
-def streamed(script: Sequence[str], source: Sequence[str] = SOURCE, **policy: str) -> tuple[str, GuardedStream]:
+def streamed(script: Sequence[str], source: Sequence[str] = SOURCE, **policy: Any) -> tuple[str, GuardedStream]:
     stream = guard(script, **policy).stream("", source, marks=True)
     return "".join(stream), stream
 

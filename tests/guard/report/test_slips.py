@@ -2,6 +2,7 @@
 
 import io
 import re
+from typing import Any
 
 import pytest
 from rich.console import Console
@@ -16,7 +17,7 @@ from groundrail.types import CheckedSentence, GuardResult
 SOURCE = ["The rent is 950 euros a month.", "Pets are allowed in the flat. Ms Keller says that cash is fine."]
 
 
-def check(answer: str, **policy: str) -> GuardResult:
+def check(answer: str, **policy: Any) -> GuardResult:
     def judge(premise: str, claim: str) -> float:
         said = claim.rpartition(", ")[2]
         return float(set(re.findall(r"\w+", said.lower())) <= set(re.findall(r"\w+", premise.lower())))

@@ -39,16 +39,26 @@ def test_a_judge_is_not_asked_again_for_a_client_that_left() -> None:
         time.sleep(0.01)
     first_call = len(asked)
     assert first_call
-    whole = FakeEntailment(lambda premise, claim: asked.append(claim) or 0.4)
+
+    def doubtful(premise: str, claim: str) -> float:
+        asked.append(claim)
+        return 0.4
+
+    whole = FakeEntailment(doubtful)
     asked.clear()
     Guard(scorer="scale", judge=whole).check("The rent of flat 2 is 900 euros.", SOURCE)
     assert first_call < len(asked)
 
 
 def test_a_call_whose_task_goes_on_is_not_ended() -> None:
+    def three_steps() -> int:
+        for _ in range(3):
+            step()
+        return 3
+
     async def counted() -> int:
         await Calls().awithin(30, step)
-        return await Calls().awithin(30, lambda: [step() for _ in range(3)].__len__())
+        return await Calls().awithin(30, three_steps)
 
     assert asyncio.run(counted()) == 3
 
