@@ -18,6 +18,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextvars import ContextVar
 from pathlib import Path
@@ -27,7 +28,7 @@ from tenacity import RetryCallState
 from tenacity.stop import stop_base
 
 from groundrail import CheckedSentence, Citation, Guard, GuardResult, Policy
-from groundrail.errors import GroundrailError
+from groundrail.errors import GroundrailError, GroundrailWarning
 from groundrail.generators import Generator, Session
 from groundrail.runtime import progress
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
@@ -275,7 +276,9 @@ def _written(broken: Break, policy: str, *, is_async: bool) -> Outcome:
     released: list[str] = []
     answered = _answered_async if is_async else _answered
     try:
-        result = answered(guard, broken.source, released)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", GroundrailWarning)  # of a source without text
+            result = answered(guard, broken.source, released)
     except BaseException as error:
         found = getattr(error, "result", None) if isinstance(error, GroundrailError) else None
         return Outcome("".join(released), _verdict(found), type(error).__name__)

@@ -102,7 +102,7 @@ def test_public_names_are_enumerated() -> None:
         "AsyncGuardedStream", "Attempt", "ChatGuard", "CheckedField", "CheckedSentence", "Citation", "ClaimTooLongError", "Document",
         "GenerationError", "GroundrailError", "GroundrailWarning", "Guard", "GuardResult", "GuardedStream", "InputError",
         "MissingExtraError", "ModelError", "ObjectResult", "Policy", "ReadSource", "ScoringError", "SourceTooLongError", "Span",
-        "UnsupportedError", "UnsupportedObjectError", "Verdict", "tune",
+        "UnsupportedError", "UnsupportedObjectError", "Verdict", "tune_allocator",
     ]  # fmt: skip
 
 

@@ -48,8 +48,6 @@ class ChatForm(Form):
     def object(self, result: GuardResult) -> dict[str, Any]:
         calls, usage = _told(self.calls(result)), self.usage
         content = None if calls and not result.text else result.text
-        for sentence in result.sentences:
-            self._written.add(sentence)
         message = {"role": "assistant", "content": content, "refusal": None, **in_chat(self._written.listed), **calls}
         reason = self.finish_reason(result)
         choice = {"index": 0, "message": message, "logprobs": None, "finish_reason": reason}

@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 LEFT = (
-    "likest|compute|leans?[ _]on|scores_jointly|(?:Judge|Scorer)Facts|Pushed|text[./]facts|Grounded[A-Z]|that is none|"
+    "likest|reckon|leans?[ _]on|takes_context|(?:Judge|Scorer)Facts|Pushed|text[./]facts|Grounded[A-Z]|that is none|"
     "hands? (?:it|them) on"
 )
 """Words that the glossary has others for."""

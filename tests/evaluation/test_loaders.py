@@ -126,13 +126,13 @@ def test_wice_keeps_alternative_evidence_sets(jsonl):
     assert cited(example) == [["One.", "Three."], ["Two."]]
 
 
-def test_long_documents_keep_offsets_and_prompts(jsonl):
+def test_long_documents_keep_offsets_and_questions(jsonl):
     claims = [
         {"prompt": "9", "text": "It worked.", "label": 1, "evidence": [[6, 22]], "kind": "copied"},
         {"prompt": "9", "text": "It failed.", "label": 0, "evidence": []},
     ]
     examples = load(jsonl({"id": "P1", "text": "Aim.\r\nThe drug worked. End.", "claims": claims}))
-    assert read(examples, "group prompt kind") == [("P1/9", "9", "copied"), ("P1/9", "9", None)]
+    assert read(examples, "group question kind") == [("P1/9", "9", "copied"), ("P1/9", "9", None)]
     assert cited(examples[0]) == [["The drug worked."]]
     assert examples[1].evidence is None
 

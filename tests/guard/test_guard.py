@@ -174,7 +174,7 @@ def test_empty_answer_gives_an_empty_result() -> None:
         (lambda: guard().check(TRUE, 3), "int"),  # type: ignore[arg-type]
         (lambda: guard().check(TRUE, Path("lease.txt")), r"read_text\(\)"),  # type: ignore[arg-type]
         (lambda: guard().check("The rent \ud83d is due.", SOURCE), "surrogate"),
-        (lambda: guard().check("No.", SOURCE, "Is the \ud83d rent due?"), "prompt holds half a surrogate"),
+        (lambda: guard().check("No.", SOURCE, "Is the \ud83d rent due?"), "question holds half a surrogate"),
         (lambda: guard(fallback=lambda sentence: 3).check(FALSE, SOURCE), "int"),
         (lambda: Guard(scorer=Scoring()).generate("?", SOURCE), "no generator"),
         (lambda: Guard(3), "callable"),  # type: ignore[arg-type]

@@ -36,17 +36,17 @@ class Pool:
 
 
 def drawn(spec: str, values: dict[str, Value], pool: Pool, rng: Random) -> Value:
-    """A value for a slot of this kind; `= d + n` computes with the values of other slots."""
-    computed = re.fullmatch(r"(?:(\w+) )?= (.+)", spec)
-    if computed:
+    """A value for a slot of this kind; `= d + n` reckons with the values of other slots."""
+    reckoned = re.fullmatch(r"(?:(\w+) )?= (.+)", spec)
+    if reckoned:
         total, sign = 0, 1
-        for part in computed[2].split():
+        for part in reckoned[2].split():
             if part in "+-*":
                 sign = {"+": 1, "-": -1, "*": 0}[part]
             else:
                 number = int(part) if part.isdigit() else int(values[part][1])
                 total = total * number if sign == 0 else total + sign * number
-        return computed[1] or "int", total
+        return reckoned[1] or "int", total
     ranged = re.fullmatch(r"(?:(\w+) )?(\d+)-(\d+)(?:/(\d+))?", spec)
     if ranged:
         return ranged[1] or "int", rng.randrange(int(ranged[2]), int(ranged[3]) + 1, int(ranged[4] or 1))
