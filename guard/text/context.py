@@ -44,7 +44,7 @@ def context_of(claim: str, *, question: str = "", heading: str = "", previous: s
     """The context of a claim in an answer.
 
     Args:
-        question: the user's message, or a question that ends with the user's question.
+        question: the user's message, or a prompt that ends with the user's question.
         heading: the heading above the sentence (`Sentence.heading`).
         previous: the sentence before, which counts if the claim points back to it.
 
@@ -69,9 +69,9 @@ def around(question: str, previous: str) -> str:
 
 
 def message_of(question: str) -> str:
-    """The user's message: a short question whole, of a longer one the question that it ends with.
+    """The user's message: a short text whole, of a longer one the question that it ends with.
 
-    A long question may hold the documents themselves, which are no context of a claim.
+    A long text, such as a whole prompt, may hold the documents themselves, which are no context of a claim.
     """
     words = " ".join(question.split())
     return words if len(words) <= _LONGEST_MESSAGE else _ending(question_of(question))
