@@ -23,9 +23,7 @@ def main() -> None:
     parser.add_argument("--model", help="model id or folder; SmolLM2-135M-Instruct, as pip fetches it")
     parser.add_argument("--ungrounded-model", help="id or folder of a model for P(t | c), as in section 4.1")
     parser.add_argument("--alphas", type=float, nargs="+", default=[0.1, 0.3, 0.5, 1.0])
-    parser.add_argument(
-        "--too-long", choices=get_args(TooLong), default="error", help="what is done with long examples"
-    )
+    parser.add_argument("--too-long", choices=get_args(TooLong), default="error", help="what is done with long examples")
     parser.add_argument("--limit", type=int, help="only this many examples")
     parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
@@ -47,9 +45,7 @@ def main() -> None:
     examples = load_examples(arguments.examples)[: arguments.limit]
     steerings: dict[tuple[str, str], Steering | None] = {("none", ""): None}
     steerings |= {("addition = CAD", str(alpha)): PMI(alpha) for alpha in arguments.alphas}
-    steerings |= {
-        ("interpolation", str(alpha)): PMI(alpha, "interpolation") for alpha in arguments.alphas if alpha <= 1
-    }
+    steerings |= {("interpolation", str(alpha)): PMI(alpha, "interpolation") for alpha in arguments.alphas if alpha <= 1}
     steerings |= {("AdaCAD", "JSD"): AdaCAD(), ("AdaCAD", f"JSD, at least {WARM_UP}"): AdaCAD(least=WARM_UP)}
     started = time.perf_counter()
     results = ablation_table(model, tokenizer, examples, MARGINS, list(steerings.values()), without, arguments.too_long)

@@ -129,8 +129,7 @@ def summed(found: Sequence[Row]) -> list[Row]:
         if not row.out[0]:
             groups[row.kind].append(row)
     closed = [
-        Row(f"{len(group)} others", kind, sum(row.tried for row in group), _sums(group))
-        for kind, group in groups.items()
+        Row(f"{len(group)} others", kind, sum(row.tried for row in group), _sums(group)) for kind, group in groups.items()
     ]
     return [*open_rows, *closed]
 
@@ -151,9 +150,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--entailment", nargs="*", default=[], help="more judges, by hub id or folder")
     parser.add_argument("--documents", type=int, metavar="N", help="the first N documents only, and sources of a slip")
-    parser.add_argument(
-        "--limit", type=int, metavar="N", help="at most N facts of each document, and N cases of a family"
-    )
+    parser.add_argument("--limit", type=int, metavar="N", help="at most N facts of each document, and N cases of a family")
     parser.add_argument("--every", action="store_true", help="a row for every trick, also those that were stopped")
     parser.add_argument(
         "--families", nargs="*", metavar="FAMILY", help="only the table of families, of all or of the named ones"

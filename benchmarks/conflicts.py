@@ -55,9 +55,7 @@ def follows(answer: str, wanted: str, other: str) -> bool:
     return has(answer, wanted) and not has(answer, other)
 
 
-def answers(
-    generator: HFGenerator, prompts: list[tuple[str, str]], steering: Steering | None, tokens: int
-) -> list[str]:
+def answers(generator: HFGenerator, prompts: list[tuple[str, str]], steering: Steering | None, tokens: int) -> list[str]:
     """Greedy answers to (question, source), in one batch; steered against the same questions without a source."""
     grounded = batch(generator, prompts)
     options: dict[str, Any] = {"max_new_tokens": tokens, "do_sample": False}

@@ -198,10 +198,7 @@ _TEXT: Any = "high"
 BREAKS = (
     Break("nothing breaks"),
     *(Break(f"scorer raises {name}", score=_raise(error, "990")) for name, error in _ERRORS.items()),
-    *(
-        Break(f"reading the source raises {name}", read=_raise(_ERRORS[name]))
-        for name in ("RuntimeError", "MemoryError")
-    ),
+    *(Break(f"reading the source raises {name}", read=_raise(_ERRORS[name])) for name in ("RuntimeError", "MemoryError")),
     Break("scorer gives NaN", score=_at_second(Score(float("nan")))),
     Break("scorer gives infinity", score=_at_second(Score(float("inf")))),
     Break("scorer gives None", score=_at_second(None)),
@@ -345,9 +342,7 @@ def _named(names: Sequence[str]) -> str:
     """The names in one cell, where "scorer raises" and the like are said once."""
     whats: dict[str, list[str]] = {}
     for name in names:
-        what = max(
-            (name[: name.find(verb) + len(verb)] for verb in (" raises ", " gives ") if verb in name), default=""
-        )
+        what = max((name[: name.find(verb) + len(verb)] for verb in (" raises ", " gives ") if verb in name), default="")
         whats.setdefault(what, []).append(name.removeprefix(what))
     return "; ".join(what + ", ".join(rest) if what else "; ".join(rest) for what, rest in whats.items())
 

@@ -72,9 +72,7 @@ def main() -> None:
         for ahead in (False, True)
     }
     waits(guards[True, True], text)  # loads the judge
-    print(
-        "| text comes | written ahead | beside a busy process | first sentence, s | between sentences, s | longest, s |"
-    )
+    print("| text comes | written ahead | beside a busy process | first sentence, s | between sentences, s | longest, s |")
     print("| --- | --- | --- | --- | --- | --- |")
     for is_busy in (False, True):
         with process(sys.executable, "-c", MULTIPLY) if is_busy else nullcontext():

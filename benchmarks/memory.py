@@ -45,8 +45,7 @@ def claims(sentences: list[str], count: int, some_false: bool) -> list[str]:
     with_figures = [sentence for sentence in sentences if _FIGURE.search(sentence)]
     chosen = [with_figures[place * len(with_figures) // count] for place in range(count)]
     return [
-        _FIGURE.sub("12345", claim, count=1) if some_false and number % 2 else claim
-        for number, claim in enumerate(chosen)
+        _FIGURE.sub("12345", claim, count=1) if some_false and number % 2 else claim for number, claim in enumerate(chosen)
     ]
 
 
@@ -88,15 +87,11 @@ def main() -> None:
     if options.alone:
         print(json.dumps(measured(options.alone)))
         return
-    print(
-        "| scorer | source, MB | claims | supported | " + " | ".join(f"{step}, MB" for step in STEPS) + " | seconds |"
-    )
+    print("| scorer | source, MB | claims | supported | " + " | ".join(f"{step}, MB" for step in STEPS) + " | seconds |")
     print("| --- " * (5 + len(STEPS)) + "|")
     over = []
     for case in options.cases:
-        done = subprocess.run(
-            [sys.executable, __file__, "--alone", case], stdout=subprocess.PIPE, text=True, check=True
-        )
+        done = subprocess.run([sys.executable, __file__, "--alone", case], stdout=subprocess.PIPE, text=True, check=True)
         found = json.loads(done.stdout.splitlines()[-1])
         shown = [*case.split(":"), found["supported"][0], *(f"{peak:.0f}" for peak in found["peaks"])]
         taken = found["seconds"][-1] - found["seconds"][0]

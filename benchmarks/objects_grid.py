@@ -32,9 +32,7 @@ def main() -> None:
         all_of[case["kind"]] += 1
         if options.each:
             scores = ", ".join(f"{sentence.score:.2f}" for sentence in field.sentences if sentence.score is not None)
-            print(
-                "right" if is_right else "WRONG", case["supported"], json.dumps(case["object"]), field.statement, scores
-            )
+            print("right" if is_right else "WRONG", case["supported"], json.dumps(case["object"]), field.statement, scores)
     for kind, count in all_of.items():
         print(f"{kind:9} {right[kind]:3} of {count}")
     print(f"{'all':9} {right.total():3} of {all_of.total()}")

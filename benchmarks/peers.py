@@ -121,9 +121,7 @@ def models(layers: int | None) -> dict[str, Callable[[], Any]]:
         "LettuceDetect large": lambda: modern(
             hidden_size=1024, num_hidden_layers=28, num_attention_heads=16, intermediate_size=2624
         ),
-        "HHEM-2.1": lambda: t5(
-            hf.T5ForTokenClassification, d_model=768, d_kv=64, d_ff=2048, num_layers=12, num_heads=12
-        ),
+        "HHEM-2.1": lambda: t5(hf.T5ForTokenClassification, d_model=768, d_kv=64, d_ff=2048, num_layers=12, num_heads=12),
         "MiniCheck Flan-T5 large": lambda: t5(
             hf.T5ForConditionalGeneration, d_model=1024, d_kv=64, d_ff=2816, num_layers=24, num_heads=16
         ),
@@ -192,9 +190,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=10, help="sentences of the longer answer")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--only", nargs="+", help="the names of the programs that run")
-    parser.add_argument(
-        "--layers", type=int, help="keep so many layers of each peer: to try this script, not to measure"
-    )
+    parser.add_argument("--layers", type=int, help="keep so many layers of each peer: to try this script, not to measure")
     options = parser.parse_args()
     names = options.only or [OURS, *models(None)]
     cases: list[Case] = [(pages, count) for pages in options.pages for count in (1, options.sentences)]

@@ -89,19 +89,13 @@ def main() -> None:
             seconds[name].append(time.process_time() - started)
             calls[name] = sum(j.calls for j in judges.values()), sum(j.pairs for j in judges.values())
     chunks = len(Windows(source, judges["float32"].offsets).cut(size, 0.25))
-    print(
-        f"torch {torch.__version__}, {options.threads} thread(s); {len(source.split())} words, {chunks} chunks of {CHUNK}"
-    )
+    print(f"torch {torch.__version__}, {options.threads} thread(s); {len(source.split())} words, {chunks} chunks of {CHUNK}")
     base = statistics.median(seconds["scale-score"])
-    print(
-        "| way | processor seconds | times scale-score's speed | calls a claim | pairs a claim | largest difference |"
-    )
+    print("| way | processor seconds | times scale-score's speed | calls a claim | pairs a claim | largest difference |")
     print("| --- | --- | --- | --- | --- | --- |")
     for name, taken in seconds.items():
         median = statistics.median(taken)
-        apart = results.get(name) and max(
-            abs(a - b) for a, b in zip(results[name], results["scale-score"], strict=True)
-        )
+        apart = results.get(name) and max(abs(a - b) for a, b in zip(results[name], results["scale-score"], strict=True))
         cost = [f"{count / len(claims):.2g}" if count else "" for count in calls[name]]
         print(
             f"| {name} | {median:.2f} | {base / median:.2f} | {' | '.join(cost)} | {'' if apart is None else f'{apart:.1g}'} |"

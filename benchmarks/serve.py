@@ -162,9 +162,7 @@ def measure_server(options: argparse.Namespace) -> int:
         policy.flush()
         serve = ["serve", "--port", "0", "--upstream", f"http://127.0.0.1:{port}/v1", "--policy", policy.name]
         serve += ["--max-concurrency", str(options.clients), "--log-level", "warning"]
-        server = subprocess.Popen(
-            [sys.executable, "-m", "groundrail.cli.main", *serve], stderr=subprocess.PIPE, text=True
-        )
+        server = subprocess.Popen([sys.executable, "-m", "groundrail.cli.main", *serve], stderr=subprocess.PIPE, text=True)
         try:
             address = next(m[1] for line in server.stderr or () if (m := re.search(r"serving on (\S+)/", line)))
             threading.Thread(target=shutil.copyfileobj, args=(server.stderr, sys.stderr), daemon=True).start()
@@ -189,9 +187,7 @@ def measure_server(options: argparse.Namespace) -> int:
     print(f"  false released   {seen.released[False]} of {seen.written[False]}")
     print(f"  model calls      {calls:.0f}, {pairs / max(1, calls):.1f} pairs each")
     half = memory[len(memory) // 2]
-    print(
-        f"  server's memory  {memory[0]} MiB at the start, {half} halfway, {memory[-1]} at the end, {max(memory)} at most"
-    )
+    print(f"  server's memory  {memory[0]} MiB at the start, {half} halfway, {memory[-1]} at the end, {max(memory)} at most")
     print(f"  cross-talk, lost or doubled sentences, errors: {len(seen.faults)}")
     for fault in seen.faults[:5]:
         print(f"    {fault}")

@@ -124,9 +124,7 @@ def _require_floor(floor: float | None) -> None:
         raise InputError(f"floor is {floor}: it must be in (0, 1], or None for no floor")
 
 
-def combine(
-    log_p_grounded: Tensor, log_p_ungrounded: Tensor, steering: Steering, *, renormalize: bool = True
-) -> Tensor:
+def combine(log_p_grounded: Tensor, log_p_ungrounded: Tensor, steering: Steering, *, renormalize: bool = True) -> Tensor:
     """Steered log-probabilities over the last dimension, in the shape of the inputs.
 
     Interpolation (equation 5): (1 - alpha) * log P_g + alpha * s_pmi, which is log P_g - alpha * log P_u.

@@ -198,9 +198,7 @@ def _planted(place: Place, row: Mapping[str, Any], name: str) -> Iterator[Marked
     for number, sentence in enumerate(read.sentences, start=1):
         start = read.answer.find(sentence.text, end)
         if start < 0 or not sentence.text:
-            raise place.error(
-                "sentences", f"sentence {number} is not in the answer behind the last one: {sentence.text!r}"
-            )
+            raise place.error("sentences", f"sentence {number} is not in the answer behind the last one: {sentence.text!r}")
         end = start + len(sentence.text)
         parts.append(Part(start, end, sentence.kind))
     passages = [_Passage(id="source", text=read.source)] if isinstance(read.source, str) else read.source

@@ -121,8 +121,7 @@ def _counts(guard: Guard, answer: CitedAnswer, read: ReadSource, sentence: Check
         return guard.check(bare, [answer.documents[place] for place in places], answer.question).supported
 
     needed = [
-        len(named) == 1 or support([place]) or not support(other for other in named if other != place)
-        for place in named
+        len(named) == 1 or support([place]) or not support(other for other in named if other != place) for place in named
     ]
     return MarkCounts(1, 1, len(named) + missing, sum(needed))
 

@@ -87,9 +87,7 @@ def eval_(
         claims_only = {"plots": plots, "validation": validation, "against": against, "context": args.context}
         given = [name for name, value in {**claims_only, "units": args.units}.items() if value]
         if given:
-            raise InputError(
-                f"--{given[0]} is for files of single claims; a guard judges whole answers as it always does"
-            )
+            raise InputError(f"--{given[0]} is for files of single claims; a guard judges whole answers as it always does")
         return _eval_answers(args, data, threshold, leave_out)
     if any((args.format or cited_format(path)) in CITED_FORMATS for path in data):
         return _eval_marks(args, data, threshold)
@@ -144,11 +142,11 @@ def _report(
     args: Arguments, summaries: Sequence[Summary | AnswerSummary | MarkSummary], print_table: Callable[[], None]
 ) -> int:
     """Write the summaries to the folder for results, and print them as JSON or as a table."""
-    told = as_json(summaries)
+    text = as_json(summaries)
     if args.out is not None:
-        (args.out / "summary.json").write_text(told + "\n", encoding="utf-8")
+        (args.out / "summary.json").write_text(text + "\n", encoding="utf-8")
     if args.json:
-        print(told)
+        print(text)
     else:
         print_table()
     return 0

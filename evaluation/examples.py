@@ -13,9 +13,7 @@ EvidenceSet: TypeAlias = tuple[Span, ...]
 
 _SUPPORTED = "entailment entailed supported consistent faithful true yes"
 _UNSUPPORTED = "neutral contradiction not_entailment not_supported unsupported refuted inconsistent unfaithful false no"
-_WORDS = (
-    dict.fromkeys(_SUPPORTED.split(), 1.0) | {"partially_supported": 0.5} | dict.fromkeys(_UNSUPPORTED.split(), 0.0)
-)
+_WORDS = dict.fromkeys(_SUPPORTED.split(), 1.0) | {"partially_supported": 0.5} | dict.fromkeys(_UNSUPPORTED.split(), 0.0)
 
 
 @dataclass(frozen=True, slots=True)

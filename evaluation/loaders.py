@@ -255,13 +255,9 @@ FORMATS: dict[str, Format[Example]] = {
     ),
     "challenge": Format(frozenset({"document", "claim"}), _challenge),
     "attributionbench": Format(frozenset({"claim", "references", "attribution_label"}), _attributionbench),
-    "llm-aggrefact": Format(
-        frozenset({"dataset", "doc", "claim", "label"}), _flat("doc", "claim", sets=("", "dataset"))
-    ),
+    "llm-aggrefact": Format(frozenset({"dataset", "doc", "claim", "label"}), _flat("doc", "claim", sets=("", "dataset"))),
     "screeneval": Format(frozenset({"convo", "inferred_summary", "agg_label"}), summaries.screeneval),
-    "screeneval-utterances": Format(
-        frozenset({"original_convo", "inferred_summary", "agg_label"}), summaries.utterances
-    ),
+    "screeneval-utterances": Format(frozenset({"original_convo", "inferred_summary", "agg_label"}), summaries.utterances),
     "ablation": Format(frozenset({"target", "new_target", "new_source"}), _ablation),
     "pairs": Format(frozenset({"premise", "hypothesis"}), _flat("premise", "hypothesis", id="id")),
 }

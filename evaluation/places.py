@@ -25,9 +25,7 @@ class Place:
     files: the files that were read for the rows before.
     """
 
-    def __init__(
-        self, path: Path, line: int, documents: Path | None = None, files: dict[Path, Any] | None = None
-    ) -> None:
+    def __init__(self, path: Path, line: int, documents: Path | None = None, files: dict[Path, Any] | None = None) -> None:
         self.path, self.line = path, line
         self.documents = path.parent if documents is None else documents
         self._files = {} if files is None else files

@@ -37,9 +37,7 @@ def fitting(fields: Collection[str], formats: Mapping[str, Format[Any]]) -> str 
     return next((name for name, format in formats.items() if format.fields <= set(fields)), None)
 
 
-def read_file(
-    path: Path, formats: Mapping[str, Format[T]], format: str | None, documents: Path | None, of: str
-) -> list[T]:
+def read_file(path: Path, formats: Mapping[str, Format[T]], format: str | None, documents: Path | None, of: str) -> list[T]:
     """Read a file in one of the formats; None guesses which.
 
     Args:

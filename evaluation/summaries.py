@@ -62,9 +62,7 @@ def _judgements(path: Path) -> dict[tuple[str, str], float]:
         raise InputError(f"{path}: expected JSON: {error}") from error
     wanted = ("hash", "model_name", "Factuality")
     if not isinstance(rows, list) or not all(isinstance(row, dict) and set(wanted) <= row.keys() for row in rows):
-        found = (
-            ", ".join(rows[0]) if isinstance(rows, list) and rows and isinstance(rows[0], dict) else "something else"
-        )
+        found = ", ".join(rows[0]) if isinstance(rows, list) and rows and isinstance(rows[0], dict) else "something else"
         raise InputError(f"{path}: expected a list of objects with {', '.join(wanted)}; found {found}")
     return {(str(row["hash"]), str(row["model_name"])): float(row["Factuality"]) for row in rows}
 

@@ -175,9 +175,7 @@ MEASURES = (
     Measure("best_threshold", lambda run: run.of(metrics.best_macro_f1)[1]),
     Measure("macro_f1", lambda run: run.of(metrics.macro_f1, run.settings.threshold), "macro F1 at {:.3g}"),
     Measure("balanced_accuracy", lambda run: run.of(metrics.balanced_accuracy, run.settings.threshold)),
-    Measure(
-        "balanced_accuracy_interval", lambda run: run.balanced(run.settings.threshold), "balanced accuracy at {:.3g}"
-    ),
+    Measure("balanced_accuracy_interval", lambda run: run.balanced(run.settings.threshold), "balanced accuracy at {:.3g}"),
     Measure("tuned_threshold", lambda run: run.settings.tuned, "threshold of the validation claims"),
     Measure("tuned_balanced_accuracy", lambda run: run.balanced(run.settings.tuned), "balanced accuracy at that"),
     Measure(

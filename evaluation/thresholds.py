@@ -15,9 +15,7 @@ _ROUNDING = 1e-9
 """Probabilities and shares that differ by less are equal."""
 
 
-def fit_calibration(
-    labels: ArrayLike, scores: ArrayLike, method: Method = "isotonic", *, scorer: str = ""
-) -> Calibration:
+def fit_calibration(labels: ArrayLike, scores: ArrayLike, method: Method = "isotonic", *, scorer: str = "") -> Calibration:
     """Fit a map to labelled scores of the scorer with the identity `scorer`.
 
     Isotonic regression needs some hundred labels, or it follows noise; Platt's map has two numbers and needs fewer.

@@ -285,9 +285,7 @@ def _measured(name: str, threshold: float, claims: Sequence[Example], scores: di
     )
 
 
-def _judge(
-    given: CrossEncoderEntailment, head: Any, threshold: float, claims: Sequence[Example]
-) -> CrossEncoderEntailment:
+def _judge(given: CrossEncoderEntailment, head: Any, threshold: float, claims: Sequence[Example]) -> CrossEncoderEntailment:
     """Build a new judge with the head; its configuration holds the settings that `load` needs."""
     model = copy.deepcopy(given.model)
     model.classifier = head

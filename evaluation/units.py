@@ -165,9 +165,7 @@ def load_units(name: str, splitter: str | None = None) -> Units:
         raise InputError(f"the units {name!r} take no splitter, only 'parsed' and 'seq2seq' do, not {splitter!r}")
     if name == "sentences":
         return SentenceUnits()
-    return (
-        WholeClaim() if name == "whole" else SubSentenceUnits(entry_points.load(GROUP, name)(*filter(None, [splitter])))
-    )
+    return WholeClaim() if name == "whole" else SubSentenceUnits(entry_points.load(GROUP, name)(*filter(None, [splitter])))
 
 
 def in_units(scorer: Scorer, name: str, aggregate: Aggregate = "mean", splitter: str | None = None) -> UnitScorer:

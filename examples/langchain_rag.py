@@ -66,9 +66,7 @@ class TransformersChat(BaseChatModel):
 
         roles = {"human": "user", "ai": "assistant", "system": "system"}
         turns = [{"role": roles[message.type], "content": message.text} for message in messages]
-        prompt = self.tokenizer.apply_chat_template(
-            turns, add_generation_prompt=True, return_tensors="pt", return_dict=True
-        )
+        prompt = self.tokenizer.apply_chat_template(turns, add_generation_prompt=True, return_tensors="pt", return_dict=True)
         streamer = TextIteratorStreamer(self.tokenizer, skip_prompt=True, skip_special_tokens=True)
         options = {"max_new_tokens": self.max_new_tokens, "do_sample": False, "streamer": streamer}
         writing = Thread(target=self.model.generate, kwargs={**prompt, **options})

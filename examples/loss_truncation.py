@@ -128,9 +128,7 @@ def main() -> None:
         if args.out:
             trainer.save_model(args.out)
     swapped = {
-        tuple(tokenizer(f" {row['answer']}", add_special_tokens=False)["input_ids"])
-        for row in rows
-        if row.get("swapped")
+        tuple(tokenizer(f" {row['answer']}", add_special_tokens=False)["input_ids"]) for row in rows if row.get("swapped")
     }
     print(f"{len(rows)} examples, {len(swapped)} with an answer to another question; left out:")
     for target, times in trainer.left_out.most_common():

@@ -7,9 +7,7 @@ from groundrail import Guard
 from groundrail.decoding import HFGenerator, Sampling
 from groundrail.generators.smollm2 import smollm2
 
-SOURCE = (
-    "Invoices are sent on the fifth of the month and are due on the twentieth. Reminders go out on the twenty-fifth."
-)
+SOURCE = "Invoices are sent on the fifth of the month and are due on the twentieth. Reminders go out on the twenty-fifth."
 
 
 def main() -> None:

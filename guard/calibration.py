@@ -84,9 +84,7 @@ class Calibration:
             raise InputError(f"{path}: cannot be read: {error.strerror}") from error
         except ValueError as error:
             fault = error.errors()[0]["msg"] if isinstance(error, ValidationError) else "no text"
-            raise InputError(
-                f"{path}: no calibration as save() writes it, with method, x, y and scorer: {fault}"
-            ) from error
+            raise InputError(f"{path}: no calibration as save() writes it, with method, x, y and scorer: {fault}") from error
         if not found.scorer:
             raise InputError(f"{path}: it does not say which scorer it was fitted on; run `groundrail calibrate`")
         return found

@@ -238,9 +238,7 @@ class Guard:
         """
         return self._check_together([(answer, question) for answer in answers], source)
 
-    def check_pairs(
-        self, pairs: Sequence[tuple[str, Source]], questions: Sequence[str] | None = None
-    ) -> list[GuardResult]:
+    def check_pairs(self, pairs: Sequence[tuple[str, Source]], questions: Sequence[str] | None = None) -> list[GuardResult]:
         """Check several answers, each with its own source, in shared calls of the judge: as `check` one by one, but faster.
 
             Guard().check_pairs([("The rent is due.", lease), ("Pets are allowed.", rules)], questions=["When?", "Pets?"])
@@ -352,9 +350,7 @@ class Guard:
         steps = [self._checked(answer, question, read.text) for answer, question in answers]
         return drive_together(steps, Judging(self.scorer, read, self._calls))
 
-    def _pair_checks(
-        self, pairs: Sequence[tuple[str, Source]], questions: Sequence[str]
-    ) -> list[tuple[Steps, ReadSource]]:
+    def _pair_checks(self, pairs: Sequence[tuple[str, Source]], questions: Sequence[str]) -> list[tuple[Steps, ReadSource]]:
         """The check of each pair with its source; equal objects are one source."""
         if isinstance(questions, str) or len(questions) != len(pairs):
             raise InputError(f"pass one question for each of the {len(pairs)} pairs, '' for an answer without one")
@@ -407,11 +403,11 @@ class Guard:
             raise InputError("this guard has no generator; pass one: Guard(generator), or use check(answer, source)")
         once = isinstance(self.generator, CallableGenerator) and not self.generator.continues
         has_no_text = bool(source.documents) and source.text.is_blank
-        told = {
+        reasons = {
             _WRITES_ONCE: once and self.policy.asks_again,
             _NO_SOURCE: has_no_text and self.policy.is_silent_without_source,
         }
-        for words in (words for words, applies in told.items() if applies and not self._rewritten):
+        for words in (words for words, applies in reasons.items() if applies and not self._rewritten):
             warnings.warn(words, GroundrailWarning, stacklevel=2)
         steps, judging = self._generation(question, source)
         # a judge that asks the generator's own model, which does one thing at a time, has to wait for it
@@ -423,9 +419,7 @@ class Guard:
     def _follow(self, policy: Policy) -> None:
         """Take the policy; the scorer under it is made when it is first asked for."""
         if not isinstance(policy, Policy):
-            raise InputError(
-                f"a policy is a groundrail.Policy, such as Policy(threshold=0.7), not {type(policy).__name__}"
-            )
+            raise InputError(f"a policy is a groundrail.Policy, such as Policy(threshold=0.7), not {type(policy).__name__}")
         if (self._second is None) != (policy.doubt is None):
             raise InputError("a second scorer is asked where the first is in doubt: pass second= and Policy(doubt=...)")
         self._policy, self._scorer = policy, None

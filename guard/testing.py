@@ -28,9 +28,7 @@ class FakeEntailment(BinaryEntailment):
     Further keywords go to `JudgeMetadata`, such as `threshold=0.7`.
     """
 
-    def __init__(
-        self, judge: Callable[[str, str], float] = shares_all_words, max_tokens: int = 512, **facts: Any
-    ) -> None:
+    def __init__(self, judge: Callable[[str, str], float] = shares_all_words, max_tokens: int = 512, **facts: Any) -> None:
         self.judge, self.max_tokens, self._facts = judge, max_tokens, facts
         self.calls: list[list[Pair]] = []
 

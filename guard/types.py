@@ -115,9 +115,7 @@ class Document(Frozen):
         """Make a citation of `text[start:end]`, with the page, title and link at which a reader finds it."""
         text, page, title = self.text[start:end], _page_at(self.metadata, start), self.metadata.get("title")
         link, title = _link_to(self.metadata, text, page), str(title) if title else None
-        return Citation(
-            document_id=self.id, start=start, end=end, text=text, score=score, page=page, title=title, link=link
-        )
+        return Citation(document_id=self.id, start=start, end=end, text=text, score=score, page=page, title=title, link=link)
 
 
 @runtime_checkable

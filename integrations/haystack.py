@@ -103,9 +103,7 @@ class _Answer:
         self._streamed = False
         self._ended: StreamingChunk | None = None
 
-    async def replies(
-        self, call: Callable[..., Any], options: dict[str, Any], take: Any
-    ) -> dict[str, list[ChatMessage]]:
+    async def replies(self, call: Callable[..., Any], options: dict[str, Any], take: Any) -> dict[str, list[ChatMessage]]:
         try:
             replies = (await value_of(call(messages=self.messages, streaming_callback=take, **options)))["replies"]
         except Exception as error:
@@ -162,9 +160,9 @@ def _ended(pushed: IncrementalCheck, reply: ChatMessage) -> list[CheckedSentence
 
 def _reply(written: ChatMessage, result: GuardResult | None, calls: list[ToolCall]) -> ChatMessage:
     """The released text and the tool calls of a reply."""
-    told = {"groundrail": result.model_dump(mode="json")} if result else {}
+    details = {"groundrail": result.model_dump(mode="json")} if result else {}
     text = result.text if result else ""
-    return ChatMessage.from_assistant(text, meta=metadata(written.meta) | told, tool_calls=calls)
+    return ChatMessage.from_assistant(text, meta=metadata(written.meta) | details, tool_calls=calls)
 
 
 def _calls(written: ChatMessage, offered: Collection[str]) -> list[ToolCall]:

@@ -131,7 +131,7 @@ def create_server(
         except GroundrailError as error:
             raise ToolError(str(error)) from None
 
-    def told(found: BaseModel, text: str) -> CallToolResult:
+    def reply(found: BaseModel, text: str) -> CallToolResult:
         data = found.model_dump(mode="json")
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=data)
 
@@ -149,7 +149,7 @@ def create_server(
         reports[uri] = await asyncio.to_thread(result.to_html, documents, question=question)
         while len(reports) > _KEPT:
             reports.popitem(last=False)
-        return told(_checked(result, uri), result.to_markdown(held_back=True))
+        return reply(_checked(result, uri), result.to_markdown(held_back=True))
 
     async def cite(
         claim: str,
@@ -160,7 +160,7 @@ def create_server(
         result, _ = await judged(claim, sources, files, "", fallback="drop")
         found = _cited(result)
         lines = [f'"{place.text}" ({place.document})' for place in found.citations]
-        return told(found, "\n".join(lines) or f"No source supports it: {found.reason or 'there is no claim in it'}.")
+        return reply(found, "\n".join(lines) or f"No source supports it: {found.reason or 'there is no claim in it'}.")
 
     async def list_sources() -> Loaded:
         """The sources that count in every call which names none, and the root of the files that may be named."""
@@ -220,9 +220,7 @@ class _Sources(NamedTuple):
             found.append(document)
             room -= len(document.text)
             if room < 0:
-                raise InputError(
-                    "answer and sources are too large: pass the parts of the sources that the answer is about"
-                )
+                raise InputError("answer and sources are too large: pass the parts of the sources that the answer is about")
         if not found:
             raise InputError("there is no source: pass sources, name files, or start groundrail mcp with --source")
         return found

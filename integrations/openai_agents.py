@@ -99,9 +99,7 @@ class GuardedModel(Model):
         """The wrapped model's advice on a failed request."""
         return self.wrapped.get_retry_advice(request)
 
-    async def get_response(
-        self, system_instructions: str | None, input: Any, *call: Any, **named: Any
-    ) -> ModelResponse:
+    async def get_response(self, system_instructions: str | None, input: Any, *call: Any, **named: Any) -> ModelResponse:
         """The released text as one message, then the other items. Raises: InputError, GenerationError."""
         named = dict(zip(_PARAMETERS, call, strict=False)) | named
         last = ModelResponse(output=[], usage=Usage(), response_id=None)
@@ -225,9 +223,7 @@ def _beside_text(items: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
             found.append(responses.ResponseFunctionToolCall.model_validate(kept))
         elif isinstance(item, responses.ResponseReasoningItem):
             key = item.encrypted_content
-            found.append(
-                responses.ResponseReasoningItem(id=item.id, type="reasoning", summary=[], encrypted_content=key)
-            )
+            found.append(responses.ResponseReasoningItem(id=item.id, type="reasoning", summary=[], encrypted_content=key))
         elif isinstance(item, responses.ResponseFunctionToolCall):
             raise unknown("a call of a function that the agent does not have,", _PACKAGE)
         elif not isinstance(item, responses.ResponseOutputMessage):

@@ -168,9 +168,7 @@ class _Texts:
         return len(self.start) + max(sources) + len(self.ids(example.context)) + len(self.ids(example.target))
 
 
-def _fitting(
-    examples: Sequence[AblationExample], texts: _Texts, too_long: TooLong
-) -> tuple[Sequence[AblationExample], int]:
+def _fitting(examples: Sequence[AblationExample], texts: _Texts, too_long: TooLong) -> tuple[Sequence[AblationExample], int]:
     """The examples to measure, and the number of examples to cut. Raises: InputError, SourceTooLongError."""
     if too_long not in get_args(TooLong):
         raise InputError(f"too_long is one of {', '.join(map(repr, get_args(TooLong)))}, not {too_long!r}")

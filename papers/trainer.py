@@ -137,8 +137,7 @@ class LossTruncationTrainer(Trainer):
     def _require_usable(self) -> None:
         if self.args.label_smoothing_factor or self.compute_loss_func is not None:
             raise InputError(
-                "loss truncation ranks examples by cross-entropy: "
-                "leave out label_smoothing_factor and compute_loss_func"
+                "loss truncation ranks examples by cross-entropy: leave out label_smoothing_factor and compute_loss_func"
             )
         if self.args.n_gpu > 1:
             raise InputError(
@@ -227,9 +226,7 @@ class LossTruncationTrainer(Trainer):
             labels = F.pad(labels[:, 1:], (0, 1), value=IGNORED)
         outputs = model(**inputs)
         logits = outputs.logits.float()
-        losses = F.cross_entropy(
-            logits.transpose(1, 2), labels.to(logits.device), ignore_index=IGNORED, reduction="none"
-        )
+        losses = F.cross_entropy(logits.transpose(1, 2), labels.to(logits.device), ignore_index=IGNORED, reduction="none")
         return losses, labels != IGNORED, outputs
 
     def log(self, logs: dict[str, float], *args: Any, **kwargs: Any) -> None:

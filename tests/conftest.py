@@ -71,9 +71,7 @@ def tiny_nli(tiny_tokenizer: "PreTrainedTokenizerFast") -> "BertForSequenceClass
     from transformers import BertForSequenceClassification
 
     size = {"vocab_size": len(tiny_tokenizer), "intermediate_size": 64, "max_position_embeddings": 128}
-    return tiny.classifier(
-        BertForSequenceClassification, 11, "contradiction entailment neutral", **size, pad_token_id=0
-    )
+    return tiny.classifier(BertForSequenceClassification, 11, "contradiction entailment neutral", **size, pad_token_id=0)
 
 
 @pytest.fixture(scope="session")

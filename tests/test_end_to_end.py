@@ -95,8 +95,7 @@ def test_a_real_hallucination_is_caught(writer, scorer) -> None:
 
 def test_a_wrong_date_is_refused_and_the_retry_is_right(writer, scorer) -> None:
     source = (
-        "Invoices are sent on the fifth of the month and are due on the twentieth. "
-        "Reminders go out on the twenty-fifth."
+        "Invoices are sent on the fifth of the month and are due on the twentieth. Reminders go out on the twenty-fifth."
     )
     result = Guard(writer, scorer=scorer).generate("When are invoices due?", source)
     refused, *_, accepted = result.sentences[0].attempts

@@ -189,9 +189,7 @@ def test_any_answer_is_written_under_guard(
     try:
         result = runner.run(guard.agenerate("Who?", source)) if is_async else guard.generate("Who?", source)
     except (UnsupportedError, GenerationError) as error:
-        result = (
-            error.result if isinstance(error.result, GuardResult) and fallback == "raise" else pytest.fail(str(error))
-        )
+        result = error.result if isinstance(error.result, GuardResult) and fallback == "raise" else pytest.fail(str(error))
     _holds(result)
 
 
@@ -233,10 +231,7 @@ def test_any_file_is_loaded_or_refused(tmp_path_factory: pytest.TempPathFactory,
 def test_any_command_line_is_refused_in_order(arguments: list[str]) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"")))
-        if (
-            any(Path(a).is_file() for a in arguments if a and "\x00" not in a and len(a) < 200)
-            or "--version" in arguments
-        ):
+        if any(Path(a).is_file() for a in arguments if a and "\x00" not in a and len(a) < 200) or "--version" in arguments:
             return
         assert main(arguments) == 2 or {"-h", "--help"} & set(arguments)
 
@@ -278,8 +273,7 @@ def _command_on_files(
     answer.write_text(" ".join(claim for claim, _ in claims), encoding="utf-8")
     text.write_text(source, encoding="utf-8")
     lines = [
-        {"id": n, "source": source, "claim": claim, **_pair(source, claim, label)}
-        for n, (claim, label) in enumerate(claims)
+        {"id": n, "source": source, "claim": claim, **_pair(source, claim, label)} for n, (claim, label) in enumerate(claims)
     ]
     rows.write_text("\n".join(map(json.dumps, lines)), encoding="utf-8")
     page, out = folder / "page.html", folder / f"out-{_CASES['command lines on files']}"

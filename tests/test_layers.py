@@ -47,9 +47,7 @@ def imported(node: ast.AST, inside: str) -> Iterator[tuple[str, str]]:
         if isinstance(child, ast.Import):
             yield from ((inside, alias.name) for alias in child.names)
         elif isinstance(child, ast.ImportFrom) and child.module is not None:
-            yield from (
-                (inside, name) for alias in child.names for name in (child.module, f"{child.module}.{alias.name}")
-            )
+            yield from ((inside, name) for alias in child.names for name in (child.module, f"{child.module}.{alias.name}"))
         if isinstance(child, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             yield from imported(child, f"{inside}.{child.name}")
         else:

@@ -88,9 +88,7 @@ def rows_of(file: Path) -> Iterator[dict[str, Any]]:
                 raise SystemExit(f"{file}, line {number}: a text needs `text` and `claims`")
             for claim in row["claims"]:
                 if claim.get("label") not in LABELS:
-                    raise SystemExit(
-                        f"{file}, line {number}: {claim.get('label')!r} is no label; use {', '.join(LABELS)}"
-                    )
+                    raise SystemExit(f"{file}, line {number}: {claim.get('label')!r} is no label; use {', '.join(LABELS)}")
             yield row
 
 
@@ -124,9 +122,7 @@ def nearest(index: WordIndex, claim: str, lengths: list[int]) -> list[int]:
     return chosen
 
 
-def add_text(
-    builder: Builder, row: dict[str, Any], tokens: Tokens, name: str, as_written: bool, rng: random.Random
-) -> None:
+def add_text(builder: Builder, row: dict[str, Any], tokens: Tokens, name: str, as_written: bool, rng: random.Random) -> None:
     """One text with its claims, and a twin with another figure, date or unit for true claims that have one."""
     texts = row["texts"] if "texts" in row else [row["text"]]
     parts = [parts_of(text, as_written) for text in texts]
@@ -190,9 +186,7 @@ def add_kinds(builder: Builder, rows: Iterable[tuple[str, str, str]], tokens: To
     for label, before, sentence in rows:
         context, ids = tokens([before, sentence])
         if ids and len(ids) <= LONGEST_CLAIM:
-            builder.claim(
-                builder.text(name, [context[-CONTEXT:]] if context else []), ids, label, "", [], [], [], False
-            )
+            builder.claim(builder.text(name, [context[-CONTEXT:]] if context else []), ids, label, "", [], [], [], False)
 
 
 def kinds_of(folder: Path) -> Iterator[tuple[str, str, str]]:

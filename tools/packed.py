@@ -73,8 +73,7 @@ class Builder:
     def __init__(self) -> None:
         self._sets: list[str] = []
         self._ragged: dict[str, tuple[list[int], list[int]]] = {
-            name: ([], [])
-            for name in ("sentence", "text", "heading", "claim", "evidence", "nearest", "context", "twin")
+            name: ([], []) for name in ("sentence", "text", "heading", "claim", "evidence", "nearest", "context", "twin")
         }
         self._text_set: list[int] = []
         self._rows: list[tuple[int, int, int]] = []  # text, label, written by a model
@@ -120,9 +119,7 @@ class Builder:
         ends[claim] = len(flat)
 
     def sizes(self) -> str:
-        return (
-            f"{len(self._text_set)} texts, {len(self._rows)} claims, {len(self._ragged['sentence'][0])} tokens of text"
-        )
+        return f"{len(self._text_set)} texts, {len(self._rows)} claims, {len(self._ragged['sentence'][0])} tokens of text"
 
     def arrays(self) -> dict[str, NDArray[Any]]:
         found: dict[str, NDArray[Any]] = {"sets": np.array(self._sets), "text_set": np.array(self._text_set, np.int16)}
@@ -280,9 +277,7 @@ class Packed:
         labels = {int(self.rows[n, 1]) for n in chosen} - {0}
         label = 0 if not labels else labels.pop() if len(labels) == 1 else 3
         room = rng.uniform(200, LONGEST)
-        places = dict.fromkeys(
-            place for n in dict.fromkeys(chosen) for place in self.window(n, room / len(set(chosen)))
-        )
+        places = dict.fromkeys(place for n in dict.fromkeys(chosen) for place in self.window(n, room / len(set(chosen))))
         yield _pair(self.premise(text, list(places), rng.random() < ABOVE), ids, label, self.set_of(claim))
 
     def _of_set(self, name: str) -> NDArray[np.int64]:

@@ -26,7 +26,9 @@ DOSES = {  # rows taken of each set at most: machine-labelled, template and ques
 }  # fmt: skip
 PASSAGE_SETS = set("multirc boolq ares_synth fever_dev_2way citint covidfact scifact_rte rte_superglue".split())
 PARAPHRASE_SETS = {"llmsknow_mnli", "gnli_mnli", "fever_dev_2way", "rte_superglue", "gnli_scitail", "fever_symmetric", "healthver", "covidfact", "scifact_rte", "climate_fever"}  # fmt: skip
-SPEAKERS = "Anna Ben Carla David Elena Farid Grace Hugo Ines Jonas Karim Lena Marco Nadia Omar Petra Quinn Rosa Sam Tara".split()
+SPEAKERS = (
+    "Anna Ben Carla David Elena Farid Grace Hugo Ines Jonas Karim Lena Marco Nadia Omar Petra Quinn Rosa Sam Tara".split()
+)
 MAX_WORDS = 140
 _JOINED = [(spaced, spaced.strip()) for spaced in (" ,", " .", " ;", " :", " 's", " n't", "( ", " )", " %")]
 _JOINED += [(" - ", "-"), ("$ ", "$"), ("``", '"'), ("''", '"'), (" ?", "?"), (" !", "!")]
@@ -227,9 +229,7 @@ class PairMaker:
                     Pair(edited, claim, "not_entailment", f"{kind}:{edit}:flipped"),
                 ]
         if len(sentences) > 1 and self.rng.random() < 0.35:
-            pairs.append(
-                Pair(" ".join(sentences[:at] + sentences[at + 1 :]), claim, "not_entailment", f"{kind}:removed")
-            )
+            pairs.append(Pair(" ".join(sentences[:at] + sentences[at + 1 :]), claim, "not_entailment", f"{kind}:removed"))
         return pairs
 
     def reworded(self, text: str, context: str, chance: float = 0.75) -> str:

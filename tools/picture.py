@@ -64,9 +64,7 @@ def playground(browser: webdriver.Chrome) -> None:
         browser.find_element(By.CSS_SELECTOR, "#check-form .go").click()
         waiting.until(lambda _: WRONG_DATE in browser.find_element(By.ID, "sentences").text and done(browser))
         browser.find_element(By.XPATH, f"//*[@id='sentences']//*[contains(., {WRONG_DATE!r})]").click()
-        waiting.until(
-            lambda _: browser.find_elements(By.CSS_SELECTOR, "#source-view mark.now, #source-view mark.against")
-        )
+        waiting.until(lambda _: browser.find_elements(By.CSS_SELECTOR, "#source-view mark.now, #source-view mark.against"))
         browser.get_screenshot_as_file(str(IMAGES / "playground.png"))
 
 

@@ -75,11 +75,7 @@ def from_claims(pool: Sequence[Pair], rng: random.Random, longest: int) -> Itera
     """Questions by template about entailed claims, answered from the premise."""
     ask = TemplateQuestions()
     for pair in pool:
-        if (
-            pair.label != "entailment"
-            or pair.kind in TWO_CLASS_TEMPLATES
-            or not 8 <= len(pair.premise.split()) <= longest
-        ):
+        if pair.label != "entailment" or pair.kind in TWO_CLASS_TEMPLATES or not 8 <= len(pair.premise.split()) <= longest:
             continue
         spans = [span for span in candidates(pair.claim) if pair.claim.strip() != span.text]
         for span in rng.sample(spans, min(2, len(spans))):

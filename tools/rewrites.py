@@ -38,9 +38,7 @@ IRREGULAR = dict(_pairs("irregular"))
 AUXILIARY = re.compile(
     r"\b(is|are|was|were|can|could|will|would|should|must|may|might|does|did|has been|have been|had been)\b(?! not|n't)"
 )
-NEGATED = re.compile(
-    r"\b(is|are|was|were|can|could|will|would|should|must|may|might|has|have|had)(?: not|n't)\b|\bcannot\b"
-)
+NEGATED = re.compile(r"\b(is|are|was|were|can|could|will|would|should|must|may|might|has|have|had)(?: not|n't)\b|\bcannot\b")
 
 
 def _word_map(name: str, both_ways: bool = True) -> dict[str, list[str]]:
@@ -143,11 +141,7 @@ def date(text: str, context: str, rng: random.Random) -> str | None:
 def unit(text: str, context: str, rng: random.Random) -> str | None:
     words = {w: [o for o in family if o != w] for family in UNITS for w in family}
     pattern = re.compile(
-        r"(?<=[\d] )("
-        + "|".join(map(re.escape, words))
-        + r")\b|\b("
-        + "|".join(w for w in words if len(w) > 3)
-        + r")\b"
+        r"(?<=[\d] )(" + "|".join(map(re.escape, words)) + r")\b|\b(" + "|".join(w for w in words if len(w) > 3) + r")\b"
     )
     found = list(pattern.finditer(text))
     if not found:
@@ -263,9 +257,7 @@ def reordered(text: str, context: str, rng: random.Random) -> str | None:
 def _starts_with_name(text: str) -> bool:
     first = text.split(" ", 1)[0]
     return (
-        first == "I"
-        or bool(re.match(r"[A-Z]\S* [A-Z]", text))
-        or (first[:1].isupper() and first.lower() not in SMALL_WORDS)
+        first == "I" or bool(re.match(r"[A-Z]\S* [A-Z]", text)) or (first[:1].isupper() and first.lower() not in SMALL_WORDS)
     )
 
 
@@ -345,9 +337,7 @@ SAME: list[tuple[float, str, Edit]] = [
 ]  # fmt: skip
 
 
-def apply_one(
-    edits: list[tuple[float, str, Edit]], text: str, context: str, rng: random.Random
-) -> tuple[str, str] | None:
+def apply_one(edits: list[tuple[float, str, Edit]], text: str, context: str, rng: random.Random) -> tuple[str, str] | None:
     """The first applicable edit in a weighted random order: (its name, the new sentence)."""
     order = sorted(edits, key=lambda e: -(rng.random() ** (1 / e[0])))
     for _, label, edit in order:

@@ -264,13 +264,9 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument(
         "--rooms", type=int, nargs="+", default=[NARROW, WIDE], help="tokens of the premises that are measured"
     )
-    parser.add_argument(
-        "--measured-claims", type=int, help="claims of a development set that are measured; all by default"
-    )
+    parser.add_argument("--measured-claims", type=int, help="claims of a development set that are measured; all by default")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument(
-        "--compile", action="store_true", help="takes 20 seconds, then reads 1.6 times as fast on a GPU"
-    )
+    parser.add_argument("--compile", action="store_true", help="takes 20 seconds, then reads 1.6 times as fast on a GPU")
     parser.add_argument("--workers", type=int, default=0, help="processes that draw pairs")
     return parser
 
@@ -280,9 +276,7 @@ def train(settings: argparse.Namespace) -> bool:
     plan = plan_of(settings.plan, settings.run)
     device, cuda = torch.device(settings.device), settings.device == "cuda"
     if cuda and not torch.cuda.is_available():
-        raise SystemExit(
-            "torch finds no GPU for --device cuda: use --device cpu, or a torch that was built for the GPU"
-        )
+        raise SystemExit("torch finds no GPU for --device cuda: use --device cpu, or a torch that was built for the GPU")
     checkpoint = settings.out / "checkpoint.pt"
     if checkpoint.exists() and not settings.resume:
         raise SystemExit(f"{checkpoint} is there: add --resume to go on, or choose another --out")

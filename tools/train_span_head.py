@@ -142,9 +142,7 @@ def loss_of(slices: Tensor, none: Tensor, firsts: Tensor, lasts: Tensor) -> Tens
     return loss[loss.isfinite()].mean()
 
 
-def trained(
-    head: SpanHead, examples: Sequence[Example], epochs: int, lr: float, batch: int, rng: random.Random
-) -> SpanHead:
+def trained(head: SpanHead, examples: Sequence[Example], epochs: int, lr: float, batch: int, rng: random.Random) -> SpanHead:
     """The running mean of the head's weights."""
     optimizer = torch.optim.AdamW(head.parameters(), lr=lr, weight_decay=0.05)
     total, step = epochs * -(-len(examples) // batch), 0
@@ -193,9 +191,7 @@ def found(head: SpanHead, readings: Sequence[Reading], states: Sequence[Tensor])
     return best
 
 
-def measured(
-    questions: Sequence[Question], best: Sequence[tuple[float, int, int]], threshold: float
-) -> tuple[float, float]:
+def measured(questions: Sequence[Question], best: Sequence[tuple[float, int, int]], threshold: float) -> tuple[float, float]:
     """Token F1 where there is an answer, and the share of silence where there is none."""
     right, silent = [], []
     for (_, text, answers), (margin, start, end) in zip(questions, best, strict=True):

@@ -170,8 +170,8 @@ def report(
     from groundrail.report.rates import RATES, WORDS, rate
 
     _require_folder(html)
-    with progress("checking") as told:
-        found = rates(answers, lambda: _guard(scoring, threshold), told)
+    with progress("checking") as report:
+        found = rates(answers, lambda: _guard(scoring, threshold), report)
     if html is not None:
         html_report.save(found.page(), html)
     if json:
@@ -213,6 +213,4 @@ def _read(name: str) -> str:
     try:
         return sys.stdin.buffer.read().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"standard input is not UTF-8 text (byte {error.start}); convert it, e.g. with iconv"
-        ) from None
+        raise InputError(f"standard input is not UTF-8 text (byte {error.start}); convert it, e.g. with iconv") from None

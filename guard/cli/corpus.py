@@ -42,9 +42,9 @@ def score(
             gpus=gpus,
             progress=report,
         )
-    told = ", ".join(f"{count} {verdict}" for verdict, count in sorted(tally.verdicts.items())) or "none"
+    counts = ", ".join(f"{count} {verdict}" for verdict, count in sorted(tally.verdicts.items())) or "none"
     again = f" ({tally.retried} that were errors before were tried again)" if tally.retried else ""
-    print(f"{tally.verdicts.total()} rows in {out}: {told}{again}")
+    print(f"{tally.verdicts.total()} rows in {out}: {counts}{again}")
     for reason, rows in tally.errors.most_common(_REASONS):
         print(f"{rows} error{'s' if rows > 1 else ''}: {plain(reason)}")
     return 0 if set(tally.verdicts) <= {"supported", "no_claim"} else 1

@@ -51,12 +51,12 @@ def progress(doing: str) -> Iterator[Callable[[int, int], None]]:
     with bar if screen.is_terminal else nullcontext():  # older versions of rich end even a disabled one with a line
         whole, stage = bar.add_task(doing, total=None), bar.add_task("", visible=False)
 
-        told = monotonic()
+        printed = monotonic()
 
         def say(name: str, done: int, total: int) -> None:
-            nonlocal told
-            if not screen.is_terminal and monotonic() - told >= _BETWEEN_LINES:
-                told = monotonic()
+            nonlocal printed
+            if not screen.is_terminal and monotonic() - printed >= _BETWEEN_LINES:
+                printed = monotonic()
                 screen.print(f"{name}: {done:,} of {total:,}", markup=False)
 
         def show(name: str, done: int, total: int) -> None:

@@ -23,9 +23,7 @@ class Respelled(Wrapped):
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         """The model's answers, shape (n, 3), with claims respelled that still fit beside their premises."""
         changed = [(premise, respelled(premise, claim) if is_english(claim) else claim) for premise, claim in pairs]
-        return self.model.classify(
-            [new if self._fits(old, new) else old for old, new in zip(pairs, changed, strict=True)]
-        )
+        return self.model.classify([new if self._fits(old, new) else old for old, new in zip(pairs, changed, strict=True)])
 
     def _fits(self, old: Pair, new: Pair) -> bool:
         return new == old or sum(len(self.offsets(text)) for text in new) <= self.max_tokens

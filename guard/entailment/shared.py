@@ -46,7 +46,7 @@ class SharedEntailment(Wrapped):
     """Answers as `model` does, with the pairs of calls that arrive together judged in one model call.
 
     wait: seconds that a call waits for company. batch_pairs: pairs in one model call at most.
-    on_batch: told of every model call, in the judging thread.
+    on_batch: called with every model call, in the judging thread.
 
     A batch that the model refuses is judged again call by call, so that one caller's bad pair does not fail the others.
     """

@@ -23,9 +23,7 @@ _COMMA = re.compile(r",\d")
 _TURNS = re.compile(rf"\b(?:{'|'.join(NEGATIONS)}|than)\b|n't\b", re.IGNORECASE)
 _BRACKETS = re.compile(r"\([^()]*\)")
 _SCALE = re.compile(rf"\b(?:{'|'.join(SCALES)})\b", re.IGNORECASE)
-_UNIT = re.compile(
-    rf"(?<![^\W_])(?:{'|'.join(sorted(map(re.escape, UNITS), key=len, reverse=True))})s?(?![^\W_])", re.I
-)
+_UNIT = re.compile(rf"(?<![^\W_])(?:{'|'.join(sorted(map(re.escape, UNITS), key=len, reverse=True))})s?(?![^\W_])", re.I)
 _SAYS_NOTHING = frozenset(map(stem, (*FUNCTION, *UNITS, *SCALES)))
 _ORDINALS = {stem(word): str(number) for number, word in enumerate(ORDINALS, start=1)}
 
@@ -127,9 +125,7 @@ def _could_say(named: _Cell, figure: Mention, claim: str) -> bool:
 def _is_alike(given: Mention, figure: Mention, named: _Cell) -> bool:
     if figure.meaning[0] != "quantity":
         return given.meaning[0] == figure.meaning[0]
-    return given.meaning[:2] == figure.meaning[:2] or (
-        given.meaning[0] == "number" and figure.meaning[1] in named.units
-    )
+    return given.meaning[:2] == figure.meaning[:2] or (given.meaning[0] == "number" and figure.meaning[1] in named.units)
 
 
 def _exchanged(claim: str, figure: Mention, value: str) -> str:

@@ -74,13 +74,13 @@ def computation(figure: Mention, claim: str, premises: Sequence[str], *, roughly
             found.setdefault((way.form, frozenset(each.meaning for each in way.operands)), way)
     for way in given.sums(figure, unit) if not found else ():
         found[way.form, way.operands] = way
-    return given.told(next(iter(found.values()))) if len(found) == 1 else None
+    return given.worded(next(iter(found.values()))) if len(found) == 1 else None
 
 
 def _rough(figure: Mention, premises: Sequence[str]) -> Computation | None:
     given = _Given([mentions(premise) for premise in premises], premises)
     if way := next(ways(figure, list(given.places), CLOSE), None):
-        return given.told(way)
+        return given.worded(way)
     counts = (_counted(figure, number, premise) for number, premise in enumerate(premises))
     return next(filter(None, counts), None)
 
@@ -144,7 +144,7 @@ class _Given:
                 if len(way.operands) == len(same):
                     yield way
 
-    def told(self, way: Way) -> Computation:
+    def worded(self, way: Way) -> Computation:
         """The computation in the premises' words."""
         places = [self.places[each] for each in way.operands]
         words = way.form.format(*(self.premises[number][each.start : each.end] for number, each in places))

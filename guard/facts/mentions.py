@@ -25,9 +25,7 @@ MONTH_STEMS = [month[:3] for month in MONTHS]
 
 _SMALL = "|".join(sorted((re.escape(word) for word in CARDINALS), key=len, reverse=True))
 _SCALE = "|".join(SCALES)
-_WORDS = (
-    rf"(?:{_SMALL})(?:(?: (?:{_SCALE}))+(?:(?: and)? (?:{_SMALL})(?: (?:{_SCALE}))+)*(?:(?: and)? (?:{_SMALL})\b)?)?"
-)
+_WORDS = rf"(?:{_SMALL})(?:(?: (?:{_SCALE}))+(?:(?: and)? (?:{_SMALL})(?: (?:{_SCALE}))+)*(?:(?: and)? (?:{_SMALL})\b)?)?"
 _DIGITS = rf"(?<![\w.,])(?:(?<!\S)[-−](?=\d))?(?:\d{{1,3}}(?:,\d{{3}})+(?:\.\d+)?|\d+(?:\.\d+)?)(?: (?:{_SCALE})\b)?"
 _NUMBER = rf"(?:{_DIGITS}|\b{_WORDS}\b)"
 _ORDINAL = "|".join(ORDINALS)

@@ -69,7 +69,7 @@ class IncrementalCheck:
 
     def __init__(self, steps: Steps, judging: Judging) -> None:
         self._steps, self._judging = steps, judging
-        self._told = 0
+        self._given = 0
         self.result: GuardResult | None = None
         self.error: UnsupportedError | None = None
         self._broken: Exception | None = None
@@ -103,7 +103,7 @@ class IncrementalCheck:
                     self._broken = raised
                     raise
                 self.error, self.result = raised, raised.result
-                decided = list(raised.result.sentences[self._told :])
+                decided = list(raised.result.sentences[self._given :])
                 break
             outcome = None  # which also answers that no sentence is written again
             match step:
@@ -115,5 +115,5 @@ class IncrementalCheck:
                     decided.append(sentence)
                 case Judge():
                     outcome = outcome_of(self._judging, step)
-        self._told += len(decided)
+        self._given += len(decided)
         return decided

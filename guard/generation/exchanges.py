@@ -49,10 +49,10 @@ def exchanges(
     >>> exchanges("The Otter Pool's sauna costs 5 pounds.", "", cited, [lido])
     {Exchange(start=29, end=37, now='6 pounds'): True}
     """
-    told = [(document.id, each) for document in documents for each in _told(document)]
-    cited = [each for place in places for name, each in told if name == place.document_id and each.overlaps(place)]
+    stated = [(document.id, each) for document in documents for each in _stated(document)]
+    cited = [each for place in places for name, each in stated if name == place.document_id and each.overlaps(place)]
     content = subject(f"{context} {sentence}").content
-    others = [each for _, each in told if each not in cited and each.stems & content]
+    others = [each for _, each in stated if each not in cited and each.stems & content]
     others.sort(key=lambda each: len(each.stems & content), reverse=True)
     offers = list(chain.from_iterable(_offers(sentence, each) for each in dict.fromkeys(cited)))
     wrong = {offer.exchange[:2] for offer in offers}
@@ -62,13 +62,13 @@ def exchanges(
     for offer in offers:
         names, words = _about(sentence, context, offer.exchange)
         lacking = names - offer.by.stems
-        is_about = not any(lacking & each.stems for _, each in told)
+        is_about = not any(lacking & each.stems for _, each in stated)
         if is_about and not any(offer.is_outdone(other, words) for other in offers):
             found[offer.exchange] = found.get(offer.exchange, False) or offer.by in cited
     return found
 
 
-def _told(document: Document) -> Iterator[Statement]:
+def _stated(document: Document) -> Iterator[Statement]:
     """The statements of a document, with its title above each."""
     title = frozenset(stems(str(document.metadata.get("title") or "")))
     return (each._replace(stems=each.stems | title) for each in statements(document.text))

@@ -83,7 +83,7 @@ def _with_marks(
         if (found := answer.verdicts.of(sentences[number], score, 0.0)).verdict is Verdict.SUPPORTED:
             elsewhere[number][part] = found
     return [
-        marking.told(claim, some, elsewhere[number], source)
+        marking.with_marks(claim, some, elsewhere[number], source)
         for number, (claim, some) in enumerate(zip(claims, parts, strict=True))
     ]
 

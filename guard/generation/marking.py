@@ -39,7 +39,7 @@ def wanting(claims: Sequence[object], parts: Sequence[Sequence[CheckedSentence]]
     ]
 
 
-def told(
+def with_marks(
     claim: object, parts: Sequence[CheckedSentence], elsewhere: Mapping[int, CheckedSentence], source: SourceText
 ) -> list[CheckedSentence]:
     """The parts of a sentence with their marks, and with the document that supports a part that the named ones do not.

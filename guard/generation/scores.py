@@ -80,9 +80,7 @@ class Judging:
         return [Kind.CLAIM if claim.around is None else next(found) for claim in claims]
 
     def _noted(self, claims: Sequence[str], scores: Sequence[Score]) -> list[Score]:
-        if len(scores) != len(claims) or not all(
-            isinstance(s, Score) and isinstance(s.value, int | float) for s in scores
-        ):
+        if len(scores) != len(claims) or not all(isinstance(s, Score) and isinstance(s.value, int | float) for s in scores):
             raise ScoringError(f"the scorer gave {scores!r:.100} for {len(claims)} claims; it must give one Score each")
         return with_language_note(scores, claims, self._source) if self._english_only else list(scores)
 

@@ -178,9 +178,7 @@ class _CallableSession(Session):
 
     def propose(self) -> Iterator[str] | AsyncIterator[str]:
         if not self.can_retry:
-            raise GenerationError(
-                "this callable cannot continue from accepted text; give it a parameter named `accepted`"
-            )
+            raise GenerationError("this callable cannot continue from accepted text; give it a parameter named `accepted`")
         accepted = self._written[: self._accepted]
         written = self._generator.call(self._prompt, self._documents, accepted, self._refused)
         is_async = isinstance(written, Awaitable) or hasattr(written, "__aiter__")

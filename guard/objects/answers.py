@@ -61,6 +61,4 @@ def as_answer(text: str, result: ObjectResult, *, keep_refused: bool) -> GuardRe
         reason=f"not supported, and left out: {', '.join(refused)}" if refused else None,
         replacement=released if refused else None,
     )
-    return GuardResult(
-        text=released, answer=kept, sentences=(sentence,), threshold=result.threshold, seconds=result.seconds
-    )
+    return GuardResult(text=released, answer=kept, sentences=(sentence,), threshold=result.threshold, seconds=result.seconds)

@@ -47,8 +47,8 @@ def checked_object(
         )
     read = None if schema is None else Schema(schema)
     if read is not None and (misfits := read.misfits(value)):
-        told = ", ".join(f"{read.shown(path)} ({keyword})" for path, keyword in misfits[:5])
-        raise InputError(f"the object does not fit its schema at {told}")
+        listed = ", ".join(f"{read.shown(path)} ({keyword})" for path, keyword in misfits[:5])
+        raise InputError(f"the object does not fit its schema at {listed}")
     found = list(leaves(value, read, policy.fields, source))
     asked = [(said, leaf.question) for leaf in found for said in (leaf.statement, leaf.opposite) if said]
     results = dict(zip(asked, check_all(asked), strict=True))
@@ -70,8 +70,8 @@ def _kept(fields: Mapping[str, CheckedField], policy: Policy) -> dict[str, Check
     for pointer, field in fields.items():
         parts = pointer.split("/")
         if gone.isdisjoint("/".join(parts[:end]) for end in range(1, len(parts))):
-            told = f"{pointer.rpartition('/')[0]}/refused key {len(kept)}" if pointer in gone else pointer
-            kept[pointer] = field.model_copy(update={"pointer": told})
+            shown = f"{pointer.rpartition('/')[0]}/refused key {len(kept)}" if pointer in gone else pointer
+            kept[pointer] = field.model_copy(update={"pointer": shown})
     return kept
 
 
@@ -161,9 +161,9 @@ def _released(value: Any, fields: dict[str, CheckedField], schema: Schema | None
         failed += ", and the schema allows nothing in its place"
         guilty = [f for f in refused if any(f"{f.pointer}/".startswith(f"{place}/") for place in misfits)] or refused
     kept = _kept(fields, policy)
-    told = [kept[field.pointer] for field in guilty if field.pointer in kept]
-    reasons = [f" ({field.reason})" if policy.keep_refused and field.reason else "" for field in told]
-    said = (f"{field.pointer} {failed}{reason}" for field, reason in zip(told, reasons, strict=True))
+    named = [kept[field.pointer] for field in guilty if field.pointer in kept]
+    reasons = [f" ({field.reason})" if policy.keep_refused and field.reason else "" for field in named]
+    said = (f"{field.pointer} {failed}{reason}" for field, reason in zip(named, reasons, strict=True))
     raise UnsupportedObjectError("; ".join(said), {field.pointer: field for field in kept.values()})
 
 

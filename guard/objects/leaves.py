@@ -168,10 +168,10 @@ def _leaf(
         return Leaf(path, value, said, opposite=opposite, question=question)
     if isinstance(value, str) and _is_text(value):
         return Leaf(path, value, value, question=question, is_text=True)
-    name, told = statement(label, value, in_list=isinstance(path[-1], int), source=source)
+    name, stated = statement(label, value, in_list=isinstance(path[-1], int), source=source)
     if names_record:
         name = f"One {_singular(label)} is "
-    return Leaf(path, value, name + told, name, question=question)
+    return Leaf(path, value, name + stated, name, question=question)
 
 
 def _is_text(value: str) -> bool:
@@ -195,12 +195,12 @@ def _label(path: tuple[PathKey, ...], schema: Schema | None, records: _Records) 
             names[-1:] = [" ".join([*map(_singular, names[-1:]), records[path[:end]][1]])]
     if names and WHETHER.match(names[-1]):
         return names[-1]
-    told = [
+    names = [
         name
         for name, following in zip(names, [*names[1:], ""], strict=False)
         if name and not set(name.lower().split()) <= set(following.lower().split())
     ]
-    return "'s ".join(told) or "value"
+    return "'s ".join(names) or "value"
 
 
 def _singular(name: str) -> str:

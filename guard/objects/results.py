@@ -94,11 +94,11 @@ class ObjectResult(Frozen):
 def places_of_refused(fields: Mapping[str, CheckedField]) -> list[str]:
     """The pointers of the refused fields, each as far as the released object has it: a refused key is not repeated."""
     gone = [field.pointer for field in fields.values() if field.is_key and not field.released]
-    told: dict[str, None] = {}
+    pointers: dict[str, None] = {}
     for pointer in (field.pointer for field in fields.values() if not field.released):
         key = next((key for key in gone if f"{pointer}/".startswith(f"{key}/")), None)
-        told[pointer if key is None else key.rpartition("/")[0] or "/"] = None
-    return list(told)
+        pointers[pointer if key is None else key.rpartition("/")[0] or "/"] = None
+    return list(pointers)
 
 
 def gravest(verdicts: Iterable[Verdict]) -> Verdict:

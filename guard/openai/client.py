@@ -177,16 +177,16 @@ class ChatCompletions(AbstractContextManager["ChatCompletions"]):
             return
         except openai.APIStatusError as error:
             after = error.response.headers.get("retry-after")
-            told = f"answered {error.status_code}: {error.response.text}" + (f" (retry after {after})" if after else "")
+            message = f"answered {error.status_code}: {error.response.text}" + (f" (retry after {after})" if after else "")
         except openai.APIConnectionError as error:
-            told = f"{'broke the stream off' if begun else 'gave no answer'}: {type(error).__name__}"
+            message = f"{'broke the stream off' if begun else 'gave no answer'}: {type(error).__name__}"
         except openai.OpenAIError as error:
-            told = f"failed while it {verb}: {error}"
+            message = f"failed while it {verb}: {error}"
         except StreamError as error:
-            told = str(error)
+            message = str(error)
         except (ValueError, RecursionError) as error:
-            told = f"{verb} malformed JSON: {error}"
-        raise self._failure(f"{self.server} {self._clean(told)}")
+            message = f"{verb} malformed JSON: {error}"
+        raise self._failure(f"{self.server} {self._clean(message)}")
 
     def _clean(self, text: str) -> str:
         """Text of a server for a message: short, and the key taken out should it be repeated there."""

@@ -215,13 +215,13 @@ def known_counts(counts: object) -> dict[str, Any]:
     >>> known_counts({"prompt_tokens": 3, "The rent is 990": 1, "prompt_tokens_details": {"cached_tokens": 2}})
     {'prompt_tokens': 3, 'prompt_tokens_details': {'cached_tokens': 2}}
     """
-    told: dict[str, Any] = {}
+    known: dict[str, Any] = {}
     for name, count in counts.items() if isinstance(counts, Mapping) else ():
         *_, last = words = str(name).split("_")
         if not _COUNTED.issuperset(words):
             continue
         if last != "details" and type(count) is int and 0 <= count < 2**53:
-            told[name] = count
+            known[name] = count
         elif last not in ("token", "tokens") and (inner := known_counts(count)):
-            told[name] = inner
-    return told
+            known[name] = inner
+    return known

@@ -70,9 +70,7 @@ class OpenAIGenerator(Generator):
         """A session for an event loop."""
         return self._session(question, documents, self.client.astream, aiter)
 
-    def _session(
-        self, question: str, documents: Sequence[Document], stream: Callable[..., Any], form: Any
-    ) -> AskedSession:
+    def _session(self, question: str, documents: Sequence[Document], stream: Callable[..., Any], form: Any) -> AskedSession:
         """A session that asks by `stream`; `form` turns an async generator into the kind of iterator that it gives."""
         asked = self._asked(question, documents)
 

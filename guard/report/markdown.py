@@ -80,9 +80,7 @@ def _reason(sentence: CheckedSentence) -> str:
     if not places:
         return _escaped(sentence.reason or "")
     place = places[0]
-    return (
-        f"{_escaped(telling.leading_to(sentence, place))}: “{_escaped(place.citation.text)}” {_where(place.citation)}"
-    )
+    return f"{_escaped(telling.leading_to(sentence, place))}: “{_escaped(place.citation.text)}” {_where(place.citation)}"
 
 
 def _where(citation: Citation) -> str:

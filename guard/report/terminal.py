@@ -37,8 +37,8 @@ def print_result(result: GuardResult, console: Console) -> None:
         print_sentence(sentence, console, named=len(cited) > 1)
     released = sum(sentence.released for sentence in result.sentences)
     replaced = sum(sentence.replacement is not None for sentence in result.sentences)
-    told = f", {replaced} replaced" if replaced else ""
-    console.print(f"\n{released} of {len(result.sentences)} sentences released{told}.", style="bold", highlight=False)
+    also = f", {replaced} replaced" if replaced else ""
+    console.print(f"\n{released} of {len(result.sentences)} sentences released{also}.", style="bold", highlight=False)
     print_legend(result.sentences, console)
 
 
@@ -66,8 +66,8 @@ def print_sentence(sentence: CheckedSentence, console: Console, *, named: bool =
     mark = _mark(sentence)
     verdict = sentence.verdict.value.replace("_", " ")
     _print(mark, verdict, sentence.score, _drawn(sentence, "strike" if mark == "✗" else ""), "", console)
-    for told in [*_explained(sentence, named), *telling.computations(sentence)]:
-        _print(mark, "", None, told, "italic dim" if mark == "✓" else "dim", console)
+    for line in [*_explained(sentence, named), *telling.computations(sentence)]:
+        _print(mark, "", None, line, "italic dim" if mark == "✓" else "dim", console)
     if sentence.replacement:
         change = sentence.corrected
         verdict, score = ("instead", None) if change is None else ("corrected", change.score)
@@ -97,9 +97,7 @@ def _print(mark: str, verdict: str, score: float | None, text: str | Text, style
         said, room = [Text(f"{verdict} {value}"), *said] if verdict else said, max(2, console.width - len(gap))
     for number, line in enumerate(line for part in said for line in part.wrap(console, room)):
         line.rstrip()
-        console.print(
-            Text(head if number == 0 else gap, _STYLES[mark]) + line, no_wrap=True, overflow="ignore", crop=False
-        )
+        console.print(Text(head if number == 0 else gap, _STYLES[mark]) + line, no_wrap=True, overflow="ignore", crop=False)
 
 
 def _explained(sentence: CheckedSentence, named: bool) -> list[str]:
@@ -112,8 +110,8 @@ def _explained(sentence: CheckedSentence, named: bool) -> list[str]:
     cited = place.citation
     where = cited.where if cited.page is not None else cited.title or cited.document_id
     quoted = f"“{text}”" + (f" ({_one_line(where)})" if named or cited.page is not None or cited.title else "")
-    told = f"↳ {quoted}" if place.stance == "for" else f"{telling.leading_to(sentence, place)}: {quoted}"
-    return [told, _one_line(cited.link)] if cited.link else [told]
+    line = f"↳ {quoted}" if place.stance == "for" else f"{telling.leading_to(sentence, place)}: {quoted}"
+    return [line, _one_line(cited.link)] if cited.link else [line]
 
 
 def _mark(sentence: CheckedSentence) -> str:

@@ -50,9 +50,7 @@ def load_pretrained(
         config = AutoConfig.from_pretrained(name_or_path, subfolder=hub.get("subfolder", ""), **_where(hub), **_NO_CODE)
         attention = str(hub.get("attn_implementation") or config._attn_implementation)
         if "/" in attention:
-            raise ValueError(
-                f"its attention is code of another repository, {attention}: say attn_implementation='sdpa'"
-            )
+            raise ValueError(f"its attention is code of another repository, {attention}: say attn_implementation='sdpa'")
         if tokenizer is None:
             tokenizer = AutoTokenizer.from_pretrained(name_or_path, config=config, **reading)
     with _as_model_error(name_or_path, hub):

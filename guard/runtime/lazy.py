@@ -7,9 +7,7 @@ from importlib import import_module
 from groundrail.runtime.former import missing
 
 
-def exported(
-    package: str, homes: Mapping[str, str]
-) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
+def exported(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]], list[str]]:
     """`__getattr__`, `__dir__` and `__all__` of a package that imports its public names when they are first asked for.
 
         __getattr__, __dir__, __all__ = exported(__name__, {"base": "Score Scorer", "scale.scale": "ScaleScorer"})

@@ -52,17 +52,17 @@ def stepping(texts: Iterable[str]) -> Iterator[str]:
 class _Listener:
     def __init__(self, report: Report) -> None:
         self._report = report
-        self._stage, self._done, self._total, self._told = "", 0, 0, 0
+        self._stage, self._done, self._total, self._reported = "", 0, 0, 0
 
     def begin(self, stage: str, total: int) -> None:
-        self._stage, self._done, self._total, self._told = stage, 0, total, 0
+        self._stage, self._done, self._total, self._reported = stage, 0, total, 0
         self._report(stage, 0, total)
 
     def step(self, count: int) -> None:
         self._done = min(self._done + count, self._total)
-        new, is_last = self._done - self._told, self._done == self._total
+        new, is_last = self._done - self._reported, self._done == self._total
         if new and (is_last or new * _REPORTS >= self._total):
-            self._told = self._done
+            self._reported = self._done
             self._report(self._stage, self._done, self._total)
 
 

@@ -83,7 +83,7 @@ class _Turns:
             if outcome.set_running_or_notify_cancel():
                 try:
                     outcome.set_result(call())
-                except BaseException as error:  # whoever asked is told of it; this thread is everybody's
+                except BaseException as error:  # raised in the caller's thread; this thread serves all callers
                     outcome.set_exception(error)
             del turn, outcome, call  # an error would keep itself alive by its traceback
 

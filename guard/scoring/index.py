@@ -108,9 +108,7 @@ class SentenceIndex:
         for document, reading in zip(documents, readings, strict=True):
             self._starts.append(len(self.passages))
             found = fitted(_premises(document, reading, model), longest, model)
-            self._headings += (
-                [headings(document.text, found)] if model.metadata.reads_context else [[NONE] * len(found)]
-            )
+            self._headings += [headings(document.text, found)] if model.metadata.reads_context else [[NONE] * len(found)]
             self.passages += found
         self._starts.append(len(self.passages))
         first = np.isin(np.arange(1, len(self.passages)), self._starts)

@@ -40,9 +40,7 @@ class KnownScorer(Scorer):
     @cached_property
     def own(self) -> Readers:
         """The known sentences, each a document, as the scorer reads them: once, when a claim first needs it."""
-        return Readers(
-            self.scorer, [Document(text=text, id=f"known-{n}") for n, text in enumerate(self.known, start=1)]
-        )
+        return Readers(self.scorer, [Document(text=text, id=f"known-{n}") for n, text in enumerate(self.known, start=1)])
 
     def read(self, source: Source) -> Reader:
         """Read a source, which may be blank, with the wrapped scorer."""

@@ -38,9 +38,7 @@ class SecondOpinion(Scorer):
     def __post_init__(self, threshold: float | None) -> None:
         decisive = self.first.metadata.threshold if threshold is None else threshold
         if not self.doubt[0] <= decisive <= self.doubt[1]:
-            raise InputError(
-                f"doubt is from {self.doubt[0]} to {self.doubt[1]}; it must hold the threshold, {decisive}"
-            )
+            raise InputError(f"doubt is from {self.doubt[0]} to {self.doubt[1]}; it must hold the threshold, {decisive}")
 
     @property
     def metadata(self) -> ScorerMetadata:

@@ -20,9 +20,7 @@ NEAREST = 4
 NOTE = "nothing that was read says it"
 
 
-def score_silence(
-    claims: Sequence[str], index: SentenceIndex, model: EntailmentModel, chunk_tokens: int
-) -> list[Score]:
+def score_silence(claims: Sequence[str], index: SentenceIndex, model: EntailmentModel, chunk_tokens: int) -> list[Score]:
     """Score each claim against the likeliest chunk, the nearest sentences together, and the nearest ones alone.
 
     NaN where the source is blank or the model gives no number. The sentence with the lowest probability is the conflict if

@@ -46,8 +46,8 @@ def in_chat(annotations: Iterable[dict[str, Any]]) -> dict[str, Any]:
     {'annotations': [{'type': 'url_citation', 'url_citation': {'url': 'https://a.example'}}]}
     """
     of_urls = (each for each in annotations if each["type"] == "url_citation")
-    told = [
+    written = [
         {"type": "url_citation", "url_citation": {name: value for name, value in each.items() if name != "type"}}
         for each in of_urls
     ]
-    return {"annotations": told} if told else {}
+    return {"annotations": written} if written else {}

@@ -34,7 +34,7 @@ class ChatForm(Form):
             yield event(chunk)
 
     def end(self, result: GuardResult) -> Iterator[bytes]:
-        if calls := _told(self.calls(result), streamed=True):
+        if calls := _call_fields(self.calls(result), streamed=True):
             yield event(self._chunk(calls))
         ending = self._chunk({}, self.finish_reason(result))
         yield event(ending | self.details(result, sentences=False))
@@ -46,7 +46,7 @@ class ChatForm(Form):
         yield event(error.body())
 
     def object(self, result: GuardResult) -> dict[str, Any]:
-        calls, usage = _told(self.calls(result)), self.usage
+        calls, usage = _call_fields(self.calls(result)), self.usage
         content = None if calls and not result.text else result.text
         message = {"role": "assistant", "content": content, "refusal": None, **in_chat(self._written.listed), **calls}
         reason = self.finish_reason(result)
@@ -69,7 +69,7 @@ class ChatForm(Form):
         return {"id": self.id, "object": kind, "created": self.created, "model": model, "choices": choices}
 
 
-def _told(calls: list[Call], *, streamed: bool = False) -> dict[str, Any]:
+def _call_fields(calls: list[Call], *, streamed: bool = False) -> dict[str, Any]:
     """The calls of tools in a message, or in a delta, which numbers them."""
     listed: list[dict[str, Any]] = []
     for call in calls:

@@ -92,15 +92,15 @@ class Writing(Endpoint):
         return GuardedAnswer(open_stream, self.observer, self.name, deadline, failure=lambda: answer.failure)
 
     async def _events(self, written: GuardedAnswer, form: Form) -> AsyncIterator[bytes]:
-        for told in form.begin():
-            yield told
+        for event in form.begin():
+            yield event
         try:
             async for decided in written.events(self.settings.heartbeat):
                 if decided is None:
                     yield HEARTBEAT
                     continue
-                for told in form.end(decided) if isinstance(decided, GuardResult) else form.sentence(decided):
-                    yield told
+                for event in form.end(decided) if isinstance(decided, GuardResult) else form.sentence(decided):
+                    yield event
         except ProtocolError as error:  # the status has been sent: protocols have events for errors
-            for told in form.failed(error):
-                yield told
+            for event in form.failed(error):
+                yield event

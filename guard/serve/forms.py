@@ -2,7 +2,7 @@
 
 The protocols are in the modules beside this one, `groundrail.serve.endpoint` answers in them, and
 `groundrail.serve.guarded` decides which text an answer may hold. Of the rest of an answer only values of known kinds
-are told: calls of offered tools, counts, a reason. All else that an upstream says is dropped, since it is not judged.
+are sent: calls of offered tools, counts, a reason. All else that an upstream says is dropped, since it is not judged.
 """
 
 import json
@@ -104,9 +104,7 @@ class Form(ABC):
     def calls(self, result: GuardResult) -> list[Call]:
         """The calls of tools; none where the guard ended the answer. Raises: ProtocolError."""
         calls = [] if self._is_ended(result) else list(self.answer.completion.calls.values())
-        if calls and (
-            self.asked.wants_object or not {(call.kind, call.name) for call in calls} <= {*_offered(self.asked)}
-        ):
+        if calls and (self.asked.wants_object or not {(call.kind, call.name) for call in calls} <= {*_offered(self.asked)}):
             raise ProtocolError(502, "the upstream called a tool that the request does not offer", code="bad_call")
         for call in calls:
             call.id = call.id if _ID.fullmatch(call.id) else f"call_{uuid.uuid4().hex}"
@@ -114,8 +112,8 @@ class Form(ABC):
 
     def details(self, result: GuardResult, *, sentences: bool = True) -> dict[str, Any]:
         """The field `groundrail`; nothing where it is not asked for."""
-        told = details.of_result(result, self.found.place, self.level, sentences=sentences)
-        return {} if self.level == "off" else {"groundrail": told}
+        shown = details.of_result(result, self.found.place, self.level, sentences=sentences)
+        return {} if self.level == "off" else {"groundrail": shown}
 
     def _is_ended(self, result: GuardResult) -> bool:
         """Whether the guard ended the answer, even if the writer had ended it by then."""

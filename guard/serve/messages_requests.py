@@ -106,8 +106,7 @@ def as_chat(body: dict[str, Any]) -> dict[str, Any]:
         tools=[_tool(tool) for tool in asked.tools or ()] or None,
         tool_choice=choice and _CHOICES.get(choice.type, named),
         parallel_tool_calls=False if choice and choice.disable_parallel_tool_use else None,
-        response_format=wanted
-        and {"type": "json_schema", "json_schema": {"name": "answer", "schema": wanted.json_schema}},
+        response_format=wanted and {"type": "json_schema", "json_schema": {"name": "answer", "schema": wanted.json_schema}},
     )
 
 

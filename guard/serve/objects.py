@@ -63,8 +63,8 @@ class ObjectStream(AsyncGuardedStream):
             with cancelled_with_task():
                 result = await guard.acheck_object(text, documents, wanted.schema, question)
         except UnsupportedObjectError as error:
-            told = f"fields are not supported by the source: {', '.join(places_of_refused(error.fields))}"
-            raise ProtocolError(422, told, code="unsupported", retry=False) from error
+            message = f"fields are not supported by the source: {', '.join(places_of_refused(error.fields))}"
+            raise ProtocolError(422, message, code="unsupported", retry=False) from error
         except InputError as error:
             raise ProtocolError(502, f"the answer cannot be used: {error}", code="bad_object") from error
         answer = as_answer(text, result, keep_refused=guard.policy.keep_refused)

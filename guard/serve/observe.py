@@ -39,8 +39,8 @@ class Observer:
         self._pairs = self._metric(_Pairs, "batch_pairs", "Pairs judged in one model call")
         self._model_seconds = self._metric(_Seconds, "model_seconds", "Time of a model call")
 
-    def _metric(self, kind: Callable[..., M], name: str, told: str, *labels: str) -> M:
-        return kind(f"groundrail_{name}", told, labels, registry=self.registry)
+    def _metric(self, kind: Callable[..., M], name: str, help_text: str, *labels: str) -> M:
+        return kind(f"groundrail_{name}", help_text, labels, registry=self.registry)
 
     def metrics(self) -> bytes:
         """All metrics in Prometheus's text form."""

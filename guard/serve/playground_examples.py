@@ -20,6 +20,6 @@ class Example(BaseModel):
 
 _DOCUMENTS, _TOLD = files("groundrail.documents"), files("groundrail.serve") / "playground" / "examples.json"
 EXAMPLES = tuple(
-    Example(**told, source=(_DOCUMENTS / told["name"]).read_text(encoding="utf-8"))
-    for told in json.loads(_TOLD.read_text(encoding="utf-8"))
+    Example(**fields, source=(_DOCUMENTS / fields["name"]).read_text(encoding="utf-8"))
+    for fields in json.loads(_TOLD.read_text(encoding="utf-8"))
 )

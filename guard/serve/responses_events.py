@@ -54,8 +54,8 @@ class ResponsesForm(Form):
         added = self._written.add(sentence)
         yield self._event("response.output_text.delta", **self._place, delta=sentence.released_text, logprobs=[])
         for number, annotation in enumerate(added, start=known):
-            told = {**self._place, "annotation_index": number, "annotation": annotation}
-            yield self._event("response.output_text.annotation.added", **told)
+            fields = {**self._place, "annotation_index": number, "annotation": annotation}
+            yield self._event("response.output_text.annotation.added", **fields)
 
     def end(self, result: GuardResult) -> Iterator[bytes]:
         if self._written.text:
@@ -141,11 +141,11 @@ def _usage(counts: dict[str, Any]) -> dict[str, Any] | None:
     asked, written = counts.get("prompt_tokens", 0), counts.get("completion_tokens", 0)
     cached = counts.get("prompt_tokens_details", {}).get("cached_tokens", 0)
     thought = counts.get("completion_tokens_details", {}).get("reasoning_tokens", 0)
-    told = {
+    counted = {
         "input_tokens": asked,
         "input_tokens_details": {"cached_tokens": cached, "cache_write_tokens": 0},
         "output_tokens": written,
         "output_tokens_details": {"reasoning_tokens": thought},
         "total_tokens": counts.get("total_tokens", asked + written),
     }
-    return told if counts else None
+    return counted if counts else None

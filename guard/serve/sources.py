@@ -137,9 +137,9 @@ def _marked_parts(messages: Sequence[Message]) -> Iterator[_Passage]:
         for part in message.content if isinstance(message.content, list) else ():
             text, mark = part.get("text"), part.get("source")
             if is_source(part) and isinstance(text, str):
-                told = mark if isinstance(mark, dict) else {"id": None if mark is True else mark or None}
-                facts = told.get("metadata")
-                yield told.get("id"), text, facts if isinstance(facts, dict) else {}
+                given = mark if isinstance(mark, dict) else {"id": None if mark is True else mark or None}
+                facts = given.get("metadata")
+                yield given.get("id"), text, facts if isinstance(facts, dict) else {}
 
 
 def is_source(part: dict[str, Any]) -> bool:

@@ -44,9 +44,7 @@ class Writer(ABC):
     """A writer of answers."""
 
     @abstractmethod
-    def answer(
-        self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]
-    ) -> WrittenAnswer:
+    def answer(self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]) -> WrittenAnswer:
         """An answer to a request, not begun yet."""
 
     @abstractmethod
@@ -138,9 +136,7 @@ class LocalWriter(Writer):
         self.generator, self.model = generator, model
         self._free = asyncio.Lock()
 
-    def answer(
-        self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]
-    ) -> "LocalAnswer":
+    def answer(self, asked: ChatRequest, body: Mapping[str, Any], found: Found, headers: Mapping[str, str]) -> "LocalAnswer":
         """An answer to the request's question alone."""
         return LocalAnswer(self.generator, self._free)
 

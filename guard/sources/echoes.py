@@ -190,9 +190,7 @@ def _held(text: str) -> Any:
 
 def _unescaped(text: str) -> str:
     """The text with the escapes of JSON read, in as many characters."""
-    return _ESCAPE.sub(
-        lambda found: (chr(int(found[1], 16)) if found[1] else "\n").ljust(len(found[0]), _PADDING), text
-    )
+    return _ESCAPE.sub(lambda found: (chr(int(found[1], 16)) if found[1] else "\n").ljust(len(found[0]), _PADDING), text)
 
 
 def _words(text: str) -> Iterator[_Word]:

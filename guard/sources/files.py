@@ -27,9 +27,7 @@ def fields(
     return {"text": text, "id": name, "metadata": metadata | {key: value for key, value in facts.items() if value}}
 
 
-def read_text(
-    path: str | Path, id: str | None = None, url: str | None = None, title: str | None = None
-) -> dict[str, Any]:
+def read_text(path: str | Path, id: str | None = None, url: str | None = None, title: str | None = None) -> dict[str, Any]:
     """The fields of a document in plain text. Raises: InputError for a file that is no text in UTF-8."""
     data = existing(path)
     try:

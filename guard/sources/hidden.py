@@ -9,9 +9,7 @@ from typing import NamedTuple
 
 from groundrail.sources.styles import hides
 
-NOTE = (
-    "a source has comments, hidden elements or struck text; they support nothing, because its reader does not read them"
-)
+NOTE = "a source has comments, hidden elements or struck text; they support nothing, because its reader does not read them"
 
 _PART = re.compile(
     r"^[ ]{0,3}(?P<fence>`{3,}|~{3,})[^\n]*\n(?s:.*?)(?:^[ ]{0,3}(?P=fence)|\Z)"  # a block of code

@@ -29,9 +29,7 @@ def read_html(page: str | Path, id: str | None, url: str | None, title: str | No
     own_title = "" if root is None else " ".join(root.xpath("string(//title)").split())
     text = "" if root is None else _laid_out(_without_hidden(root))
     if is_blank(text):
-        raise InputError(
-            f"{path or 'the page'} has no text that a reader sees; a script may write it, save it rendered"
-        )
+        raise InputError(f"{path or 'the page'} has no text that a reader sees; a script may write it, save it rendered")
     return fields(text, path, id, url, title or own_title)
 
 
@@ -44,10 +42,7 @@ _VALUE = re.compile(r"\"[^\"]*\"|'[^']*'")
 def _refuse_crowded(text: str) -> None:
     """Raises: InputError for an element with too many attributes."""
     for tag in _TAG.finditer(text.replace("\0", "")):
-        if (
-            len(tag[0]) > 2 * _MOST_ATTRIBUTES
-            and len(re.findall(r"[^\s/]+", _VALUE.sub("", tag[0]))) > _MOST_ATTRIBUTES
-        ):
+        if len(tag[0]) > 2 * _MOST_ATTRIBUTES and len(re.findall(r"[^\s/]+", _VALUE.sub("", tag[0]))) > _MOST_ATTRIBUTES:
             raise InputError(f"the element {tag[0][:40]!r}... has over {_MOST_ATTRIBUTES} attributes: remove them")
 
 
@@ -140,6 +135,6 @@ def _grid(table: Any) -> Iterator[str]:
         or table.xpath(".//*[@colspan or @rowspan]")
     ):
         return
-    told = [[" ".join("".join(cell.itertext()).split()).replace("|", "\\|") for cell in row] for row in rows]
-    told.insert(1, ["---"] * len(rows[0]))
-    yield from (f"| {' | '.join(row)} |\n" for row in told)
+    lines = [[" ".join("".join(cell.itertext()).split()).replace("|", "\\|") for cell in row] for row in rows]
+    lines.insert(1, ["---"] * len(rows[0]))
+    yield from (f"| {' | '.join(row)} |\n" for row in lines)

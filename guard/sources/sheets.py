@@ -104,9 +104,7 @@ def _computed(rules: tuple[_Rule, ...], own: str, inherited: _Seen) -> _Seen | N
         if is_understood(declaration.lower_name, value):
             style[declaration.lower_name] = value
     perhaps = (
-        {d.lower_name: words(d.value, variables) for d in rule.declarations}
-        for rule in rules
-        if rule.origin == "condition"
+        {d.lower_name: words(d.value, variables) for d in rule.declarations} for rule in rules if rule.origin == "condition"
     )
     if removes(style) or any(removes(one) or not is_legible(one, inherited.size, behind(one)) for one in perhaps):
         return None
@@ -126,9 +124,7 @@ def _add(matcher: Matcher, sheet: str, origin: _Origin) -> None:
         if rule.type == "qualified-rule":
             selector = _nested(tinycss2.serialize(rule.prelude).strip(), outer)
             if len(selector) > _LONGEST_SELECTOR:
-                raise InputError(
-                    f"the page has a style rule for {selector[:80]!r}..., which is too long: remove the rule"
-                )
+                raise InputError(f"the page has a style rule for {selector[:80]!r}..., which is too long: remove the rule")
         elif (applies := _at_rule_applies(rule)) is None:
             continue
         elif not applies:

@@ -80,23 +80,23 @@ def is_understood(name: str, value: list[Any]) -> bool:
 def removes(style: Style) -> bool:
     """Whether an element is not shown, with all that is in it."""
 
-    def told(names: str) -> list[Any]:
+    def values(names: str) -> list[Any]:
         return [token for name in names.split() for token in style.get(name, ())]
 
-    is_clipped = _names(told("overflow overflow-x overflow-y")) & {"hidden", "clip", "auto", "scroll"}
-    is_placed = _names(told("position")) & {"absolute", "fixed", "relative", "sticky"}
-    shifts = told(f"{_DATA['shifts']} {_DATA['places']}" if is_placed else _DATA["shifts"])
+    is_clipped = _names(values("overflow overflow-x overflow-y")) & {"hidden", "clip", "auto", "scroll"}
+    is_placed = _names(values("position")) & {"absolute", "fixed", "relative", "sticky"}
+    shifts = values(f"{_DATA['shifts']} {_DATA['places']}" if is_placed else _DATA["shifts"])
     return (
-        any(token.type == "function" or "none" in _names([token]) for token in told("display"))
-        or "hidden" in _names(told("content-visibility"))
-        or "line-through" in _names(told("text-decoration text-decoration-line"))
-        or any(token.type != "ident" and not _amount(token) >= _PALEST for token in told("opacity"))
-        or any(amount < _PALEST for amount in map(_amount, told("scale zoom")))
+        any(token.type == "function" or "none" in _names([token]) for token in values("display"))
+        or "hidden" in _names(values("content-visibility"))
+        or "line-through" in _names(values("text-decoration text-decoration-line"))
+        or any(token.type != "ident" and not _amount(token) >= _PALEST for token in values("opacity"))
+        or any(amount < _PALEST for amount in map(_amount, values("scale zoom")))
         or any(amount <= -100 for amount in _amounts(shifts))
-        or any(map(_is_vanishing, told("transform filter")))
-        or any(map(_is_cutting, told("clip clip-path")))
-        or any(map(_is_masking, told("mask mask-image -webkit-mask -webkit-mask-image")))
-        or (bool(is_clipped) and any(0 <= amount <= 1 for amount in _amounts(told(_DATA["sides"]))))
+        or any(map(_is_vanishing, values("transform filter")))
+        or any(map(_is_cutting, values("clip clip-path")))
+        or any(map(_is_masking, values("mask mask-image -webkit-mask -webkit-mask-image")))
+        or (bool(is_clipped) and any(0 <= amount <= 1 for amount in _amounts(values(_DATA["sides"]))))
     )
 
 
@@ -127,10 +127,10 @@ def letter_size(style: Style, inherited: float) -> float:
 
 def behind(style: Style, inherited: Any = None) -> Any:
     """The colour behind the letters of an element, `inherited` if it sets none; None where it is a picture or not known."""
-    told = [token for name in ("background", "background-color", "background-image") for token in style.get(name, ())]
-    if any(token.type in ("url", "function") and not _color(token) for token in told):
+    painted = [token for name in ("background", "background-color", "background-image") for token in style.get(name, ())]
+    if any(token.type in ("url", "function") and not _color(token) for token in painted):
         return None
-    colors = [color for color in _colors(told) if color.alpha >= _PALEST]
+    colors = [color for color in _colors(painted) if color.alpha >= _PALEST]
     return colors[-1] if colors else inherited
 
 

@@ -11,9 +11,7 @@ from importlib.resources import files
 from groundrail.text.english import words
 
 _DATA = tomllib.loads(files(__package__).joinpath("abbreviations.toml").read_text(encoding="utf-8"))
-_NEVER_LAST, _SELDOM_LAST = (
-    frozenset(" ".join(_DATA[name].values()).split()) for name in ("never_last", "seldom_last")
-)
+_NEVER_LAST, _SELDOM_LAST = (frozenset(" ".join(_DATA[name].values()).split()) for name in ("never_last", "seldom_last"))
 _BEHIND_NUMBER, _NO_ABBREVIATIONS, _MONTHS, _BEFORE_ORDINAL = (
     frozenset(_DATA[name].split()) for name in ("behind_number", "no_abbreviations", "months", "before_ordinal")
 )

@@ -187,9 +187,7 @@ class Speaker:
         """Whether a speaker in the text is surely not this one, whom no word there names."""
         core = _core(speaker)
         has_role = {stem(word) for word in core}
-        is_named = any(word[0].isupper() for word in core) or any(
-            has_role & roles for roles, _ in appositions(self._text)
-        )
+        is_named = any(word[0].isupper() for word in core) or any(has_role & roles for roles, _ in appositions(self._text))
         return self._is_named and is_named
 
     def _has_no_role(self, speaker: str) -> bool:

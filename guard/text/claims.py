@@ -340,9 +340,7 @@ def said_of(text: str, sentence: str, source: SourceText) -> tuple[str, str]:
     return (content[:1].upper() + content[1:] if found.plain else text), ""
 
 
-def _quoted(
-    text: str, sentence: str, previous: str, question: str, source: SourceText
-) -> tuple[QuotedSpan, ...] | Refused:
+def _quoted(text: str, sentence: str, previous: str, question: str, source: SourceText) -> tuple[QuotedSpan, ...] | Refused:
     """The places of the words that a claim quotes, from the source or from the user; refused for other words."""
     if source.is_blank or has_fence(sentence):
         return ()

@@ -18,9 +18,7 @@ MOST = 100
 _NOUN = r"(?:sources?|documents?|docs?\.?|passages?|references?|refs?\.?|excerpts?|contexts?|snippets?|chunks?)"
 _NUMBERS = r"\d{1,3}(?:\s*(?:,|;|&|\+|-|–|\band\b)\s*\d{1,3}){0,50}"
 _NAMED = rf"(?:the\s+)?(?P<named>{_NOUN}\s*(?:no\.?|number|\#)?\s*{_NUMBERS})"
-_SAYS = (
-    r"(?:says?|states?|notes?|shows?|reports?|explains?|mentions?|confirms?|describes?|writes?|puts?\ it|indicates?)"
-)
+_SAYS = r"(?:says?|states?|notes?|shows?|reports?|explains?|mentions?|confirms?|describes?|writes?|puts?\ it|indicates?)"
 _BY = r"(?:according\s+to|as\s+per|as\s+(?:stated|noted|described|shown|mentioned|written|given)\s+(?:in|by))"
 
 _BRACKETS = re.compile(r"\[([^\[\]\n]{1,80})\](?!\()|【([^【】\n]{1,80})】|\(([^()\n]{3,80})\)")
@@ -38,9 +36,7 @@ _CLOSING = re.compile(
     rf"(?P<mark>(?<!\s),?\s++(?:{_BY}|per|as)\s+{_NAMED}(?:\s+{_SAYS})?)(?=\s*(?:[.;!?,]|\Z))", re.IGNORECASE
 )
 _RAISED = "⁰¹²³⁴⁵⁶⁷⁸⁹"
-_SUPERSCRIPT = re.compile(
-    rf"(?:(?<=[.,;:!?”\")\]])|(?<=[^\W\d_]{{4}}))[{_RAISED}]+(?:[,˒⁻][{_RAISED}]+)*(?![\w{_RAISED}])"
-)
+_SUPERSCRIPT = re.compile(rf"(?:(?<=[.,;:!?”\")\]])|(?<=[^\W\d_]{{4}}))[{_RAISED}]+(?:[,˒⁻][{_RAISED}]+)*(?![\w{_RAISED}])")
 _TAGGED = re.compile(
     r"(?:(?<=[.,;:!?”\")\]])|(?<=[^\W\d_]{4}))<sup>\[?(?P<items>\d{1,3}(?:,\d{1,3}){0,9})\]?</sup>", re.IGNORECASE
 )
@@ -161,10 +157,10 @@ class Naming:
     def _named(self, found: re.Match[str]) -> tuple[int, ...] | None:
         """The documents that brackets name; None for text in brackets, empty for a document that is not there."""
         square, wide, rounded = found.groups()
-        if wide is not None and (told := _TOLD.fullmatch(wide)):
-            if told["number"]:
-                return self._items(told["number"]) or ()
-            return tuple(self._names[name] for name in (told["name"].casefold(),) if name in self._names)
+        if wide is not None and (spelled := _TOLD.fullmatch(wide)):
+            if spelled["number"]:
+                return self._items(spelled["number"]) or ()
+            return tuple(self._names[name] for name in (spelled["name"].casefold(),) if name in self._names)
         if rounded is not None:
             if len(self._ids) < 2:
                 return None

@@ -120,9 +120,7 @@ def quoted_block(sentence: str, previous: str = "") -> str:
 def _is_quotation(words: str, before: str, *, is_said: bool) -> bool:
     found = _WORD.findall(words)
     long = [word for word in found if len(word) > 3]
-    if len(found) < 2 or (
-        long and all(word[0].isupper() for word in long) and len(found) < 12 and found[0][0].isupper()
-    ):
+    if len(found) < 2 or (long and all(word[0].isupper() for word in long) and len(found) < 12 and found[0][0].isupper()):
         return False  # the name of a thing, or a title
     if _NAMING.search(before) and not _SAYING.search(before[-12:]):
         return False
@@ -174,9 +172,7 @@ def _read(quotation: str) -> Iterator[list[tuple[int, re.Pattern[str]]]]:
         elif part.strip(f"{_END}'\"“”‘’"):
             pieces.append((reach, _pattern(part.strip())))
             reach = 0
-    if plain != quotation or (
-        pieces and len(_APART.split(plain)) > 1 and not _turns(" ".join(_BRACKET.findall(plain)))
-    ):
+    if plain != quotation or (pieces and len(_APART.split(plain)) > 1 and not _turns(" ".join(_BRACKET.findall(plain)))):
         yield pieces
 
 

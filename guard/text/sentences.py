@@ -221,9 +221,7 @@ class Stream:
 
     def _next_end(self, final: bool) -> int | None:
         """End of the present sentence, or None while later text can move it or the text ends first."""
-        end = len(
-            self._text
-        )  # up to where no later text can make a candidate, so that a long sentence is searched once
+        end = len(self._text)  # up to where no later text can make a candidate, so that a long sentence is searched once
         try:
             if not self._entered:
                 self._enter(final)
@@ -287,11 +285,7 @@ class Stream:
 
     def _behind_break(self, lines: list[int], before: int, after: int, final: bool) -> tuple[Line | None, bool]:
         """The kind of the line at the end of `lines`, None if it is read later, and whether the breaks end the sentence."""
-        if (
-            self._kind is Line.ALONE
-            and len(lines) == 1
-            and goes_on_as_table(self._text[:before], self._text[after:], final)
-        ):
+        if self._kind is Line.ALONE and len(lines) == 1 and goes_on_as_table(self._text[:before], self._text[after:], final):
             head = self._text[:before].strip()
             self._lead = head if line_starts(head, 0, len(head)) else self._lead
             return Line.ALONE, False

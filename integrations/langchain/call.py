@@ -130,12 +130,14 @@ class ModelCall(GuardedRun):
         if not isinstance(self._said.content, str):
             text = [{"type": "text", "text": content}] if content else []
             content = [*(_silent(block) for block in self._said.content if _is_thought(block)), *text]
-        told = shown.response_metadata
-        if not told["groundrail"]["sentences"]:
-            told = {name: value for name, value in told.items() if name not in ("groundrail", "citations")}
+        metadata_shown = shown.response_metadata
+        if not metadata_shown["groundrail"]["sentences"]:
+            metadata_shown = {
+                name: value for name, value in metadata_shown.items() if name not in ("groundrail", "citations")
+            }
         signatures = {name: kept for name, kept in self._said.additional_kwargs.items() if name == _SIGNATURES}
         calls = {"tool_calls": self._said.tool_calls, "invalid_tool_calls": self._said.invalid_tool_calls}
-        beside = {"additional_kwargs": signatures, "response_metadata": told}
+        beside = {"additional_kwargs": signatures, "response_metadata": metadata_shown}
         return shown.model_copy(update={"content": content} | calls | beside)
 
     def _block(self, sentence: CheckedSentence, text: str) -> dict[str, Any]:

@@ -163,7 +163,7 @@ class _RunWatcher(SourceCollector):
         if writing is None or not text:
             return []
         writing.answer = writing.answer or self._begun(writing)
-        return self._told(run_id, writing.sources, writing.answer, writing.answer.feed(text))
+        return self._findings(run_id, writing.sources, writing.answer, writing.answer.feed(text))
 
     def _ended(self, run_id: UUID, response: LLMResult) -> Findings:
         """Findings for the rest of a streamed answer, or for all answers that came at once."""
@@ -173,11 +173,11 @@ class _RunWatcher(SourceCollector):
             return findings
         error = stopped(response)
         if writing.answer is not None:
-            return self._told(run_id, writing.sources, writing.answer, _end(writing.answer, error))
+            return self._findings(run_id, writing.sources, writing.answer, _end(writing.answer, error))
         texts = [_text(generation.text, generation) for row in response.generations for generation in row]
         for text in filter(str.strip, texts):
             answer = self._begun(writing)
-            findings += self._told(run_id, writing.sources, answer, [*answer.feed(text), *_end(answer, error)])
+            findings += self._findings(run_id, writing.sources, answer, [*answer.feed(text), *_end(answer, error)])
             if answer.error is not None:
                 break
         return findings
@@ -188,13 +188,13 @@ class _RunWatcher(SourceCollector):
         if writing is None or writing.answer is None:
             return []
         cause = error if isinstance(error, Exception) else RuntimeError(repr(error))
-        told = self._told(run_id, writing.sources, writing.answer, writing.answer.fail(cause))
-        return [finding for finding in told if not isinstance(finding, Exception)]
+        found = self._findings(run_id, writing.sources, writing.answer, writing.answer.fail(cause))
+        return [finding for finding in found if not isinstance(finding, Exception)]
 
     def _begun(self, writing: _Writing) -> IncrementalCheck:
         return self.guard.incremental(writing.sources.documents, writing.question)
 
-    def _told(
+    def _findings(
         self, run_id: UUID, sources: SourceDocuments, answer: IncrementalCheck, decided: Sequence[CheckedSentence]
     ) -> Findings:
         """Findings for sentences just decided on and for an answer that has just ended, whose run gets no further findings."""

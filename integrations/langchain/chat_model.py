@@ -97,9 +97,7 @@ class GuardedChatModel(BaseChatModel):
         with configured(ensure_config(config)):
             return super().invoke(input, config, **kwargs)
 
-    async def ainvoke(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AIMessage:
+    async def ainvoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
         """`invoke` for an event loop."""
         with configured(ensure_config(config)):
             return await super().ainvoke(input, config, **kwargs)

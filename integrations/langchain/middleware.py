@@ -119,16 +119,16 @@ class _TurnCall(ModelCall):
 
     async def events(self) -> AsyncGenerator[Event]:
         """The events of an answer; a message that calls tools ends with the first sentence that would not go out."""
-        told: list[CheckedSentence] = []
-        untold: Sequence[CheckedSentence]
+        shown: list[CheckedSentence] = []
+        others: Sequence[CheckedSentence]
         events = super().events()
         try:
             async for event in events:
                 if isinstance(event, CheckedSentence):
                     if not event.released and await self._turns_to_tools():
-                        untold = [event]
+                        others = [event]
                         break
-                    told.append(event)
+                    shown.append(event)
                 yield event
             else:
                 return
@@ -136,13 +136,13 @@ class _TurnCall(ModelCall):
             if not await self._turns_to_tools():
                 raise
             result = getattr(error, "result", None)
-            untold = result.sentences[len(told) :] if isinstance(result, GuardResult) else ()
+            others = result.sentences[len(shown) :] if isinstance(result, GuardResult) else ()
         finally:
             await events.aclose()
             if self._pieces is not None and not is_running(self._pieces):
                 await self._pieces.aclose()
         as_written = {"replacement": None, "corrected": None}
-        sentences = (*told, *(sentence.model_copy(update=as_written) for sentence in untold))
+        sentences = (*shown, *(sentence.model_copy(update=as_written) for sentence in others))
         result = GuardResult(
             text="".join(sentence.released_text for sentence in sentences),
             answer="".join(sentence.text for sentence in sentences),
@@ -183,9 +183,7 @@ class _TurnModel(GuardedChatModel):
     def invoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
         return self._passed_on(super().invoke(input, config, **kwargs))
 
-    async def ainvoke(
-        self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any
-    ) -> AIMessage:
+    async def ainvoke(self, input: LanguageModelInput, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
         return self._passed_on(await super().ainvoke(input, config, **kwargs))
 
     def _passed_on(self, shown: AIMessage) -> AIMessage:

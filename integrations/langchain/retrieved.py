@@ -170,26 +170,22 @@ class SourceCollector(BaseCallbackHandler):
             found = [_evident(document, echoes) for document in found]
         self.found(parent_run_id, found)
 
-    def on_tool_start(
-        self, serialized: Any, input_str: str, *, run_id: UUID, inputs: Any = None, **kwargs: Any
-    ) -> None:
+    def on_tool_start(self, serialized: Any, input_str: str, *, run_id: UUID, inputs: Any = None, **kwargs: Any) -> None:
         self.echoes(run_id).call(input_str if inputs is None else inputs)
 
     def on_tool_end(self, output: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
         if self.source_tools is None or kwargs.get("name") in self.source_tools:
             self.found(parent_run_id, tool_source(output, self.echoes(parent_run_id)))
 
-    def on_retriever_end(
-        self, documents: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
-    ) -> None:
+    def on_retriever_end(self, documents: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any) -> None:
         self.found(parent_run_id, documents)
 
 
 def stopped(response: LLMResult) -> GenerationError | None:
     """The error for a model's answers of which one stopped before its end."""
     for generation in chain.from_iterable(response.generations):
-        told = getattr(getattr(generation, "message", None), "response_metadata", {})
-        if error := stopped_early({**(generation.generation_info or {}), **told}):
+        said = getattr(getattr(generation, "message", None), "response_metadata", {})
+        if error := stopped_early({**(generation.generation_info or {}), **said}):
             return error
     return None
 

@@ -180,9 +180,7 @@ class GuardedRunnable(Runnable[Any, Any]):
             if text := chunk if isinstance(chunk, str) else str(chunk.text):
                 yield text
         if keys and not answered:
-            raise InputError(
-                f"no answer under {self.answer_key!r}: the runnable gave {sorted(keys)}; set answer_key to one"
-            )
+            raise InputError(f"no answer under {self.answer_key!r}: the runnable gave {sorted(keys)}; set answer_key to one")
 
 
 def _innermost(runnable: Any) -> BaseLanguageModel[Any] | None:

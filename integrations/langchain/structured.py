@@ -55,7 +55,7 @@ def guarded_objects(
             parsed = _parsed(said, explained=asked.traced)
             result = await asked.check_object(plain(parsed), json_schema)
         released = rebuilt(parsed, plain(parsed), result.object, result)
-        return _told(said["raw"], released, result) if include_raw else released
+        return _with_raw(said["raw"], released, result) if include_raw else released
 
     def answer(input: Any, documents: Any = None, **options: Any) -> Any:
         return run(answered(input, documents, options, is_async=False))
@@ -75,7 +75,7 @@ def _parsed(said: dict[str, Any], *, explained: bool) -> Any:
     raise GenerationError(f"the model wrote no object of the schema{reason}") from (error if explained else None)
 
 
-def _told(raw: AIMessage, released: Any, result: ObjectResult) -> dict[str, Any]:
+def _with_raw(raw: AIMessage, released: Any, result: ObjectResult) -> dict[str, Any]:
     message = AIMessage(
         content=json.dumps(result.object, ensure_ascii=False),
         response_metadata=metadata(raw.response_metadata) | {"groundrail": result.model_dump(mode="json")},
@@ -121,8 +121,8 @@ def rebuilt(value: Any, judged: Any, released: Any, result: ObjectResult, pointe
     if isinstance(value, BaseModel):
         for name in made:
             if judged[name] != released[name] and not _takes(value, name, made[name]):
-                told = f"{pointer}/{name} is not supported, and the validators of {type(value).__name__} allow nothing in its place"
-                raise UnsupportedObjectError(told, result.fields)
+                message = f"{pointer}/{name} is not supported, and the validators of {type(value).__name__} allow nothing in its place"
+                raise UnsupportedObjectError(message, result.fields)
         rest = {name: _default(field) for name, field in type(value).model_fields.items() if name not in fields}
         return type(value).model_construct(value.model_fields_set, **made, **rest)
     new = object.__new__(type(value))

@@ -58,9 +58,7 @@ def _asked(sentence: str, answer: Candidate, offset: int) -> str:
     before, after = sentence[: answer.start - offset], sentence[answer.end - offset :]
     after = after.rstrip(" .!?\"'")
     asking = _question_word(answer, before, after)
-    fronted = (
-        None if asking == "how many" else _fronted(before, asking, after)
-    )  # the counted noun follows the question word
+    fronted = None if asking == "how many" else _fronted(before, asking, after)  # the counted noun follows the question word
     question = (fronted or f"{before}{asking}{after}?").strip()
     return question[:1].upper() + question[1:]
 

@@ -153,9 +153,7 @@ class Q2Scorer(Scorer):
                 valid.setdefault(question, span.text)
         return valid
 
-    def _exchanges(
-        self, asked: Sequence[Mapping[str, str]], documents: Sequence[Document]
-    ) -> list[list[list[Exchange]]]:
+    def _exchanges(self, asked: Sequence[Mapping[str, str]], documents: Sequence[Document]) -> list[list[list[Exchange]]]:
         """For each claim and document an exchange for each question: one call of the answerer, one of the judge."""
         pairs = [(question, document.text) for of_claim in asked for document in documents for question in of_claim]
         answers = iter(self.answerer.answer(pairs) if pairs else [])

@@ -178,9 +178,7 @@ class SpanHeadAnswerer:
                 slices, none = self.head(*self.states(chosen))
                 margins = (slices.flatten(1) - none[:, None]).double().cpu().max(dim=1)
                 for index, margin, place in zip(batch, *map(Tensor.tolist, margins), strict=True):
-                    answers[index] = self._answer(
-                        pairs[index][1], readings[index], margin, *divmod(place, len(slices[0]))
-                    )
+                    answers[index] = self._answer(pairs[index][1], readings[index], margin, *divmod(place, len(slices[0])))
         return answers
 
     def readings(self, pairs: Sequence[tuple[str, str]]) -> list[Reading]:

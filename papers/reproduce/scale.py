@@ -33,9 +33,7 @@ def _measured(measure: str, labels: Sequence[float], scores: Sequence[float]) ->
 
     The authors' program drops the claim with the score 1 from the last bin; here it counts.
     """
-    return (
-        100 * metrics.roc_auc(labels, scores) if measure == AUC else metrics.ece(labels, metrics.min_max(scores), BINS)
-    )
+    return 100 * metrics.roc_auc(labels, scores) if measure == AUC else metrics.ece(labels, metrics.min_max(scores), BINS)
 
 
 def on_true(job: Job, measure: str) -> Figures:

@@ -38,13 +38,11 @@ def _settings(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tables() -> dict[str, Table]:
-    told = tomllib.loads((files(__package__) / "tables.toml").read_text(encoding="utf-8"))
+    tables = tomllib.loads((files(__package__) / "tables.toml").read_text(encoding="utf-8"))
     return {
-        name: Table(
-            name, run=run, settings=_settings(facts.pop("settings")), smoke=_settings(facts.pop("smoke")), **facts
-        )
+        name: Table(name, run=run, settings=_settings(facts.pop("settings")), smoke=_settings(facts.pop("smoke")), **facts)
         for name, run in _RUN.items()
-        for facts in [told[name]]
+        for facts in [tables[name]]
     }
 
 

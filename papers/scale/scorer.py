@@ -97,9 +97,7 @@ class PaperScaleScorer(Scorer):
     def metadata(self) -> ScorerMetadata:
         """The paper's SCALE with its windows, and the metadata of the judge."""
         judge = self.entailment.metadata
-        return ScorerMetadata.around(
-            judge, f"SCALE on chunks of {self.chunk_tokens} tokens, judged by {judge.identity}"
-        )
+        return ScorerMetadata.around(judge, f"SCALE on chunks of {self.chunk_tokens} tokens, judged by {judge.identity}")
 
     def read(self, source: Source) -> Reader:
         """Tokenize every document once; windows are cut when claims come. Raises: InputError for a blank source."""

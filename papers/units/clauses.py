@@ -102,9 +102,7 @@ def _joined_clauses(clause: Clause, place: int) -> list[Clause] | None:
         return None  # "Anna, who lives in Paris, and Bob met"
     if not asserted(left) or not _starts_clause(right):
         return None
-    if word in _CONTRASTING and any(
-        token.word == "," and _starts_clause(right[i + 1 :]) for i, token in enumerate(right)
-    ):
+    if word in _CONTRASTING and any(token.word == "," and _starts_clause(right[i + 1 :]) for i, token in enumerate(right)):
         return None  # "..., although it rained, they played"
     return [replace(clause, tokens=trimmed(left)), Clause(right)]
 

@@ -88,9 +88,7 @@ def test_a_judge_that_believes_nothing_lets_nothing_of_a_family_out(row: Row) ->
 
 def test_the_table_counts_both_of_the_twins() -> None:
     lines = table({"all": Guard(scorer=Believing()), "none": Guard(scorer=Believing(0.0))}, limit=2)
-    assert (
-        lines[0] == "| family | all: false released | all: true released | none: false released | none: true released |"
-    )
+    assert lines[0] == "| family | all: false released | all: true released | none: false released | none: true released |"
     (row,) = (line for line in lines if line.startswith("| list"))
     assert row.endswith("| 2 of 2 | 2 of 2 | 0 of 2 | 0 of 2 |")
     names = [name for line in lines[2:] for name in line.split(" | ")[0].removeprefix("| ").split("; ")]

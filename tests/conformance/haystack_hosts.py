@@ -29,9 +29,7 @@ class Written:
         return self._replies()
 
     @component.output_types(replies=list[ChatMessage])
-    async def run_async(
-        self, messages: list[ChatMessage], streaming_callback: Any = None, **options: Any
-    ) -> dict[str, Any]:
+    async def run_async(self, messages: list[ChatMessage], streaming_callback: Any = None, **options: Any) -> dict[str, Any]:
         for chunk in self._chunks():
             await streaming_callback(chunk)
         return self._replies()

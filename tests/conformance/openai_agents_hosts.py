@@ -132,7 +132,5 @@ def whole(script: Script) -> Seen:
 
 HOSTS = {
     "OpenAI Agents `GuardedModel`, run_streamed": Host(streamed, (*AGAIN, "reasoning", "tools")),
-    "OpenAI Agents `GuardedModel`, run": Host(
-        whole, ("whole", "half", "raise", "again", "reasoning", "tools"), whole=True
-    ),
+    "OpenAI Agents `GuardedModel`, run": Host(whole, ("whole", "half", "raise", "again", "reasoning", "tools"), whole=True),
 }

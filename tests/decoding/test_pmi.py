@@ -148,9 +148,7 @@ def test_generating_in_pieces_equals_generating_at_once(decoder: PreTrainedModel
     whole = decoder.generate(torch.tensor(ONE.grounded), max_new_tokens=9, **options)
     rows = torch.tensor(ONE.grounded)
     for _ in range(3):
-        rows = decoder.generate(
-            rows, attention_mask=torch.ones_like(rows), logits_processor=[processor], max_new_tokens=3
-        )
+        rows = decoder.generate(rows, attention_mask=torch.ones_like(rows), logits_processor=[processor], max_new_tokens=3)
     assert torch.equal(rows, whole)
 
 

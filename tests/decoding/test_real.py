@@ -29,9 +29,7 @@ def test_one_pass_gives_the_tokens_of_two_and_the_right_answer(real: Any) -> Non
     joint = PMIDecoding(padded(prompts.ungrounded), ADDITION)
     options = {**padded(prompts.grounded), "max_new_tokens": 12, "do_sample": False, "pad_token_id": 0}
     once = model.generate(**options, custom_generate=joint)
-    twice = model.generate(
-        **options, logits_processor=[PMILogitsProcessor(model, padded(prompts.ungrounded), ADDITION)]
-    )
+    twice = model.generate(**options, logits_processor=[PMILogitsProcessor(model, padded(prompts.ungrounded), ADDITION)])
     assert once.tolist() == twice.tolist()
     written = tokenizer.batch_decode(once[:, -12:])
     assert "28 February 2026" in written[0]

@@ -38,8 +38,7 @@ class Snippet(NamedTuple):
 def snippets(page: Path) -> list[Snippet]:
     text = page.read_text(encoding="utf-8")
     return [
-        Snippet(text.count("\n", 0, match.start("code")), match["code"], match["output"])
-        for match in _BLOCK.finditer(text)
+        Snippet(text.count("\n", 0, match.start("code")), match["code"], match["output"]) for match in _BLOCK.finditer(text)
     ]
 
 

@@ -140,9 +140,7 @@ def test_answers_are_judged_as_the_guard_judges_them_and_results_are_found_again
         judge_answers(guard, answers, results=results)
 
 
-_PASSAGES = st.lists(
-    st.tuples(st.integers(0, 39), st.integers(1, 10)).map(lambda p: (p[0], min(40, sum(p)))), max_size=3
-)
+_PASSAGES = st.lists(st.tuples(st.integers(0, 39), st.integers(1, 10)).map(lambda p: (p[0], min(40, sum(p)))), max_size=3)
 _ANSWERS = st.lists(st.tuples(_PASSAGES, st.lists(st.booleans(), min_size=4, max_size=4)), min_size=2, max_size=6)
 
 

@@ -50,9 +50,7 @@ def test_marks_are_counted_as_alce_counts_them(text: str, counts: tuple[int, ...
     assert counted(text) == counts
 
 
-@given(
-    st.lists(st.sampled_from(["Pets are allowed", "The rent is 950 euros a month", "Cats fly"]), max_size=3), st.data()
-)
+@given(st.lists(st.sampled_from(["Pets are allowed", "The rent is 950 euros a month", "Cats fly"]), max_size=3), st.data())
 def test_no_more_is_right_than_there_is(claims: list[str], data: st.DataObject) -> None:
     marks = [data.draw(st.sampled_from(["", " [1]", " [2][3]", " [1, 2, 3]"])) for _ in claims]
     counts = counted(" ".join(f"{claim}{mark}." for claim, mark in zip(claims, marks, strict=True)))

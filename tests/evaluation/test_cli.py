@@ -159,9 +159,7 @@ def test_a_validation_set_of_the_same_name_is_no_part_of_the_results(overlap, da
 def test_settings_reach_the_model(overlap, tmp_path, tiny_t5_folder):
     row = {"premise": "rent is due. " * 300, "hypothesis": "Rent is due.", "label": 1}
     path, judge = written(tmp_path / "long.jsonl", [row]), ("--judge", tiny_t5_folder)
-    few, many = (
-        overlap(path, *judge, "--set", f"max_length={limit}", scorer="full")[0]["pairs"] for limit in (3000, 300)
-    )
+    few, many = (overlap(path, *judge, "--set", f"max_length={limit}", scorer="full")[0]["pairs"] for limit in (3000, 300))
     assert many > few == 1
     with pytest.raises(InputError, match="name a model with --judge"):
         overlap(path, "--set", "max_length=300", scorer="full")

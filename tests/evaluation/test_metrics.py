@@ -13,9 +13,9 @@ from groundrail.evaluation.comparison import paired_bootstrap, paired_t_test
 from groundrail.evaluation.systems import by_system
 from groundrail.types import Span
 
-ROWS = st.lists(
-    st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 20).map(lambda n: n / 20)), min_size=4
-).filter(lambda rows: {1.0} < {row[0] for row in rows} and len({row[1] for row in rows}) > 1)
+ROWS = st.lists(st.tuples(st.sampled_from([0.0, 0.5, 1.0]), st.integers(0, 20).map(lambda n: n / 20)), min_size=4).filter(
+    lambda rows: {1.0} < {row[0] for row in rows} and len({row[1] for row in rows}) > 1
+)
 
 
 def columns(rows: list[tuple[float, float]]) -> tuple[list[float], list[float]]:

@@ -44,7 +44,5 @@ def test_the_end_of_the_input_ends_the_talk(chatbot: ModuleType) -> None:
         raise EOFError
 
     shown: list[str] = []
-    chatbot.talk(
-        ChatGuard(Guard(lambda prompt: "", scorer="scale", judge=FakeEntailment())), ask=ask, show=shown.append
-    )
+    chatbot.talk(ChatGuard(Guard(lambda prompt: "", scorer="scale", judge=FakeEntailment())), ask=ask, show=shown.append)
     assert shown == []

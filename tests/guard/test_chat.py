@@ -33,9 +33,7 @@ class Model:
         yield from (text[start : start + 5] for start in range(0, len(text), 5))
 
 
-def chat(
-    model: Any, judge: Callable[[str, str], float] = shares_all_words, policy: Any = None, **options: Any
-) -> ChatGuard:
+def chat(model: Any, judge: Callable[[str, str], float] = shares_all_words, policy: Any = None, **options: Any) -> ChatGuard:
     guard = Guard(model, scorer="scale", judge=FakeEntailment(judge), policy=Policy(**(policy or {})))
     return ChatGuard(guard, **{"source": SOURCE} | options)
 

@@ -152,9 +152,7 @@ def test_a_quote_shows_the_words_of_the_source_and_nothing_else(says: str, quote
     assert result.text == f"{quoted}The shop opens at nine."
 
 
-@pytest.mark.parametrize(
-    "blank", ["", " \n\t", [], "\u200b\u200b", "\ufeff \n\u2060", "\u3164\u2800", "\x00\x01", "\u00ad"]
-)
+@pytest.mark.parametrize("blank", ["", " \n\t", [], "\u200b\u200b", "\ufeff \n\u2060", "\u3164\u2800", "\x00\x01", "\u00ad"])
 def test_no_source_that_a_reader_sees_supports_nothing(blank) -> None:
     closed = guard().check(TRUE + "Hello!", blank)
     assert verdicts(closed) == ["no_source", "no_claim"]
@@ -331,9 +329,7 @@ def _none(prompt: str, temperature: float = 0.5, **options: Any) -> str:
     return SOURCE if temperature == 0.5 and not options else ""
 
 
-@pytest.mark.parametrize(
-    "function", [_named, _by_name_only, _last, _unnamed, _any_number, _none, lambda prompt: SOURCE]
-)
+@pytest.mark.parametrize("function", [_named, _by_name_only, _last, _unnamed, _any_number, _none, lambda prompt: SOURCE])
 def test_documents_go_to_the_parameter_that_is_meant_for_them(function) -> None:
     assert Guard(function, scorer=Scoring()).generate("?", SOURCE).text == SOURCE
 
@@ -478,9 +474,7 @@ def test_copies_of_a_guard_load_one_scorer() -> None:
 
 
 def test_a_script_has_nothing_to_write_or_to_retry_behind_its_end() -> None:
-    two_in_one = scale(
-        lambda premise, claim: float("Dogs" not in claim), ["Rent is due. Pets may stay. ", "Dogs sing."]
-    )
+    two_in_one = scale(lambda premise, claim: float("Dogs" not in claim), ["Rent is due. Pets may stay. ", "Dogs sing."])
     assert verdicts(two_in_one.generate("?", "x")) == ["supported", "supported", "unsupported"]
     with pytest.raises(InputError, match="sentence 2 of the script has no text"):
         ScriptedGenerator(["The rent is due.", []])

@@ -198,9 +198,7 @@ def test_langchain(fallback) -> None:
             found = outcome(lambda call=call, ear=ear: call({"callbacks": [ear]}))  # type: ignore[misc]
             assert MARK not in found
             assert MARK not in repr(ear.heard)
-            heard = "\n".join(
-                told(error) for _, given, _ in ear.heard for error in given if isinstance(error, Exception)
-            )
+            heard = "\n".join(told(error) for _, given, _ in ear.heard for error in given if isinstance(error, Exception))
             assert MARK not in heard
 
 
@@ -208,9 +206,7 @@ def test_langsmith_where_the_environment_turns_it_on(monkeypatch) -> None:
     from langsmith.utils import tracing_is_enabled
 
     monkeypatch.setenv("LANGSMITH_TRACING", "true")
-    monkeypatch.setattr(
-        "langsmith.utils.get_env_var", lambda name, *more, **options: "true" if "TRACING" in name else None
-    )
+    monkeypatch.setattr("langsmith.utils.get_env_var", lambda name, *more, **options: "true" if "TRACING" in name else None)
     from groundrail.integrations.langchain.guarded_run import quietly
     from groundrail.runtime.both_ways import each, iterate
 
@@ -225,9 +221,7 @@ def test_a_callback_handler_tells_no_refused_text() -> None:
     heard: list[Any] = []
     handler = GroundrailCallbackHandler(guard(), on_sentence=heard.append, on_result=heard.append)
     list(
-        FakeListChatModel(responses=[TRUE + FALSE]).stream(
-            "?", {"callbacks": [handler], "metadata": {"documents": SOURCE}}
-        )
+        FakeListChatModel(responses=[TRUE + FALSE]).stream("?", {"callbacks": [handler], "metadata": {"documents": SOURCE}})
     )
     assert len(heard) == 3
     assert MARK not in repr(heard)
@@ -251,17 +245,13 @@ def test_server(serve, upstream, http, caplog, fallback, stream, again) -> None:
     observer = Observer(Tracing(provider, content=True), log_text=True)
     address = serve(policy=Policy(keep_refused=False, fallback=fallback), observer=observer)
     said = [
-        http.post(
-            f"{address}/v1/chat/completions", json=asking(stream=stream), headers={"x-groundrail-details": "full"}
-        ),
+        http.post(f"{address}/v1/chat/completions", json=asking(stream=stream), headers={"x-groundrail-details": "full"}),
         http.post(f"{address}/v1/check", json={"answer": TRUE + FALSE, "source": SOURCE, "stream": stream}),
         http.get(f"{address}/metrics"),
     ]
     assert MARK in repr(upstream.bodies)  # the one who writes is told what not to write again
     assert MARK not in "\n".join(response.text + repr(response.headers) for response in said)
-    assert MARK not in "\n".join(
-        record.getMessage() for record in caplog.records if record.name.startswith("groundrail")
-    )
+    assert MARK not in "\n".join(record.getMessage() for record in caplog.records if record.name.startswith("groundrail"))
     spans = exporter.get_finished_spans()
     assert spans
     assert MARK not in "\n".join(span.to_json() for span in spans)

@@ -94,9 +94,7 @@ def test_streams_async_checks_pairs_and_batched_scorers_know_them_too() -> None:
 
 def test_a_second_judge_and_a_calibration_decide_on_known_sentences_as_on_the_source() -> None:
     doubtful = FakeEntailment(lambda premise, claim: 0.5)
-    asked = Guard(
-        scorer="nearest", judge=doubtful, second=FakeEntailment(), policy=Policy(known=(CHAT,), doubt=(0.3, 0.7))
-    )
+    asked = Guard(scorer="nearest", judge=doubtful, second=FakeEntailment(), policy=Policy(known=(CHAT,), doubt=(0.3, 0.7)))
     assert only(asked.check("You can reach us in the chat window.", SOURCE)).verdict is Verdict.KNOWN
     assert only(asked.check("You can reach us at night.", SOURCE)).verdict is Verdict.UNSUPPORTED
     sure = guard(judge=doubtful, calibration=lambda score: 0.9, threshold=0.8)

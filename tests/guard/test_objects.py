@@ -147,9 +147,7 @@ def test_a_pydantic_model_and_its_dump_are_objects_dates_and_decimals_included()
         assert result.object == {"tenant": None, "end": "2026-02-28", "rent": "1450.50"}
         assert result.score == result.fields["/tenant"].score == 0.0
         assert result.fields["/end"].score == 1.0
-    assert {"/0/tenant", "/1/others/0/tenant"} <= set(
-        guard().check_object([lease, {"others": [lease]}], SOURCE).refused
-    )
+    assert {"/0/tenant", "/1/others/0/tenant"} <= set(guard().check_object([lease, {"others": [lease]}], SOURCE).refused)
     assert guard().check_object({"a": None}, SOURCE).score is None
 
 

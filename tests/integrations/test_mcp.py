@@ -220,9 +220,7 @@ def test_the_command_serves_both_transports(transport: str, tmp_path: Path) -> N
     program = [sys.executable, "-m", "groundrail", "mcp", "--source", str(tmp_path / "lease.txt")]
 
     async def ask(client: Client) -> Any:
-        return await client.call_tool(
-            "check", {"answer": "The rent is 950 euros a month. The rent is 990 euros a month."}
-        )
+        return await client.call_tool("check", {"answer": "The rent is 950 euros a month. The rent is 990 euros a month."})
 
     async def over_stdio() -> Any:
         async with Client(StdioServerParameters(command=program[0], args=program[1:])) as client:

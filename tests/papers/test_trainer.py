@@ -192,8 +192,7 @@ def test_the_hot_start_holds_for_the_gain_too(tmp_path):
 def test_the_ungrounded_examples_are_dropped_by_gain_though_their_loss_is_low(tmp_path):
     rows = grounded_rows(160, set(range(0, 160, 5)))
     without = [
-        {name.removeprefix("ungrounded_"): value for name, value in row.items() if name.startswith("un")}
-        for row in rows
+        {name.removeprefix("ungrounded_"): value for name, value in row.items() if name.startswith("un")} for row in rows
     ]
     second = llama(seed=1)
     trainer_of(tmp_path, second, without, kind=Trainer, options={"num_train_epochs": 4}).train()

@@ -153,9 +153,7 @@ def test_labels_are_balanced_and_no_form_gives_its_label_away() -> None:
     for (*key, true), number in writer.teller.balance.counts.items():
         counts[tuple(key)][true] += number
     tilted = {
-        key: some
-        for key, some in counts.items()
-        if some.total() >= 40 and not 0.25 <= some[True] / some.total() <= 0.75
+        key: some for key, some in counts.items() if some.total() >= 40 and not 0.25 <= some[True] / some.total() <= 0.75
     }
     assert not tilted
 

@@ -94,9 +94,7 @@ def test_most_claims_are_read_in_their_context(packed: Packed) -> None:
 
 
 def test_another_claim_of_the_text_before_a_claim_changes_nothing(packed: Packed) -> None:
-    drawn = [
-        (c, p) for c, p in _drawn(packed, packed.claims_of("written")) if _context(p) and not len(packed.context[c])
-    ]
+    drawn = [(c, p) for c, p in _drawn(packed, packed.claims_of("written")) if _context(p) and not len(packed.context[c])]
     assert drawn
     for claim, pair in drawn:
         assert _context(pair) != packed.claim[claim].tolist()

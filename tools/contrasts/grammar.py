@@ -217,9 +217,7 @@ def _family(file: str, name: str, table: dict[str, Any]) -> Family:
         frames += [other for frame in frames for other in _mirrored(frame, table)]
     except ValueError as error:
         raise fault(str(error)) from None
-    says: dict[str, list[Form]] = {
-        key: [Form(*_starred(text)) for text in forms] for key, forms in table["says"].items()
-    }
+    says: dict[str, list[Form]] = {key: [Form(*_starred(text)) for text in forms] for key, forms in table["says"].items()}
     rules: dict[str, dict[str, Any]] = table.get("if", {})
     held = table.get("held_out", [])
     for key in (

@@ -66,9 +66,7 @@ class Author:
 
     def __init__(self, teller: Teller, others: list[list[str]], pairs: bool) -> None:
         self.teller, self.others, self.pairs, self.rng = teller, others, pairs, teller.rng
-        self.told: Counter[tuple[str, bool]] = (
-            Counter()
-        )  # pairs about a bare sentence, and of families never trained on
+        self.told: Counter[tuple[str, bool]] = Counter()  # pairs about a bare sentence, and of families never trained on
 
     def texts(self, number: int, seed: int) -> Iterator[dict[str, Any]]:
         """Texts with claims, as `tools/written` has them."""

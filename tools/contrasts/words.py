@@ -109,9 +109,7 @@ def clock(minutes: int, rng: Random) -> str:
     hour, minute = divmod(minutes, 60)
     half, twelve = ("am", "pm")[hour >= 12], (hour - 1) % 12 + 1
     if not minute:
-        return rng.choice(
-            (f"{hour}:00", f"{twelve} {half}", f"{twelve} {half[0]}.m.", f"{twelve} o'clock {_PART[half]}")
-        )
+        return rng.choice((f"{hour}:00", f"{twelve} {half}", f"{twelve} {half[0]}.m.", f"{twelve} o'clock {_PART[half]}"))
     return rng.choice((f"{hour}:{minute:02}", f"{twelve}:{minute:02} {half}", f"{twelve}.{minute:02} {half[0]}.m."))
 
 

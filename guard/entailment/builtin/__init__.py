@@ -101,9 +101,7 @@ class BuiltinEntailment(EntailmentModel):
 
         The last of the words around are read if not all fit. Raises: InputError for a sentence that does not fit.
         """
-        return in_batches(
-            sentences, self._encode_around, self._kind_probabilities, columns=3, batch_tokens=_BATCH_TOKENS
-        )
+        return in_batches(sentences, self._encode_around, self._kind_probabilities, columns=3, batch_tokens=_BATCH_TOKENS)
 
     def _encode_around(self, sentences: Sequence[tuple[str, str]]) -> list[Encoding]:
         found = []
@@ -172,9 +170,7 @@ def _load(device: str, dtype: torch.dtype) -> Respelled:
 
 
 @one_at_a_time
-def as_cross_encoder(
-    device: str | torch.device | None = None, dtype: torch.dtype | None = None
-) -> "CrossEncoderEntailment":
+def as_cross_encoder(device: str | torch.device | None = None, dtype: torch.dtype | None = None) -> "CrossEncoderEntailment":
     """The built-in judge as a model of transformers, for training it or reading its layers. Raises: as `load_builtin`.
 
     `dtype` None takes bfloat16 where that is native, else float32.

@@ -120,7 +120,7 @@ class _Layer(nn.Module):
         super().__init__()
         self.qkv = _linear(weights, *(f"{name}.attention.attn.{part}" for part in "qkv"))
         self.out = _linear(weights, f"{name}.attention.attn.o")
-        self.told = _norm(weights, f"{name}.attention.LayerNorm", eps)
+        self.attention_norm = _norm(weights, f"{name}.attention.LayerNorm", eps)
         self.widen = _linear(weights, f"{name}.intermediate.dense")
         self.narrow = _linear(weights, f"{name}.output.dense")
         self.done = _norm(weights, f"{name}.output.LayerNorm", eps)
@@ -129,16 +129,14 @@ class _Layer(nn.Module):
         """The states of all texts, (tokens, size), after this layer."""
         total = sum(lengths)
         query, key, value = self.qkv(hidden)[:total].unflatten(-1, (3, len(bias), -1)).unbind(-3)
-        told = attended(query, key, value, lengths, bias, at_once=hidden.device.type != "cpu")
-        told = torch.cat([told, told[:1].expand(len(hidden) - total, -1)])
-        hidden = self.told(self.out(told) + hidden)
+        mixed = attended(query, key, value, lengths, bias, at_once=hidden.device.type != "cpu")
+        mixed = torch.cat([mixed, mixed[:1].expand(len(hidden) - total, -1)])
+        hidden = self.attention_norm(self.out(mixed) + hidden)
         done: Tensor = self.done(self.narrow(functional.gelu(self.widen(hidden))) + hidden)
         return done
 
 
-def attended(
-    query: Tensor, key: Tensor, value: Tensor, lengths: Sequence[int], bias: Tensor, *, at_once: bool
-) -> Tensor:
+def attended(query: Tensor, key: Tensor, value: Tensor, lengths: Sequence[int], bias: Tensor, *, at_once: bool) -> Tensor:
     """Every text attends to itself: (tokens, heads, d) -> (tokens, heads * d).
 
     `at_once`: padded and in one call, as an accelerator would have it, not one after the other.
@@ -147,13 +145,13 @@ def attended(
     if not at_once:
         corners = (bias[:, :length, :length] for length in lengths)
         each = zip(queries, keys, values, corners, strict=True)
-        return torch.cat([_told(q[None], k[None], v[None], corner)[0] for q, k, v, corner in each])
+        return torch.cat([_attention(q[None], k[None], v[None], corner)[0] for q, k, v, corner in each])
     real = torch.arange(len(bias[0]), device=bias.device) < torch.tensor(lengths, device=bias.device)[:, None]
     query, key, value = (pad_sequence(list(each), batch_first=True) for each in (queries, keys, values))
-    return _told(query, key, value, bias.where(real[:, None, None], -math.inf))[real]
+    return _attention(query, key, value, bias.where(real[:, None, None], -math.inf))[real]
 
 
-def _told(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
+def _attention(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
     """Attention: (texts, tokens, heads, d) -> (texts, tokens, heads * d)."""
     q, k, v = (each.transpose(1, 2) for each in (query, key, value))
     return functional.scaled_dot_product_attention(q, k, v, attn_mask=bias).transpose(1, 2).flatten(2)

@@ -65,8 +65,8 @@ def _polar(question: str, agrees: bool) -> str | None:
     if any(word in words.FUNCTION for word in lower[1:]):
         return None
     no = "" if agrees else " not"
-    told = " ".join([*subject, f"{verb}{no}", *rest[begin:]])
-    return told[0].upper() + told[1:] + "."
+    made = " ".join([*subject, f"{verb}{no}", *rest[begin:]])
+    return made[0].upper() + made[1:] + "."
 
 
 def _opens_predicate(verb: str, word: str) -> bool:

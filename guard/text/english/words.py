@@ -12,9 +12,7 @@ from importlib.resources import files
 import Stemmer
 
 _FILE = files(__package__).joinpath("words.toml")
-_CLASSES = {
-    name: frozenset(listed.split()) for name, listed in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()
-}
+_CLASSES = {name: frozenset(listed.split()) for name, listed in tomllib.loads(_FILE.read_text(encoding="utf-8")).items()}
 
 BE, HAVE = _CLASSES["be"], _CLASSES["have"]
 DO, MODALS = _CLASSES["do"], _CLASSES["modals"]

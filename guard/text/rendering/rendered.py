@@ -70,13 +70,9 @@ class RenderedAnswer:
         for columns, before in self._released.items():
             rendered = render(before.open + piece, before.definitions, columns)
             if len(rendered.open) > LONGEST_BLOCK:
-                raise UncheckableError(
-                    f"a paragraph, list item or quotation is longer than {LONGEST_BLOCK:,} characters"
-                )
+                raise UncheckableError(f"a paragraph, list item or quotation is longer than {LONGEST_BLOCK:,} characters")
             if words(rendered.text) != words(before.text) + judged:
-                raise UncheckableError(
-                    "rendered as Markdown after the text before it, other words are seen than it has"
-                )
+                raise UncheckableError("rendered as Markdown after the text before it, other words are seen than it has")
 
     def add(self, released: str) -> None:
         """Take text that is released, whether it was judged or is a replacement."""
@@ -144,9 +140,7 @@ def _parser() -> MarkdownIt:
     return parser
 
 
-def _block_of_html(
-    renderer: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: EnvType
-) -> str:
+def _block_of_html(renderer: RendererHTML, tokens: Sequence[Token], place: int, options: OptionsDict, env: EnvType) -> str:
     """A block of HTML, which some readers do not show: nothing of it where it has words."""
     content = tokens[place].content
     return "" if words(_TAG.sub("", content)) else content

@@ -22,8 +22,7 @@ from groundrail.errors import UncheckableError
 
 _DATA = tomllib.loads(files(__package__).joinpath("visible.toml").read_text(encoding="utf-8"))
 _REFUSED = {
-    kind: [(re.compile(sign, re.MULTILINE), why) for sign, why in signs.items()]
-    for kind, signs in _DATA["refused"].items()
+    kind: [(re.compile(sign, re.MULTILINE), why) for sign, why in signs.items()] for kind, signs in _DATA["refused"].items()
 }
 _LANGUAGES = frozenset(_DATA["languages"]["shown"].split())
 

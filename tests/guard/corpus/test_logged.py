@@ -170,9 +170,7 @@ def test_the_object_holds_what_is_counted_anew(answers) -> None:
     told = json.loads(json.dumps(added(answers).as_object()))
     assert told["total"] == counted(answers)
     assert told["by_day"] == [{"day": day, **counted(own)} for day, own in zip(days, by_day, strict=True)]
-    assert {group.pop("source"): group for group in told["by_source"]} == {
-        n: counted(own) for n, own in by_name.items()
-    }
+    assert {group.pop("source"): group for group in told["by_source"]} == {n: counted(own) for n, own in by_name.items()}
 
 
 class Tags(HTMLParser):

@@ -16,9 +16,7 @@ from groundrail.scoring.nearest import NearestScorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator, shares_all_words
 from groundrail.types import GuardResult
 
-SOURCE = (
-    "The rent is 950 euros a month. The deposit is 2,900 euros. Pets cannot be kept. The lease ends on 28 May 2026."
-)
+SOURCE = "The rent is 950 euros a month. The deposit is 2,900 euros. Pets cannot be kept. The lease ends on 28 May 2026."
 RENT, WRONG = "The rent is 950 euros a month. ", "The rent is 990 euros a month. "
 SENTENCES = [
     RENT,

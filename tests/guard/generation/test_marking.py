@@ -162,9 +162,7 @@ LEASE = ["The lease runs for two years. Pets are allowed, it says.", "Cash is ac
 
 def test_a_quotation_is_cited_where_it_stands() -> None:
     (checked,) = (
-        guard()
-        .check("It says “the lease runs for two years”.", [LEASE[0].replace(". Pets", ", it says. Pets")])
-        .sentences
+        guard().check("It says “the lease runs for two years”.", [LEASE[0].replace(". Pets", ", it says. Pets")]).sentences
     )
     assert checked.verdict is Verdict.SUPPORTED
     assert checked.citations[0].text == "The lease runs for two years"
@@ -188,13 +186,10 @@ def test_a_corrected_misquotation_is_judged() -> None:
 
 def test_the_callers_numbering_names_the_documents() -> None:
     documents = [
-        Document(text=text, id=name, metadata={"rank": n})
-        for text, name, n in zip(SOURCE, "abc", (5, 3, 7), strict=True)
+        Document(text=text, id=name, metadata={"rank": n}) for text, name, n in zip(SOURCE, "abc", (5, 3, 7), strict=True)
     ]
     scorer = NearestScorer(FakeEntailment(), rivals=0, invented=0)
-    numbered = Guard(
-        scorer=scorer, policy=Policy(marks="correct"), numbering=lambda document: document.metadata["rank"]
-    )
+    numbered = Guard(scorer=scorer, policy=Policy(marks="correct"), numbering=lambda document: document.metadata["rank"])
     right, wrong, absent = numbered.check(
         "Pets are allowed [3]. Pets are allowed [5]. Pets are allowed [1].", documents
     ).sentences

@@ -90,9 +90,7 @@ def judge(server: ScriptedServer, **options: Any) -> RemoteEntailment:
 
 def test_it_generates_and_judges_through_servers(server) -> None:
     server.replies = [streaming(TRUE, "Pets are not allowed.")]
-    result = Guard(generator(server, temperature=0.2), scorer="scale", judge=judge(server)).generate(
-        "How much?", SOURCE
-    )
+    result = Guard(generator(server, temperature=0.2), scorer="scale", judge=judge(server)).generate("How much?", SOURCE)
     assert result.text == TRUE + "Pets are not allowed."
     assert [c.text for c in result.citations] == ["The rent is 950 euros a month.", "Pets are not allowed."]
     assert result.generation["completion_tokens"] == 11

@@ -24,9 +24,7 @@ class Told(Scorer):
         scores = []
         for claim in claims:
             value, near, conflict = next((v for key, v in self.verdicts.items() if key in claim), (0.0, "", ""))
-            scores.append(
-                Score(value, tuple(cited(near, value, documents)), next(cited(conflict, 0.9, documents), None))
-            )
+            scores.append(Score(value, tuple(cited(near, value, documents)), next(cited(conflict, 0.9, documents), None)))
         return scores
 
 

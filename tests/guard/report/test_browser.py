@@ -220,9 +220,7 @@ def test_what_was_refused_is_struck_through_in_place_and_folds(looked_at: Page, 
 def test_bars_reach_the_line_exactly_where_a_sentence_is_supported(looked_at: Page, report: str) -> None:
     looked_at.open(report)
     line = looked_at.find(".threshold").rect["y"]
-    tops = {
-        kind: [bar.rect["y"] for bar in looked_at.all(f".chart .bar.{kind}")] for kind in ("supported", "unsupported")
-    }
+    tops = {kind: [bar.rect["y"] for bar in looked_at.all(f".chart .bar.{kind}")] for kind in ("supported", "unsupported")}
     assert len(tops["supported"]) == 2
     assert max(tops["supported"]) < line < min(tops["unsupported"])
     looked_at.find('.chart a[data-sentence="2"]').click()

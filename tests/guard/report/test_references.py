@@ -60,9 +60,7 @@ def test_references_name_title_page_link_and_words_and_escape_them() -> None:
     cited = lease.cite(place.start, place.end, place.score)
     sentence = result.sentences[0].model_copy(update={"citations": (cited,)})
     text = result.model_copy(update={"sentences": (sentence,)}).to_markdown(marks=True)
-    assert text.startswith(
-        "Pets are out. [1]\n\n**References**\n\n- [1] [The \\[lease\\], page 2](<https://example.org/a"
-    )
+    assert text.startswith("Pets are out. [1]\n\n**References**\n\n- [1] [The \\[lease\\], page 2](<https://example.org/a")
     assert text.endswith(">): “Pets are \\*out\\*.”\n")
 
 

@@ -14,9 +14,7 @@ from groundrail.scoring.nearest import NearestScorer
 from groundrail.scoring.scale import ScaleScorer
 
 LEASE = Path(__file__).parents[3] / "examples" / "documents" / "lease.txt"
-SENTENCES = (
-    "The rent is due on first of every month. Anna signed it. Cats are not allowed. The keys were lost in March. "
-)
+SENTENCES = "The rent is due on first of every month. Anna signed it. Cats are not allowed. The keys were lost in March. "
 CLAIMS = ["Bob signed it.", "The rent is due in June."]
 
 

@@ -93,9 +93,7 @@ def test_the_threads_of_a_burst_end(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_closing_cancels_what_waits_for_its_turn() -> None:
     gate = threading.Event()
-    scorer = BatchedScorer(
-        NearestScorer(FakeEntailment(lambda premise, claim: float(gate.wait(10)))), max_concurrency=1
-    )
+    scorer = BatchedScorer(NearestScorer(FakeEntailment(lambda premise, claim: float(gate.wait(10)))), max_concurrency=1)
 
     async def closed() -> list[object]:
         tasks = [asyncio.create_task(ascore(scorer, ["House 1 has 4 rooms."], source(1))) for _ in range(3)]

@@ -107,9 +107,7 @@ def evaluated(words: str) -> Fraction:
 def test_a_reckoning_evaluates_to_its_figure_and_its_operands_stand_in_the_source() -> None:
     draw, signs = random.Random(34), set()
     for _ in range(300):
-        rent, more, months, tenants, share = (
-            draw.randint(*of) for of in [(200, 4000), (20, 900), (2, 9), (2, 5), (3, 60)]
-        )
+        rent, more, months, tenants, share = (draw.randint(*of) for of in [(200, 4000), (20, 900), (2, 9), (2, 5), (3, 60)])
         documents, pieces = read(
             f"The rent is {rent:,} euros a month.",
             f"It was {more} euros for {tenants} tenants.",
@@ -127,9 +125,7 @@ def test_a_reckoning_evaluates_to_its_figure_and_its_operands_stand_in_the_sourc
         for each in found:
             assert each.derived is not None
             assert (
-                evaluated(each.derived.computation)
-                == amount
-                == Fraction(claim[each.start : each.end - 6].replace(",", ""))
+                evaluated(each.derived.computation) == amount == Fraction(claim[each.start : each.end - 6].replace(",", ""))
             )
             signs.update(re.findall(r" (\+|-|x|/|% of) ", each.derived.computation))
     assert signs == {"+", "-", "x", "/", "% of"}

@@ -151,9 +151,7 @@ def saying(amount: str, known: float, other: float) -> FakeEntailment:
 @pytest.mark.parametrize("rival", [0.0, 0.3, 0.7, 1.0])
 def test_a_claim_loses_what_the_likeliest_rival_has_more(weight: float, claimed: float, rival: float) -> None:
     judge = saying("1,450", rival, claimed)
-    (score,) = NearestScorer(judge, window=0, rivals=weight, invented=0).score(
-        ["The rent is 1,650 euros a month."], RENT
-    )
+    (score,) = NearestScorer(judge, window=0, rivals=weight, invented=0).score(["The rent is 1,650 euros a month."], RENT)
     lost = weight * max(0.0, logit(min(max(rival, 1e-6), 1 - 1e-6)) - logit(claimed))
     assert score.value == pytest.approx(1 / (1 + math.exp(min(700, lost - logit(claimed)))), abs=1e-9)
     assert (score.conflict is not None) == (rival > max(0.5, claimed) and weight > 0)
@@ -214,9 +212,7 @@ def test_the_sentence_that_says_the_rival_is_the_conflict() -> None:
 @pytest.mark.parametrize("rival", [0.2, 0.6, 0.95])
 def test_an_invented_figure_costs_its_charge_where_a_rival_is_entailed(charge: float, rival: float) -> None:
     judge = FakeEntailment(lambda premise, claim: 0.9 if "1,650" in claim else rival)
-    (score,) = NearestScorer(judge, window=0, rivals=0, invented=charge).score(
-        ["The rent is 1,650 euros a month."], RENT
-    )
+    (score,) = NearestScorer(judge, window=0, rivals=0, invented=charge).score(["The rent is 1,650 euros a month."], RENT)
     assert logit(score.value) == pytest.approx(logit(0.9) - (charge if rival > 0.5 else 0))
     assert (score.conflict is not None) == (rival > 0.5 and charge > 0)
 

@@ -15,8 +15,7 @@ from groundrail.scoring.registry import load_scorer, needs_entailment, scorers
 from groundrail.scoring.second import SecondOpinion
 
 SOURCE = [
-    " ".join(f"House {n} has {n + 3} rooms and Anna Berg lives there." for n in range(first, first + 8))
-    for first in (1, 30)
+    " ".join(f"House {n} has {n + 3} rooms and Anna Berg lives there." for n in range(first, first + 8)) for first in (1, 30)
 ]
 CLAIMS = ["House 4 has 7 rooms.", "Anna Berg lives in House 31.", "The rent is 1,450 euros.", "House 2 has 9 rooms."]
 

@@ -248,9 +248,7 @@ def test_the_second_look_and_the_first_step_of_its_tree_share_a_call() -> None:
     chunk, second, leaves = model.calls
     assert [len(call) for call in (chunk, second, leaves)] == [1, 3, 2]
     longest = max(second, key=lambda pair: len(pair[0]))
-    assert all(
-        set(premise.split()) < set(longest[0].split()) for premise, _ in [*second, *leaves] if premise != longest[0]
-    )
+    assert all(set(premise.split()) < set(longest[0].split()) for premise, _ in [*second, *leaves] if premise != longest[0])
     read = [premise for call in model.calls for premise, _ in call]
     assert len(set(read)) == 6  # a chunk, the further one, and the four nodes of one tree: no pair for nothing
     assert score.value < 0.5

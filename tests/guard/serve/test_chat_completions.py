@@ -213,8 +213,7 @@ def test_tool_calls_pass_as_they_are(serve, client, upstream, stream) -> None:
         {"index": 1, "id": "call_2", "type": "function", "function": {"name": "now", "arguments": "{}"}},
     )
     tools: Any = [
-        {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
-        for name in ("look_up", "now")
+        {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}} for name in ("look_up", "now")
     ]
     (choice,) = completion(client(serve()), stream, tools=tools).choices
     assert choice.finish_reason == "tool_calls"

@@ -19,9 +19,7 @@ def without_times(result: GuardResult) -> dict[str, object]:
     }
 
 
-@pytest.mark.parametrize(
-    "source", [SOURCE, [SOURCE], {"text": SOURCE, "id": "lease"}, [{"content": SOURCE, "id": "lease"}]]
-)
+@pytest.mark.parametrize("source", [SOURCE, [SOURCE], {"text": SOURCE, "id": "lease"}, [{"content": SOURCE, "id": "lease"}]])
 def test_a_check_is_the_guards(serve, http, source) -> None:
     response = http.post(serve() + "/v1/check", json={"answer": TRUE + FALSE, "source": source})
     assert response.status_code == 200
@@ -50,9 +48,7 @@ def test_any_text_can_be_checked(serve, http, answer, stream) -> None:
     assert response.status_code == (400 if answer == "\ud800" else 200)
 
 
-@pytest.mark.parametrize(
-    "body", [{}, {"answer": "x"}, {"answer": 3, "source": "x"}, {"answer": "x", "source": "y", "z": 1}]
-)
+@pytest.mark.parametrize("body", [{}, {"answer": "x"}, {"answer": 3, "source": "x"}, {"answer": "x", "source": "y", "z": 1}])
 def test_a_check_with_wrong_fields_names_them(serve, http, body) -> None:
     response = http.post(serve() + "/v1/check", json=body)
     assert response.status_code == 400

@@ -122,9 +122,7 @@ def test_an_upstream_that_fails_while_writing(serve, upstream, client, reply, ke
     upstream.usual = reply
     asked, released = client(serve(timeout=0.5)), list[str]()
     with pytest.raises(openai.APIError, match="upstream"):
-        released.extend(
-            c.choices[0].delta.content or "" for c in asked.chat.completions.create(**for_client(stream=True))
-        )
+        released.extend(c.choices[0].delta.content or "" for c in asked.chat.completions.create(**for_client(stream=True)))
     assert "".join(released) == kept
     with pytest.raises(openai.InternalServerError) as failed:
         completion(asked, stream=False)

@@ -104,9 +104,7 @@ def schema_format(path: str, schema: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(("written", "rent"), [(RIGHT, "950 euros"), (WRONG, None)])
-def test_the_responses_client_parses_an_object_without_its_refused_fields(
-    serve, client, upstream, written, rent
-) -> None:
+def test_the_responses_client_parses_an_object_without_its_refused_fields(serve, client, upstream, written, rent) -> None:
     upstream.usual = writing(written)
     asked: dict[str, Any] = {"model": "scripted", "input": "How much is the rent?"}
     asked["extra_body"] = {"documents": [SOURCE]}

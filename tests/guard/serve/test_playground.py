@@ -120,9 +120,7 @@ def test_a_misquotation_is_struck_out_with_the_wording_behind_it(page) -> None:
     page.open().wait_until_done()
     page.find("#edit-answer").click()
     page.find("#answer").clear()
-    page.find("#answer").send_keys(
-        'The lease says "The rent is 1,650 euros per month." The caretaker says the rent is low.'
-    )
+    page.find("#answer").send_keys('The lease says "The rent is 1,650 euros per month." The caretaker says the rent is low.')
     page.find("#check-form .go").click()
     page.wait_until_done()
     assert page.texts("#sentences del.slip") == ["The rent is 1,650 euros per month"]
@@ -134,9 +132,7 @@ def test_a_misquotation_is_struck_out_with_the_wording_behind_it(page) -> None:
 def test_the_threshold_colours_anew_without_a_request(page) -> None:
     page.open().wait_until_done()
     page.requested()
-    slide = (
-        "const t = document.getElementById('threshold'); t.value = arguments[0]; t.dispatchEvent(new Event('input'))"
-    )
+    slide = "const t = document.getElementById('threshold'); t.value = arguments[0]; t.dispatchEvent(new Event('input'))"
     page.browser.execute_script(slide, "0")
     assert page.verdicts() == ["no_claim"] + ["supported"] * 6
     page.browser.execute_script(slide, "1")

@@ -200,9 +200,7 @@ COUNTS: dict[str, Any] = {"prompt_tokens": 5, "completion_tokens": 7, "total_tok
         ({"usage": {**COUNTS, "total_tokens": int("9" * 4300)}}, 7),
     ],
 )
-def test_what_an_upstream_says_beside_its_text_is_of_known_kinds(
-    serve, upstream, http, path, stream, chunk, counts
-) -> None:
+def test_what_an_upstream_says_beside_its_text_is_of_known_kinds(serve, upstream, http, path, stream, chunk, counts) -> None:
     upstream.usual = odd(**chunk)
     answer = http.post(serve() + path, json=asking(path, stream=stream))
     assert answer.status_code == 200

@@ -87,9 +87,7 @@ def test_a_stream_ends_with_the_whole_answer(serve, client, upstream) -> None:
         (writing(TRUE, "The rent is 9", finish="length"), TRUE, "max_output_tokens"),
     ],
 )
-def test_an_answer_that_is_emptied_or_cut_off_is_incomplete(
-    serve, client, upstream, stream, reply, text, reason
-) -> None:
+def test_an_answer_that_is_emptied_or_cut_off_is_incomplete(serve, client, upstream, stream, reply, text, reason) -> None:
     upstream.usual = reply
     asked = client(serve(policy=ONCE)).responses
     if stream:

@@ -106,9 +106,7 @@ def test_what_a_tool_repeats_of_a_call_is_no_source(call) -> None:
     assert found([ASKED, echo, call]) == ("tool", [("call_7", f"Saved: {ECHO}")])  # written after it was said
 
 
-@pytest.mark.parametrize(
-    "calls", [3, [3], [{}], [{"function": 3}], [{"id": [], "function": {"name": {}, "arguments": 3}}]]
-)
+@pytest.mark.parametrize("calls", [3, [3], [{}], [{"function": 3}], [{"id": [], "function": {"name": {}, "arguments": 3}}]])
 def test_calls_that_are_none_count_for_nothing(calls) -> None:
     assert found([ASKED, {"role": "assistant", "tool_calls": calls}, {**TOOL, "name": {}}]) == (
         "tool",

@@ -79,9 +79,7 @@ def test_words_within_an_argument_are_no_evidence_either(result: str, arguments:
         ("It runs for 9 months.", {"text": "Sie läuft 6 Monate."}, "It runs for 9 months."),
     ],
 )
-def test_figures_of_statements_and_of_code_are_taken_out_wherever_they_stand(
-    result: str, arguments: Any, left: str
-) -> None:
+def test_figures_of_statements_and_of_code_are_taken_out_wherever_they_stand(result: str, arguments: Any, left: str) -> None:
     assert evidence(result, arguments) == left
 
 

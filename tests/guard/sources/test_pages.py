@@ -73,9 +73,7 @@ def test_a_page_in_another_encoding_is_read(tmp_path: Path) -> None:
         assert Document.from_html(path).text == "Müller zahlt 5 €"
 
 
-@pytest.mark.parametrize(
-    "rule", [":has(b.c i){color:red}", ":has(+ b.c){color:red}", ":not(.b){color:red}", "p{color:red}"]
-)
+@pytest.mark.parametrize("rule", [":has(b.c i){color:red}", ":has(+ b.c){color:red}", ":not(.b){color:red}", "p{color:red}"])
 def test_a_page_with_too_many_rules_for_its_elements_is_refused(rule) -> None:
     page = f"<style>{rule * 4000}</style><body>{'<p>The rent is <b>due</b></p>' * 700}"
     with pytest.raises(InputError, match="style sheets take too long to apply"):

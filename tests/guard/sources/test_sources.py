@@ -129,9 +129,7 @@ def test_every_field_of_json_is_said_once_where_it_stands(value: Any, indent: in
     for premise, one in zip(premises, wanted, strict=True):
         assert text[premise.start : premise.end].endswith(json.dumps(one))
         words = (
-            {None: "not given", True: "yes", False: "no"}[one]
-            if one is None or one is True or one is False
-            else str(one)
+            {None: "not given", True: "yes", False: "no"}[one] if one is None or one is True or one is False else str(one)
         )
         assert (premise.said or "").endswith(" ".join(words.split()))
 

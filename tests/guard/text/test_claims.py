@@ -30,9 +30,7 @@ def test_known_phrases_claim_nothing(text) -> None:
 @tabled("text")
 def test_what_could_carry_a_fact_is_a_claim(text) -> None:
     assert _is_claim(text)
-    result = Guard(scorer="scale", judge=FakeEntailment(lambda premise, claim: 0.0)).check(
-        text, "Pets are not allowed."
-    )
+    result = Guard(scorer="scale", judge=FakeEntailment(lambda premise, claim: 0.0)).check(text, "Pets are not allowed.")
     assert [s.verdict for s in result.sentences if s.verdict is not Verdict.NO_CLAIM]
     assert not any(character.isdigit() for character in result.text)
 
@@ -129,9 +127,7 @@ def test_phrases_that_answer_a_question_are_judged_with_it(phrase) -> None:
     assert claim_of(phrase) is None
 
 
-@pytest.mark.parametrize(
-    "phrase", ["In short:", "Summary:", "Great!", "Summary\n", "The answer:", "Here is the answer."]
-)
+@pytest.mark.parametrize("phrase", ["In short:", "Summary:", "Great!", "Summary\n", "The answer:", "Here is the answer."])
 def test_what_only_leads_to_an_answer_claims_nothing(phrase) -> None:
     assert claim_of(phrase, "", "Is the notice period long or short?") is None
 
@@ -255,9 +251,7 @@ def test_a_polite_phrase_that_answers_a_question_is_a_claim(sentence, question) 
     assert isinstance(read_claim(sentence, "", question, _LEASE), Claim)
 
 
-@pytest.mark.parametrize(
-    "sentence", ["-" * 80 + ">", "|" + "=" * 80 + "|.", "great " * 33 + "x", "welcome " * 24 + "x"]
-)
+@pytest.mark.parametrize("sentence", ["-" * 80 + ">", "|" + "=" * 80 + "|.", "great " * 33 + "x", "welcome " * 24 + "x"])
 def test_a_repeated_sign_or_word_is_read_at_once(sentence) -> None:
     assert read_claim(sentence, "", "", _LEASE) != NoClaim()  # took hours
 

@@ -81,8 +81,6 @@ def test_words_of_another_script_are_judged_where_they_are_most() -> None:
     assert judged("Арендатор платит Tesla четыре раза в год.")
 
 
-@pytest.mark.parametrize(
-    "piece", ["{#", "||a", "[s]", "-a ", "a1a", "1,", "/*", "[[", "\\", "a\u0305", "a.a", "1.1.1."]
-)
+@pytest.mark.parametrize("piece", ["{#", "||a", "[s]", "-a ", "a1a", "1,", "/*", "[[", "\\", "a\u0305", "a.a", "1.1.1."])
 def test_time_grows_with_the_text(piece: str) -> None:
     assert grows_with(2000, lambda times: (list(unreadable(piece * times)), links(piece * times)))

@@ -79,9 +79,7 @@ def test_a_mark_in_code_is_text() -> None:
 
 def test_words_that_the_source_itself_writes_are_no_mark() -> None:
     own = SourceText([Document(text="As document 2 says, pets are allowed."), Document(text="No.", id="b")])
-    assert read_claim("As document 2 says, pets are allowed.", "", "", own) == Claim(
-        "As document 2 says, pets are allowed."
-    )
+    assert read_claim("As document 2 says, pets are allowed.", "", "", own) == Claim("As document 2 says, pets are allowed.")
 
 
 @tabled("sentence, parts")

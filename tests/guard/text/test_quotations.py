@@ -43,11 +43,7 @@ def test_every_run_of_whole_words_is_found_where_it_stands(start: int, length: i
     words = TEXT[start : start + length].strip(" ,.\n—")
     place = place_of(words, [TEXT])
     cut = TEXT[max(0, start - 1) : start].isalnum() or TEXT[start + length : start + length + 1].isalnum()
-    assert (
-        cut
-        or not words
-        or (place is not None and TEXT[place.start : place.end].lower().split() == words.lower().split())
-    )
+    assert cut or not words or (place is not None and TEXT[place.start : place.end].lower().split() == words.lower().split())
 
 
 @pytest.mark.parametrize(

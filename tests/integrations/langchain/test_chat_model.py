@@ -40,9 +40,7 @@ from groundrail.integrations.langchain import GuardedChatModel
 from groundrail.integrations.langchain.retrieved import SourceDocuments, tool_source
 from groundrail.sources.echoes import Echoes
 
-LEASE = LangChainDocument(
-    SOURCE, id="lease", metadata={"source": "https://example.org/lease", "title": "Lease", "page": 3}
-)
+LEASE = LangChainDocument(SOURCE, id="lease", metadata={"source": "https://example.org/lease", "title": "Lease", "page": 3})
 
 
 def guarded(model: Any, **options: Any) -> GuardedChatModel:

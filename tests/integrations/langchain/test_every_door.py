@@ -177,9 +177,7 @@ def test_half_a_sentence_of_an_answer_that_was_cut_off_stays_back(door: Door, pl
 class Telling(Scripted):
     """Tells of the flat that it is asked about, and of the next one, which nobody has looked up."""
 
-    async def _astream(
-        self, messages: list[BaseMessage], *told: Any, **kwargs: Any
-    ) -> AsyncIterator[ChatGenerationChunk]:
+    async def _astream(self, messages: list[BaseMessage], *told: Any, **kwargs: Any) -> AsyncIterator[ChatGenerationChunk]:
         number = int(messages[0].text)
         if kwargs.get("tools") and not isinstance(messages[-1], ToolMessage):
             yield ChatGenerationChunk(message=calling("look_up", f'{{"what": "{number}"}}'))

@@ -91,9 +91,7 @@ def test_a_document_that_a_tool_was_given_to_keep_is_no_source() -> None:
 @pytest.mark.parametrize("way", [*WAYS, "batch", "abatch"])
 def test_a_chain_that_saw_no_source_raises_in_place_of_an_empty_answer(way: str) -> None:
     chain = answering({"context": lambda given: SOURCE, "question": in_question}, scripted(TRUE))
-    with pytest.raises(
-        UnsupportedError, match=r"looked at the input's key 'documents'.*documents_key.*abstain"
-    ) as told:
+    with pytest.raises(UnsupportedError, match=r"looked at the input's key 'documents'.*documents_key.*abstain") as told:
         asked(GuardedRunnable(chain, guard=guard()), way, "How much?")
     assert told.value.result is not None
     assert [sentence.verdict for sentence in told.value.result.sentences] == [Verdict.NO_SOURCE]

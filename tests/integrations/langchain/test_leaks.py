@@ -61,15 +61,11 @@ def write(prompt: str) -> Iterator[str]:
 _KINDS: dict[str, Callable[[Guard], Runnable[Any, Any]]] = {
     "own generator": lambda guard: GuardedRunnable(guard=guard.with_generator(write)),
     "careless runnable": lambda guard: GuardedRunnable(Careless(lambda message: str(message.text)), guard=guard),
-    "careless function": lambda guard: GuardedRunnable(
-        RunnableLambda(lambda given: model().invoke("?").text), guard=guard
-    ),
+    "careless function": lambda guard: GuardedRunnable(RunnableLambda(lambda given: model().invoke("?").text), guard=guard),
     "judge": lambda guard: GuardedRunnable(RunnableLambda(lambda given: TRUE), guard=asking(guard)),
     "chat model": lambda guard: (
         RunnableLambda(lambda given: [HumanMessage(given["prompt"])])
-        | GuardedChatModel(
-            model=Careless(lambda message: message), guard=asking(guard), sources_of=lambda messages: SOURCE
-        )
+        | GuardedChatModel(model=Careless(lambda message: message), guard=asking(guard), sources_of=lambda messages: SOURCE)
     ),
 }
 

@@ -80,9 +80,7 @@ def shown(pieces: Sequence[Any]) -> list[str]:
 def test_an_answer_is_guarded_with_what_its_tools_found(way: str) -> None:
     model = scripted(calling("look_up"), TRUE + FALSE, ALSO_TRUE)
     _, called, found, answer = ask(agent(model), way)
-    assert [(c["name"], c["args"], c["id"]) for c in called.tool_calls] == [
-        ("look_up", {"what": "rent"}, "call-look_up")
-    ]
+    assert [(c["name"], c["args"], c["id"]) for c in called.tool_calls] == [("look_up", {"what": "rent"}, "call-look_up")]
     assert "groundrail" not in called.response_metadata
     assert isinstance(found, ToolMessage)
     assert answer.text == TRUE + ALSO_TRUE
@@ -173,9 +171,7 @@ def test_a_message_that_calls_tools_passes_without_what_no_guard_reads(way: str)
 
 
 @PLAIN_OR_ASYNC
-@pytest.mark.parametrize(
-    "policy", [Policy(fallback="raise"), Policy(fallback="abstain"), Policy(fallback=lambda s: "?")]
-)
+@pytest.mark.parametrize("policy", [Policy(fallback="raise"), Policy(fallback="abstain"), Policy(fallback=lambda s: "?")])
 def test_unsupported_text_beside_a_tool_call_is_neither_shown_nor_a_failure(way: str, policy: Policy) -> None:
     model = scripted(
         calling(
@@ -286,9 +282,7 @@ def test_structured_output_is_refused() -> None:
         euros: int
 
     with pytest.raises(InputError, match="response_format"):
-        create_agent(scripted(""), [look_up], middleware=[GroundrailMiddleware()], response_format=Rent).invoke(
-            QUESTION
-        )
+        create_agent(scripted(""), [look_up], middleware=[GroundrailMiddleware()], response_format=Rent).invoke(QUESTION)
 
 
 @pytest.mark.slow
@@ -311,9 +305,7 @@ def test_nothing_else_needs_langchain() -> None:
 def test_a_message_that_calls_tools_carries_no_refused_text_beside_its_content(way: str, keep_refused: bool) -> None:
     said = {"reasoning_content": f"I will say: {FALSE}", "function_call": {"name": "look_up"}}
     model = scripted(calling("look_up", content=TRUE + FALSE, additional_kwargs=said), TRUE)
-    subject = agent(
-        model, policy=Policy(keep_refused=keep_refused), sources_of=lambda messages: [SOURCE], annotate=False
-    )
+    subject = agent(model, policy=Policy(keep_refused=keep_refused), sources_of=lambda messages: [SOURCE], annotate=False)
     called = ask(subject, way)[1]
     assert called.tool_calls
     assert called.text == TRUE

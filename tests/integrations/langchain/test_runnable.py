@@ -252,9 +252,7 @@ def test_it_composes_in_a_sequence_and_batches_with_exceptions() -> None:
 
 
 def test_events_show_sentences_and_no_unreleased_text() -> None:
-    seen = events(
-        GuardedRunnable(rag(TRUE + FALSE, LangChainDocument(SOURCE, metadata={"page": 3})), guard=guard()), "?"
-    )
+    seen = events(GuardedRunnable(rag(TRUE + FALSE, LangChainDocument(SOURCE, metadata={"page": 3})), guard=guard()), "?")
     sentences = [e["data"] for e in seen if e["event"] == "on_custom_event" and e["name"] == "groundrail_sentence"]
     assert [s["verdict"] for s in sentences] == ["supported", "unsupported"]
     assert sentences[0]["citations"][0]["metadata"] == {"page": 3}

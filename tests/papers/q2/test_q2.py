@@ -22,9 +22,7 @@ from groundrail.papers.q2.pronouns import resolved
 from groundrail.papers.q2.q2 import Q2Scorer
 from groundrail.types import Document
 
-SOURCE = (
-    "The lease begins on 1 March 2025 and ends on 28 February 2026. The deposit is 2,900 euros. Anna owns the flat."
-)
+SOURCE = "The lease begins on 1 March 2025 and ends on 28 February 2026. The deposit is 2,900 euros. Anna owns the flat."
 
 
 def asked_for(claim, text):
@@ -197,9 +195,7 @@ def asked(scorer):
 
 def test_a_question_whose_answer_does_not_come_back_is_left_out():
     table = {"Anna": [("Who?", "March", "Anna"), ("Who pays?", "Anna", "Anna"), ("And who?", "Anna", "Anna")]}
-    assert (
-        asked(scripted(table)) == asked(scripted(table, variant="filter")) == []
-    )  # the first alone, as by greedy decoding
+    assert asked(scripted(table)) == asked(scripted(table, variant="filter")) == []  # the first alone, as by greedy decoding
     assert asked(scripted(table, variant="top-k")) == ["Who pays?"]
     assert asked(scripted(table, variant="top-k", one_each=False)) == ["Who pays?", "And who?"]
 
@@ -336,9 +332,7 @@ def test_documents_are_scored_apart_and_the_best_one_counts():
 
 def test_all_claims_and_documents_take_two_calls_to_the_answerer_a_claim_and_one_to_the_judge(hashed_nli):
     model, script = hashed_nli(2), Scripted(TABLE)
-    Q2Scorer(model, questions=script, answerer=script).score(
-        [CLAIM, CLAIM + " It is so."], [LONG, "She pays 2,900 euros."]
-    )
+    Q2Scorer(model, questions=script, answerer=script).score([CLAIM, CLAIM + " It is so."], [LONG, "She pays 2,900 euros."])
     assert script.calls == [3, 3, 12]
     assert len([batch for batch in model.asked if batch]) == 1
 

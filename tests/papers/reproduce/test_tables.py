@@ -35,9 +35,7 @@ def test_every_table_is_worked_out_on_the_bundled_rows(name, tmp_path, capsys):
     assert report["calls"] > 0 or name.startswith(("q2", "west"))
     assert report["pairs"] <= 400
     assert report["calls"] <= 150
-    if paper and not name.startswith(
-        ("q2", "west")
-    ):  # no row is written that the paper's figures would not stand beside
+    if paper and not name.startswith(("q2", "west")):  # no row is written that the paper's figures would not stand beside
         assert report["here"].keys() <= report["paper"].keys()
 
 

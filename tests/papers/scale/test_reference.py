@@ -65,9 +65,7 @@ def test_the_sentence_found_is_that_of_the_authors(count, branches, judge, tiny_
     found = PaperScaleScorer(judge, chunk_tokens=1000, branches=branches).score(CLAIMS, " ".join(units))
     expected = retrieve([units], [CLAIMS], branches=branches, device="cpu", model=tiny_t5, tokenizer=tiny_tokenizer)
     assert [score.citations[0].text for score in found] == [text for text, _ in expected]
-    np.testing.assert_allclose(
-        [score.citations[0].score for score in found], [value for _, value in expected], atol=1e-5
-    )
+    np.testing.assert_allclose([score.citations[0].score for score in found], [value for _, value in expected], atol=1e-5)
 
 
 def test_the_end_of_a_source_counts_where_the_package_leaves_it_out(judge, tiny_t5, tiny_tokenizer) -> None:

@@ -34,9 +34,7 @@ def test_is_left_whole(claim):
     assert ClauseSplitter().split(claim) == [Unit(claim, 0, len(claim))]
 
 
-@pytest.mark.parametrize(
-    "claim", [*dict(CUT), *WHOLE, "He moved to Rome, she was told the news, and they were married."]
-)
+@pytest.mark.parametrize("claim", [*dict(CUT), *WHOLE, "He moved to Rome, she was told the news, and they were married."])
 def test_units_use_the_claims_words_and_cover_them(claim):
     units = ClauseSplitter().split(claim)
     assert all(set(plain(unit.text)) <= set(plain(claim)) for unit in units)
