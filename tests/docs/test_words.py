@@ -6,7 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 LEFT = (
     "likest|reckon|leans?[ _]on|takes_context|(?:Judge|Scorer)Facts|Pushed|text[./]facts|Grounded[A-Z]|that is none|"
-    "hands? (?:it|them) on"
+    r"hands? (?:it|them) on|\breach="
 )
 """Words that the glossary has others for."""
 FORMER = "former"
