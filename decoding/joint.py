@@ -77,48 +77,67 @@ class PMIDecoding:
         if self.streamer is not None:
             self.streamer.put(input_ids.cpu())  # type: ignore[no-untyped-call]
         eos_ends_a_row = any(hasattr(criteria, "eos_token_id") for criteria in stopping_criteria)
-        pad = _padding(generation_config)
-        keep_scores = generation_config.return_dict_in_generate and generation_config.output_scores
-        keep_logits = generation_config.return_dict_in_generate and generation_config.output_logits
-
-        all_scores, all_logits = tuple[Tensor, ...](), tuple[Tensor, ...]()
-        gains: list[Tensor] = []
+        pad = _padding(generation_config) if eos_ends_a_row else None
+        kept, gains = _Outputs(generation_config), list[Tensor]()
         unfinished = torch.ones(input_ids.shape[0], dtype=torch.bool, device=input_ids.device)
-        while True:
+        while bool(unfinished.any()):
             logits = cache.next_logits(input_ids[:, start:])
             grounded, ungrounded = torch.log_softmax(logits, dim=-1)
             steered = combine(grounded, ungrounded, self.steering, renormalize=self.renormalize)
             scores = logits_processor(input_ids, steered)  # type: ignore[arg-type]
-            if generation_config.do_sample:
-                chosen = torch.multinomial(scores.softmax(dim=-1), num_samples=1)
-            else:
-                chosen = scores.argmax(dim=-1, keepdim=True)
+            chosen = _chosen(scores, sampled=bool(generation_config.do_sample))
             gain = grounded.gather(1, chosen) - ungrounded.gather(1, chosen)
-            if eos_ends_a_row and pad is not None:
+            if pad is not None:
                 gain = gain.masked_fill(~unfinished[:, None], torch.nan)
                 chosen = chosen.where(unfinished[:, None], pad)
             gains.append(gain)
-            all_scores += (scores,) if keep_scores else ()
-            all_logits += (logits[0],) if keep_logits else ()
+            kept.add(scores, logits[0])
             input_ids = torch.cat([input_ids, chosen], dim=1)
             if streamer is not None:
                 streamer.put(chosen.flatten().cpu())  # type: ignore[no-untyped-call]
-            finished = stopping_criteria(input_ids, all_scores or None)
-            unfinished &= ~finished
-            if not bool(unfinished.any()):
-                break
-
+            unfinished &= ~stopping_criteria(input_ids, kept.scores)
         if streamer is not None:
             streamer.end()  # type: ignore[no-untyped-call]
         self.gains = torch.cat(gains, dim=1)
-        if not generation_config.return_dict_in_generate:
-            return input_ids
+        return kept.beside(input_ids, cache)
+
+
+class _Outputs:
+    """The outputs of each step that `generate` returns beside the sequences, as its configuration asks for."""
+
+    def __init__(self, config: GenerationConfig) -> None:
+        self._in_dict = bool(config.return_dict_in_generate)
+        self._scores: list[Tensor] | None = [] if self._in_dict and config.output_scores else None
+        self._logits: list[Tensor] | None = [] if self._in_dict and config.output_logits else None
+
+    @property
+    def scores(self) -> tuple[Tensor, ...] | None:
+        """The scores of the steps so far, None without any."""
+        return tuple(self._scores or ()) or None
+
+    def add(self, scores: Tensor, logits: Tensor) -> None:
+        """Add a step, each of shape (rows, vocabulary)."""
+        for kept, new in ((self._scores, scores), (self._logits, logits)):
+            if kept is not None:
+                kept.append(new)
+
+    def beside(self, sequences: Tensor, cache: PromptCache) -> GenerateDecoderOnlyOutput | Tensor:
+        """The sequences (rows, length), alone or in the output object."""
+        if not self._in_dict:
+            return sequences
         return GenerateDecoderOnlyOutput(
-            sequences=input_ids,  # type: ignore[arg-type]
-            scores=all_scores if keep_scores else None,  # type: ignore[arg-type]
-            logits=all_logits if keep_logits else None,  # type: ignore[arg-type]
-            past_key_values=cache.first_rows(*input_ids[:, :-1].shape),
+            sequences=sequences,  # type: ignore[arg-type]
+            scores=self.scores,  # type: ignore[arg-type]
+            logits=tuple(self._logits or ()) or None,  # type: ignore[arg-type]
+            past_key_values=cache.first_rows(*sequences[:, :-1].shape),
         )
+
+
+def _chosen(scores: Tensor, *, sampled: bool) -> Tensor:
+    """The next token of each row, shape (rows, 1), drawn or the likeliest."""
+    if sampled:
+        return torch.multinomial(scores.softmax(dim=-1), num_samples=1)
+    return scores.argmax(dim=-1, keepdim=True)
 
 
 def _padding(config: GenerationConfig) -> int | None:
