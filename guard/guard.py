@@ -14,10 +14,9 @@ from groundrail.entailment.base import EntailmentModel
 from groundrail.entailment.shipped import knows_kinds
 from groundrail.errors import GroundrailWarning, InputError
 from groundrail.generation.answer import Answer
-from groundrail.generation.drivers import IncrementalCheck, drive_together
+from groundrail.generation.drivers import IncrementalCheck, drive_pairs, drive_together
 from groundrail.generation.loop import checked_text, guarded_generation
 from groundrail.generation.numbering import Numbering
-from groundrail.generation.pairs import drive_pairs
 from groundrail.generation.scores import Judging
 from groundrail.generation.steps import Steps
 from groundrail.generation.streams import AsyncGuardedStream, Events, GuardedStream, driven, read_to_end

@@ -4,13 +4,15 @@
 """
 
 import contextlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
+from groundrail.entailment.asking import answered_together
 from groundrail.errors import GenerationError, UnsupportedError
 from groundrail.generation.scores import Judging, Scores
 from groundrail.generation.steps import Judge, Piece, Read, Release, Step, Steps, advance
+from groundrail.runtime.deadlines import Calls
 from groundrail.types import CheckedSentence, GuardResult
 
 
@@ -20,14 +22,39 @@ def drive_together(answers: Sequence[Steps], judging: Judging) -> list[GuardResu
     If that call fails, the claims of each answer are scored alone: an answer that fails costs the others nothing.
     Timeouts add up, as the call is made for all answers. Raises: what the steps raise.
     """
-    steps = [next_to_judge(answer) for answer in answers]
+    return _driven(answers, lambda waiting: _scored(judging, list(waiting.values())))
+
+
+def drive_pairs(pairs: Sequence[tuple[Steps, Judging]], calls: Calls) -> list[GuardResult]:
+    """Drive several checks, each beside the judging of its source: claims that wait at the same time share judge calls.
+
+    Timeouts add up, as the calls are made for all; if they are missed, each answer is judged alone in its own time.
+    Raises: what the steps raise.
+    """
+
+    def judged(waiting: Mapping[int, Judge]) -> Sequence[Scores | Exception]:
+        asked = [(pairs[number][1], step) for number, step in waiting.items()]
+        if len(asked) > 1:
+            with contextlib.suppress(Exception):
+                askings = [judging.asking(step) for judging, step in asked]
+                return calls.within(_in_sum(waiting.values()), answered_together, askings)
+        return [_outcome(judging, step) for judging, step in asked]
+
+    return _driven([steps for steps, _ in pairs], judged)
+
+
+def _driven(
+    answers: Sequence[Steps], judge: Callable[[Mapping[int, Judge]], Sequence[Scores | Exception]]
+) -> list[GuardResult]:
+    """Drive checks that ask no generator. `judge` gives the outcomes of the steps that wait, by the number of the answer."""
+    steps = [_to_judge(answer) for answer in answers]
     while waiting := {number: step for number, step in enumerate(steps) if isinstance(step, Judge)}:
-        for number, outcome in zip(waiting, _judged(judging, list(waiting.values())), strict=True):
-            steps[number] = next_to_judge(answers[number], outcome)
+        for number, outcome in zip(waiting, judge(waiting), strict=True):
+            steps[number] = _to_judge(answers[number], outcome)
     return [step for step in steps if isinstance(step, GuardResult)]
 
 
-def next_to_judge(steps: Steps, outcome: Any = None) -> Step | GuardResult:
+def _to_judge(steps: Steps, outcome: Any = None) -> Step | GuardResult:
     """The loop's next step that is no release, in a check that asks no generator."""
     step = advance(steps, outcome)
     while isinstance(step, Release):
@@ -35,20 +62,24 @@ def next_to_judge(steps: Steps, outcome: Any = None) -> Step | GuardResult:
     return step
 
 
-def _judged(judging: Judging, asked: Sequence[Judge]) -> list[Scores | Exception]:
+def _scored(judging: Judging, asked: Sequence[Judge]) -> list[Scores | Exception]:
     """The outcome of each step, of all in one call if that succeeds."""
     if len(asked) > 1:
         claims = [claim for step in asked for claim in step.claims]
-        timeouts = [step.timeout for step in asked if step.timeout is not None]
-        timeout = sum(timeouts) if timeouts else None
-        together = asked[0]._replace(claims=claims, timeout=timeout)
+        together = asked[0]._replace(claims=claims, timeout=_in_sum(asked))
         with contextlib.suppress(Exception):  # every answer meets its own failure below
             each = iter(judging.do(together))
             return [list(islice(each, len(step.claims))) for step in asked]
-    return [outcome_of(judging, step) for step in asked]
+    return [_outcome(judging, step) for step in asked]
 
 
-def outcome_of(judging: Judging, step: Judge) -> Scores | Exception:
+def _in_sum(asked: Iterable[Judge]) -> float | None:
+    """The timeouts of steps together, None without any."""
+    timeouts = [step.timeout for step in asked if step.timeout is not None]
+    return sum(timeouts) if timeouts else None
+
+
+def _outcome(judging: Judging, step: Judge) -> Scores | Exception:
     """The scores, or the error that the loop gives a verdict."""
     try:
         return judging.do(step)
@@ -114,6 +145,6 @@ class IncrementalCheck:
                 case Release(sentence):
                     decided.append(sentence)
                 case Judge():
-                    outcome = outcome_of(self._judging, step)
+                    outcome = _outcome(self._judging, step)
         self._given += len(decided)
         return decided

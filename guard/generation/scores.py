@@ -1,9 +1,8 @@
 """The scorer's side of one answer: the scores of the claims that the loop asks about, each call in time."""
 
-from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from groundrail.entailment.asking import Asking, answered
 from groundrail.errors import ScoringError
@@ -36,17 +35,15 @@ class Judging:
 
     def asking(self, step: Judge) -> Asking[Scores]:
         """`do` as a coroutine without a deadline, so that several answers can share the judge's calls."""
-        kinds = yield from self._kinds(step.claims)
-        scores: dict[int, Score | NoClaim] = {}
-        for (kind, named), places in _groups(kinds, step.claims).items():
-            if kind is Kind.TALK:
-                scores |= dict.fromkeys(places, NoClaim())
-                continue
-            claims, reader = [step.claims[place].text for place in places], self._readers.read(named)
-            silent = kind is Kind.SILENCE
-            found = reader.score_silence(claims) if silent else (yield from reader.asking(claims, step.threshold))
-            scores |= zip(places, self._noted(claims, found), strict=True)
-        return [scores[place] for place in range(len(kinds))]
+        scores: dict[int, Score] = {}
+        for group in _groups((yield from self._kinds(step.claims)), step.claims):
+            reader = self._readers.read(group.named)
+            if group.is_silence:
+                found = reader.score_silence(group.texts)
+            else:
+                found = yield from reader.asking(group.texts, step.threshold)
+            scores |= self._noted(group, found)
+        return _in_order(scores, step)
 
     async def ado(self, step: Judge) -> Scores:
         """`do` without blocking the event loop."""
@@ -56,18 +53,16 @@ class Judging:
 
     async def _ascores(self, step: Judge) -> Scores:
         beside = partial(self._calls.awithin, None)
-        kinds = await beside(answered, self._kinds(step.claims))
-        scores: dict[int, Score | NoClaim] = {}
-        for (kind, named), places in _groups(kinds, step.claims).items():
-            if kind is Kind.TALK:
-                scores |= dict.fromkeys(places, NoClaim())
-                continue
-            claims, known = [step.claims[place].text for place in places], self._readers.known(named)
-            reader: Reader = await beside(self._readers.read, named) if known is None else known
-            silent = kind is Kind.SILENCE
-            found = await (beside(reader.score_silence, claims) if silent else reader.ascore(claims, step.threshold))
-            scores |= zip(places, self._noted(claims, found), strict=True)
-        return [scores[place] for place in range(len(kinds))]
+        scores: dict[int, Score] = {}
+        for group in _groups(await beside(answered, self._kinds(step.claims)), step.claims):
+            known = self._readers.known(group.named)
+            reader: Reader = await beside(self._readers.read, group.named) if known is None else known
+            if group.is_silence:
+                found = await beside(reader.score_silence, group.texts)
+            else:
+                found = await reader.ascore(group.texts, step.threshold)
+            scores |= self._noted(group, found)
+        return _in_order(scores, step)
 
     def _kinds(self, claims: Sequence[Asked]) -> Asking[list[Kind]]:
         """The kind of each claim."""
@@ -79,15 +74,42 @@ class Judging:
         found = iter((yield from kinds_of(unclear, self._source.words.__contains__)))
         return [Kind.CLAIM if claim.around is None else next(found) for claim in claims]
 
-    def _noted(self, claims: Sequence[str], scores: Sequence[Score]) -> list[Score]:
-        if len(scores) != len(claims) or not all(isinstance(s, Score) and isinstance(s.value, int | float) for s in scores):
-            raise ScoringError(f"the scorer gave {scores!r:.100} for {len(claims)} claims; it must give one Score each")
-        return with_language_note(scores, claims, self._source) if self._english_only else list(scores)
+    def _noted(self, group: "_Group", scores: Sequence[Score]) -> dict[int, Score]:
+        """The scores of a group's claims by their places."""
+        if len(scores) != len(group.texts) or not all(
+            isinstance(s, Score) and isinstance(s.value, int | float) for s in scores
+        ):
+            given, count = f"{scores!r:.100}", len(group.texts)
+            raise ScoringError(f"the scorer gave {given} for {count} claims; it must give one Score each")
+        noted = with_language_note(scores, group.texts, self._source) if self._english_only else scores
+        return dict(zip(group.places, noted, strict=True))
 
 
-def _groups(kinds: Iterable[Kind], claims: Sequence[Asked]) -> dict[tuple[Kind, tuple[int, ...]], list[int]]:
-    """The places of claims by their kind and by the documents that they are scored against, () for all."""
-    groups: dict[tuple[Kind, tuple[int, ...]], list[int]] = defaultdict(list)
+class _Group(NamedTuple):
+    """The claims of a step that are scored alike.
+
+    named: the places of the documents that they are scored against, () for all.
+    places: the places of the claims in the step.
+    """
+
+    is_silence: bool
+    named: tuple[int, ...]
+    places: list[int]
+    texts: list[str]
+
+
+def _groups(kinds: Iterable[Kind], claims: Sequence[Asked]) -> Iterable[_Group]:
+    """The claims of a step by the way that they are scored, without talk."""
+    groups: dict[tuple[bool, tuple[int, ...]], _Group] = {}
     for place, (kind, claim) in enumerate(zip(kinds, claims, strict=True)):
-        groups[kind, claim.named if kind is Kind.CLAIM else ()].append(place)
-    return groups
+        if kind is not Kind.TALK:
+            way = (kind is Kind.SILENCE, claim.named if kind is Kind.CLAIM else ())
+            group = groups.setdefault(way, _Group(*way, [], []))
+            group.places.append(place)
+            group.texts.append(claim.text)
+    return groups.values()
+
+
+def _in_order(scores: Mapping[int, Score], step: Judge) -> Scores:
+    """The scores in the order of the step's claims; a claim without a score is talk."""
+    return [scores.get(place, NoClaim()) for place in range(len(step.claims))]

@@ -1,4 +1,4 @@
-"""What a sentence claims, and the verdict that the score of its claim leads to under a policy."""
+"""The claim of a sentence, and the verdict that the score of the claim leads to under a policy."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -18,8 +18,8 @@ from groundrail.text.sentences import Sentence
 from groundrail.types import CheckedSentence, Finding, Verdict
 
 ReadClaim: TypeAlias = Callable[..., Claim | NoClaim | Known | Refused]
-"""`groundrail.text.claims.read_claim`, or what the app vouches for, for one answer: (sentence, the text shown before it, lead=Sentence.lead,
-heading=Sentence.heading)."""
+"""`groundrail.text.claims.read_claim` for one answer, the app's own sentences first: (sentence, the text shown before it,
+lead=Sentence.lead, heading=Sentence.heading)."""
 
 
 _NO_SOURCE = "there is no source text to check against"

@@ -19,7 +19,7 @@ class KnownScorer(Scorer):
     A claim that one of them supports has `Score.known` and no citations. A blank source supports nothing: its scores are
     NaN but for these. `threshold` and `calibration` are the policy's.
 
-        KnownScorer(NearestScorer(), ("You can threshold us in the chat window.",), threshold=0.5)
+        KnownScorer(NearestScorer(), ("You can reach us in the chat window.",), threshold=0.5)
     """
 
     scorer: Scorer

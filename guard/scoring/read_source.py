@@ -29,7 +29,7 @@ class Readers:
         self._lock = threading.Lock()
 
     def known(self, named: tuple[int, ...] = ()) -> Reader | None:
-        """What `read` returns if these documents are read already."""
+        """The reader that `read` returns, if these documents are read already."""
         return self._readers.get(named)
 
     def read(self, named: tuple[int, ...] = ()) -> Reader:

@@ -26,7 +26,7 @@ _HEADERS = {
 
 
 def addresses() -> dict[str, Answer]:
-    """What answers at each address of the playground."""
+    """The answers at each address of the playground."""
     return {path: _file(name, kind) for path, (name, kind) in _FILES.items()} | {"/examples.json": _examples}
 
 

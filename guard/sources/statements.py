@@ -1,4 +1,4 @@
-"""The statements of a document, each with the words that stand above it: what one sentence can be compared with the others by.
+"""The statements of a document, each with the words that stand above it, so that sentences can be compared by their words.
 
 A scorer reads premises (`groundrail.scoring.index`); here only words are compared, without a model.
 """

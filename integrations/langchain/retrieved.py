@@ -127,7 +127,7 @@ class SourceDocuments:
 class SourceCollector(BaseCallbackHandler):
     """Puts what retrievers, tools and other runnables return below its config into `sources`, without the model's own words.
 
-    Of a runnable's output the documents count, alone, in a list, or in a dict; of a dict also the text under `sources.key`.
+    The documents in a runnable's output count: alone, in a list, or in a dict. In a dict the text under `sources.key` counts, too.
 
     stopped: the error of the last model that ended, if it stopped before its answer's end.
     tools: names of the tools whose answers count; None for all.
