@@ -56,6 +56,8 @@ def test_documents_are_told_from_persons() -> None:
         ("The rent is low, according to the rules.", "The rent is low.", ""),
         ("According to the lease, the rent is low.", "The rent is low.", ""),
         ("According to the letter, the rent is low.", "According to the letter, the rent is low.", ""),
+        ("According to the law, the rent is low.", "According to the law, the rent is low.", "the law"),
+        ("The newspaper says that the rent is low.", "The newspaper says that the rent is low.", "The newspaper"),
         ("According to Mr Brandt, the rent is low.", "According to Mr Brandt, the rent is low.", "Mr Brandt"),
         ("The source denies that the rent is low.", "The source denies that the rent is low.", ""),
     ],
