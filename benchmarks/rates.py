@@ -1,12 +1,13 @@
-"""Which thresholds a scorer gets: the share of wrong claims caught and of true claims passed, on three groups of claims.
+"""Which thresholds a scorer gets: the share of wrong claims caught and of true claims passed, on four groups of claims.
 
-    python benchmarks/rates.py DATA/people_dev.jsonl --scorer scale --limit 60 --results runs/rates.jsonl
+    python benchmarks/rates.py DATA/people_dev.jsonl --scorer scale --limit 60 --results runs/rates
 
 The groups are `real_dev` (sentences of a small model), the sets of claims by models that people judged (each set with the
-same weight; tables and records are left out), and `written_dev`. Rates are the mean over the three groups. *balanced* is the
-threshold with the best mean of caught and passed, *strict* the lowest at which nine in ten wrong claims are caught, *lenient*
-the highest at which nine in ten true claims pass. Claims are judged whole. `--results` keeps the scores, so that the program can
-be run again.
+same weight; tables and records are left out), `written_dev`, and the sentences of whole answers
+(`benchmarks/answers`, those about `--limit` sources, spread evenly, each with its wrong twins). Rates are the mean over the four groups.
+*balanced* is the threshold with the best mean of caught and passed, *strict* the lowest at which nine in ten wrong claims are
+caught, *lenient* the highest at which nine in ten true claims pass. Claims are judged whole. `--results` is a folder that
+keeps the scores, so that the program can be run again.
 """
 
 import argparse
@@ -17,14 +18,19 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from groundrail import Guard, Policy
+from groundrail.evaluation.answer_summary import judge_answers
+from groundrail.evaluation.answers import load_answers
 from groundrail.evaluation.examples import Example, parse_label
 from groundrail.evaluation.loaders import load
 from groundrail.evaluation.run import evaluate
 from groundrail.evaluation.sampling import sample
+from groundrail.scoring.base import Scorer
 from groundrail.scoring.registry import load_scorer
-from groundrail.types import Document
+from groundrail.types import Document, Verdict
 
 CLAIMS = Path(__file__).parent / "claims"
+ANSWERS = Path(__file__).parent / "answers" / "answers.jsonl"
 TABLES = {"infotabs", "tabfact_pairs", "semtabfacts", "scitab", "rotowire_accuracy", "citod", "e2e_noise", "findver"}
 NINE_IN_TEN = 0.9
 Scored = tuple[NDArray[np.bool_], NDArray[np.float64]]
@@ -43,6 +49,24 @@ def people(file: Path, tables: bool = False) -> dict[str, list[Example]]:
     return found
 
 
+def sentences(scorer: Scorer, limit: int | None, results: Path | None) -> Scored:
+    """Whether each sentence of the answers is right, and its score: 1 if it claims nothing, 0 if it cannot be checked."""
+    answers = load_answers(ANSWERS)
+    sources = list(dict.fromkeys(answer.source for answer in answers))
+    step = max(1, len(sources) // (limit or len(sources)))
+    chosen = set(sources[::step])
+    answers = [answer for answer in answers if answer.source in chosen]
+    judged = judge_answers(Guard(scorer=scorer, policy=Policy(fallback="flag")), answers, results=results)
+    true, values = [], []
+    for answer, found in zip(answers, judged, strict=True):
+        for part in answer.parts:
+            read = [sentence for sentence in found.sentences if sentence.start < part.end and part.start < sentence.end]
+            scores = [1.0 if s.verdict is Verdict.NO_CLAIM else s.score or 0.0 for s in read]
+            true.append(not answer.marked)
+            values.append(min(scores, default=1.0))
+    return np.array(true), np.array(values)
+
+
 def rates(groups: dict[str, list[Scored]], threshold: float) -> dict[str, tuple[float, float]]:
     """Shares caught and passed by group, each the mean over the group's sets."""
     return {
@@ -59,8 +83,11 @@ def main() -> None:
     parser.add_argument("people", type=Path)
     parser.add_argument("--scorer", default="scale")
     parser.add_argument("--limit", type=int, help="claims of each set of people's at most")
-    parser.add_argument("--results", type=Path, help="file that keeps the scores")
+    parser.add_argument("--results", type=Path, help="folder that keeps the scores")
     options = parser.parse_args()
+    kept = options.results
+    if kept is not None:
+        kept.mkdir(parents=True, exist_ok=True)
     scorer = load_scorer(options.scorer)
     groups = {
         "real_dev": {"real_dev": load(CLAIMS / "real_dev.jsonl")},
@@ -71,9 +98,10 @@ def main() -> None:
     for group, sets in groups.items():
         scored[group] = []
         for examples in sets.values():
-            results = evaluate(scorer, examples, units="whole", results=options.results)
+            results = evaluate(scorer, examples, units="whole", results=kept and kept / "claims.jsonl")
             values = np.array([1.0 if result.value is None else result.value for result in results])
             scored[group].append((np.array([example.label == 1 for example in examples]), values))
+    scored["answers"] = [sentences(scorer, options.limit, kept and kept / "answers.jsonl")]
     means = {}
     print(f"| threshold | {' | '.join(f'caught, passed, {name}' for name in scored)} | mean of both |")
     print("| --- " * (len(scored) + 2) + "|")
