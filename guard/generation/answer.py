@@ -2,12 +2,14 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from groundrail.errors import GenerationError, InputError, UncheckableError, UnsupportedError
 from groundrail.generation.verdicts import Verdicts, unscored
 from groundrail.runtime.deadlines import OverdueError
 from groundrail.text.claims import needs_lead, opens_list
+from groundrail.text.ends import heading_of
 from groundrail.text.english.phrases import depends_on_sentence
 from groundrail.text.marks import without
 from groundrail.text.rendering.rendered import RenderedAnswer
@@ -30,6 +32,7 @@ class Answer:
         self.shown = ""
         self.over = False
         self._lead = ""  # the lead of the list that a reader saw last
+        self._withheld = set[str]()  # the headings that were not released
         self._rendered = RenderedAnswer()
 
     def begin(self) -> None:
@@ -49,6 +52,13 @@ class Answer:
         """Whether the claim of a sentence changes if the released text stands before it, not `previous`."""
         return self.verdicts.claim(sentence, previous) != self.verdicts.claim(sentence, self.shown)
 
+    def _needs_heading(self, sentence: Sentence) -> bool:
+        """Whether the claim of a sentence changes without the heading above it, which was not released."""
+        if sentence.heading not in self._withheld or heading_of(sentence.text):
+            return False
+        bare = replace(sentence, heading="")
+        return self.verdicts.claim(sentence, self.shown) != self.verdicts.claim(bare, self.shown)
+
     def interrupted(self, sentence: Sentence, error: Exception) -> CheckedSentence:
         """The text that a failed generator left undecided. Raises: GenerationError under the fallback "raise"."""
         if isinstance(error, OverdueError):
@@ -66,7 +76,8 @@ class Answer:
         """A sentence as it is read after the text that was released.
 
         If the lead-in of a list was dropped, put it back before the first item that is released. A pronoun is
-        unsupported without the sentence before it, unless it was judged together with the sentence released before.
+        unsupported without the sentence before it, unless it was judged together with the sentence released before. So is
+        a sentence that was judged under a heading that was not released.
         Nothing goes out after which readers of rendered Markdown would see other words than were judged.
         """
         if checked.verdict in (Verdict.SUPPORTED, Verdict.UNSUPPORTED) and not self.policy.refuses(checked):
@@ -81,8 +92,11 @@ class Answer:
         return checked
 
     def _with_context(self, sentence: Sentence, checked: CheckedSentence) -> CheckedSentence:
-        """A supported sentence with the lead that it needs, or unsupported without the sentence that it needs."""
+        """A supported sentence with the lead that it needs, or unsupported without the words before that it needs."""
         text, lead = sentence.text, sentence.lead
+        if self._needs_heading(sentence):
+            reason = "it stands under a heading that was not released"
+            return unscored(sentence, Verdict.UNSUPPORTED, reason, checked.seconds)
         if lead != self._lead and not opens_list(text, lead) and needs_lead(text, lead):
             return checked.model_copy(update={"replacement": f"{lead}\n{text}"})
         before = next((each for each in reversed(self.sentences) if each.verdict is not Verdict.NO_CLAIM), None)
@@ -117,6 +131,8 @@ class Answer:
         )
         if opens_list(checked.text, lead):
             self._lead = ""
+        if heading := heading_of(checked.text):
+            (self._withheld.discard if released else self._withheld.add)(heading)
         if released:
             self.shown = checked.released_text
             self._lead = lead if opens_list(self.shown, lead) else self._lead

@@ -15,7 +15,7 @@ from typing import NamedTuple, TypeAlias
 from groundrail.errors import InputError, UncheckableError
 from groundrail.text.attributions import announced, attribution, is_document, is_written, role
 from groundrail.text.context import around, context_of, in_context
-from groundrail.text.ends import without_mark
+from groundrail.text.ends import heading_of, without_mark
 from groundrail.text.english import words
 from groundrail.text.english.language import is_english
 from groundrail.text.english.phrases import (
@@ -226,7 +226,7 @@ class _Line:
             return marked
         if leans and not self.previous.strip() and agrees_to_write(self.bare, self.question):
             return None
-        if leans:
+        if leans and not (self.reads_context and heading_of(self.sentence)):
             raise UncheckableError("it says something only as an answer, and there is no question to it")
         return marked
 

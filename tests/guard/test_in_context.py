@@ -43,6 +43,18 @@ def test_premises_stand_behind_title_and_heading() -> None:
         assert all(premise.startswith("Rules of the Otter Pool") for premise in premises)
 
 
+def test_a_sentence_that_was_judged_under_a_heading_does_not_go_out_without_it() -> None:
+    def judge(reads_context: bool) -> FakeEntailment:
+        return FakeEntailment(lambda premise, claim: float(claimed(claim) != "Dogs"), reads_context=reads_context)
+
+    answer = "## Dogs\n\nThey wait outside.\n\n## Rules\n\nThe rules hold all year.\n"
+    checked = Guard(scorer=NearestScorer(judge(reads_context=True))).check(answer, SOURCE)
+    assert [sentence.released for sentence in checked.sentences] == [False, False, True, True]
+    assert checked.sentences[1].reason == "it stands under a heading that was not released"
+    alone = Guard(scorer=NearestScorer(judge(reads_context=False))).check(answer.replace("They", "Dogs"), SOURCE)
+    assert [sentence.released for sentence in alone.sentences] == [False, True, False, True]
+
+
 def test_another_judge_gets_claim_and_premise_alone() -> None:
     for scorer in (NearestScorer, ScaleScorer):
         found = pairs(scorer, reads_context=False)
