@@ -252,7 +252,7 @@ class Packed:
     def _places(self, claim: int, label: int, flags: int, by_people: bool, rng: random.Random) -> Sequence[int]:
         if by_people:
             narrow = label != 0 and rng.random() < 0.3
-            return self.window(claim, rng.uniform(15, 200) if narrow else rng.uniform(200, LONGEST))
+            return self.window(claim, rng.uniform(15, 200) if narrow else rng.uniform(150, LONGEST))
         if rng.random() < 0.25:
             return [int(n) for n in self.evidence[claim]]
         room = rng.uniform(40, LONGEST) if rng.random() < 0.8 else LONGEST

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from mpnet import Judge, judge_of, weights_of
+from mpnet import NAMES, Judge, judge_of, weights_of
 from numpy.typing import NDArray
 from packed import AS_WRITTEN, KIND, PAD, Packed, Pair
 from safetensors.torch import save_file
@@ -100,7 +100,7 @@ class Draws(torch.utils.data.IterableDataset[tuple[Tensor, Tensor, Tensor]]):
         while True:
             order: list[int] = []
             for claim in claims.tolist():
-                times = wrong if self.packed.rows[claim, 1] else 1.0
+                times = 1.0 if self.packed.rows[claim, 1] in (0, KIND) else wrong
                 order += [claim] * (int(times) + (rng.random() < times % 1))
             rng.shuffle(order)
             yield from order
@@ -185,15 +185,19 @@ def spread(claims: NDArray[np.int64], most: int | None) -> NDArray[np.int64]:
 
 
 class Training:
-    """A judge that learns: its weights, their running mean, the optimizer. Word embeddings and position buckets stay."""
+    """A judge that learns: its weights, their running mean, the optimizer. Word embeddings and position buckets stay, and the
+    first `run["frozen"]` layers with all below them."""
 
     def __init__(self, model: Judge, run: Mapping[str, Any]) -> None:
         self.model, self.run = model.train(), run
-        for module in (model.words, model.relative):
+        below = [model.places, model.embedded, *model.layers[: run["frozen"]]] if run["frozen"] else []
+        for module in (model.words, model.relative, *below):
             module.requires_grad_(False)
         self.trained = [p for p in model.parameters() if p.requires_grad]
         self.mean = [p.detach().clone() for p in self.trained]
-        self.optimizer = torch.optim.AdamW(self.trained, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
+        new = list(model.kinds.parameters())  # begins from nothing, beside weights that have learned
+        groups = [{"params": self.trained[: -len(new)], "times": 1.0}, {"params": new, "times": run["head"]}]
+        self.optimizer = torch.optim.AdamW(groups, betas=(0.9, 0.98), weight_decay=0.01, fused=True)
         self.steps = self.tokens = 0
 
     @property
@@ -204,7 +208,7 @@ class Training:
         """Learn from a batch; the loss of each pair, (n,)."""
         rate = self.run["learning_rate"] * min(1.0, (self.steps + 1) / WARM_UP) * max(1 - self.progress, LOWEST)
         for group in self.optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group["times"]
         with torch.autocast(ids.device.type, torch.bfloat16):
             logits = self.model(ids)
         losses = loss_of(logits, labels, smoothing, self.run["loss_cap"] if self.progress > 0.25 else float("inf"))
@@ -225,7 +229,8 @@ class Training:
     def save(self, out: Path) -> None:
         """Write the mean for the export, and the checkpoint; the older checkpoint stays whole until the new one is."""
         self.swap()
-        kept = {name: p.detach().half().cpu() for name, p in self.model.by_name().items() if p.requires_grad}
+        stay = (f"{NAMES['words']}.", f"{NAMES['relative']}.")
+        kept = {name: p.detach().half().cpu() for name, p in self.model.by_name().items() if not name.startswith(stay)}
         self.swap()
         save_file(kept, out / "judge.safetensors")
         state: dict[str, Any] = {"steps": self.steps, "tokens": self.tokens, "run": dict(self.run)}
@@ -255,7 +260,7 @@ def options() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("plan", type=Path)
     parser.add_argument("--run", type=int, default=1)
-    parser.add_argument("--weights", type=Path, required=True)
+    parser.add_argument("--weights", type=Path, nargs="+", required=True, help="as `mpnet.weights_of` reads them")
     parser.add_argument("--packed", type=Path, required=True, help="folder with claims.npz and dev.npz")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--resume", action="store_true", help="go on at OUT/checkpoint.pt, if it is there")
@@ -282,7 +287,7 @@ def train(settings: argparse.Namespace) -> bool:
         raise SystemExit(f"{checkpoint} is there: add --resume to go on, or choose another --out")
     settings.out.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(plan["run"]["seed"])
-    model = judge_of(weights_of([settings.weights]), plan["run"]["dropout"]).to(device)
+    model = judge_of(weights_of(settings.weights), plan["run"]["dropout"]).to(device)
     if settings.compile:
         for layer in model.layers:
             layer.compile(dynamic=True)

@@ -28,6 +28,8 @@ PLAN = """
 seed = [1, 2]
 millions = 0.02
 learning_rate = 1e-3
+head = 10.0
+frozen = [0, 1]
 loss_cap = 2.5
 dropout = 0.0
 batch_tokens = 1000
@@ -150,6 +152,14 @@ def test_a_run_learns_and_leaves_the_word_embeddings(settings, weights, tmp_path
     }
     moved = [not torch.equal(trained[name].float(), before[name].half().float()) for name in before if name in trained]
     assert sum(moved) > 0.8 * len(moved)
+
+
+def test_frozen_layers_stay(settings, weights, tmp_path) -> None:
+    assert train(settings("--run", "2"))
+    trained, before = load_file(tmp_path / "out" / "judge.safetensors"), load_file(weights)
+    stayed = {name for name in before if name in trained and torch.equal(trained[name].float(), before[name].half().float())}
+    assert {name for name in before if name.startswith(("mpnet.encoder.layer.0.", "mpnet.embeddings.pos"))} <= stayed
+    assert not any(name.startswith("mpnet.encoder.layer.1.") and name.endswith("dense.weight") for name in stayed)
 
 
 def test_a_run_that_was_stopped_goes_on(settings, tmp_path) -> None:
