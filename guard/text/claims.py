@@ -277,29 +277,11 @@ def read_claim(
 
     Raises: InputError for a `claim_of` that returns anything but text or None; other errors of the two functions.
     """
-    claim_of = in_its_context(claim_of) if reads_context else claim_of
     try:
-        if opens_list(sentence, lead) or needs_lead(sentence, lead):
-            said = claim_of(_with_lead(sentence, lead), "", question)
-        else:
-            said = claim_of(sentence, previous, question)
-        if said is None and lead:
-            whole, item = _joined(sentence, lead)
-            said = whole if item else None  # "Welcome" in a list says something
-        if said is None:
+        said = _said(sentence, previous, question, lead, in_its_context(claim_of) if reads_context else claim_of)
+        if said is None or _announces(said, source, alone=not lead):
             return NoClaim()
-        if not isinstance(said, str):
-            raise InputError(f"claim_of returns the text of a claim or None, not {type(said).__name__}")
-        if (name := announced_name(said)) and source.names(name):
-            return NoClaim()
-        if not lead and (speaker := announced(said)) and _is_text(speaker, source):
-            return NoClaim()
-        marks = source.marks(said, sentence)
-        if len(marks) > MOST:
-            raise UncheckableError(f"it has {len(marks)} marks of documents, more than {MOST}")
-        named = (mark.documents for mark in marks if mark.documents and not source.is_blank)
-        if any(all(is_blank(source.documents[place].text) for place in places) for places in named):
-            raise UncheckableError("it names a document without text")
+        marks = _marks_of(said, sentence, source)
         quoting = without(said, marks)
         text, speaker = said_of(quoting, sentence, source)
         if not source.is_blank:
@@ -311,15 +293,49 @@ def read_claim(
     quoted = _quoted(quoting, sentence, previous, question, source)
     if isinstance(quoted, Refused):
         return quoted
-    of_code = text.splitlines() if has_fence(sentence) else []
-    lines = [line.strip() for line in of_code if any(map(str.isalnum, line))]
     by_marks, placed = _by_marks(sentence, said, marks, source)
     by_marks = tuple((said_of(part, sentence, source)[0], named) for part, named in by_marks)
-    return Claim(text, (*lines, *map(" ".join, pairwise(lines))), context, beside, by_marks, placed, quoted, speaker)
+    lines = _lines_of(text) if has_fence(sentence) else ()
+    return Claim(text, lines, context, beside, by_marks, placed, quoted, speaker)
 
 
-def _is_text(speaker: str, source: SourceText) -> bool:
-    return is_written(speaker) or is_document(speaker, source.naming.known)
+def _said(sentence: str, previous: str, question: str, lead: str, claim_of: ClaimOf) -> str | None:
+    """The words that a sentence claims, with the lead that it needs; None if it claims nothing."""
+    if opens_list(sentence, lead) or needs_lead(sentence, lead):
+        said = claim_of(_with_lead(sentence, lead), "", question)
+    else:
+        said = claim_of(sentence, previous, question)
+    if said is None and lead:
+        whole, item = _joined(sentence, lead)
+        said = whole if item else None  # "Welcome" in a list says something
+    if not isinstance(said, str | None):
+        raise InputError(f"claim_of returns the text of a claim or None, not {type(said).__name__}")
+    return said
+
+
+def _announces(said: str, source: SourceText, *, alone: bool) -> bool:
+    """Whether the words only announce what follows: a name of the source's, or in a line `alone` a text of the source."""
+    if (name := announced_name(said)) and source.names(name):
+        return True
+    speaker = announced(said) if alone else ""
+    return bool(speaker) and (is_written(speaker) or is_document(speaker, source.naming.known))
+
+
+def _marks_of(said: str, sentence: str, source: SourceText) -> Sequence[Mark]:
+    """The marks of documents in a claim. Raises: UncheckableError for too many, or a mark of a document without text."""
+    marks = source.marks(said, sentence)
+    if len(marks) > MOST:
+        raise UncheckableError(f"it has {len(marks)} marks of documents, more than {MOST}")
+    named = (mark.documents for mark in marks if mark.documents and not source.is_blank)
+    if any(all(is_blank(source.documents[place].text) for place in places) for places in named):
+        raise UncheckableError("it names a document without text")
+    return marks
+
+
+def _lines_of(code: str) -> tuple[str, ...]:
+    """`Claim.lines` of a block of code."""
+    lines = [line.strip() for line in code.splitlines() if any(map(str.isalnum, line))]
+    return (*lines, *map(" ".join, pairwise(lines)))
 
 
 def said_of(text: str, sentence: str, source: SourceText) -> tuple[str, str]:
