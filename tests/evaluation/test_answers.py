@@ -82,18 +82,9 @@ def test_faithbench_counts_unwanted_and_questionable_passages(faithbench) -> Non
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (
-            {"source_id": 7, "response": "a"},
-            "line 1, field 'labels': missing; .* has labels, response, source_id, this",
-        ),
-        (
-            {"source_id": 5, "response": "a", "labels": []},
-            r"line 1, field 'source_id': 5 is not in .*source_info\.jsonl",
-        ),
-        (
-            {"source_id": 7, "response": "abc", "labels": [{"start": 1, "end": 9}]},
-            r"'labels\.0'.* text of 3 characters",
-        ),
+        ({"source_id": 7, "response": "a"}, "line 1, field 'labels': missing; .* has labels, response, source_id, this"),
+        ({"source_id": 5, "response": "a", "labels": []}, r"line 1, field 'source_id': 5 is not in .*source_info\.jsonl"),
+        ({"source_id": 7, "response": "abc", "labels": [{"start": 1, "end": 9}]}, r"'labels\.0'.* text of 3 characters"),
         ({"source_id": 7, "response": 4, "labels": []}, "field 'response'"),
     ],
 )

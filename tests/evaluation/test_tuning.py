@@ -59,11 +59,7 @@ def test_a_judge_that_learns_is_better_and_loads_with_all_that_it_needs(judge, t
     loaded = load(str(tmp_path / "judge"), device="cpu")
     assert isinstance(loaded, Respelled)
     assert loaded.metadata.threshold == trained.threshold
-    assert (loaded.metadata.english_only, loaded.metadata.chunk_tokens, loaded.max_tokens) == (
-        True,
-        30,
-        judge.max_tokens,
-    )
+    assert (loaded.metadata.english_only, loaded.metadata.chunk_tokens, loaded.max_tokens) == (True, 30, judge.max_tokens)
     assert "tuned on 160 claims" in loaded.metadata.identity
     pairs = [(example.source[0].text, example.claim) for example in examples(20, seed=9)]
     np.testing.assert_allclose(loaded.entailment(pairs), tuned.judge.entailment(pairs), atol=2e-2)

@@ -20,12 +20,7 @@ from groundrail.corpus.logged import logged, rates
 from groundrail.report.rates import Judged, Outcome, Rates
 
 LEASE = "The rent is 950 euros. Pets are forbidden."
-SCORER = Told(
-    {
-        "950": (0.9, "The rent is 950 euros.", ""),
-        "Pets": (0.05, "The rent is 950 euros.", "Pets are forbidden."),
-    }
-)
+SCORER = Told({"950": (0.9, "The rent is 950 euros.", ""), "Pets": (0.05, "The rent is 950 euros.", "Pets are forbidden.")})
 ANSWER = "Hello! The rent is 950 euros. Pets are welcome. The roof is green."
 """One sentence that is talk, and three claims: supported, contradicted, not stated."""
 COUNTS = {"sentences": 4, "released": 2, "held_back": 2, "supported": 1, "contradicted": 1, "not_stated": 1, "talk": 1}
@@ -64,11 +59,7 @@ def test_answers_are_counted_by_day_and_by_source(tmp_path) -> None:
         guard,
     )
     assert found.total == times(4, 5)
-    assert found.days() == [
-        (date(2026, 3, 1), times(2, 2)),
-        (date(2026, 3, 2), times(1)),
-        (None, times(1, 2)),
-    ]
+    assert found.days() == [(date(2026, 3, 1), times(2, 2)), (date(2026, 3, 2), times(1)), (None, times(1, 2))]
     assert dict(found.sources()) == {"lease.txt": times(2, 3), "7": times(2, 2), None: times(1)}
 
 

@@ -61,12 +61,7 @@ def tokenizer(kind: str) -> PreTrainedTokenizerFast:
     }[kind]
     end, gap = ("[SEP]", "[PAD]") if kind == "deberta" else ("</s>", "<pad>")
     more = [word for word in special if word not in ("<unk>", gap, end)]
-    named: dict[str, Any] = {
-        "pad_token": gap,
-        "eos_token": end,
-        "unk_token": "<unk>",
-        "additional_special_tokens": more,
-    }
+    named: dict[str, Any] = {"pad_token": gap, "eos_token": end, "unk_token": "<unk>", "additional_special_tokens": more}
     built = tiny.tokenizer(words, single=single, pair=pair, limit=512, **named)
     if kind == "granite":
         built.chat_template = CHAT

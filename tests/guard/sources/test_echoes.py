@@ -179,8 +179,7 @@ def test_arguments_of_any_form_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "result"),
-    [("a " * 4000 + "b", "a "), (NOTE * 50, NOTE), ("x.", "\\" * 8), ("one, two", "one, two, three. ")],
+    ("value", "result"), [("a " * 4000 + "b", "a "), (NOTE * 50, NOTE), ("x.", "\\" * 8), ("one, two", "one, two, three. ")]
 )
 def test_time_grows_with_the_text(value: str, result: str) -> None:
     def seconds(times: int) -> float:

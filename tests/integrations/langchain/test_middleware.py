@@ -157,13 +157,7 @@ def test_a_message_that_calls_tools_passes_without_what_no_guard_reads(way: str)
     messages = ask(agent(scripted(said, TRUE)), way)
     called = messages[1]
     assert called.text == "I'd be happy to help."
-    assert called.content[0] == {
-        "type": "reasoning",
-        "reasoning": "",
-        "id": "rs_1",
-        "encrypted_content": "x",
-        "index": 0,
-    }
+    assert called.content[0] == {"type": "reasoning", "reasoning": "", "id": "rs_1", "encrypted_content": "x", "index": 0}
     assert SECRET not in repr(called)
     assert called.response_metadata["model_name"] == "m"
     assert called.response_metadata["groundrail"]["sentences"][0]["verdict"] == "no_claim"
@@ -176,10 +170,7 @@ def test_unsupported_text_beside_a_tool_call_is_neither_shown_nor_a_failure(way:
     model = scripted(
         calling(
             "look_up",
-            content=[
-                {"type": "reasoning", "reasoning": "Hm.", "index": 0},
-                {"type": "text", "text": FALSE + "It is so."},
-            ],
+            content=[{"type": "reasoning", "reasoning": "Hm.", "index": 0}, {"type": "text", "text": FALSE + "It is so."}],
         ),
         calling("note", '{"text": "x"}', content=TRUE + FALSE, response_metadata={"logprobs": FALSE}),
         TRUE,
