@@ -107,11 +107,7 @@ def measured(options: argparse.Namespace) -> dict[str, object]:
         ray.init(num_cpus=options.workers + 1, include_dashboard=False, log_to_driver=False)
     began = time.perf_counter()
     tally = score_corpus(
-        folder / "corpus.jsonl",
-        out,
-        partial(Noting, options.scorer, notes),
-        engine=options.alone,
-        workers=options.workers,
+        folder / "corpus.jsonl", out, partial(Noting, options.scorer, notes), engine=options.alone, workers=options.workers
     )
     ended = time.perf_counter()
     noted = [json.loads(path.read_text()) for path in notes.glob("*.json")]

@@ -68,11 +68,7 @@ def measured(case: str) -> dict[str, list[float]]:
     note()
     scores = reader.score(asked, scorer.metadata.threshold)
     note()
-    return {
-        "peaks": peaks,
-        "seconds": seconds,
-        "supported": [sum(s.value >= scorer.metadata.threshold for s in scores)],
-    }
+    return {"peaks": peaks, "seconds": seconds, "supported": [sum(s.value >= scorer.metadata.threshold for s in scores)]}
 
 
 def main() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from groundrail import Document, Guard, GuardResult
@@ -78,6 +79,20 @@ class Starting(Generator):
 
     def start(self, prompt: str, documents: Sequence[Document]) -> Session:
         return self._start()
+
+
+def doubling(levels: int, last: dict[str, Any]) -> dict[str, Any]:
+    """A schema that asks for `last` twice as often at each level."""
+    parts = {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(levels)}
+    return {"$ref": "#/$defs/a0", "$defs": {**parts, f"a{levels}": last}}
+
+
+def install_wheels(monkeypatch: Any, folder: Path, entry_points: str) -> None:
+    """A package named wheels with these entry points, as pip would leave it in the folder."""
+    (facts := folder / "wheels-1.0.dist-info").mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: wheels\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text(entry_points)
+    monkeypatch.syspath_prepend(str(folder))
 
 
 def generated(subject: Guard, is_async: bool) -> GuardResult:

@@ -305,31 +305,18 @@ def test_a_stream_frees_its_generator_where_it_is_left_and_at_its_end() -> None:
     assert len(closed) == 3
 
 
-def _named(prompt: str, temperature: float = 0.5, documents: Sequence[Document] = ()) -> str:
-    return documents[0].text if temperature == 0.5 else ""
-
-
-def _by_name_only(prompt: str, *, documents: Sequence[Document]) -> str:
-    return documents[0].text
-
-
-def _last(prompt: str, prefix: str, context: Sequence[Document]) -> str:
-    return context[0].text[len(prefix) :]
-
-
-def _unnamed(prompt: str, documents: Sequence[Document], /) -> str:
-    return documents[0].text
-
-
-def _any_number(*given: Any) -> str:
-    return str(given[1][0].text)
-
-
-def _none(prompt: str, temperature: float = 0.5, **options: Any) -> str:
-    return SOURCE if temperature == 0.5 and not options else ""
-
-
-@pytest.mark.parametrize("function", [_named, _by_name_only, _last, _unnamed, _any_number, _none, lambda prompt: SOURCE])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda prompt, temperature=0.5, documents=(): documents[0].text if temperature == 0.5 else "",
+        lambda prompt, *, documents: documents[0].text,
+        lambda prompt, prefix, context: context[0].text[len(prefix) :],
+        lambda prompt, documents, /: documents[0].text,
+        lambda *given: given[1][0].text,
+        lambda prompt, temperature=0.5, **options: SOURCE if temperature == 0.5 and not options else "",
+        lambda prompt: SOURCE,
+    ],
+)
 def test_documents_go_to_the_parameter_that_is_meant_for_them(function) -> None:
     assert Guard(function, scorer=Scoring()).generate("?", SOURCE).text == SOURCE
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.guard.report.conftest import Told
-from tests.tables import tabled
+from tests.tables import json_lines, tabled
 
 from groundrail import Guard, InputError, Verdict
 from groundrail.cli.main import main
@@ -35,9 +35,7 @@ def unused() -> Guard:
 
 
 def log(folder: Path, *rows: Mapping[str, Any]) -> Path:
-    path = folder / "answers.jsonl"
-    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
-    return path
+    return json_lines(folder / "answers.jsonl", rows)
 
 
 def times(number: int, answers: int = 1) -> dict[str, int]:
@@ -103,7 +101,7 @@ def test_a_folder_of_verdicts_is_read(tmp_path, capsys) -> None:
 @tabled("line, told")
 def test_a_bad_line_is_named_before_any_answer_is_checked(line: str, told: str, tmp_path) -> None:
     path = log(tmp_path, {"answer": ANSWER, "source": LEASE})
-    path.write_text(path.read_text() + f"\n\n{line}\n")
+    path.write_text(path.read_text() + f"\n{line}\n")
     with pytest.raises(InputError) as error:
         rates(path, unused)
     assert "line 3" in str(error.value)

@@ -210,7 +210,7 @@ def test_an_empty_answer_is_not_told() -> None:
     message = AIMessage("", tool_calls=calls)
     GenericFakeChatModel(messages=iter([message])).invoke("?", {"callbacks": [handler]})
     assert results == []
-    assert handler._writing == {}
+    assert len(handler.runs) == 0
 
 
 def test_the_abstention_ends_the_telling() -> None:
