@@ -103,3 +103,16 @@ def generated(subject: Guard, is_async: bool) -> GuardResult:
 def both_ways(subject: Guard) -> list[GuardResult]:
     """The result of `generate` and of `agenerate`."""
     return [generated(subject, False), generated(subject, True)]
+
+
+def first_text(subject: Guard, is_async: bool, source: Source = SOURCE) -> str:
+    """The first text of a stream, which is left then."""
+
+    async def afirst() -> str:
+        async with await subject.astream("?", source) as stream:
+            return await anext(aiter(stream))
+
+    if is_async:
+        return asyncio.run(afirst())
+    with subject.stream("?", source) as stream:
+        return next(iter(stream))
