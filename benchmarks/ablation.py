@@ -7,10 +7,12 @@ import argparse
 import sys
 import time
 from pathlib import Path
-from typing import Any, get_args
+from typing import get_args
+
+import torch
+from shared import head, language_model, row
 
 from groundrail.decoding import PMI, AdaCAD, Steering
-from groundrail.generators.smollm2 import smollm2
 from groundrail.papers.ablation import MARGINS, TooLong, ablation_table, load_examples
 
 WARM_UP = 0.3
@@ -28,20 +30,10 @@ def main() -> None:
     parser.add_argument("--device", default="cpu")
     arguments = parser.parse_args()
 
-    from transformers import AutoModelForCausalLM, AutoTokenizer
-
-    model: Any
-    tokenizer: Any
-    if arguments.model:
-        tokenizer = AutoTokenizer.from_pretrained(arguments.model)
-        model = AutoModelForCausalLM.from_pretrained(arguments.model, dtype="float32")
-    else:
-        model, tokenizer = smollm2()
-    model = model.to(arguments.device).eval()
-    without = None
+    model, tokenizer = language_model(arguments.model)
+    model, without = model.to(arguments.device, torch.float32).eval(), None
     if arguments.ungrounded_model:
-        without = AutoModelForCausalLM.from_pretrained(arguments.ungrounded_model, dtype="float32")
-        without = without.to(arguments.device).eval()
+        without = language_model(arguments.ungrounded_model)[0].to(arguments.device, torch.float32).eval()
     examples = load_examples(arguments.examples)[: arguments.limit]
     steerings: dict[tuple[str, str], Steering | None] = {("none", ""): None}
     steerings |= {("addition = CAD", str(alpha)): PMI(alpha) for alpha in arguments.alphas}
@@ -50,10 +42,9 @@ def main() -> None:
     started = time.perf_counter()
     results = ablation_table(model, tokenizer, examples, MARGINS, list(steerings.values()), without, arguments.too_long)
     seconds = time.perf_counter() - started
-    print("| steering | alpha | acc | margin-acc, log 100 | margin-acc, log 1000 |")
-    print("| --- | --- | --- | --- | --- |")
+    head("steering | alpha | acc | margin-acc, log 100 | margin-acc, log 1000")
     for names, result in zip(steerings, results, strict=True):
-        print("| " + " | ".join([*names] + [f"{100 * share:.1f}" for share in result.accuracies]) + " |")
+        row(*names, *(f"{100 * share:.1f}" for share in result.accuracies))
     counted = f"{len(examples)} examples, {results[0].cut} cut, {results[0].left_out} left out"
     print(f"{counted}, {seconds:.0f} s", file=sys.stderr)
 

@@ -15,6 +15,8 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from shared import head, row
+
 from groundrail.papers.q2.answering import Answerer, LexicalAnswerer
 from groundrail.papers.q2.span_head import SpanHeadAnswerer
 from groundrail.papers.q2.squad import Question, load_questions
@@ -35,8 +37,8 @@ def f1(predicted: str, reference: str) -> float:
     return 2 * shared / (len(ours) + len(theirs)) if ours and theirs else float(ours == theirs)
 
 
-def measured(answerer: Answerer, rows: Sequence[Question]) -> str:
-    """One row of the table, without the name."""
+def measured(answerer: Answerer, rows: Sequence[Question]) -> list[str]:
+    """The cells of one row of the table, without the name."""
     started = time.perf_counter()
     found = answerer.answer([(row.question, row.text) for row in rows])
     seconds = time.perf_counter() - started
@@ -46,7 +48,7 @@ def measured(answerer: Answerer, rows: Sequence[Question]) -> str:
     answerable = [value for value, row in zip(overlap, rows, strict=True) if row.answers]
     silent = [text == "" for text, row in zip(texts, rows, strict=True) if not row.answers]
     cells = [100 * sum(values) / max(1, len(values)) for values in (exact, overlap, answerable, silent)]
-    return " | ".join([*(f"{cell:.1f}" for cell in cells), f"{1000 * seconds / len(rows):.1f}"])
+    return [f"{cell:.1f}" for cell in (*cells, 1000 * seconds / len(rows))]
 
 
 def main() -> None:
@@ -59,15 +61,10 @@ def main() -> None:
 
     rows = load_questions(args.data)
     rows = rows[:: max(1, len(rows) // args.limit)] if args.limit else rows
-    answerers: dict[str, Answerer] = {
-        "LexicalAnswerer": LexicalAnswerer(),
-        "SpanHeadAnswerer": SpanHeadAnswerer.builtin(args.head),
-    }
     print(f"{len(rows)} questions of {args.data.name}\n")
-    print("| answerer | exact | F1 | F1 where answerable | none where none, % | ms a question |")
-    print("| --- | --- | --- | --- | --- | --- |")
-    for name, answerer in answerers.items():
-        print(f"| {name} | {measured(answerer, rows)} |")
+    head("answerer | exact | F1 | F1 where answerable | none where none, % | ms a question")
+    for answerer in (LexicalAnswerer(), SpanHeadAnswerer.builtin(args.head)):
+        row(type(answerer).__name__, *measured(answerer, rows))
 
 
 if __name__ == "__main__":

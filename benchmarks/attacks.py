@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import families
+from shared import DOCUMENTS
 from tricks import FACTS, SLIPS, TRICKS, Fact, Slip, Trick
 
 from groundrail import Guard
@@ -73,7 +74,7 @@ def released(guard: Guard, case: Case) -> bool:
 
 def sources() -> dict[str, str]:
     """The documents by name."""
-    return {name: (families.DOCUMENTS / name).read_text(encoding="utf-8") for name in {fact.document for fact in FACTS}}
+    return {name: (DOCUMENTS / name).read_text(encoding="utf-8") for name in {fact.document for fact in FACTS}}
 
 
 def chosen(documents: int | None, limit: int | None) -> list[Fact]:

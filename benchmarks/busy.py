@@ -19,8 +19,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
+from shared import DOCUMENTS
+
 BARS = {"alone": 1.1, "beside": 2.0}
 TURN = 3
 """Checks in one turn."""
@@ -65,6 +67,13 @@ def work() -> None:
         print(time.perf_counter() - started, flush=True)
 
 
+def answered(worker: Any, line: str | None = None) -> str:
+    """The next line of a worker, after a line to it."""
+    if line is not None:
+        print(line, file=worker.stdin, flush=True)
+    return str(worker.stdout.readline()).strip()
+
+
 @contextmanager
 def process(python: str, *arguments: str) -> Iterator["subprocess.Popen[str]"]:
     """A process in which the user has set nothing about threads, ended with the block."""
@@ -90,11 +99,8 @@ def cores_taken(own: "list[subprocess.Popen[str]]") -> float:
 
 def turn(worker: "subprocess.Popen[str]", case: str, own: "list[subprocess.Popen[str]]") -> tuple[float, float]:
     """Seconds of a check, and the share of all cores that other programs took."""
-    assert worker.stdin is not None
-    assert worker.stdout is not None
     before, started = cores_taken(own), time.perf_counter()
-    print(case, file=worker.stdin, flush=True)
-    seconds = float(worker.stdout.readline())
+    seconds = float(answered(worker, case))
     lasted = time.perf_counter() - started
     return seconds / TURN, (cores_taken(own) - before) / lasted / (os.cpu_count() or 1)
 
@@ -130,8 +136,7 @@ def main() -> None:
     with process(sys.executable, "-c", code) as now, process(options.against, "-c", first + code) as other:
         workers = {"now": now, "other": other}
         for worker in workers.values():
-            assert worker.stdout is not None
-            cases = worker.stdout.readline().strip().split("|")[1:]
+            cases = answered(worker).split("|")[1:]
         alone = medians(workers, cases, options.turns, [now, other])
         with process(sys.executable, "-c", MULTIPLY) as busy:
             time.sleep(1)

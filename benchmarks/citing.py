@@ -10,13 +10,14 @@ does not say this. The judge is the built-in one, and the guard checks one sente
 """
 
 import argparse
-import json
 import sys
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+
+from shared import json_lines
 
 from groundrail import Guard, Policy
 
@@ -44,8 +45,7 @@ def cases() -> Iterator[Case]:
 
 def claims(path: Path) -> Iterator[Case]:
     """The claims of a file as in `benchmarks/claims`, of which the entailed ones are right."""
-    for line in path.read_text(encoding="utf-8").splitlines():
-        told = json.loads(line)
+    for told in json_lines(path):
         for claim in told["claims"]:
             yield Case([told["text"]], "attribution", claim["label"] == "entailment", claim["text"])
 

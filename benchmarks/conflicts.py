@@ -10,12 +10,12 @@ where it has the source's answer and not the other one. The model is SmolLM2-135
 """
 
 import argparse
-import json
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import torch
+from shared import generator_of, head, json_lines, row
 
 from groundrail.decoding import CAD, PMI, AdaCAD, HFGenerator, PMIDecoding, Steering
 
@@ -85,27 +85,21 @@ def main() -> None:
     parser.add_argument("--tokens", type=int, default=24, help="of an answer")
     parser.add_argument("--limit", type=int, help="only this many questions")
     arguments = parser.parse_args()
-    if arguments.model:
-        generator = HFGenerator.from_pretrained(arguments.model, device=arguments.device)
-    else:
-        from groundrail.generators.smollm2 import smollm2
+    generator = generator_of(arguments.model, arguments.device)
+    asked = [Question(**each) for each in json_lines(QUESTIONS)][: arguments.limit]
 
-        generator = HFGenerator(*smollm2())
-    lines = QUESTIONS.read_text(encoding="utf-8").splitlines()
-    asked = [Question(**json.loads(line)) for line in lines][: arguments.limit]
-
-    def share(name: str, wanted: list[tuple[str, str, str, str]], steering: Steering | None) -> str:
+    def share(wanted: list[tuple[str, str, str, str]], steering: Steering | None) -> str:
         """Per cent of the answers to (question, source, wanted, other) that have what is wanted."""
         written = answers(generator, [row[:2] for row in wanted], steering, arguments.tokens)
         found = [follows(text, row[2], row[3]) for text, row in zip(written, wanted, strict=True)]
         return f"{100 * sum(found) / len(found):.0f}"
 
-    known = share("no source", [(q.question, "", q.known, q.told) for q in asked], None)
-    print("| steering | follows a source that contradicts | follows a source that agrees |\n| --- | --- | --- |")
+    known = share([(q.question, "", q.known, q.told) for q in asked], None)
+    head("steering | follows a source that contradicts | follows a source that agrees")
     for name, steering in STEERINGS.items():
-        against = share(name, [(q.question, q.source, q.told, q.known) for q in asked], steering)
-        agreeing = share(name, [(q.question, q.agreeing_source, q.known, q.told) for q in asked], steering)
-        print(f"| {name} | {against} | {agreeing} |", flush=True)
+        against = share([(q.question, q.source, q.told, q.known) for q in asked], steering)
+        agreeing = share([(q.question, q.agreeing_source, q.known, q.told) for q in asked], steering)
+        row(name, against, agreeing)
     print(f"\n{len(asked)} questions, in per cent; without a source {known} have the known answer.")
 
 

@@ -14,14 +14,13 @@ import json
 import os
 import random
 import re
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+
+from shared import DOCUMENTS, alone, head, megabytes, row
 
 from groundrail.corpus.folder import score_corpus
 from groundrail.entailment.base import FloatArray, Pair
@@ -32,7 +31,6 @@ from groundrail.scoring.registry import load_scorer, needs_entailment, scorers
 from groundrail.text.sentences import split
 from groundrail.types import Source
 
-DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
 CLAIMS, SENTENCES = 10, 40
 _FIGURE = re.compile(r"\d+")
 
@@ -51,8 +49,8 @@ def written(path: Path, rows: int) -> None:
             claim = chosen[(number % CLAIMS) * SENTENCES // CLAIMS]
             if number % 2:
                 claim = _FIGURE.sub("12345", claim, count=1)
-            row = {"id": number, "claim": "" if number % 500 == 499 else claim, "source": " ".join(chosen)}
-            file.write(json.dumps(row) + "\n")
+            line = {"id": number, "claim": "" if number % 500 == 499 else claim, "source": " ".join(chosen)}
+            file.write(json.dumps(line) + "\n")
 
 
 class Noting(Scorer):
@@ -72,7 +70,7 @@ class Noting(Scorer):
 
     def note(self) -> None:
         asked = (self._counter.calls, self._counter.pairs, self._counter.tokens) if self._counter else (0, 0, 0)
-        self._file.write_text(json.dumps({"peak": peak(), "asked": asked}))
+        self._file.write_text(json.dumps({"peak": megabytes("VmHWM"), "asked": asked}))
 
 
 class _NotingReader(Reader):
@@ -97,11 +95,6 @@ class Counting(CountingEntailment):
         return super().classify(pairs)
 
 
-def peak() -> float:
-    """Megabytes that this process has had at most."""
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6
-
-
 def measured(options: argparse.Namespace) -> dict[str, object]:
     """One engine's run in this process."""
     folder = Path(options.folder)
@@ -114,11 +107,7 @@ def measured(options: argparse.Namespace) -> dict[str, object]:
         ray.init(num_cpus=options.workers + 1, include_dashboard=False, log_to_driver=False)
     began = time.perf_counter()
     tally = score_corpus(
-        folder / "corpus.jsonl",
-        out,
-        partial(Noting, options.scorer, notes),
-        engine=options.alone,
-        workers=options.workers,
+        folder / "corpus.jsonl", out, partial(Noting, options.scorer, notes), engine=options.alone, workers=options.workers
     )
     ended = time.perf_counter()
     noted = [json.loads(path.read_text()) for path in notes.glob("*.json")]
@@ -126,7 +115,7 @@ def measured(options: argparse.Namespace) -> dict[str, object]:
         "started": began - started,
         "seconds": ended - began,
         "verdicts": tally.verdicts,
-        "peak": peak(),
+        "peak": megabytes("VmHWM"),
         "worker": max(each["peak"] for each in noted),
         "asked": [sum(each["asked"][place] for each in noted) for place in range(3)],
         "bytes": sum(path.stat().st_size for path in out.glob("*.parquet")),
@@ -151,32 +140,30 @@ def main() -> None:
         written(Path(folder) / "corpus.jsonl", options.rows)
         size = (Path(folder) / "corpus.jsonl").stat().st_size
         for engine in options.engines:
-            command = [sys.executable, __file__, "--alone", engine, "--folder", folder, "--scorer", options.scorer]
-            command += ["--rows", str(options.rows), "--workers", str(options.workers)]
-            done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-            found[engine] = json.loads(done.stdout.splitlines()[-1])
+            own = [engine, "--folder", folder, "--scorer", options.scorer, "--workers", str(options.workers)]
+            found[engine] = alone(__file__, *own)
     print(f"{options.rows} rows, {size / 1e6:.1f} MB, scorer {options.scorer}\n")
-    print(
-        "| engine | seconds to start | seconds | rows a second | peak of the command, MB | of a worker, MB | error rows | "
-        "calls a claim | pairs a claim | tokens a pair |"
+    head(
+        "engine | seconds to start | seconds | rows a second | peak of the command, MB | of a worker, MB",
+        "error rows | calls a claim | pairs a claim | tokens a pair",
     )
-    print("| --- " * 10 + "|")
     for engine, run in found.items():
         calls, pairs, tokens = run["asked"]
-        asked = f"{calls / options.rows:.2f} | {pairs / options.rows:.1f} | {tokens / max(pairs, 1):.0f}"
-        print(
-            f"| {engine} | {run['started']:.1f} | {run['seconds']:.1f} | {options.rows / run['seconds']:.0f} | "
-            f"{run['peak']:.0f} | {run['worker']:.0f} | {run['verdicts'].get('error', 0)} | {asked} |"
-        )
+        asked = (f"{calls / options.rows:.2f}", f"{pairs / options.rows:.1f}", f"{tokens / max(pairs, 1):.0f}")
+        speed = (f"{run['started']:.1f}", f"{run['seconds']:.1f}", f"{options.rows / run['seconds']:.0f}")
+        row(engine, *speed, f"{run['peak']:.0f}", f"{run['worker']:.0f}", run["verdicts"].get("error", 0), *asked)
     if options.sizes:
-        print("\n| rows | engine | input, GB | verdicts, GB | calls | pairs | tokens | hours |")
-        print("| --- " * 8 + "|")
+        print()
+        head("rows | engine | input, GB | verdicts, GB | calls | pairs | tokens | hours")
     for rows in options.sizes:
         for engine, run in found.items():
             times = rows / options.rows
-            asked = " | ".join(f"{count * times:.3g}" for count in run["asked"])
-            disk = f"{size * times / 1e9:.3g} | {run['bytes'] * times / 1e9:.3g}"
-            print(f"| {rows:,.0f} | {engine} | {disk} | {asked} | {run['seconds'] * times / 3600:,.3g} |")
+            disk = (count * times / 1e9 for count in (size, run["bytes"]))
+            cells = [
+                f"{number:,.3g}"
+                for number in (*disk, *(count * times for count in run["asked"]), run["seconds"] * times / 3600)
+            ]
+            row(f"{rows:,.0f}", engine, *cells)
 
 
 if __name__ == "__main__":

@@ -15,7 +15,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import NamedTuple
 
-from figures import DOCUMENTS, source_of, with_invented_figure
+from figures import source_of, with_invented_figure
+from shared import DOCUMENTS, head, json_lines, row
 
 from groundrail import Guard, GuardResult, Policy
 from groundrail.evaluation.loaders import load
@@ -61,8 +62,7 @@ def main() -> None:
     parser.add_argument("--unread", type=Path, help="add the corrections that have no label to this file")
     options = parser.parse_args()
     guard = Guard(policy=Policy(fallback="correct"))
-    rows = [json.loads(line) for line in LABELS.read_text(encoding="utf-8").splitlines()] if LABELS.exists() else []
-    labels = {(row["claim"], row["corrected"]): row["right"] for row in rows}
+    labels = {(each["claim"], each["corrected"]): each["right"] for each in json_lines(LABELS)}
     counts: dict[tuple[str, str], list[int]] = {}
     for path in options.data:
         for (kind, claim, _), result in checked([w for w in wrong_claims(path) if w.kind in options.kinds], guard):
@@ -75,12 +75,14 @@ def main() -> None:
             seen = (1, not result.supported, changed, right is False, changed and right is None)
             counts[path.stem, kind] = [a + b for a, b in zip(counts.get((path.stem, kind), [0] * 5), seen, strict=True)]
             if options.unread and changed and right is None:
-                row = {"claim": claim, "corrected": result.text, "cited": cited, "right": None}
+                unread = {"claim": claim, "corrected": result.text, "cited": cited, "right": None}
                 with options.unread.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+                    file.write(json.dumps(unread, ensure_ascii=False) + "\n")
     counts["all", ""] = [sum(column) for column in zip(*counts.values(), strict=True)]
-    print("\n| file | kind | claims | refused | corrected | wrong | unread |\n" + "| --- " * 7 + "|")
-    print("\n".join(f"| {' | '.join(map(str, [*of, *numbers]))} |" for of, numbers in counts.items()))
+    print()
+    head("file | kind | claims | refused | corrected | wrong | unread")
+    for of, numbers in counts.items():
+        row(*of, *numbers)
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ which some readers do not show, takes back what stands before it. A correction h
 How often each of them works is measured by `attacks.py`.
 """
 
-import json
 import re
 import sys
 import textwrap
@@ -17,10 +16,11 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from shared import DOCUMENTS, json_lines
+
 from groundrail import Guard, Policy
 
 CASES = Path(__file__).with_name("families.jsonl")
-DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
 _NAME = re.compile(r"(?<= )[A-Z]\w*(?: (?:and|of|[A-Z]\w*))*\.$")
 
 
@@ -59,8 +59,8 @@ class Row(NamedTuple):
 def read() -> list[Twins]:
     """All cases. A source that is named after an example document is that document."""
     found = []
-    for line in CASES.read_text(encoding="utf-8").splitlines():
-        case = Twins(**json.loads(line))
+    for told in json_lines(CASES):
+        case = Twins(**told)
         if case.source.endswith(".txt"):
             case = case._replace(source=(DOCUMENTS / case.source).read_text(encoding="utf-8"))
         found.append(case._replace(harmless=tuple(case.harmless)))
@@ -88,24 +88,18 @@ def _as_written(answer: str) -> list[str]:
 
 
 LAYOUTS: dict[str, dict[str, Callable[[str], list[str]]]] = {
-    "list": {"list": _as_written},
-    "wrap": {
-        "wrap: none, on one line": _as_written,
-        "wrap: at 36 columns": _filled(36),
-        "wrap: at 72 columns": _filled(72),
-        "wrap: at 80 columns": _filled(80),
-        "wrap: before a name at the end": before_names,
-    },
-    "frame": {"frame": _as_written},
-    "pronoun": {"pronoun": _as_written},
-    "bare answer": {"bare answer": _as_written},
-    "heading": {"heading": _as_written},
-    "table": {"table": _as_written},
-    "two subjects": {"two subjects": _as_written},
-    "agreement": {"agreement": _as_written},
-    "abbreviation": {"abbreviation": _as_written},
-    "HTML block": {"HTML block": _as_written},
-    "correction": {"correction": _as_written},
+    family: {family: _as_written}
+    for family in (
+        *("list", "wrap", "frame", "pronoun", "bare answer", "heading", "table", "two subjects", "agreement"),
+        *("abbreviation", "HTML block", "correction"),
+    )
+}
+LAYOUTS["wrap"] = {
+    "wrap: none, on one line": _as_written,
+    "wrap: at 36 columns": _filled(36),
+    "wrap: at 72 columns": _filled(72),
+    "wrap: at 80 columns": _filled(80),
+    "wrap: before a name at the end": before_names,
 }
 
 OF_FORM = frozenset({"HTML block"})

@@ -12,6 +12,8 @@ import random
 import re
 from pathlib import Path
 
+from shared import DOCUMENTS, head, row
+
 from groundrail import Guard
 from groundrail.evaluation.examples import Example
 from groundrail.evaluation.loaders import load
@@ -19,7 +21,6 @@ from groundrail.facts.computed import computation
 from groundrail.facts.mentions import Mention, mentions
 from groundrail.facts.missing import is_stated
 
-DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
 _DIGITS = re.compile(r"\d[\d,]*")
 _TRIES = 50
 
@@ -62,7 +63,7 @@ def main() -> None:
     parser.add_argument("--limit", type=int, help="claims of a file at most")
     options = parser.parse_args()
     guard = Guard()
-    print("| file | claims | released with an invented figure | released as written |\n| --- | --- | --- | --- |")
+    head("file | claims | released with an invented figure | released as written")
     for path in options.data:
         draw = random.Random(0)
         true = [example for example in load(path, documents=DOCUMENTS) if example.label == 1]
@@ -70,7 +71,7 @@ def main() -> None:
         pairs = draw.sample(pairs, min(options.limit or len(pairs), len(pairs)))
         invented = sum(guard.check(other, list(example.source)).supported for example, other in pairs)
         written = sum(guard.check(example.claim, list(example.source)).supported for example, _ in pairs)
-        print(f"| {path.stem} | {len(pairs)} | {invented} | {written} |", flush=True)
+        row(path.stem, len(pairs), invented, written)
 
 
 if __name__ == "__main__":

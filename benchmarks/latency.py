@@ -20,6 +20,7 @@ from statistics import median
 
 from busy import MULTIPLY, process
 from memory import claims, source
+from shared import head, row
 
 from groundrail import Guard, Policy
 from groundrail.entailment import load
@@ -72,8 +73,7 @@ def main() -> None:
         for ahead in (False, True)
     }
     waits(guards[True, True], text)  # loads the judge
-    print("| text comes | written ahead | beside a busy process | first sentence, s | between sentences, s | longest, s |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    head("text comes | written ahead | beside a busy process | first sentence, s | between sentences, s | longest, s")
     for is_busy in (False, True):
         with process(sys.executable, "-c", MULTIPLY) if is_busy else nullcontext():
             found: dict[tuple[bool, bool], list[list[float]]] = {which: [] for which in guards}
@@ -85,8 +85,7 @@ def main() -> None:
             between = [wait for run in runs for wait in run[1:]]
             longest = median(max(run[1:], default=0.0) for run in runs)
             how = ("by itself" if pushes else "when asked", *("yes" if yes else "no" for yes in (ahead, is_busy)))
-            told = " | ".join(f"{seconds:.2f}" for seconds in (first, median(between or [0.0]), longest))
-            print(f"| {' | '.join(how)} | {told} |", flush=True)
+            row(*how, *(f"{seconds:.2f}" for seconds in (first, median(between or [0.0]), longest)))
     tokens = len(load(None).offsets(answer))
     print(f"\nwriting takes {tokens / PER_SECOND / options.sentences:.2f} s a sentence")
 

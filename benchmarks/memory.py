@@ -13,13 +13,10 @@ import argparse
 import json
 import random
 import re
-import resource
-import subprocess
-import sys
 import time
-from pathlib import Path
 
-DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
+from shared import DOCUMENTS, alone, head, megabytes, row
+
 STEPS = ("judge loaded", "source read", "claims decided")
 _FIGURE = re.compile(r"\d+")
 
@@ -53,8 +50,8 @@ def measured(case: str) -> dict[str, list[float]]:
     """Peak megabytes and seconds after each of `STEPS`, in this process, and how many claims were supported."""
     from groundrail.scoring.registry import load_scorer
 
-    name, megabytes, count = case.split(":")
-    sentences = source(round(float(megabytes) * 1_000_000))
+    name, size, count = case.split(":")
+    sentences = source(round(float(size) * 1_000_000))
     text, asked = " ".join(sentences), claims(sentences, int(count), some_false=name == "nearest")
     del sentences
     peaks: list[float] = []
@@ -62,7 +59,7 @@ def measured(case: str) -> dict[str, list[float]]:
     started = time.perf_counter()
 
     def note() -> None:
-        peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6)
+        peaks.append(megabytes("VmHWM"))
         seconds.append(time.perf_counter() - started)
 
     scorer = load_scorer(name)
@@ -71,11 +68,7 @@ def measured(case: str) -> dict[str, list[float]]:
     note()
     scores = reader.score(asked, scorer.metadata.threshold)
     note()
-    return {
-        "peaks": peaks,
-        "seconds": seconds,
-        "supported": [sum(s.value >= scorer.metadata.threshold for s in scores)],
-    }
+    return {"peaks": peaks, "seconds": seconds, "supported": [sum(s.value >= scorer.metadata.threshold for s in scores)]}
 
 
 def main() -> None:
@@ -87,15 +80,12 @@ def main() -> None:
     if options.alone:
         print(json.dumps(measured(options.alone)))
         return
-    print("| scorer | source, MB | claims | supported | " + " | ".join(f"{step}, MB" for step in STEPS) + " | seconds |")
-    print("| --- " * (5 + len(STEPS)) + "|")
+    head("scorer", "source, MB", "claims", "supported", *(f"{step}, MB" for step in STEPS), "seconds")
     over = []
     for case in options.cases:
-        done = subprocess.run([sys.executable, __file__, "--alone", case], stdout=subprocess.PIPE, text=True, check=True)
-        found = json.loads(done.stdout.splitlines()[-1])
-        shown = [*case.split(":"), found["supported"][0], *(f"{peak:.0f}" for peak in found["peaks"])]
+        found = alone(__file__, case)
         taken = found["seconds"][-1] - found["seconds"][0]
-        print("| " + " | ".join(map(str, shown)) + f" | {taken:.0f} |", flush=True)
+        row(*case.split(":"), found["supported"][0], *(f"{number:.0f}" for number in (*found["peaks"], taken)))
         if float(case.split(":")[1]) <= 1 and found["peaks"][-1] > options.bound:
             over.append(case)
     if over:

@@ -12,6 +12,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
+from shared import json_lines
+
 from groundrail import Guard
 
 GRID = Path(__file__).with_name("objects_grid.jsonl")
@@ -23,8 +25,7 @@ def main() -> None:
     parser.add_argument("--each", action="store_true", help="print every field with its score")
     options = parser.parse_args()
     guard, right, all_of = Guard(judge=options.judge), Counter[str](), Counter[str]()
-    for line in GRID.read_text(encoding="utf-8").splitlines():
-        case = json.loads(line)
+    for case in json_lines(GRID):
         result = guard.check_object(case["object"], case["source"])
         (field,) = result.fields.values()
         is_right = result.supported is case["supported"]

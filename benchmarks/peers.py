@@ -28,8 +28,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from busy import READY, process
+from busy import READY, answered, process
 from memory import claims, source
+from shared import head, megabytes, row
 
 PAGE = 300
 """Words of a page."""
@@ -99,21 +100,10 @@ def models(layers: int | None) -> dict[str, Callable[[], Any]]:
         size |= {"num_layers": layers or size["num_layers"], "num_labels": 2, "tie_word_embeddings": False}
         return built(model, hf.T5Config(feed_forward_proj="gated-gelu", **size))
 
-    deberta: dict[str, Any] = {
-        "num_labels": 2,
-        "vocab_size": 128100,
-        "hidden_size": 1024,
-        "num_hidden_layers": layers or 24,
-        "num_attention_heads": 16,
-        "intermediate_size": 4096,
-        "relative_attention": True,
-        "position_buckets": 256,
-        "norm_rel_ebd": "layer_norm",
-        "share_att_key": True,
-        "pos_att_type": ["p2c", "c2p"],
-        "type_vocab_size": 0,
-        "position_biased_input": False,
-    }
+    deberta: dict[str, Any] = {"num_labels": 2, "vocab_size": 128100, "hidden_size": 1024, "intermediate_size": 4096}
+    deberta |= {"num_hidden_layers": layers or 24, "num_attention_heads": 16, "type_vocab_size": 0}
+    deberta |= {"relative_attention": True, "position_buckets": 256, "position_biased_input": False}
+    deberta |= {"norm_rel_ebd": "layer_norm", "share_att_key": True, "pos_att_type": ["p2c", "c2p"]}
     return {
         "LettuceDetect base": lambda: modern(
             hidden_size=768, num_hidden_layers=22, num_attention_heads=12, intermediate_size=1152
@@ -175,8 +165,7 @@ def work(name: str, layers: int | None) -> None:
     print(READY, flush=True)
     for line in sys.stdin:
         if not line.strip():
-            status = Path("/proc/self/status").read_text()
-            print(int(re.findall(r"VmHWM:\s+(\d+)", status)[0]) * 1024 / 1e6, flush=True)
+            print(megabytes("VmHWM"), flush=True)
             continue
         asked = json.loads(line)
         started = time.perf_counter()
@@ -209,25 +198,12 @@ def main() -> None:
             for (name, case), found in seconds.items():
                 if not found or max(found) < LONG:
                     found.append(float(answered(workers[name], asked[case])))
-                    print(
-                        f"  {name}, {case[0]} pages, {case[1]} sentences: {found[-1]:.2f} s",
-                        file=sys.stderr,
-                        flush=True,
-                    )
+                    print(f"  {name}, {case[0]} pages, {case[1]} sentences: {found[-1]:.2f} s", file=sys.stderr, flush=True)
         memory = {name: float(answered(worker, "")) for name, worker in workers.items()}
     told = [f"{'a sentence' if count == 1 else f'an answer of {count}'}, {pages} pages, s" for pages, count in cases]
-    print(f"| program | {' | '.join(told)} | memory, MB |")
-    print("| --- " * (len(cases) + 2) + "|")
+    head("program", *told, "memory, MB")
     for name in names:
-        cells = [f"{median(seconds[name, case]):.2f}" for case in cases]
-        print(f"| {name} | {' | '.join(cells)} | {memory[name]:,.0f} |")
-
-
-def answered(worker: Any, line: str | None = None) -> str:
-    """The next line of a worker, after a line to it."""
-    if line is not None:
-        print(line, file=worker.stdin, flush=True)
-    return str(worker.stdout.readline()).strip()
+        row(name, *(f"{median(seconds[name, case]):.2f}" for case in cases), f"{memory[name]:,.0f}")
 
 
 if __name__ == "__main__":

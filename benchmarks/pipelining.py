@@ -12,6 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+import shared
+
 from groundrail import Guard, Policy
 from groundrail.generators import CallableGenerator
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
@@ -84,7 +86,7 @@ def answered(writer: Writer, judge: float, *, ahead: bool) -> Answer:
     return Answer(shown[0], time.perf_counter() - started, writer.written - PIECES * len(writer.wrong))
 
 
-def row(seconds: float, judge: float, refused: float, sentences: int, runs: int, *, pushes: bool) -> str:
+def row(seconds: float, judge: float, refused: float, sentences: int, runs: int, *, pushes: bool) -> list[str]:
     """Medians of `runs` answers each way, in turn."""
     found: dict[bool, list[Answer]] = {False: [], True: []}
     for seed in range(runs):
@@ -96,8 +98,7 @@ def row(seconds: float, judge: float, refused: float, sentences: int, runs: int,
         cells += [f"{median(map(value, found[ahead])):.2f}" for ahead in (False, True)]
     paired = zip(found[False], found[True], strict=True)
     cells.append(f"{median(ahead.whole / plain.whole for plain, ahead in paired):.2f}")
-    cells += [f"{median(each.wasted for each in found[ahead]):.0f}" for ahead in (False, True)]
-    return "| " + " | ".join(cells) + " |"
+    return cells + [f"{median(each.wasted for each in found[ahead]):.0f}" for ahead in (False, True)]
 
 
 def main() -> None:
@@ -108,16 +109,13 @@ def main() -> None:
     parser.add_argument("--refused", type=float, nargs="+", default=[0.0, 0.2, 0.5, 1.0], help="share, at first try")
     parser.add_argument("--runs", type=int, default=5)
     arguments = parser.parse_args()
-    print(
-        "| text | judge, s | refused | first sentence | ahead | whole answer | ahead | ratio | pieces wasted | ahead |\n"
-        "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |"
-    )
+    shared.head("text | judge, s | refused | first sentence | ahead | whole answer | ahead | ratio | pieces wasted | ahead")
     plans: Sequence[tuple[bool, float, float]] = [
         *((False, judge, refused) for judge in arguments.judge for refused in arguments.refused),
         *((True, judge, 0.0) for judge in arguments.judge),
     ]
     for pushes, judge, refused in plans:
-        print(row(arguments.piece, judge, refused, arguments.sentences, arguments.runs, pushes=pushes), flush=True)
+        shared.row(*row(arguments.piece, judge, refused, arguments.sentences, arguments.runs, pushes=pushes))
 
 
 if __name__ == "__main__":

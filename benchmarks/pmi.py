@@ -10,13 +10,12 @@ import argparse
 import statistics
 import time
 from collections.abc import Callable
-from typing import Any
 
 import torch
+from shared import head, language_model, row
 from transformers import PreTrainedModel
 
 from groundrail.decoding import PMI, PMIAdditionLogitsProcessor, PMIDecoding
-from groundrail.generators.smollm2 import smollm2
 
 FACT = "The tenant pays rent of 900 pounds on the third of each month and may keep one cat. "
 QUESTION = "\n\nQuestion: When is the rent due, and how much is it?\nAnswer:"
@@ -36,15 +35,7 @@ def main() -> None:
     if arguments.threads:
         torch.set_num_threads(arguments.threads)
 
-    model: Any
-    tokenizer: Any
-    if arguments.model:
-        from transformers import AutoModelForCausalLM, AutoTokenizer
-
-        tokenizer = AutoTokenizer.from_pretrained(arguments.model)
-        model = AutoModelForCausalLM.from_pretrained(arguments.model)
-    else:
-        model, tokenizer = smollm2()
+    model, tokenizer = language_model(arguments.model)
     model = model.to(arguments.device, getattr(torch, arguments.dtype)).eval()
     source = tokenizer(FACT * (arguments.source_tokens // 8), add_special_tokens=False)["input_ids"]
     question = tokenizer(QUESTION, return_tensors="pt", add_special_tokens=False)["input_ids"]
@@ -83,12 +74,11 @@ def main() -> None:
         f"{model.device.type}, {arguments.dtype}, {torch.get_num_threads()} threads, prompts of {grounded.shape[1]} "
         f"and {ungrounded.shape[1]} tokens, {arguments.tokens} generated, median of {arguments.repeats}\n"
     )
-    print("| way | seconds | against plain | against guidance_scale | same tokens as the processor |")
-    print("| --- | --- | --- | --- | --- |")
+    head("way | seconds | against plain | against guidance_scale | same tokens as the processor")
     for name, taken in seconds.items():
         median = statistics.median(taken)
         equal = "" if name == "plain greedy" else "yes" if answers[name] == same else "no"
-        print(f"| {name} | {median:.2f} | {median / plain:.2f} | {median / guidance:.2f} | {equal} |")
+        row(name, *(f"{number:.2f}" for number in (median, median / plain, median / guidance)), equal)
 
 
 def _ways(ungrounded: torch.Tensor, model: PreTrainedModel, alpha: float) -> dict[str, Callable[[], dict[str, object]]]:

@@ -13,6 +13,7 @@ import argparse
 from pathlib import Path
 
 import numpy as np
+from shared import DOCUMENTS, head, row
 
 from groundrail.errors import InputError
 from groundrail.evaluation.loaders import load
@@ -21,8 +22,6 @@ from groundrail.evaluation.run import evaluate
 from groundrail.evaluation.sampling import sample
 from groundrail.evaluation.thresholds import choose_threshold
 from groundrail.scoring.scale import ScaleScorer
-
-DOCUMENTS = Path(__file__).parents[1] / "examples" / "documents"
 
 Labelled = tuple[Bools, Floats]
 """Which claims are supported, and their scores."""
@@ -64,8 +63,7 @@ def main() -> None:
     parser.add_argument("--confidence", type=float, default=0.95)
     parser.add_argument("--resamples", type=int, default=200)
     options = parser.parse_args()
-    print("| set | false releases asked | plain: kept | let out, passed | promised: kept | let out, passed | refused |")
-    print("| --- " * 7 + "|")
+    head("set | false releases asked | plain: kept | let out, passed | promised: kept | let out, passed | refused")
     for path in options.data:
         world = scored(path, options.limit)
         name = f"{path.stem} ({world[0].size}, {(~world[0]).sum()} wrong)"
@@ -74,7 +72,7 @@ def main() -> None:
             for asked in (None, options.confidence):
                 kept, refused, let_out, passed = outcome(world, options.resamples, target, asked)
                 cells += [f"{kept:.1%}", "–" if np.isnan(let_out) else f"{let_out:.1%}, {passed:.1%}"]
-            print(f"| {name} | {target:.0%} | {' | '.join(cells)} | {refused} |", flush=True)
+            row(name, f"{target:.0%}", *cells, refused)
 
 
 if __name__ == "__main__":

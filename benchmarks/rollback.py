@@ -11,9 +11,9 @@ import argparse
 import statistics
 import time
 from itertools import islice
-from pathlib import Path
 
 import torch
+from shared import DOCUMENTS, generator_of, head, row
 from transformers import LogitsProcessor, LogitsProcessorList
 
 from groundrail import Document
@@ -21,7 +21,6 @@ from groundrail.decoding import HFGenerator, Sampling
 from groundrail.decoding.session import HFSession
 
 SENTENCE = 20
-MEETING = Path(__file__).parent.parent / "examples" / "documents" / "meeting.txt"
 
 
 class Endless(LogitsProcessor):
@@ -42,7 +41,7 @@ def write(session: HFSession, tokens: int) -> int:
 
 def document_of(generator: HFGenerator, tokens: int) -> Document:
     """A document that makes the whole prompt about `tokens` long."""
-    text = MEETING.read_text(encoding="utf-8") * 2
+    text = (DOCUMENTS / "meeting.txt").read_text(encoding="utf-8") * 2
     spans = generator.tokenizer(text, return_offsets_mapping=True, verbose=False)["offset_mapping"]
     rest = len(generator.encode("What was decided?", ""))
     return Document(text=text[: spans[tokens - rest - 1][1]])
@@ -55,16 +54,10 @@ def main() -> None:
     parser.add_argument("--prompts", type=int, nargs="+", default=[500, 2000, 4000])
     parser.add_argument("--repeats", type=int, default=5)
     args = parser.parse_args()
-    if args.model:
-        generator = HFGenerator.from_pretrained(args.model, device=args.device)
-    else:
-        from groundrail.generators.smollm2 import smollm2
-
-        generator = HFGenerator(*smollm2())
+    generator = generator_of(args.model, args.device)
     generator.sampling = Sampling(max_new_tokens=4 * SENTENCE)
     generator.logits_processor = LogitsProcessorList([Endless(generator.stop_ids)])
-    print("| prompt tokens | rollback, s | again, s | ratio | tokens fed by the retry | by generating again |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    head("prompt tokens | rollback, s | again, s | ratio | tokens fed by the retry | by generating again")
     for tokens in args.prompts:
         document = document_of(generator, tokens)
         rolled, again, fed, fed_again = [], [], 0.0, 0.0
@@ -85,9 +78,8 @@ def main() -> None:
             write(fresh, 3 * SENTENCE)
             again.append(time.perf_counter() - started)
             fed_again = fresh.stats["tokens_fed"]
-        ratio = statistics.median(rolled) / statistics.median(again)
-        row = f"| {tokens} | {statistics.median(rolled):.2f} | {statistics.median(again):.2f} | {ratio:.2f} |"
-        print(f"{row} {fed:.0f} | {fed_again:.0f} |", flush=True)
+        back, anew = statistics.median(rolled), statistics.median(again)
+        row(tokens, f"{back:.2f}", f"{anew:.2f}", f"{back / anew:.2f}", f"{fed:.0f}", f"{fed_again:.0f}")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from typing import Any
 
 import torch
 from scale_score.score import score as authors_score
+from shared import head, row
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
@@ -91,15 +92,12 @@ def main() -> None:
     chunks = len(Windows(source, judges["float32"].offsets).cut(size, 0.25))
     print(f"torch {torch.__version__}, {options.threads} thread(s); {len(source.split())} words, {chunks} chunks of {CHUNK}")
     base = statistics.median(seconds["scale-score"])
-    print("| way | processor seconds | times scale-score's speed | calls a claim | pairs a claim | largest difference |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    head("way | processor seconds | times scale-score's speed | calls a claim | pairs a claim | largest difference")
     for name, taken in seconds.items():
         median = statistics.median(taken)
         apart = results.get(name) and max(abs(a - b) for a, b in zip(results[name], results["scale-score"], strict=True))
         cost = [f"{count / len(claims):.2g}" if count else "" for count in calls[name]]
-        print(
-            f"| {name} | {median:.2f} | {base / median:.2f} | {' | '.join(cost)} | {'' if apart is None else f'{apart:.1g}'} |"
-        )
+        row(name, f"{median:.2f}", f"{base / median:.2f}", *cost, "" if apart is None else f"{apart:.1g}")
 
 
 def some_words(draw: random.Random, wanted: int, size: int) -> list[str]:

@@ -26,6 +26,7 @@ from typing import TypeAlias
 
 import numpy as np
 from rates import people
+from shared import DOCUMENTS, head, row
 
 from groundrail.entailment import CrossEncoderEntailment
 from groundrail.entailment import load as load_entailment
@@ -43,7 +44,6 @@ from groundrail.scoring.nearest import NearestScorer
 from groundrail.scoring.scale import ScaleScorer
 
 HERE = Path(__file__).parent
-DOCUMENTS = HERE.parent / "examples" / "documents"
 SETS = {
     "written_dev": (HERE / "claims" / "written_dev.jsonl", "whole"),
     "real_dev": (HERE / "claims" / "real_dev.jsonl", "whole"),
@@ -144,10 +144,8 @@ def compare(data: Path | None, folder: str | None, limit: int | None, settings: 
         scale.LEAVES, weighing.ALONE = leaves, alone
         means, *others = measured(make, once, data, limit)
         if name in rows and make is ScaleScorer:
-            columns = ["scorer", *means, "mean", "right first citations, %", "pairs a claim", "tokens a claim"]
-            print(f"| {' | '.join(columns)} |\n{'| --- ' * len(columns)}|")
-        cells = [*means.values(), statistics.fmean(means.values()), *others]
-        print(f"| {name} | {' | '.join(f'{value:.1f}' for value in cells)} |", flush=True)
+            head("scorer", *means, "mean", "right first citations, %", "pairs a claim", "tokens a claim")
+        row(name, *(f"{value:.1f}" for value in (*means.values(), statistics.fmean(means.values()), *others)))
 
 
 def source_of(words: int) -> list[str]:
@@ -184,12 +182,12 @@ def seconds(model: EntailmentModel, words: int, repeats: int) -> dict[str, dict[
 def times(repeats: int) -> None:
     """Print the table of times."""
     model = load_entailment()
-    print("| words | claims | SCALE, s | nearest, s | ratio | at most |\n| --- | --- | --- | --- | --- | --- |")
+    head("words | claims | SCALE, s | nearest, s | ratio | at most")
     for words, longest in LONGEST.items():
         found = seconds(model, words, repeats)
         for supported, told in ((True, "supported"), (False, "not supported")):
             scale, nearest = (found[name][supported] for name in ("SCALE", "nearest"))
-            print(f"| {words} | {told} | {scale:.3f} | {nearest:.3f} | {scale / nearest:.2f} | {longest} |", flush=True)
+            row(words, told, f"{scale:.3f}", f"{nearest:.3f}", f"{scale / nearest:.2f}", longest)
 
 
 def main() -> None:

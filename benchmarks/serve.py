@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
+from shared import megabytes
 
 UPSTREAM = Path(__file__).parents[1] / "examples" / "scripted_upstream.py"
 NAMES = "Adler Birke Conrad Dorsch Eiche Falke Gruber Hansen Imhof Jansen Keller Lorenz Moser Nagel Otter Petri".split()
@@ -136,9 +137,8 @@ async def load(address: str, clients: int, seconds: float, seen: Seen, server: i
 
 
 def resident(process: int) -> int:
-    """Memory of a process in MiB (Linux)."""
-    status = Path(f"/proc/{process}/status").read_text(encoding="utf-8")
-    return int(re.findall(r"VmRSS:\s+(\d+) kB", status)[0]) // 1024
+    """Memory of a process in MiB."""
+    return round(megabytes("VmRSS", process) * 1e6 / 2**20)
 
 
 def percentiles(values: Sequence[float]) -> str:

@@ -8,13 +8,12 @@ second, or the memory is over 750 MB.
 """
 
 import argparse
-import os
 import random
 import sys
 import time
-from pathlib import Path
 
 from memory import source
+from shared import megabytes
 
 from groundrail import Guard
 
@@ -35,23 +34,17 @@ def seconds(guard: Guard, pairs: list[tuple[str, str]]) -> float:
     return time.process_time() - started
 
 
-def resident() -> float:
-    """Megabytes of this process in memory now."""
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--checks", type=int, default=1000, help="checks before memory is read")
     options = parser.parse_args()
     pairs, guard = checks(options.checks, seed=1), Guard()
     seconds(guard, pairs[:1])
-    print(f"loaded: {resident():.0f} MB")
+    print(f"loaded: {megabytes('VmRSS'):.0f} MB")
     first, second = seconds(guard, pairs[:100]), seconds(guard, pairs[:100])
     print(f"100 checks: {first:.1f} s of processor time, again {second:.1f} s: {first / second:.2f} times")
     seconds(guard, pairs[100:])
-    held = resident()
+    held = megabytes("VmRSS")
     print(f"after {len(pairs):,} checks: {held:.0f} MB")
     sys.exit(first / second > BARS["ratio"] or held > BARS["megabytes"])
 

@@ -3,18 +3,10 @@
 import gc
 import random
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
-
-if TYPE_CHECKING:
-    from transformers import (
-        BertForSequenceClassification,
-        PreTrainedModel,
-        PreTrainedTokenizerFast,
-        T5ForConditionalGeneration,
-    )
 
 pytest_plugins = ["tests.hashed"]
 
@@ -40,7 +32,7 @@ def pytest_collection_finish() -> None:
 
 
 @pytest.fixture(scope="session")
-def tiny_tokenizer() -> "PreTrainedTokenizerFast":
+def tiny_tokenizer() -> Any:
     """One token a word or punctuation mark; `</s>` closes every input, as in T5."""
     from tests import tiny
 
@@ -50,7 +42,7 @@ def tiny_tokenizer() -> "PreTrainedTokenizerFast":
 
 
 @pytest.fixture(scope="session")
-def tiny_t5(tiny_tokenizer: "PreTrainedTokenizerFast") -> "T5ForConditionalGeneration":
+def tiny_t5(tiny_tokenizer) -> Any:
     """An encoder-decoder whose answers vary widely with the input, without being sure of any."""
     import torch
     from tests import tiny
@@ -65,7 +57,7 @@ def tiny_t5(tiny_tokenizer: "PreTrainedTokenizerFast") -> "T5ForConditionalGener
 
 
 @pytest.fixture(scope="session")
-def tiny_nli(tiny_tokenizer: "PreTrainedTokenizerFast") -> "BertForSequenceClassification":
+def tiny_nli(tiny_tokenizer) -> Any:
     """A classifier of three classes, in an order of its own."""
     from tests import tiny
     from transformers import BertForSequenceClassification
@@ -88,29 +80,21 @@ def pairs() -> list[tuple[str, str]]:
 
 
 @pytest.fixture(scope="session")
-def tiny_nli_folder(
-    tiny_nli: "BertForSequenceClassification",
-    tiny_tokenizer: "PreTrainedTokenizerFast",
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Path:
+def tiny_nli_folder(tiny_nli, tiny_tokenizer, tmp_path_factory) -> Path:
     from tests import tiny
 
     return tiny.saved(tmp_path_factory.mktemp("tiny_nli"), tiny_nli, tiny_tokenizer)
 
 
 @pytest.fixture(scope="session")
-def tiny_t5_folder(
-    tiny_t5: "T5ForConditionalGeneration",
-    tiny_tokenizer: "PreTrainedTokenizerFast",
-    tmp_path_factory: pytest.TempPathFactory,
-) -> Path:
+def tiny_t5_folder(tiny_t5, tiny_tokenizer, tmp_path_factory) -> Path:
     from tests import tiny
 
     return tiny.saved(tmp_path_factory.mktemp("tiny_t5"), tiny_t5, tiny_tokenizer)
 
 
 @pytest.fixture(scope="session")
-def causal_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def causal_folder(tmp_path_factory) -> Path:
     from tests import tiny
     from tests.decoding.conftest import letters, llama
 
@@ -118,7 +102,7 @@ def causal_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def models() -> "dict[str, PreTrainedModel]":
+def models() -> dict[str, Any]:
     """Tiny generators by kind: two decoders and an encoder-decoder."""
     from tests.decoding.conftest import KINDS
 
@@ -126,5 +110,5 @@ def models() -> "dict[str, PreTrainedModel]":
 
 
 @pytest.fixture(params=["llama", "gpt2"])
-def decoder(request: pytest.FixtureRequest, models: "dict[str, PreTrainedModel]") -> "PreTrainedModel":
+def decoder(request, models) -> Any:
     return models[request.param]

@@ -1,7 +1,8 @@
-"""Examples in a TOML file beside their tests, which has a table for each test of many."""
+"""Examples in a TOML file beside their tests, which has a table for each test of many; and rows that a test writes."""
 
+import json
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,3 +18,9 @@ def tabled(arguments: str, *more: Any) -> Callable[[Any], Any]:
         return pytest.mark.parametrize(arguments, [*rows, *more])(test)
 
     return on_rows
+
+
+def json_lines(path: Path, rows: Iterable[Any]) -> Path:
+    """The file, with a line of JSON for each row."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path

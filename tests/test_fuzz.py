@@ -224,8 +224,7 @@ def test_any_file_is_loaded_or_refused(tmp_path_factory: pytest.TempPathFactory,
     "command lines",
     600,
     st.lists(
-        _UNICODE | st.sampled_from("check ask eval calibrate - --source --json --threshold nan --html".split()),
-        max_size=6,
+        _UNICODE | st.sampled_from("check ask eval calibrate - --source --json --threshold nan --html".split()), max_size=6
     ),
 )
 def test_any_command_line_is_refused_in_order(arguments: list[str]) -> None:

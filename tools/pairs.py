@@ -83,11 +83,7 @@ class PairMaker:
     """Makes pairs from passages, simple splits and entailed pairs; every draw comes from `rng`."""
 
     def __init__(
-        self,
-        pool: list[Pair],
-        splits: list[tuple[str, list[str]]],
-        questions: list[tuple[str, str]],
-        rng: random.Random,
+        self, pool: list[Pair], splits: list[tuple[str, list[str]]], questions: list[tuple[str, str]], rng: random.Random
     ) -> None:
         self.rng = rng
         self.answered = [(q, s, a) for q, s in questions if (a := answered(q, s))]
@@ -173,12 +169,7 @@ class PairMaker:
         shouted = self.rng.random() < 0.5
         premise = "\n".join(f"{n.upper() if shouted else n}: {s}" for n, s in turns)
         frame = self.rng.choice(
-            [
-                "{n} said that {s}",
-                "{n} told the others that {s}",
-                "According to {n}, {s}",
-                "{n} mentioned that {s}",
-            ]
+            ["{n} said that {s}", "{n} told the others that {s}", "According to {n}, {s}", "{n} mentioned that {s}"]
         )
         spoken = said[0].lower() + said[1:]
         other = self.rng.choice([n for n in names if n != speaker])

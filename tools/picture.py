@@ -105,8 +105,7 @@ def opened() -> Iterator[webdriver.Chrome]:
     browser = webdriver.Chrome(options=options, service=Service(driver))
     try:
         browser.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 2, "mobile": False},
+            "Emulation.setDeviceMetricsOverride", {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 2, "mobile": False}
         )
         still = {"name": "prefers-reduced-motion", "value": "reduce"}
         light = {"name": "prefers-color-scheme", "value": "light"}

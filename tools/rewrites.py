@@ -125,8 +125,7 @@ def date(text: str, context: str, rng: random.Random) -> str | None:
         [
             (m, [str(d) for d in range(1, 29)])
             for m in re.finditer(
-                rf"\b\d{{1,2}}(?= (?:{'|'.join(MONTHS)}))|(?<=(?:.March|.April|..June|..July|August) )\d{{1,2}}\b",
-                text,
+                rf"\b\d{{1,2}}(?= (?:{'|'.join(MONTHS)}))|(?<=(?:.March|.April|..June|..July|August) )\d{{1,2}}\b", text
             )
         ],
     ]
@@ -225,20 +224,14 @@ def shortened(text: str, context: str, rng: random.Random) -> str | None:
     options = [
         re.sub(r"\s*\([^)]*\)", "", text),
         re.sub(r",\s+(?:which|who|whose|where)\b[^,.;]*,", "", text),
-        re.sub(
-            r",\s+(?:which|who|whose|where|while|and|as well as|with|including|making|leading)\b[^,;]*\.$",
-            ".",
-            text,
-        ),
+        re.sub(r",\s+(?:which|who|whose|where|while|and|as well as|with|including|making|leading)\b[^,;]*\.$", ".", text),
         re.sub(
             r"^(?:In|On|At|During|By|Since|As of|According to|Despite|For) [^,]{3,40}, (\w)",
             lambda m: m.group(1).upper(),
             text,
         ),
         re.sub(
-            r"(?<=\w), (?:a|an|the|his|her|its) [^,]{3,60},(?= (?:is|was|has|had|will|would|said|began|became))",
-            "",
-            text,
+            r"(?<=\w), (?:a|an|the|his|her|its) [^,]{3,60},(?= (?:is|was|has|had|will|would|said|began|became))", "", text
         ),
     ]
     options = [o for o in options if o != text and len(o.split()) >= 4]
@@ -276,41 +269,26 @@ def reformatted(text: str, context: str, rng: random.Random) -> str | None:
         ]
         return rng.choice([f for f in forms if f != m.group()])
 
+    def times(size: int, unit: str) -> Callable[[re.Match[str]], str]:
+        return lambda m: f"{size * (int(m[1]) if m[1].isdigit() else ONES.index(m[1]))} {unit}"
+
     months = "|".join(MONTHS)
     rules: list[tuple[str, Callable[[re.Match[str]], str]]] = [
         (rf"\b(?P<d>\d{{1,2}}) (?P<m>{months}) (?P<y>\d{{4}})\b", full_date),
         (rf"\b(?P<m>{months}) (?P<d>\d{{1,2}}), (?P<y>\d{{4}})\b", full_date),
-        (
-            r"\b(12|24|36|48|60) months\b",
-            lambda m: f"{ONES[int(m.group(1)) // 12]} year{'s' * (m.group(1) != '12')}",
-        ),
-        (
-            r"\b(two|three|four|five|2|3|4|5) years\b",
-            lambda m: f"{12 * (int(m.group(1)) if m.group(1).isdigit() else ONES.index(m.group(1)))} months",
-        ),
-        (
-            r"\b(two|three|four|2|3|4) weeks\b",
-            lambda m: f"{7 * (int(m.group(1)) if m.group(1).isdigit() else ONES.index(m.group(1)))} days",
-        ),
-        (
-            r"\b(two|three|2|3) hours\b",
-            lambda m: f"{60 * (int(m.group(1)) if m.group(1).isdigit() else ONES.index(m.group(1)))} minutes",
-        ),
+        (r"\b(12|24|36|48|60) months\b", lambda m: f"{ONES[int(m.group(1)) // 12]} year{'s' * (m.group(1) != '12')}"),
+        (r"\b(two|three|four|five|2|3|4|5) years\b", times(12, "months")),
+        (r"\b(two|three|four|2|3|4) weeks\b", times(7, "days")),
+        (r"\b(two|three|2|3) hours\b", times(60, "minutes")),
         (r"\b50 ?(?:%|percent|per cent)", lambda m: "half"),
         (r"\b(\d+(?:\.\d+)?) ?%", lambda m: f"{m.group(1)} {rng.choice(['percent', 'per cent'])}"),
         (r"\b(\d+) (?:percent|per cent)\b", lambda m: f"{m.group(1)}%"),
         (r"\b(\d+(?:\.\d+)?) kg\b", lambda m: f"{m.group(1)} kilograms"),
         (r"\b(\d+(?:\.\d+)?) km\b", lambda m: f"{m.group(1)} kilometres"),
         (r"\b(\d{1,3}),(\d{3})(,\d{3})?\b", lambda m: m.group().replace(",", "")),
-        (
-            r"(?<![\w,.])(\d{4,7})(?![\w,.])",
-            lambda m: f"{int(m.group()):,}" if not YEAR.fullmatch(m.group()) else m.group(),
-        ),
+        (r"(?<![\w,.])(\d{4,7})(?![\w,.])", lambda m: f"{int(m.group()):,}" if not YEAR.fullmatch(m.group()) else m.group()),
         (r"\$(\d[\d,.]*\d)\b(?! (?:m|b|tr)illion)", lambda m: f"{m.group(1)} dollars"),
-        (
-            r"(?<![\w$€£.,:-])([2-9]|1\d|20)(?![\w.,:%-]|\s*(?:%|" + months + "))",
-            lambda m: ONES[int(m.group(1))],
-        ),
+        (r"(?<![\w$€£.,:-])([2-9]|1\d|20)(?![\w.,:%-]|\s*(?:%|" + months + "))", lambda m: ONES[int(m.group(1))]),
         (r"\b(" + "|".join(ONES[2:]) + r")\b(?!-)", lambda m: str(ONES.index(m.group(1)))),
         (r"\bnoon\b", lambda m: "12 pm"),
         (r"\b(\d{1,2}):00 ?(?:am|a\.m\.)", lambda m: f"{m.group(1)} am"),

@@ -37,8 +37,7 @@ def answered(question: str, sentence: str) -> str | None:
     elif re.match(r"How much\b", question):
         found = [m.group() for m in _MONEY.finditer(sentence)]
     elif re.match(
-        r"(?:Who|Whom|What (?:country|city|state|company|person|artist|writer|author|king|president|general))\b",
-        question,
+        r"(?:Who|Whom|What (?:country|city|state|company|person|artist|writer|author|king|president|general))\b", question
     ):
         found = [m.group() for m in names(sentence) if not set(m.group().split()) & {*MONTHS, *DAYS}]
     else:

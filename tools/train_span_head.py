@@ -20,19 +20,7 @@ from pathlib import Path
 
 import torch
 from pairs import load_pool
-from questions import (
-    Asked,
-    among,
-    around,
-    beside,
-    from_claims,
-    from_multirc,
-    misasked,
-    neighbours,
-    placed,
-    squad,
-    written,
-)
+from questions import Asked, among, around, beside, from_claims, from_multirc, misasked, neighbours, placed, squad, written
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 

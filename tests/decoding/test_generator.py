@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests import tiny
 from tests.decoding.conftest import named, steered
+from tests.guard.parts import Scoring
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     Cache,
@@ -30,9 +31,8 @@ from groundrail.decoding.generator import INSTRUCTION, HFGenerator, Sampling
 from groundrail.decoding.session import HFSession
 from groundrail.decoding.steering import CAD, PMI, AdaCAD
 from groundrail.generators import Generator, Session
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
+from groundrail.scoring.base import Score
 from groundrail.text.sentences import split
-from groundrail.types import Source
 
 Build: TypeAlias = Callable[..., HFGenerator]
 
@@ -291,25 +291,21 @@ def test_bad_options_say_so(model, tokenizer) -> None:
             Sampling(**option)
 
 
-class _Coin(Scorer):
+def coin(salt: int) -> Scoring:
     """Supports a claim or not by a sum over its characters, and takes its time."""
 
-    def __init__(self, salt: int) -> None:
-        self._salt = salt
-
-    def read(self, source: Source) -> Reader:
-        return Prepared(self._judge, source)
-
-    def _judge(self, claims: Sequence[str], source: Source) -> list[Score]:
+    def judge(claims: Sequence[str]) -> list[Score]:
         time.sleep(0.01)
-        return [Score(float((sum(map(ord, claim)) + self._salt) % 3 > 0)) for claim in claims]
+        return [Score(float((sum(map(ord, claim)) + salt) % 3 > 0)) for claim in claims]
+
+    return Scoring(judge)
 
 
 @pytest.mark.parametrize("salt", range(3))
 @pytest.mark.parametrize("temperature", [0.0, 0.8])
 def test_writing_on_while_judged_changes_no_answer(build: Build, salt: int, temperature: float) -> None:
     sampling = {"max_new_tokens": 60, "temperature": temperature, "repetition_penalty": 1.3}
-    options: Any = {"scorer": _Coin(salt), "policy": Policy(longest_sentence=100), "claim_of": lambda s, b, p: s}
+    options: Any = {"scorer": coin(salt), "policy": Policy(longest_sentence=100), "claim_of": lambda s, b, p: s}
     found = []
     for ahead in (False, True):
         result = Guard(build(sampling=sampling, writes_ahead=ahead), **options).generate("Until when?", DOCUMENTS)

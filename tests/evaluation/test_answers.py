@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.tables import json_lines
 
 from groundrail.cli.main import app
 from groundrail.errors import InputError
@@ -33,15 +34,10 @@ RESPONSES: list[dict[str, Any]] = [
 ]
 
 
-def lines(path: Path, rows: list[dict[str, Any]]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
-
-
 @pytest.fixture
 def ragtruth(tmp_path: Path) -> Path:
-    lines(tmp_path / "source_info.jsonl", SOURCES)
-    return lines(tmp_path / "response.jsonl", RESPONSES)
+    json_lines(tmp_path / "source_info.jsonl", SOURCES)
+    return json_lines(tmp_path / "response.jsonl", RESPONSES)
 
 
 @pytest.fixture
@@ -82,28 +78,19 @@ def test_faithbench_counts_unwanted_and_questionable_passages(faithbench) -> Non
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        (
-            {"source_id": 7, "response": "a"},
-            "line 1, field 'labels': missing; .* has labels, response, source_id, this",
-        ),
-        (
-            {"source_id": 5, "response": "a", "labels": []},
-            r"line 1, field 'source_id': 5 is not in .*source_info\.jsonl",
-        ),
-        (
-            {"source_id": 7, "response": "abc", "labels": [{"start": 1, "end": 9}]},
-            r"'labels\.0'.* text of 3 characters",
-        ),
+        ({"source_id": 7, "response": "a"}, "line 1, field 'labels': missing; .* has labels, response, source_id, this"),
+        ({"source_id": 5, "response": "a", "labels": []}, r"line 1, field 'source_id': 5 is not in .*source_info\.jsonl"),
+        ({"source_id": 7, "response": "abc", "labels": [{"start": 1, "end": 9}]}, r"'labels\.0'.* text of 3 characters"),
         ({"source_id": 7, "response": 4, "labels": []}, "field 'response'"),
     ],
 )
 def test_a_bad_response_is_named_by_line_and_field(ragtruth, row, message) -> None:
     with pytest.raises(InputError, match=message):
-        load_answers(lines(ragtruth, [row]), "ragtruth")
+        load_answers(json_lines(ragtruth, [row]), "ragtruth")
 
 
 def test_files_that_are_something_else_name_the_fields_looked_for_and_found(ragtruth, tmp_path) -> None:
-    other = lines(tmp_path / "other.jsonl", [{"premise": "a", "hypothesis": "b"}])
+    other = json_lines(tmp_path / "other.jsonl", [{"premise": "a", "hypothesis": "b"}])
     with pytest.raises(
         InputError,
         match=r"fields premise, hypothesis fit no known format of whole answers. Known: ragtruth: labels, response, source_id",
@@ -113,10 +100,10 @@ def test_files_that_are_something_else_name_the_fields_looked_for_and_found(ragt
         load_answers(tmp_path / "source_info.jsonl")
     with pytest.raises(InputError, match="'magic'; there are implicit_true"):
         load_answers(ragtruth, leave_out=["magic"])
-    lines(tmp_path / "source_info.jsonl", [{"source_id": 7, "task_type": "QA", "source_info": "text"}])
+    json_lines(tmp_path / "source_info.jsonl", [{"source_id": 7, "task_type": "QA", "source_info": "text"}])
     with pytest.raises(InputError, match="question and passages"):
         load_answers(ragtruth)
-    lines(tmp_path / "source_info.jsonl", [{"source_id": 7, "source_info": "text"}])
+    json_lines(tmp_path / "source_info.jsonl", [{"source_id": 7, "source_info": "text"}])
     with pytest.raises(InputError, match=r"source_info\.jsonl, line 1, field 'task_type': missing"):
         load_answers(ragtruth)
 
@@ -238,7 +225,7 @@ def test_eval_prints_the_papers_measures(ragtruth, faithbench, tmp_path, capsys,
 
 
 def test_whole_answers_and_single_claims_are_measured_in_two_runs(ragtruth, tmp_path) -> None:
-    claims = lines(tmp_path / "pairs.jsonl", [{"premise": "a", "hypothesis": "a", "label": 1}])
+    claims = json_lines(tmp_path / "pairs.jsonl", [{"premise": "a", "hypothesis": "a", "label": 1}])
     with pytest.raises(InputError, match="no known format of whole answers"):
         evaluate("--data", ragtruth, claims)
     with pytest.raises(InputError, match="--plots is for files of single claims"):
@@ -265,7 +252,7 @@ PLANTED: dict[str, Any] = {
 
 
 def test_wrong_sentences_are_planted_one_by_one(tmp_path) -> None:
-    right, figure, negation = load_answers(lines(tmp_path / "planted.jsonl", [PLANTED]))
+    right, figure, negation = load_answers(json_lines(tmp_path / "planted.jsonl", [PLANTED]))
     assert [right.text[part.start : part.end] for part in right.parts] == [s["text"] for s in PLANTED["sentences"]]
     assert (right.marked, right.question) == ((), PLANTED["prompt"])
     assert figure.text == "Gladly! The rent is 950 euros. Pets are not allowed."
@@ -284,12 +271,12 @@ def test_wrong_sentences_are_planted_one_by_one(tmp_path) -> None:
 )
 def test_sentences_that_are_not_in_the_answer_are_named(tmp_path, change, message) -> None:
     with pytest.raises(InputError, match=message):
-        load_answers(lines(tmp_path / "planted.jsonl", [PLANTED | change]))
+        load_answers(json_lines(tmp_path / "planted.jsonl", [PLANTED | change]))
 
 
 def test_kinds_are_counted_by_what_goes_out(tmp_path) -> None:
     """Words of the source go out; "Gladly!" does not, and neither does the wrong figure."""
-    answers = load_answers(lines(tmp_path / "planted.jsonl", [PLANTED]))
+    answers = load_answers(json_lines(tmp_path / "planted.jsonl", [PLANTED]))
     guard = Guard(scorer=OverlapScorer(), policy=Policy(fallback="flag", threshold=0.99))
     (summary,) = summarise_answers(answers, judge_answers(guard, answers), 0.99)
     found = {(each.wrong, each.kind): (each.decided_rightly, each.total) for each in summary.kinds}

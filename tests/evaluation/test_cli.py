@@ -5,6 +5,7 @@ import sys
 from functools import partial
 
 import pytest
+from tests.tables import json_lines
 
 from groundrail.calibration import Calibration
 from groundrail.cli.main import app
@@ -38,11 +39,6 @@ def overlap(groundrail, capsys):
     return run
 
 
-def written(path, rows):
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
 @pytest.fixture
 def data(tmp_path):
     draw = random.Random(0)
@@ -55,7 +51,7 @@ def data(tmp_path):
         label = int(shared + draw.random() * 3 > 4)
         rows.append({"premise": " ".join(premise), "hypothesis": " ".join(claim), "label": label, "id": number})
     rows.append({"premise": "rent", "hypothesis": " ", "label": 1, "id": 99})
-    return written(tmp_path / "pairs.jsonl", rows)
+    return json_lines(tmp_path / "pairs.jsonl", rows)
 
 
 RARE = [pytest.param(name, marks=pytest.mark.slow) for name in ("pairs", "topk", "full", "sentli", "infuse", "overlap")]
@@ -110,7 +106,7 @@ def test_eval_draws_three_pictures_and_leaves_matplotlib_as_it_was(overlap, data
 
 
 def test_eval_of_one_class_says_why_there_is_no_auc(groundrail, tmp_path, capsys):
-    path = written(tmp_path / "one.jsonl", [{"premise": "a b", "hypothesis": "a", "label": 1}] * 3)
+    path = json_lines(tmp_path / "one.jsonl", [{"premise": "a b", "hypothesis": "a", "label": 1}] * 3)
     assert groundrail("eval", "--scorer", "overlap", "--data", path, "--plots", tmp_path) == 0
     assert "ROC-AUC needs both classes, but all 3 labels are supported" in capsys.readouterr().out
     assert not list(tmp_path.glob("*-roc.png"))
@@ -158,7 +154,7 @@ def test_a_validation_set_of_the_same_name_is_no_part_of_the_results(overlap, da
 
 def test_settings_reach_the_model(overlap, tmp_path, tiny_t5_folder):
     row = {"premise": "rent is due. " * 300, "hypothesis": "Rent is due.", "label": 1}
-    path, judge = written(tmp_path / "long.jsonl", [row]), ("--judge", tiny_t5_folder)
+    path, judge = json_lines(tmp_path / "long.jsonl", [row]), ("--judge", tiny_t5_folder)
     few, many = (overlap(path, *judge, "--set", f"max_length={limit}", scorer="full")[0]["pairs"] for limit in (3000, 300))
     assert many > few == 1
     with pytest.raises(InputError, match="name a model with --judge"):
@@ -171,7 +167,7 @@ def test_settings_reach_the_model(overlap, tmp_path, tiny_t5_folder):
 def test_the_context_of_ablation_rows_is_read_when_asked(overlap, tmp_path):
     sources = {"source": "It rose.", "new_source": "It fell."}
     record = {"context": "In May", "target": "In May it rose.", "new_target": "It fell.", **sources}
-    path = written(tmp_path / "ablation.jsonl", [record])
+    path = json_lines(tmp_path / "ablation.jsonl", [record])
     assert overlap(path)[0]["mean_score"] < overlap(path, "--context")[0]["mean_score"]
 
 
@@ -262,7 +258,7 @@ def test_a_scorer_that_needs_a_model_says_so(overlap, data):
 def test_eval_measures_the_calibration_error_of_stretched_scores(overlap, tmp_path):
     claims = ["rent door", "rent keys door", "rent keys deposit door"]  # a half, two thirds and three quarters shared
     rows = [{"premise": "rent keys deposit", "hypothesis": claims[n % 3], "label": n % 2} for n in range(12)]
-    path = written(tmp_path / "pairs.jsonl", rows)
+    path = json_lines(tmp_path / "pairs.jsonl", rows)
     (plain,), (stretched,) = overlap(path, "--bins", 15), overlap(path, "--bins", 15, "--stretch")
     assert plain["auc"] == stretched["auc"]
     assert plain["ece"]["value"] == pytest.approx((0 + 1 / 6 + 1 / 4) / 3)

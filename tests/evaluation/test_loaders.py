@@ -2,6 +2,7 @@ import csv
 import json
 
 import pytest
+from tests.tables import json_lines
 
 from groundrail.errors import InputError
 from groundrail.evaluation.examples import parse_label
@@ -10,12 +11,7 @@ from groundrail.evaluation.loaders import load
 
 @pytest.fixture
 def jsonl(tmp_path):
-    def write(*rows, name="data.jsonl"):
-        path = tmp_path / name
-        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-        return path
-
-    return write
+    return lambda *rows: json_lines(tmp_path / "data.jsonl", rows)
 
 
 @pytest.fixture

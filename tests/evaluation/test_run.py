@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.guard.parts import Scoring
 from tests.hashed import HashedYesNo
 
 import groundrail
@@ -19,7 +20,7 @@ from groundrail.evaluation.run import Result, code, evaluate, fingerprint
 from groundrail.evaluation.summary import match, summarise
 from groundrail.papers.decomposed import SentencePairScorer, SentliScorer, TopKScorer
 from groundrail.papers.overlap import OverlapScorer
-from groundrail.scoring.base import Prepared, Score, Scorer
+from groundrail.scoring.base import Score, Scorer
 from groundrail.scoring.scale import ScaleScorer
 from groundrail.testing import FakeEntailment
 from groundrail.types import Document, Span
@@ -114,31 +115,23 @@ def test_weights_that_change_under_one_name_are_noticed(lines):
         assert count() == expected
 
 
-class Refusing(Scorer):
-    """Fails on any batch that holds a claim about pets, as often as it is told to."""
+def test_a_claim_that_fails_is_reported_alone_and_tried_again(lines):
+    path, _ = lines
+    refused = ["Pets"]
 
-    def __init__(self):
-        self.failing = True
-
-    def read(self, source):
-        return Prepared(self.judge, source)
-
-    def judge(self, claims, source):
-        if self.failing and any("Pets" in claim for claim in claims):
+    def judge(claims):
+        if any(word in claim for claim in claims for word in refused):
             raise ScoringError("no pets here")
         return [Score(0.5) for _ in claims]
 
-
-def test_a_claim_that_fails_is_reported_alone_and_tried_again(lines):
-    path, _ = lines
-    scorer = Refusing()
+    scorer = Scoring(judge)
     results = evaluate(scorer, EXAMPLES, results=path)
     assert [result.error for result in results] == [None, "no pets here", None, None, "no pets here"]
     assert [result.value for result in results] == [0.5, None, 0.5, 0.5, None]
     (summary,) = summarise(EXAMPLES, results, resamples=20)
     assert summary.failed == 2
     assert summary.mean_score == 0.5
-    scorer.failing = False
+    refused.clear()
     assert [result.error for result in evaluate(scorer, EXAMPLES, results=path)] == [None] * 5
 
 

@@ -1,12 +1,12 @@
 """`tune`: a tiny judge learns what its claims show, keeps what a guard needs, and is not saved where it is no better."""
 
-import json
 import random
 
 import numpy as np
 import pytest
 import torch
 from tests import tiny
+from tests.tables import json_lines
 from tests.tiny import WORDS
 from transformers import MPNetForSequenceClassification
 
@@ -59,11 +59,7 @@ def test_a_judge_that_learns_is_better_and_loads_with_all_that_it_needs(judge, t
     loaded = load(str(tmp_path / "judge"), device="cpu")
     assert isinstance(loaded, Respelled)
     assert loaded.metadata.threshold == trained.threshold
-    assert (loaded.metadata.english_only, loaded.metadata.chunk_tokens, loaded.max_tokens) == (
-        True,
-        30,
-        judge.max_tokens,
-    )
+    assert (loaded.metadata.english_only, loaded.metadata.chunk_tokens, loaded.max_tokens) == (True, 30, judge.max_tokens)
     assert "tuned on 160 claims" in loaded.metadata.identity
     pairs = [(example.source[0].text, example.claim) for example in examples(20, seed=9)]
     np.testing.assert_allclose(loaded.entailment(pairs), tuned.judge.entailment(pairs), atol=2e-2)
@@ -103,8 +99,7 @@ def test_labels_that_are_too_few_or_alike_or_in_another_language_are_errors(judg
 
 def test_the_command_refuses_a_folder_in_use_and_says_how_many_labels_are_needed(tmp_path, capsys) -> None:
     rows = [{"premise": "The rent is due.", "hypothesis": "It is due.", "label": True}]
-    file = tmp_path / "labelled.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    file = json_lines(tmp_path / "labelled.jsonl", rows)
     assert main(["tune", str(file), "--out", str(tmp_path)]) == 2
     assert "exists already" in capsys.readouterr().err
     assert main(["tune", str(file), "--out", str(tmp_path / "judge")]) == 2

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from groundrail import Document, Guard, GuardResult
@@ -80,6 +81,20 @@ class Starting(Generator):
         return self._start()
 
 
+def doubling(levels: int, last: dict[str, Any]) -> dict[str, Any]:
+    """A schema that asks for `last` twice as often at each level."""
+    parts = {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(levels)}
+    return {"$ref": "#/$defs/a0", "$defs": {**parts, f"a{levels}": last}}
+
+
+def install_wheels(monkeypatch: Any, folder: Path, entry_points: str) -> None:
+    """A package named wheels with these entry points, as pip would leave it in the folder."""
+    (facts := folder / "wheels-1.0.dist-info").mkdir()
+    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: wheels\nVersion: 1.0\n")
+    (facts / "entry_points.txt").write_text(entry_points)
+    monkeypatch.syspath_prepend(str(folder))
+
+
 def generated(subject: Guard, is_async: bool) -> GuardResult:
     """The result of `agenerate` or of `generate`."""
     return asyncio.run(subject.agenerate("?", SOURCE)) if is_async else subject.generate("?", SOURCE)
@@ -88,3 +103,16 @@ def generated(subject: Guard, is_async: bool) -> GuardResult:
 def both_ways(subject: Guard) -> list[GuardResult]:
     """The result of `generate` and of `agenerate`."""
     return [generated(subject, False), generated(subject, True)]
+
+
+def first_text(subject: Guard, is_async: bool, source: Source = SOURCE) -> str:
+    """The first text of a stream, which is left then."""
+
+    async def afirst() -> str:
+        async with await subject.astream("?", source) as stream:
+            return await anext(aiter(stream))
+
+    if is_async:
+        return asyncio.run(afirst())
+    with subject.stream("?", source) as stream:
+        return next(iter(stream))

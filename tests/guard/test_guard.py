@@ -217,14 +217,32 @@ def test_a_threshold_that_cannot_hold_is_an_error_that_says_what_to_do() -> None
     guard = Guard(scorer=NearestScorer(FakeEntailment()), policy=Policy(threshold="strict"))
     with pytest.raises(InputError, match=r"'strict' was not fitted.*pass a number.*groundrail calibrate"):
         guard.check("Rent is due.", "The rent is due.")
-    uncalibrated = Calibration("none", (), ())
-    for choices, told in (
-        ({"threshold": "lenient", "calibration": uncalibrated}, "for scores without calibration"),
+
+
+@pytest.mark.parametrize(
+    ("choices", "told"),
+    [
+        ({"threshold": "lenient", "calibration": Calibration("none", (), ())}, "for scores without calibration"),
         ({"threshold": "loose"}, "threshold"),
         ({"threshold": float("nan")}, "NaN"),
-    ):
-        with pytest.raises(ValueError, match=told):
-            Policy.model_validate(choices)
+        ({"doubt": (0.9, 0.1)}, "a lower score and a higher one"),
+        *(({"attempts": attempts}, "attempts") for attempts in (0, 1.5, "3")),
+        *(({"known": known}, "known") for known in ("Click the button below", [" ?! "], [3])),
+        *(
+            ({name: seconds}, name)
+            for name in ("deadline", "answer_deadline")
+            for seconds in (float("inf"), float("nan"), 0.0, -1.0)
+        ),
+        *(
+            ({case: word}, f'{case} is {word!r}; pass "closed".*`fallback`.*"open"')
+            for case in ("on_no_source", "on_error")
+            for word in ("abstain", True, None)
+        ),
+    ],
+)
+def test_a_policy_that_makes_no_sense_is_refused_with_what_it_may_be(choices, told) -> None:
+    with pytest.raises(ValueError, match=told):
+        Policy.model_validate(choices)
 
 
 def test_a_calibration_of_another_scorer_is_refused() -> None:
@@ -305,31 +323,18 @@ def test_a_stream_frees_its_generator_where_it_is_left_and_at_its_end() -> None:
     assert len(closed) == 3
 
 
-def _named(prompt: str, temperature: float = 0.5, documents: Sequence[Document] = ()) -> str:
-    return documents[0].text if temperature == 0.5 else ""
-
-
-def _by_name_only(prompt: str, *, documents: Sequence[Document]) -> str:
-    return documents[0].text
-
-
-def _last(prompt: str, prefix: str, context: Sequence[Document]) -> str:
-    return context[0].text[len(prefix) :]
-
-
-def _unnamed(prompt: str, documents: Sequence[Document], /) -> str:
-    return documents[0].text
-
-
-def _any_number(*given: Any) -> str:
-    return str(given[1][0].text)
-
-
-def _none(prompt: str, temperature: float = 0.5, **options: Any) -> str:
-    return SOURCE if temperature == 0.5 and not options else ""
-
-
-@pytest.mark.parametrize("function", [_named, _by_name_only, _last, _unnamed, _any_number, _none, lambda prompt: SOURCE])
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda prompt, temperature=0.5, documents=(): documents[0].text if temperature == 0.5 else "",
+        lambda prompt, *, documents: documents[0].text,
+        lambda prompt, prefix, context: context[0].text[len(prefix) :],
+        lambda prompt, documents, /: documents[0].text,
+        lambda *given: given[1][0].text,
+        lambda prompt, temperature=0.5, **options: SOURCE if temperature == 0.5 and not options else "",
+        lambda prompt: SOURCE,
+    ],
+)
 def test_documents_go_to_the_parameter_that_is_meant_for_them(function) -> None:
     assert Guard(function, scorer=Scoring()).generate("?", SOURCE).text == SOURCE
 
@@ -383,13 +388,6 @@ def test_a_source_without_text_is_said_before_anything_is_written(blank) -> None
     assert asked == []
 
 
-def test_other_words_for_a_case_than_open_and_closed_are_refused_with_their_meanings() -> None:
-    for case in ("on_no_source", "on_error"):
-        for word in ("abstain", True, None):
-            with pytest.raises(ValueError, match=f'{case} is {word!r}; pass "closed".*`fallback`.*"open"'):
-                Policy.model_validate({case: word})
-
-
 @pytest.mark.parametrize(
     ("choice", "tries"),
     [
@@ -403,12 +401,6 @@ def test_a_sentence_is_tried_as_often_as_the_policy_says(choice, tries) -> None:
     writes = lambda prompt, accepted: FALSE  # noqa: E731
     (sentence,) = Guard(writes, scorer=Scoring(), policy=Policy(**choice)).generate("?", SOURCE).sentences
     assert len(sentence.attempts) == tries
-
-
-@pytest.mark.parametrize("attempts", [0, 1.5, "3"])
-def test_attempts_is_a_whole_number_from_one_on(attempts) -> None:
-    with pytest.raises(ValueError, match="attempts"):
-        Policy(attempts=attempts)
 
 
 def test_a_callable_without_prefix_is_retried_only_while_nothing_stands() -> None:

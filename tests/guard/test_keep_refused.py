@@ -16,7 +16,7 @@ from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from pydantic import Field
-from tests.guard.parts import Starting, Told, raising
+from tests.guard.parts import Starting, Told, first_text, raising
 from tests.guard.serve.conftest import Handler, asking, client, http, judge, serve, upstream, writing
 
 from groundrail import Guard, Policy
@@ -130,19 +130,10 @@ async def leading_to_one(prompt: str) -> Iterator[str]:
 
 @pytest.mark.parametrize("keep", [True, False])
 def test_the_log_of_a_generator_that_raises_on_closing(caplog, keep) -> None:
-    def leave(writer: Any) -> None:
+    writers: list[Any] = [closing_badly, aclosing_badly, leading_to_one]
+    for writer in writers:
         subject = Guard(writer, scorer=NearestScorer(FakeEntailment()), policy=Policy(keep_refused=keep))
-        with subject.stream("?", SOURCE) as stream:
-            next(iter(stream))
-
-    async def aleave(writer: Any) -> None:
-        subject = Guard(writer, scorer=NearestScorer(FakeEntailment()), policy=Policy(keep_refused=keep))
-        async with await subject.astream("?", SOURCE) as stream:
-            await anext(aiter(stream))
-
-    leave(closing_badly)
-    asyncio.run(aleave(aclosing_badly))
-    asyncio.run(aleave(leading_to_one))
+        assert first_text(subject, writer is not closing_badly, SOURCE) == TRUE
     assert caplog.text.count("a generator raised RuntimeError on closing") == 3
     assert (MARK in caplog.text) is keep
 

@@ -107,12 +107,6 @@ def test_a_mark_of_a_document_is_not_vouched_for() -> None:
     assert [mark.verdict for mark in told.marks] == [Verdict.UNSUPPORTED]
 
 
-@pytest.mark.parametrize("known", ["Click the button below", [" ?! "], [3]])
-def test_known_is_a_list_of_sentences(known: Any) -> None:
-    with pytest.raises(ValueError, match="known"):
-        Policy(known=known)
-
-
 def test_views_show_known_sentences_as_known() -> None:
     result = guard().check(f"{BUTTON}. You can reach us in the chat window.", SOURCE)
     console = Console(file=io.StringIO(), width=100)

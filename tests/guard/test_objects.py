@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from jsonpointer import resolve_pointer
 from jsonschema_rs import Draft202012Validator
 from pydantic import BaseModel, Field
+from tests.guard.parts import doubling
 from tests.tables import tabled
 
 from groundrail import Guard, InputError, Policy, UnsupportedError, UnsupportedObjectError, Verdict
@@ -365,11 +366,6 @@ def test_bad_input_gets_an_error_that_says_so(value, schema, said):
     with pytest.raises(InputError, match=said):
         guard(judge).check_object(value, SOURCE, schema)
     assert judge.calls == []
-
-
-def doubling(levels, last):
-    parts = {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(levels)}
-    return {"$ref": "#/$defs/a0", "$defs": {**parts, f"a{levels}": last}}
 
 
 TREE = {"$ref": "#/$defs/n", "$defs": {"n": {"anyOf": [{"properties": {"c": {"$ref": "#/$defs/n"}}}] * 2}}}

@@ -53,11 +53,7 @@ def test_what_is_not_stated_goes_out_marked_and_what_is_contradicted_does_not() 
         guard([answer]).generate("?", SOURCE),
         Guard(scorer=batched("nearest", ThreeClasses()), policy=Policy(refuse="contradicted")).check(answer, SOURCE),
     ):
-        assert told(result) == [
-            ("supported", True, False),
-            ("unsupported", True, True),
-            ("unsupported", False, False),
-        ]
+        assert told(result) == [("supported", True, False), ("unsupported", True, True), ("unsupported", False, False)]
         assert result.text == TRUE + NOT_STATED
         assert not result.supported
         assert [s.text for s in result.flagged] == [NOT_STATED]

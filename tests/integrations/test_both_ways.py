@@ -37,14 +37,8 @@ PAIRS: dict[type, list[str]] = {
 TWINS: dict[type, tuple[type, dict[str, str]]] = {
     GuardedStream: (
         AsyncGuardedStream,
-        {
-            "sentences": "sentences",
-            "result": "result",
-            "close": "aclose",
-            "__iter__": "__aiter__",
-            "__enter__": "__aenter__",
-            "__exit__": "__aexit__",
-        },
+        {"sentences": "sentences", "result": "result", "close": "aclose"}
+        | {f"__{name}__": f"__a{name}__" for name in ("iter", "enter", "exit")},
     ),
     GroundrailCallbackHandler: (
         AsyncGroundrailCallbackHandler,
@@ -175,18 +169,8 @@ def callback(guard: Guard, is_async: bool) -> str:
 
 
 WAYS: list[Released] = [
-    check,
-    generate,
-    stream,
-    ask,
-    chat_stream,
-    runnable,
-    runnable_around_a_model,
-    runnable_around_a_chain,
-    chat_model,
-    chat_model_stream,
-    middleware,
-    callback,
+    *(check, generate, stream, ask, chat_stream, runnable, runnable_around_a_model, runnable_around_a_chain),
+    *(chat_model, chat_model_stream, middleware, callback),
 ]
 
 

@@ -111,9 +111,7 @@ def test_structured_output_is_refused() -> None:
 def test_the_guardrail_of_openai_agents_trips(trips: bool) -> None:
     text = TRUE[0] + FALSE[0] if trips else TRUE[0]
     agent = OpenAIAgent(
-        "clerk",
-        model=Written(Script("whole", ((text,),), "")),
-        output_guardrails=[openai_agents.grounded(guard(), SOURCE)],
+        "clerk", model=Written(Script("whole", ((text,),), "")), output_guardrails=[openai_agents.grounded(guard(), SOURCE)]
     )
     if not trips:
         assert asyncio.run(Runner.run(agent, QUESTION)).final_output == text

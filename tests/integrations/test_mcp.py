@@ -36,12 +36,7 @@ def asked(
 
 
 def called(
-    tool: str,
-    *sources: Document,
-    policy: Policy | None = None,
-    root: Any = None,
-    largest: int = 10**6,
-    **arguments: Any,
+    tool: str, *sources: Document, policy: Policy | None = None, root: Any = None, largest: int = 10**6, **arguments: Any
 ) -> Any:
     return asked(lambda client: client.call_tool(tool, arguments), *sources, policy=policy, root=root, largest=largest)
 
@@ -204,11 +199,7 @@ def test_the_command_reads_its_sources_by_their_own_names(tmp_path: Path, monkey
 
     mcp(source=(*map(str, names), str(link)), scoring=ScorerChoice("overlap"))
     assert [source["document"] for source in asyncio.run(listed())["sources"]] == [*map(str, names), str(link)]
-    for wrong, said in (
-        ((str(link), str(link)), "id"),
-        ((str(tmp_path),), "is a folder"),
-        (("none",), "cannot be read"),
-    ):
+    for wrong, said in (((str(link), str(link)), "id"), ((str(tmp_path),), "is a folder"), (("none",), "cannot be read")):
         with pytest.raises(InputError, match=said):
             mcp(source=wrong, scoring=ScorerChoice("overlap"))
 

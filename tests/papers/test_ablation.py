@@ -119,10 +119,7 @@ def test_bad_input_is_an_error(tmp_path, models) -> None:
         ("{\n", "line 1: expected a JSON object"),
         ("\n{}\n[1, 2]", "line 3: expected a JSON object, not list"),
         ('{"0": 3}', "line 1, field 'context': Field required"),
-        (
-            '{"context": 1, "target": "t", "new_target": "n", "source": null, "new_source": "r"}',
-            "field 'context'.*not '1'",
-        ),
+        ('{"context": 1, "target": "t", "new_target": "n", "source": null, "new_source": "r"}', "field 'context'.*not '1'"),
     ],
 )
 def test_a_file_in_the_wrong_format_is_named_with_its_line(tmp_path, text, said) -> None:

@@ -3,6 +3,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.guard.parts import Scoring
 from tests.tiny import cut, written
 
 from groundrail.entailment.base import EntailmentModel
@@ -10,7 +11,7 @@ from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.evaluation.units import SentenceUnits, UnitScorer, WholeClaim
 from groundrail.papers.decomposed import FullDocumentScorer, SentencePairScorer, SentliScorer, TopKScorer
 from groundrail.papers.infuse import InfuseScorer
-from groundrail.scoring.base import Prepared, Score, Scorer
+from groundrail.scoring.base import Score, Scorer
 from groundrail.types import Citation, Document
 
 SEEDS = range(25)
@@ -165,14 +166,8 @@ def test_units_cover_the_claim_and_a_blank_claim_has_none():
 
 
 def test_one_unit_without_a_score_leaves_the_claim_without():
-    class Silent(Scorer):
-        def read(self, source):
-            return Prepared(self.judge, source)
-
-        def judge(self, claims, source):
-            return [Score(math.nan if "keys" in claim.lower() else 1.0) for claim in claims]
-
-    scores = UnitScorer(Silent()).score(["The rent is due. Keys are kept.", "The rent is due.", " "], "x")
+    silent = Scoring(lambda claims: [Score(math.nan if "keys" in claim.lower() else 1.0) for claim in claims])
+    scores = UnitScorer(silent).score(["The rent is due. Keys are kept.", "The rent is due.", " "], "x")
     assert [math.isnan(score.value) for score in scores] == [True, False, True]
 
 
@@ -183,10 +178,7 @@ def test_a_claim_in_units_keeps_what_its_scorer_says_of_one():
         "Keys are kept.": Score(0.2, conflict=conflict, exact=False, note="only two chunks were read"),
     }
 
-    class Telling(Scorer):
-        def read(self, source):
-            return Prepared(lambda claims, _: [table[claim] for claim in claims], source)
-
-    plain, both = UnitScorer(Telling()).score(["The rent is due.", "The rent is due. Keys are kept."], "x")
+    telling = Scoring(lambda claims: [table[claim] for claim in claims])
+    plain, both = UnitScorer(telling).score(["The rent is due.", "The rent is due. Keys are kept."], "x")
     assert (plain.conflict, plain.exact, plain.note) == (None, True, None)
     assert (both.conflict, both.exact, both.note) == (conflict, False, "only two chunks were read")

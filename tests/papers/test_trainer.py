@@ -9,13 +9,7 @@ import numpy as np
 import pytest
 import torch
 from tests import tiny
-from transformers import (
-    DataCollatorForSeq2Seq,
-    LlamaForCausalLM,
-    T5ForConditionalGeneration,
-    Trainer,
-    TrainingArguments,
-)
+from transformers import DataCollatorForSeq2Seq, LlamaForCausalLM, T5ForConditionalGeneration, Trainer, TrainingArguments
 
 from groundrail.errors import InputError, ModelError
 from groundrail.papers.trainer import LossTruncationTrainer, PairedCollator, RunningTruncation

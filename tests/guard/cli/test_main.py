@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from tests.guard.parts import install_wheels
 from tests.tables import tabled
 
 from groundrail.cli.main import main
@@ -232,14 +233,9 @@ def test_no_control_character_reaches_the_terminal(run, form, tmp_path) -> None:
 
 
 def test_another_package_adds_a_command_and_a_broken_one_stops_no_other(run, tmp_path, monkeypatch) -> None:
-    facts = tmp_path / "wheels-1.0.dist-info"
-    facts.mkdir()
-    written(facts / "METADATA", "Metadata-Version: 2.1\nName: wheels\nVersion: 1.0\n")
-    commands = "[groundrail.commands]\nroll = wheels_here:roll\nflat = wheels_gone:flat\n"
-    written(facts / "entry_points.txt", commands)
+    install_wheels(monkeypatch, tmp_path, "[groundrail.commands]\nroll = wheels_here:roll\nflat = wheels_gone:flat\n")
     roll = 'def roll(*, far: int = 1) -> int:\n    """Roll."""\n    print("rolled", far)\n    return 0\n'
     written(tmp_path / "wheels_here.py", roll)
-    monkeypatch.syspath_prepend(str(tmp_path))
     ran = run("roll", "--far", "3")
     assert (ran.code, ran.out) == (0, "rolled 3\n")
     ran = run("flat", "tyre")

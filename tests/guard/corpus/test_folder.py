@@ -1,12 +1,12 @@
 """A corpus is read, scored and written in blocks, and what failed is tried again."""
 
-import json
 import tracemalloc
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.tables import json_lines
 
 pyarrow = pytest.importorskip("pyarrow")
 
@@ -41,9 +41,8 @@ class Lengths(Scorer):
 def written(path: Path, some: Sequence[dict[str, Any]]) -> Path:
     if path.suffix == ".parquet":
         parquet.write_table(pyarrow.Table.from_pylist(list(some)), path, row_group_size=100)
-    else:
-        path.write_text("".join(json.dumps(row) + "\n" for row in some))
-    return path
+        return path
+    return json_lines(path, some)
 
 
 @SUFFIXES

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.guard.report.conftest import Told
-from tests.tables import tabled
+from tests.tables import json_lines, tabled
 
 from groundrail import Guard, InputError, Verdict
 from groundrail.cli.main import main
@@ -20,12 +20,7 @@ from groundrail.corpus.logged import logged, rates
 from groundrail.report.rates import Judged, Outcome, Rates
 
 LEASE = "The rent is 950 euros. Pets are forbidden."
-SCORER = Told(
-    {
-        "950": (0.9, "The rent is 950 euros.", ""),
-        "Pets": (0.05, "The rent is 950 euros.", "Pets are forbidden."),
-    }
-)
+SCORER = Told({"950": (0.9, "The rent is 950 euros.", ""), "Pets": (0.05, "The rent is 950 euros.", "Pets are forbidden.")})
 ANSWER = "Hello! The rent is 950 euros. Pets are welcome. The roof is green."
 """One sentence that is talk, and three claims: supported, contradicted, not stated."""
 COUNTS = {"sentences": 4, "released": 2, "held_back": 2, "supported": 1, "contradicted": 1, "not_stated": 1, "talk": 1}
@@ -40,9 +35,7 @@ def unused() -> Guard:
 
 
 def log(folder: Path, *rows: Mapping[str, Any]) -> Path:
-    path = folder / "answers.jsonl"
-    path.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
-    return path
+    return json_lines(folder / "answers.jsonl", rows)
 
 
 def times(number: int, answers: int = 1) -> dict[str, int]:
@@ -64,11 +57,7 @@ def test_answers_are_counted_by_day_and_by_source(tmp_path) -> None:
         guard,
     )
     assert found.total == times(4, 5)
-    assert found.days() == [
-        (date(2026, 3, 1), times(2, 2)),
-        (date(2026, 3, 2), times(1)),
-        (None, times(1, 2)),
-    ]
+    assert found.days() == [(date(2026, 3, 1), times(2, 2)), (date(2026, 3, 2), times(1)), (None, times(1, 2))]
     assert dict(found.sources()) == {"lease.txt": times(2, 3), "7": times(2, 2), None: times(1)}
 
 
@@ -112,7 +101,7 @@ def test_a_folder_of_verdicts_is_read(tmp_path, capsys) -> None:
 @tabled("line, told")
 def test_a_bad_line_is_named_before_any_answer_is_checked(line: str, told: str, tmp_path) -> None:
     path = log(tmp_path, {"answer": ANSWER, "source": LEASE})
-    path.write_text(path.read_text() + f"\n\n{line}\n")
+    path.write_text(path.read_text() + f"\n{line}\n")
     with pytest.raises(InputError) as error:
         rates(path, unused)
     assert "line 3" in str(error.value)

@@ -1,10 +1,10 @@
 """Scoring on a real local Ray: the same rows as in one process, and a worker that dies loses none."""
 
-import json
 import os
 from pathlib import Path
 
 import pytest
+from tests.tables import json_lines
 
 ray = pytest.importorskip("ray")
 
@@ -57,20 +57,16 @@ def test_both_engines_give_the_same_rows_and_a_killed_worker_loses_none(cluster,
     assert counts["supported"] > 50 < counts["supported"] + counts["unsupported"]
     assert score_corpus(file, tmp_path / "ray", fragile, engine="ray", workers=1) == tally
     assert killed.exists()
-    by_id = [{row["id"]: row for row in results(tmp_path / engine)} for engine in ("local", "ray")]
-    assert {name: row["verdict"] for name, row in by_id[0].items()} == {
-        name: row["verdict"] for name, row in by_id[1].items()
-    }
-    assert {name: row["citation"] for name, row in by_id[0].items()} == {
-        name: row["citation"] for name, row in by_id[1].items()
-    }
+    local, on_ray = (
+        {row["id"]: (row["verdict"], row["citation"]) for row in results(tmp_path / engine)} for engine in ("local", "ray")
+    )
+    assert local == on_ray
 
 
 def test_ray_tries_errors_again_and_reads_sources_of_both_kinds(cluster, tmp_path) -> None:
-    file = tmp_path / "corpus.jsonl"
     texts = [SOURCES[0], SOURCES, "2024-01-31", None]
     rows = [{"id": n, "claim": "Room 3 of house 0 is let.", "source": texts[n % 4]} for n in range(100)]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    file = json_lines(tmp_path / "corpus.jsonl", rows)
 
     def build() -> ScaleScorer:
         return ScaleScorer(FakeEntailment())

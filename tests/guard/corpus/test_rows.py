@@ -129,10 +129,7 @@ def test_a_claim_has_the_verdict_that_a_guard_gives_it_as_an_answer(claim) -> No
 
 def test_what_a_reader_does_not_see_is_neither_claim_nor_source() -> None:
     rows = [{"id": 1, "claim": "\u200b", "source": SOURCE}, {"id": 2, "claim": "Keys were lost.", "source": ["\ufeff"]}]
-    assert [row["reason"] for row in scored_rows(scorer(), rows)] == [
-        "the row has no claim",
-        "the row's source is blank",
-    ]
+    assert [row["reason"] for row in scored_rows(scorer(), rows)] == ["the row has no claim", "the row's source is blank"]
 
 
 def test_the_sentences_of_all_claims_of_a_source_are_one_call() -> None:
@@ -140,11 +137,7 @@ def test_the_sentences_of_all_claims_of_a_source_are_one_call() -> None:
     some = [{"id": n, "claim": f"Keys were lost. Cat {n} is not allowed.", "source": "Keys were lost."} for n in (1, 2)]
     scored_rows(ScaleScorer(model), some)
     assert len(model.calls) == 1
-    assert {claim for _, claim in model.calls[0]} == {
-        "Keys were lost.",
-        "Cat 1 is not allowed.",
-        "Cat 2 is not allowed.",
-    }
+    assert {claim for _, claim in model.calls[0]} == {"Keys were lost.", "Cat 1 is not allowed.", "Cat 2 is not allowed."}
 
 
 def test_a_scorer_that_gives_another_number_of_scores_is_an_error_of_every_row() -> None:

@@ -61,12 +61,7 @@ def tokenizer(kind: str) -> PreTrainedTokenizerFast:
     }[kind]
     end, gap = ("[SEP]", "[PAD]") if kind == "deberta" else ("</s>", "<pad>")
     more = [word for word in special if word not in ("<unk>", gap, end)]
-    named: dict[str, Any] = {
-        "pad_token": gap,
-        "eos_token": end,
-        "unk_token": "<unk>",
-        "additional_special_tokens": more,
-    }
+    named: dict[str, Any] = {"pad_token": gap, "eos_token": end, "unk_token": "<unk>", "additional_special_tokens": more}
     built = tiny.tokenizer(words, single=single, pair=pair, limit=512, **named)
     if kind == "granite":
         built.chat_template = CHAT
@@ -74,42 +69,25 @@ def tokenizer(kind: str) -> PreTrainedTokenizerFast:
 
 
 VARIED: dict[str, Any] = {"vocab_size": 240, "initializer_range": 0.3}
-T5: dict[str, Any] = {
-    "vocab_size": 240,
-    "feed_forward_proj": "gated-gelu",
-    "initializer_factor": 1.5,
-    "tie_word_embeddings": False,
-}
+T5: dict[str, Any] = {"vocab_size": 240, "initializer_factor": 1.5, "tie_word_embeddings": False}
+T5 |= {"feed_forward_proj": "gated-gelu"}
 ROBERTA: dict[str, Any] = {**VARIED, "max_position_embeddings": 514, "type_vocab_size": 1, "pad_token_id": 1}
+DEBERTA: dict[str, Any] = {
+    **VARIED,
+    "pad_token_id": 0,
+    "type_vocab_size": 0,
+    "num_labels": 2,
+    "pos_att_type": ["p2c", "c2p"],
+}
+DEBERTA |= {"relative_attention": True, "position_biased_input": False, "position_buckets": 16}
+MODERNBERT: dict[str, Any] = {**VARIED, "num_labels": 2, "pad_token_id": 0, "cls_token_id": 1, "sep_token_id": 2}
+MODERNBERT |= {"bos_token_id": 1, "eos_token_id": 2}
 KINDS: dict[str, tuple[type[PreTrainedModel], dict[str, Any]]] = {
     "t5": (T5ForConditionalGeneration, T5),
     "t5 tokens": (T5ForTokenClassification, {**T5, "num_labels": 2}),
     "roberta": (RobertaForSequenceClassification, {**ROBERTA, "num_labels": 2}),
-    "deberta": (
-        DebertaV2ForSequenceClassification,
-        {
-            **VARIED,
-            "pad_token_id": 0,
-            "relative_attention": True,
-            "position_biased_input": False,
-            "pos_att_type": ["p2c", "c2p"],
-            "num_labels": 2,
-            "position_buckets": 16,
-            "type_vocab_size": 0,
-        },
-    ),
-    "modernbert": (
-        ModernBertForTokenClassification,
-        {
-            **VARIED,
-            "num_labels": 2,
-            "pad_token_id": 0,
-            "cls_token_id": 1,
-            "sep_token_id": 2,
-            "bos_token_id": 1,
-            "eos_token_id": 2,
-        },
-    ),
+    "deberta": (DebertaV2ForSequenceClassification, DEBERTA),
+    "modernbert": (ModernBertForTokenClassification, MODERNBERT),
     "granite": (GraniteForCausalLM, {**VARIED, "num_key_value_heads": 2, "max_position_embeddings": 512}),
 }
 

@@ -44,8 +44,7 @@ def test_different_units_are_left_alone(premise: str, claim: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "figure",
-    ["1,450e3", "1,450E+3", "√1,450", "1,450½", "1,450 ½", "1,450²", "1,450^2", "1,450⁻¹", "€1,450e3", "€1,450½"],
+    "figure", ["1,450e3", "1,450E+3", "√1,450", "1,450½", "1,450 ½", "1,450²", "1,450^2", "1,450⁻¹", "€1,450e3", "€1,450½"]
 )
 def test_a_power_a_root_and_a_fraction_are_other_figures_than_their_digits(figure: str) -> None:
     (found,) = mentions(f"The rent is {figure}.")

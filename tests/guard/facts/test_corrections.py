@@ -34,18 +34,7 @@ def test_a_number_of_another_unit_is_exchanged_for_nothing_else() -> None:
     assert corrected("It costs 28 dollars.", "It costs 28 cents, 40 dollars in all.") == ["It costs 28 cents."]
 
 
-PARTS = (
-    "3 days",
-    "5 weeks",
-    "€1,200",
-    "1,450 euros",
-    "4 May 2025",
-    "June 7",
-    "two",
-    "Anna Reyes",
-    "Monday",
-    "may not",
-)
+PARTS = ("3 days", "5 weeks", "€1,200", "1,450 euros", "4 May 2025", "June 7", "two", "Anna Reyes", "Monday", "may not")
 TEXTS = st.lists(st.sampled_from([*PARTS, "not", "Rent of", "and", "for"]), min_size=1, max_size=8).map(" ".join)
 
 

@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 
 import pytest
+from tests.guard.parts import Scoring
 
 from groundrail import Guard, Policy
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer
@@ -81,10 +82,8 @@ def test_each_line_is_asked_alone_and_in_one_call() -> None:
 
 @pytest.mark.parametrize("scores", [(Score(0.6), Score(0.7, threshold=0.9)), (Score(math.nan), Score(0.4))])
 def test_a_refused_line_counts_before_a_lower_score_on_another_scale_and_before_an_error(scores: list[Score]) -> None:
-    class Given(Scorer):
-        def read(self, source: Source) -> Reader:
-            return Prepared(lambda claims, _: [*scores, Score(0.95)], source)
-
-    result = Guard(scorer=Given(), policy=Policy(on_error="open")).check(block("retries = 3", "timeout = 30"), SOURCE)
+    result = Guard(scorer=Scoring(lambda claims: [*scores, Score(0.95)]), policy=Policy(on_error="open")).check(
+        block("retries = 3", "timeout = 30"), SOURCE
+    )
     assert result.text == ""
     assert result.sentences[0].score == scores[1].value

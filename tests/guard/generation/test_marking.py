@@ -28,11 +28,7 @@ def test_the_named_document_has_to_support_the_sentence() -> None:
     assert (right.verdict, wrong.verdict) == (Verdict.SUPPORTED, Verdict.UNSUPPORTED)
     assert wrong.reason == REASON
     (mark,) = wrong.marks
-    assert (wrong.text[mark.start : mark.end], mark.documents, mark.verdict) == (
-        "[2]",
-        ("source-2",),
-        Verdict.UNSUPPORTED,
-    )
+    assert (wrong.text[mark.start : mark.end], mark.documents, mark.verdict) == ("[2]", ("source-2",), Verdict.UNSUPPORTED)
     assert mark.elsewhere is not None
     assert mark.elsewhere.document_id == "source-1"
     assert [(each.documents, each.verdict) for each in right.marks] == [(("source-1",), Verdict.SUPPORTED)]

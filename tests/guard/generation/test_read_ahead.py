@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tenacity import stop_after_attempt
-from tests.guard.parts import FALSE, SOURCE, TRUE, Scoring, generated
+from tests.guard.parts import FALSE, SOURCE, TRUE, Scoring, first_text, generated
 
 from groundrail import Guard, Policy, Verdict
 from groundrail.errors import GenerationError, UnsupportedError
@@ -197,15 +197,7 @@ def test_a_verdict_does_not_wait_for_the_piece_being_written(is_async) -> None:
 
     subject = Guard(slow, scorer=Scoring(lambda claims: writing.wait(20)))
 
-    def first() -> str:
-        with subject.stream("?", SOURCE) as stream:
-            return next(iter(stream))
-
-    async def afirst() -> str:
-        async with await subject.astream("?", SOURCE) as stream:
-            return await anext(aiter(stream))
-
-    assert (asyncio.run(afirst()) if is_async else first()) == TRUE
+    assert first_text(subject, is_async) == TRUE
     assert not go.is_set()
     assert not ended.is_set()  # it is being asked for a piece, and is closed when that has come
     go.set()
@@ -244,8 +236,7 @@ def test_leaving_early_closes_the_generator() -> None:
             open_now[0] -= 1
 
     for _ in range(20):
-        with Guard(writer, scorer=Scoring()).stream("?", SOURCE) as stream:
-            next(iter(stream))
+        assert first_text(Guard(writer, scorer=Scoring()), is_async=False) == TRUE
         assert open_now == [0]
 
 

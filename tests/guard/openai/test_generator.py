@@ -275,10 +275,7 @@ def test_a_stream_that_goes_wrong_keeps_what_was_released(server, reply, reason,
     server.replies = [reply]
     result = generated(guarded(server, timeout=1.0 if reason == "Timeout" else 20), is_async)
     assert result.text == TRUE
-    assert [(s.text, s.verdict) for s in result.sentences] == [
-        (TRUE, Verdict.SUPPORTED),
-        (HALF[len(TRUE) :], Verdict.ERROR),
-    ]
+    assert [(s.text, s.verdict) for s in result.sentences] == [(TRUE, Verdict.SUPPORTED), (HALF[len(TRUE) :], Verdict.ERROR)]
     assert reason in (result.sentences[1].reason or "")
 
 

@@ -21,11 +21,7 @@ from groundrail.testing import ScriptedGenerator
 LEASE = Document(
     id="lease.txt",
     text="\n".join(
-        [
-            *(f"0.{n} Nothing is agreed in this place." for n in range(80)),
-            "The rent is 950 euros.",
-            "Pets are forbidden.",
-        ]
+        [*(f"0.{n} Nothing is agreed in this place." for n in range(80)), "The rent is 950 euros.", "Pets are forbidden."]
     ),
 )
 LETTER = Document(id="letter.txt", text="The keys are with Anna.\n" + "A line of no interest.\n" * 40)

@@ -2,6 +2,8 @@
 
 import json
 
+from tests.tables import json_lines
+
 from groundrail.cli.main import main
 from groundrail.evaluation.loaders import load
 
@@ -21,7 +23,7 @@ def test_check_gathers_rows_that_read_back_once_they_are_labelled(tmp_path, caps
     assert all(example.label is None for example in load(rows))
     for row, label in zip(found, (True, False, True, False), strict=True):
         row["label"] = label
-    rows.write_text("".join(json.dumps(row) + "\n" for row in found), encoding="utf-8")
+    json_lines(rows, found)
     assert [example.label for example in load(rows)] == [1.0, 0.0, 1.0, 0.0]
     capsys.readouterr()
     assert main([*asked, str(tmp_path)]) == 2

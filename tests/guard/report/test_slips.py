@@ -30,11 +30,7 @@ def check(answer: str, **policy: Any) -> GuardResult:
     ("answer", "was", "now"),
     [
         ("Pets are allowed in the flat [1].", "[1]", "[2]"),
-        (
-            "The lease says “pets are banned in the flat”.",
-            "pets are banned in the flat",
-            "pets are allowed in the flat",
-        ),
+        ("The lease says “pets are banned in the flat”.", "pets are banned in the flat", "pets are allowed in the flat"),
         ("According to Mr Olsen, the rent is 950 euros a month.", "Mr Olsen", ""),
         ("The lease says “elephants may never fly over Paris”.", "elephants may never fly over Paris", ""),
     ],

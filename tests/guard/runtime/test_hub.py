@@ -241,10 +241,7 @@ for function in HFGenerator.from_pretrained, load, lambda name, **hub: GainScore
 print(json.dumps(raised))
 """
     done = subprocess.run(
-        [sys.executable, "-c", program.replace("CACHE", repr(str(tmp_path)))],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", program.replace("CACHE", repr(str(tmp_path)))], capture_output=True, text=True, check=True
     )
     assert json.loads(done.stdout) == ["ModelError"] * 3
     assert len(shown) >= 3

@@ -10,7 +10,6 @@ import pytest
 from groundrail import Guard, InputError
 from groundrail.entailment.base import FloatArray, Pair
 from groundrail.entailment.shared import shared
-from groundrail.runtime import deadlines
 from groundrail.scoring import NearestScorer, ScaleScorer
 from groundrail.scoring.base import Prepared, Reader, Score, Scorer, ScorerMetadata
 from groundrail.scoring.batched import BatchedScorer, batched
@@ -77,18 +76,6 @@ def test_no_more_than_allowed_are_scored_at_a_time() -> None:
     assert counting.most == 3
     assert scorer.metadata is counting.metadata
     scorer.close()
-
-
-def test_the_threads_of_a_burst_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(deadlines, "IDLE", 0.05)
-    before = set(threading.enumerate())
-    scorer = BatchedScorer(Counting(), max_concurrency=8)
-    asyncio.run(checked(Guard(scorer=scorer), 20))
-    for thread in set(threading.enumerate()) - before:
-        if thread.name == "groundrail-call":
-            thread.join(30)
-            assert not thread.is_alive()
-    assert asyncio.run(ascore(scorer, ["Again."], "a source"))[0].value == 1.0
 
 
 def test_closing_cancels_what_waits_for_its_turn() -> None:

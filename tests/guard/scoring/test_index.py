@@ -16,9 +16,9 @@ from groundrail.text.english.words import stems
 WORDS = "rent lease keys pets deposit flat month euros landlord tenant pays signs May heating water bank".split()
 
 
-def indexed(*texts: str, longest: int = 100) -> SentenceIndex:
+def indexed(*texts: str) -> SentenceIndex:
     documents = [Document(text=text, id=f"d{number}") for number, text in enumerate(texts)]
-    return SentenceIndex(documents, FakeEntailment(), longest)
+    return SentenceIndex(documents, FakeEntailment(), 100)
 
 
 def likeness(claim: str, texts: list[str]) -> list[float]:
@@ -75,13 +75,6 @@ def test_in_context_a_sentence_has_a_share_of_its_neighbours_in_its_own_document
             beside = sum(alone[other] for other in (place - 1, place + 1) if other in places) / 2
             assert found[place] == pytest.approx(alone[place] + BESIDE * beside)
     assert sum(len(index.places(document)) for document in range(4)) == len(index.passages)
-
-
-def test_a_sentence_too_long_is_cut_and_none_of_it_left_out() -> None:
-    long = "rent " * 60 + "is due."
-    index = indexed(long, longest=20)
-    assert " ".join(passage.text for passage in index.passages).split() == long.split()
-    assert all(passage.tokens <= 20 for passage in index.passages)
 
 
 def test_the_index_of_words_logs_nothing(caplog: pytest.LogCaptureFixture) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.guard.parts import install_wheels
 
 from groundrail import Guard, InputError
 from groundrail.cli.main import main
@@ -64,14 +65,12 @@ def test_the_commands_take_the_same_names(tmp_path, tiny_nli_folder, capsys) -> 
 
 
 def test_another_package_adds_a_scorer_and_a_broken_one_is_named(tmp_path, monkeypatch) -> None:
-    facts = tmp_path / "wheels-1.0.dist-info"
-    facts.mkdir()
-    (facts / "METADATA").write_text("Metadata-Version: 2.1\nName: wheels\nVersion: 1.0\n")
-    (facts / "entry_points.txt").write_text(
+    install_wheels(
+        monkeypatch,
+        tmp_path,
         "[groundrail.scorers]\nround = groundrail.papers.overlap:OverlapScorer\nflat = wheels_gone:Scorer\n"
-        "nearest = groundrail.papers.overlap:OverlapScorer\n"
+        "nearest = groundrail.papers.overlap:OverlapScorer\n",
     )
-    monkeypatch.syspath_prepend(str(tmp_path))
     assert isinstance(as_scorer("round"), OverlapScorer)
     assert isinstance(as_scorer("nearest", FakeEntailment()), NearestScorer)
     with pytest.raises(InputError, match=r"'flat'.* package wheels .*wheels_gone"):

@@ -83,8 +83,6 @@ def test_band_and_second_scorer_come_together() -> None:
         guarded(doubt=(0.1, 0.9))
     with pytest.raises(InputError, match="must hold the threshold"):
         guarded(agreeing(), doubt=(0.6, 0.9)).check("A.", "B.")
-    with pytest.raises(ValueError, match="a lower score and a higher one"):
-        Policy(doubt=(0.9, 0.1))
 
 
 def test_a_second_scorer_that_fails_releases_nothing() -> None:

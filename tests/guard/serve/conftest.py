@@ -17,6 +17,9 @@ import pytest
 import uvicorn.server
 from starlette.types import ASGIApp
 from tenacity import stop_after_attempt
+from tests.guard.parts import FALSE as FALSE
+from tests.guard.parts import SOURCE as SOURCE
+from tests.guard.parts import TRUE as TRUE
 from tests.http_servers import Handler as Handler
 from tests.http_servers import Reply as Reply
 from tests.http_servers import ScriptedServer, serving
@@ -31,9 +34,6 @@ from groundrail.serve.connections import server
 from groundrail.testing import FakeEntailment
 from groundrail.types import Source
 
-SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
-TRUE = "The rent is 950 euros. "
-FALSE = "The rent is 990 euros. "
 MORE = "The lease ends on 28 February 2026. "
 KEY = "sk-client-0123456789"
 ONCE = Policy(stop=stop_after_attempt(1))

@@ -8,10 +8,12 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from tests.growth import grows_with
+from tests.guard.parts import doubling
 from tests.guard.serve.conftest import CHAT, SOURCE, TRUE, asking, sent_by_hand, writing
 
-from groundrail.serve import sources
 from groundrail.serve.requests import Message
+from groundrail.serve.sources import find_source
 
 
 @pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example", "", "[::1", "127.0.0.1.evil.example:8080"])
@@ -130,15 +132,10 @@ def test_a_client_that_hangs_up_frees_its_place_and_its_questions_to_the_judge(s
         assert http.post(address + CHAT, json=asking()).json()["choices"][0]["message"]["content"] == TRUE
 
 
-def doubling(levels: int) -> dict[str, Any]:
-    parts = {f"a{n}": {"allOf": [{"$ref": f"#/$defs/a{n + 1}"}] * 2} for n in range(levels)}
-    return {"$ref": "#/$defs/a0", "$defs": {**parts, f"a{levels}": {"type": "object"}}}
-
-
 def test_schemas_that_take_too_long_take_no_place(serve, upstream, http) -> None:
     upstream.usual = writing(TRUE)
     address = serve(max_concurrency=1)
-    wanted = {"type": "json_schema", "json_schema": {"name": "a", "schema": doubling(40)}}
+    wanted = {"type": "json_schema", "json_schema": {"name": "a", "schema": doubling(40, {"type": "object"})}}
     left = [sent_by_hand(address, asking(response_format=wanted)) for _ in range(8)]
     for connection in left:
         connection.close()
@@ -179,26 +176,9 @@ def test_finding_the_source_is_inside_the_answers_time_and_beside_the_event_loop
         go_on.set()
 
 
-class Counted(str):
-    """A text that counts the characters which `str.partition` copies and `str.find` passes."""
+def test_markers_are_found_in_one_pass() -> None:
+    def find(times: int) -> None:
+        asked = [Message(role="user", content="<source>a</source>" * times)]
+        assert len(find_source(asked, None, ("<source>", "</source>")).documents) == times
 
-    work = 0
-
-    def find(self, sought: str, start: int = 0, *rest: Any) -> int:  # type: ignore[override]
-        place = super().find(sought, start, *rest)
-        Counted.work += (place if place >= 0 else len(self)) - start
-        return place
-
-    def partition(self, sought: str) -> tuple[str, str, str]:
-        Counted.work += len(self)
-        before, found, after = super().partition(sought)
-        return before, found, Counted(after)
-
-
-def test_markers_are_found_in_one_pass(monkeypatch) -> None:
-    text = Counted("<source>a</source>" * 500)
-    monkeypatch.setattr(sources, "text_of", lambda message: text)
-    found = sources.find_source([Message(role="user")], None, ("<source>", "</source>"))
-    assert len(found.documents) == 500
-    assert len(text) <= Counted.work + 20_000
-    assert Counted.work <= 2 * len(text)
+    assert grows_with(500, find)

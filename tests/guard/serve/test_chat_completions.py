@@ -313,10 +313,7 @@ def test_documents_are_forwarded_or_dropped_if_asked(serve, client, upstream, wa
         "Are pets allowed?",
         f"<source>{SOURCE}</source> Are pets allowed?",
         f"Are pets allowed? <source>{SOURCE} Is smoking allowed?</source>",
-        [
-            {"type": "text", "text": "Are pets allowed?"},
-            {"type": "text", "text": "Is smoking allowed?", "source": True},
-        ],
+        [{"type": "text", "text": "Are pets allowed?"}, {"type": "text", "text": "Is smoking allowed?", "source": True}],
     ],
 )
 def test_a_bare_answer_is_judged_with_what_the_last_user_message_asks(serve, http, upstream, judge, content) -> None:

@@ -52,11 +52,7 @@ def text_of(message: Any) -> str:
 
 def test_anthropics_client_gets_a_whole_answer(serve, connect, upstream) -> None:
     answer = connect(serve(policy=ONCE)).messages.create(
-        **asking(),
-        system="Be brief.",
-        stop_sequences=["END"],
-        metadata={"user_id": "u"},
-        extra_body={"temperature": 0.5},
+        **asking(), system="Be brief.", stop_sequences=["END"], metadata={"user_id": "u"}, extra_body={"temperature": 0.5}
     )
     assert [block.model_dump() for block in answer.content] == [{"type": "text", "text": TRUE, "citations": None}]
     assert (answer.stop_reason, answer.model, answer.role) == ("end_turn", "scripted", "assistant")
@@ -111,10 +107,7 @@ def test_search_results_are_cited_by_their_blocks(serve, connect, upstream, in_t
     if in_tool:
         result = {"type": "tool_result", "tool_use_id": "t1", "content": [other, found]}
         call = {"type": "tool_use", "id": "t1", "name": "search", "input": {"query": "rent"}}
-        turns = [
-            asking()["messages"][0] | {"content": "How much is the rent?"},
-            {"role": "assistant", "content": [call]},
-        ]
+        turns = [asking()["messages"][0] | {"content": "How much is the rent?"}, {"role": "assistant", "content": [call]}]
         asked["messages"] = [*turns, {"role": "user", "content": [result]}]
     (block,) = connect(serve(policy=ONCE)).messages.create(**asked).content
     assert block.type == "text"

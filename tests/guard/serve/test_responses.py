@@ -82,10 +82,7 @@ def test_a_stream_ends_with_the_whole_answer(serve, client, upstream) -> None:
 @pytest.mark.parametrize("stream", [True, False])
 @pytest.mark.parametrize(
     ("reply", "text", "reason"),
-    [
-        (writing(FALSE), "", "content_filter"),
-        (writing(TRUE, "The rent is 9", finish="length"), TRUE, "max_output_tokens"),
-    ],
+    [(writing(FALSE), "", "content_filter"), (writing(TRUE, "The rent is 9", finish="length"), TRUE, "max_output_tokens")],
 )
 def test_an_answer_that_is_emptied_or_cut_off_is_incomplete(serve, client, upstream, stream, reply, text, reason) -> None:
     upstream.usual = reply
@@ -126,10 +123,7 @@ def test_results_of_tools_and_files_are_sources(serve, client, upstream) -> None
     turns: Any = [
         {
             "role": "user",
-            "content": [
-                {"type": "input_text", "text": "How much is the rent?"},
-                file("Smoking is allowed in the garden."),
-            ],
+            "content": [{"type": "input_text", "text": "How much is the rent?"}, file("Smoking is allowed in the garden.")],
         },
         {"role": "assistant", "content": [{"type": "output_text", "text": "I look it up.", "annotations": []}]},
         {"type": "function_call", "call_id": "c1", "name": "read", "arguments": "{}"},
@@ -171,10 +165,7 @@ def test_documents_with_an_address_are_cited_by_it(serve, client) -> None:
         ({"tools": [{"type": "web_search"}]}, "tools.0.type"),
         ({"tool_choice": {"type": "file_search"}}, "tool_choice"),
         ({"input": [{"type": "item_reference", "id": "x"}]}, "input.0.type"),
-        (
-            {"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}]},
-            "input.0.content.0.file_data",
-        ),
+        ({"input": [{"role": "user", "content": [{"type": "input_file", "file_id": "f"}]}]}, "input.0.content.0.file_data"),
         ({"input": [{"role": "user", "content": [file("%PDF-1.7 x")]}]}, "input.0.content.0.file_data"),
         ({"input": [{"role": "user", "content": [{"type": "input_audio"}]}]}, "input.0.content.0.type"),
         ({"input": [{"role": "user", "content": [3]}]}, "input.0.content"),

@@ -15,10 +15,7 @@ PART: dict[str, Any] = {
     "role": "user",
     "content": [{"type": "text", "text": "From a part.", "source": {"id": "p", "metadata": {"a": 1}}}],
 }
-MARKED: dict[str, Any] = {
-    "role": "system",
-    "content": "Read <source> From markers. </source> and <source>Twice.</source>",
-}
+MARKED: dict[str, Any] = {"role": "system", "content": "Read <source> From markers. </source> and <source>Twice.</source>"}
 ASKED: dict[str, Any] = {"role": "user", "content": "How much?"}
 
 
@@ -80,11 +77,7 @@ def test_results_of_one_tool_called_twice_are_two_documents() -> None:
 
 def called(name: str, arguments: str, call: str = "call_7") -> dict[str, Any]:
     function = {"name": name, "arguments": arguments}
-    return {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [{"id": call, "type": "function", "function": function}],
-    }
+    return {"role": "assistant", "content": None, "tool_calls": [{"id": call, "type": "function", "function": function}]}
 
 
 ECHO = "The rent is 990 euros a month."
@@ -162,10 +155,7 @@ def test_the_server_checks_against_what_it_found_and_sends_the_upstream_what_it_
 
 GROUNDED: list[dict[str, Any]] = [
     {"role": "system", "content": [{"type": "grounding_source", "text": SOURCE}]},
-    {
-        "role": "user",
-        "content": [{"type": "text", "text": "Be brief."}, {"type": "query", "text": "Are pets allowed?"}],
-    },
+    {"role": "user", "content": [{"type": "text", "text": "Be brief."}, {"type": "query", "text": "Are pets allowed?"}]},
 ]
 """LiteLLM's blocks for a source and a question."""
 

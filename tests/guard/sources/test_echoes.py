@@ -1,10 +1,10 @@
 """What a tool repeats of the calls before it is taken out of its result; what it says itself stays as it is."""
 
 import json
-import time
 from typing import Any
 
 import pytest
+from tests.growth import grows_with
 
 from groundrail.sources import echoes
 from groundrail.sources.echoes import Echoes
@@ -179,17 +179,12 @@ def test_arguments_of_any_form_are_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "result"),
-    [("a " * 4000 + "b", "a "), (NOTE * 50, NOTE), ("x.", "\\" * 8), ("one, two", "one, two, three. ")],
+    ("value", "result"), [("a " * 4000 + "b", "a "), (NOTE * 50, NOTE), ("x.", "\\" * 8), ("one, two", "one, two, three. ")]
 )
 def test_time_grows_with_the_text(value: str, result: str) -> None:
-    def seconds(times: int) -> float:
+    def evidence(times: int) -> None:
         conversation = Echoes()
         conversation.call({"value": value})
-        started = time.process_time()
         conversation.evidence(result * times)
-        return time.process_time() - started
 
-    n = 40_000 // len(result)
-    seconds(n)
-    assert any(seconds(8 * n) < 30 * seconds(n) + 0.05 for _ in range(3))
+    assert grows_with(80_000 // len(result), evidence)

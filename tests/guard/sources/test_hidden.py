@@ -41,18 +41,11 @@ def test_shown_text_supports_its_claim(showing: str) -> None:
 def test_text_behind_a_hidden_part_is_read() -> None:
     source = "One. <!-- Two. --> Three. <p hidden>Four. <p>Five.</p> Six.</p> Seven.\n<!-- Eight."
     read = "".join(said(source))
-    assert [word for word in "One Two Three Four Five Six Seven Eight".split() if word in read] == [
-        "One",
-        "Three",
-        "Seven",
-    ]
+    assert [word for word in "One Two Three Four Five Six Seven Eight".split() if word in read] == ["One", "Three", "Seven"]
 
 
 def test_a_sentence_with_a_struck_word_says_the_rest_of_it() -> None:
-    assert said("The rent is ~~900~~ 950 euros. <del>It is</del> It was due.") == [
-        "The rent is 950 euros.",
-        "It was due.",
-    ]
+    assert said("The rent is ~~900~~ 950 euros. <del>It is</del> It was due.") == ["The rent is 950 euros.", "It was due."]
 
 
 def test_a_hidden_cell_is_an_empty_one() -> None:

@@ -71,6 +71,16 @@ def test_the_sentences_of_a_meeting_keep_their_places_and_gain_their_speaker() -
         assert speaker in speakers
 
 
+@tabled("text, premises")
+def test_each_premise_says_its_words_and_cites_its_place(text: str, premises: list[list[str]]) -> None:
+    assert [list(each) for each in said(text)] == premises
+
+
+@tabled("text, words")
+def test_a_record_or_row_says_the_names_around_it(text: str, words: list[str]) -> None:
+    assert [each for each, _ in said(text)] == words
+
+
 def test_a_row_of_a_markdown_table_says_its_columns_and_section() -> None:
     assert said(TABLE) == [
         ("# Staff", "# Staff"),
@@ -81,19 +91,6 @@ def test_a_row_of_a_markdown_table_says_its_columns_and_section() -> None:
         ("Staff, Branch Porto, Manager: Matteo Vale", "| Porto | 212 | Matteo Vale |"),
         ("Nobody works in Ghent.", "Nobody works in Ghent."),
         ("It was closed.", "It was closed."),
-    ]
-
-
-def test_items_say_the_heading_or_the_sentence_above_them() -> None:
-    text = "## Studio\n- 25 seats\n- a piano. It is old.\n\nForbidden are:\n1. candles\n   - of wax\n2. dogs\n"
-    assert said(text)[1:] == [
-        ("Studio: 25 seats", "25 seats"),
-        ("Studio: a piano.", "a piano."),
-        ("Studio: It is old.", "It is old."),
-        ("Forbidden are:", "Forbidden are:"),
-        ("Forbidden are: candles", "candles"),
-        ("Forbidden are: of wax", "of wax"),
-        ("Forbidden are: dogs", "dogs"),
     ]
 
 
@@ -156,49 +153,10 @@ def test_json_is_read_only_if_it_parses(text: str, data: st.DataObject) -> None:
             start += len(values[start:]) - len(values[start:].lstrip())
 
 
-def test_records_in_a_list_are_named_by_their_first_field_and_others_by_name_or_title() -> None:
-    text = '{"open": "from 9", "closed": "Sunday", "rooms": [{"kind": "double", "price": 129}], "title": "Inn"}'
-    assert [words for words, _ in said(text)] == [
-        "Inn, open: from 9",
-        "Inn, closed: Sunday",
-        "Inn, rooms, kind: double",
-        "Inn, rooms, double, price: 129",
-        "title: Inn",
-    ]
-    assert [words for words, _ in said('{"open": "from 9", "note": "Ring. Wait."}')] == [
-        "open: from 9",
-        "note: Ring.",
-        "note: Wait.",
-    ]
-
-
-def test_two_records_of_one_name_carry_the_text_that_tells_them_apart() -> None:
-    text = '[{"horse": "Hvinur", "rider": "Elka", "mark": 7.1}, {"horse": "Hvinur", "rider": "Bragi", "mark": 6.4}]'
-    assert [words for words, _ in said(text)] == [
-        "horse: Hvinur",
-        "Hvinur, rider: Elka",
-        "Hvinur, rider Elka, mark: 7.1",
-        "horse: Hvinur",
-        "Hvinur, rider: Bragi",
-        "Hvinur, rider Bragi, mark: 6.4",
-    ]
-
-
 def test_nothing_that_is_nested_deep_is_lost() -> None:
     text = "# Rooms\n" + "".join("  " * depth + f"- item {depth}\n" for depth in range(40))
     told = " ".join(words for words, _ in said(text))
     assert all(f"item {depth}" in told for depth in range(40))
-
-
-def test_records_carry_the_names_around_them() -> None:
-    text = '{"name": "Hotel Larkspur", "wifi": true, "rooms": [{"type": "double", "priceEur": 129}]}\n{"name": "Inn"}'
-    assert said(text) == [
-        ("name: Hotel Larkspur", '"name": "Hotel Larkspur"'),
-        ("Hotel Larkspur, wifi: yes", '"wifi": true'),
-        ("Hotel Larkspur, rooms, type: double", '"type": "double"'),
-        ("Hotel Larkspur, rooms, double, price Eur: 129", '"priceEur": 129'),
-        ("name: Inn", '"name": "Inn"'),
-    ]
 
 
 _CELLS = st.text("abc1 ,;\"'é", max_size=6).map(str.strip)
@@ -216,28 +174,6 @@ def test_a_row_of_csv_says_its_cells_where_they_stand(rows: list[tuple[str, str,
         (cells,) = csv.reader(io.StringIO(text[premise.start : premise.end]), delimiter=delimiter)
         assert [one.strip() for one in cells] == list(row)
         assert (premise.said or "").endswith(" ".join(cell.split()) or "not given")
-
-
-def test_a_row_is_named_by_its_cells_up_to_the_first_word() -> None:
-    text = "Lot;Name;Age;Sold\n11;Samha;4;2,350\n12;Wadha;6;\n"
-    assert [words for words, _ in said(text)] == [
-        "Lot 11, Name: Samha",
-        "Lot 11, Name Samha, Age: 4",
-        "Lot 11, Name Samha, Sold: 2,350",
-        "Lot 12, Name: Wadha",
-        "Lot 12, Name Wadha, Age: 6",
-        "Lot 12, Name Wadha, Sold: not given",
-    ]
-
-
-def test_a_dash_stands_for_nothing_and_brackets_for_a_minus_sign() -> None:
-    text = "| | 2023 | 2024 |\n|---|---|---|\n| Rent | (96) | – |\n| Result | (€1,050) | (see note) |\n"
-    assert [words for words, _ in said(text)] == [
-        "Rent, 2023: -96",
-        "Rent, 2024: not given",
-        "Result, 2023: -€1,050",
-        "Result, 2024: (see note)",
-    ]
 
 
 @pytest.mark.parametrize(
@@ -276,17 +212,6 @@ def test_lines_without_names_and_figures_are_no_table(text: str) -> None:
 @tabled("text")
 def test_lines_with_commas_are_no_table_unless_every_line_is_a_row(text: str) -> None:
     assert read_by_form(text).regions == ()
-
-
-def test_an_answer_keeps_its_question_and_a_turn_its_speaker() -> None:
-    text = "Q: May I bring a dog?\nA: Yes. It must be small.\n\nAnna: Good. I have one."
-    assert said(text) == [
-        ("Q: May I bring a dog?", "Q: May I bring a dog?"),
-        ("May I bring a dog? Yes.", "Yes."),
-        ("May I bring a dog? It must be small.", "It must be small."),
-        ("Anna: Good.", "Anna: Good."),
-        ("Anna: I have one.", "I have one."),
-    ]
 
 
 def test_the_head_of_a_message_does_not_speak_its_sentences() -> None:

@@ -1,8 +1,7 @@
 """Marks of documents are told from other text in brackets, and each stands behind its own words."""
 
-import time
-
 import pytest
+from tests.growth import grows_with
 from tests.tables import tabled
 
 from groundrail.text.claims import Claim, Refused, read_claim
@@ -106,10 +105,4 @@ def test_ten_thousand_marks_are_refused(mark: str) -> None:
     "piece", ["[1]", "[", "[a](", "(source 2", "`", "as document 1, ", " ", "¹", "as per  ", "<x> ", "[1, "]
 )
 def test_time_grows_with_the_text(piece: str) -> None:
-    def seconds(times: int) -> float:
-        started = time.process_time()
-        Naming(NAMES).find(piece * times)
-        return time.process_time() - started
-
-    seconds(100)
-    assert seconds(8000) < 12 * seconds(2000) + 0.1
+    assert grows_with(2000, lambda times: Naming(NAMES).find(piece * times))

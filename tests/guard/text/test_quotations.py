@@ -1,10 +1,9 @@
 """Words in quotation marks that somebody is said to have written stand in the source, or the sentence is refused."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.growth import grows_with
 from tests.tables import tabled
 
 from groundrail.text.claims import Claim, Refused, read_claim
@@ -89,13 +88,7 @@ def test_the_words_of_the_user_may_be_quoted() -> None:
 
 @pytest.mark.parametrize("piece", ['"', '"a b ', "“a b", "… a ", "[a] b ", "' a'", "« "])
 def test_time_grows_with_the_text(piece: str) -> None:
-    def seconds(times: int) -> float:
-        started = time.process_time()
-        quotations(f"He said {piece * times}")
-        return time.process_time() - started
-
-    seconds(100)
-    assert seconds(8000) < 12 * seconds(2000) + 0.2
+    assert grows_with(2000, lambda times: quotations(f"He said {piece * times}"))
 
 
 def test_many_omissions_in_a_long_text_end() -> None:

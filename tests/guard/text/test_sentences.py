@@ -17,25 +17,9 @@ from groundrail.text.sentences import Sentence, Stream, is_finished, split
 FRAGMENTS = [
     *"abzAZ19 .!?…,:;-*#|`~()[]\"'”“\n\r\t。！」।é😀\u200d\u3000\u2028",
     *("The ", "rent ", "is ", "due. ", "Dr. ", "e.g. ", "3.5 ", "Fig. 2 ", "He ", "No. ", "U.S. ", "p.m. "),
-    *(
-        "\r\n", "\n\n", "\n- ", "\n* ", "\n1. ", "\n  ", "\n# ", "\n```\n", "```py\n", "~~~\n", "\n| a |\n",
-        "---\n",
-    ),
-    *(
-        "...",
-        "?!",
-        ".” ",
-        '." ',
-        ".) ",
-        ".[1] ",
-        "。[1]",
-        "** ",
-        "🇩🇪",
-        " 😀 ",
-        "世界",
-        "https://a.io/x.y?z=1. ",
-    ),
-]  # fmt: skip
+    *("\r\n", "\n\n", "\n- ", "\n* ", "\n1. ", "\n  ", "\n# ", "\n```\n", "```py\n", "~~~\n", "\n| a |\n", "---\n"),
+    *("...", "?!", ".” ", '." ', ".) ", ".[1] ", "。[1]", "** ", "🇩🇪", " 😀 ", "世界", "https://a.io/x.y?z=1. "),
+]
 texts = st.one_of(st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join), st.text(max_size=80))
 
 

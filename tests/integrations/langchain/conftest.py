@@ -13,12 +13,13 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables import Runnable, RunnablePassthrough
 from langchain_core.tools import tool
+from tests.guard.parts import FALSE as FALSE
+from tests.guard.parts import SOURCE as SOURCE
+from tests.guard.parts import TRUE as TRUE
 
 from groundrail import Guard, Policy
 from groundrail.testing import FakeEntailment
 
-SOURCE = "The lease ends on 28 February 2026. The rent is 950 euros a month. Pets are not allowed."
-TRUE, FALSE = "The rent is 950 euros. ", "The rent is 990 euros. "
 ALSO_TRUE = "Pets are not allowed."
 PROMPT = ChatPromptTemplate.from_template("{context}\n\n{question}")
 WAYS = ["invoke", "ainvoke", "stream", "astream"]

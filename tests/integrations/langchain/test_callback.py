@@ -12,25 +12,10 @@ from langchain_core.messages import AIMessage
 from langchain_core.outputs import ChatGeneration, ChatResult, Generation, LLMResult
 from langchain_core.runnables import Runnable, RunnableLambda, RunnablePassthrough
 from langchain_core.tools import tool
-from tests.integrations.langchain.conftest import (
-    ALSO_TRUE,
-    FALSE,
-    PROMPT,
-    SOURCE,
-    TRUE,
-    WAYS,
-    asked,
-    events,
-    guard,
-    rag,
-)
+from tests.integrations.langchain.conftest import ALSO_TRUE, FALSE, PROMPT, SOURCE, TRUE, WAYS, asked, events, guard, rag
 
 from groundrail import CheckedSentence, Guard, InputError, UnsupportedError, Verdict
-from groundrail.integrations.langchain import (
-    AsyncGroundrailCallbackHandler,
-    GroundrailCallbackHandler,
-    SourcedResult,
-)
+from groundrail.integrations.langchain import AsyncGroundrailCallbackHandler, GroundrailCallbackHandler, SourcedResult
 
 
 def model(*answers: str) -> GenericFakeChatModel:
@@ -153,11 +138,7 @@ def test_documents_in_inputs_and_metadata_count() -> None:
     metadata = {"documents": [LangChainDocument(SOURCE, id="given")]}
     model(TRUE).invoke("?", {"callbacks": [handler], "metadata": metadata})
     FakeListLLM(responses=[TRUE]).invoke("?", {"callbacks": [handler], "metadata": metadata})
-    assert [(r.text, r.citations[0].document_id) for r in results] == [
-        (TRUE, "lease"),
-        (TRUE, "given"),
-        (TRUE, "given"),
-    ]
+    assert [(r.text, r.citations[0].document_id) for r in results] == [(TRUE, "lease"), (TRUE, "given"), (TRUE, "given")]
 
 
 def test_documents_of_a_tool_s_artifact_count() -> None:
@@ -229,7 +210,7 @@ def test_an_empty_answer_is_not_told() -> None:
     message = AIMessage("", tool_calls=calls)
     GenericFakeChatModel(messages=iter([message])).invoke("?", {"callbacks": [handler]})
     assert results == []
-    assert handler._writing == {}
+    assert len(handler.runs) == 0
 
 
 def test_the_abstention_ends_the_telling() -> None:

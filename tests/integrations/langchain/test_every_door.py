@@ -13,17 +13,7 @@ from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, Huma
 from langchain_core.outputs import ChatGenerationChunk
 from langchain_core.runnables import Runnable, RunnableLambda
 from tenacity import stop_after_attempt
-from tests.integrations.langchain.conftest import (
-    ALSO_TRUE,
-    FALSE,
-    TRUE,
-    Scripted,
-    calling,
-    guard,
-    look_up,
-    note,
-    scripted,
-)
+from tests.integrations.langchain.conftest import ALSO_TRUE, FALSE, TRUE, Scripted, calling, guard, look_up, note, scripted
 
 from groundrail import Guard, InputError, UnsupportedError, Verdict
 from groundrail.errors import GenerationError
@@ -103,10 +93,7 @@ DOORS: dict[str, tuple[Door, str]] = {
     "runnable": (runnable, "the input's key 'documents', the retrievers, tools and runnables that ran before"),
     "chat model": (chat_model, "the tool results among the messages, documents= of the call"),
     "middleware": (middleware, "the results of the tools called since the user's last message"),
-    "callback": (
-        watched_by(GroundrailCallbackHandler),
-        "the retrievers and tools of the run, and the keys 'documents'",
-    ),
+    "callback": (watched_by(GroundrailCallbackHandler), "the retrievers and tools of the run, and the keys 'documents'"),
     "async callback": (watched_by(AsyncGroundrailCallbackHandler), "the retrievers and tools of the run"),
 }
 """Doors, and the places in which each looks for documents."""

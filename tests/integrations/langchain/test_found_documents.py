@@ -98,8 +98,7 @@ def test_a_chain_that_saw_no_source_raises_in_place_of_an_empty_answer(way: str)
 
 
 @pytest.mark.parametrize(
-    ("policy", "text"),
-    [({"fallback": "abstain", "abstention": "Ask us."}, "Ask us."), ({"on_no_source": "open"}, TRUE)],
+    ("policy", "text"), [({"fallback": "abstain", "abstention": "Ask us."}, "Ask us."), ({"on_no_source": "open"}, TRUE)]
 )
 def test_a_policy_that_says_what_to_do_without_source_is_followed(policy: dict[str, Any], text: str) -> None:
     chain = answering({"context": in_question, "question": in_question}, scripted(TRUE))

@@ -16,12 +16,7 @@ from tenacity import stop_after_attempt
 
 from groundrail import Guard, Policy, Verdict
 from groundrail.generators.smollm2 import smollm2
-from groundrail.integrations.langchain import (
-    GroundrailCallbackHandler,
-    GroundrailMiddleware,
-    GuardedRunnable,
-    SourcedResult,
-)
+from groundrail.integrations.langchain import GroundrailCallbackHandler, GroundrailMiddleware, GuardedRunnable, SourcedResult
 
 pytestmark = pytest.mark.slow
 

@@ -13,18 +13,7 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.runnables import Runnable, RunnableGenerator, RunnableLambda, RunnablePassthrough
 from langchain_core.tracers import BaseTracer
 from langchain_core.tracers.log_stream import LogStreamCallbackHandler
-from tests.integrations.langchain.conftest import (
-    ALSO_TRUE,
-    FALSE,
-    SOURCE,
-    TRUE,
-    WAYS,
-    asked,
-    events,
-    guard,
-    rag,
-    scripted,
-)
+from tests.integrations.langchain.conftest import ALSO_TRUE, FALSE, SOURCE, TRUE, WAYS, asked, events, guard, rag, scripted
 
 from groundrail import Document, Guard, InputError, UnsupportedError, Verdict
 from groundrail.integrations.langchain import GuardedRunnable, SourcedResult

@@ -101,10 +101,7 @@ def test_include_raw_tells_the_verdicts_by_pointer() -> None:
     assert said["parsed"].rent is None
     assert json.loads(said["raw"].content) == {"rent": None, "end": "28 February 2026"}
     fields = said["raw"].response_metadata["groundrail"]["fields"]
-    assert {pointer: field["verdict"] for pointer, field in fields.items()} == {
-        "/rent": "unsupported",
-        "/end": "supported",
-    }
+    assert {pointer: field["verdict"] for pointer, field in fields.items()} == {"/rent": "unsupported", "/end": "supported"}
     assert "990 euros" not in str(said)
 
 
@@ -135,13 +132,7 @@ class Odd(BaseModel):
         return f"Rent: {self.rent}"
 
 
-ODD = {
-    "rent": "990 euros",
-    "last_day": "28 February 2026",
-    "deposit": "2990 euros",
-    "due": "2026-02-28",
-    "more": "1990",
-}
+ODD = {"rent": "990 euros", "last_day": "28 February 2026", "deposit": "2990 euros", "due": "2026-02-28", "more": "1990"}
 
 
 class Within(BaseModel):

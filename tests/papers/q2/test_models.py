@@ -14,15 +14,7 @@ from groundrail.papers.q2.asking import QuestionGenerator, Seq2SeqQuestions
 from groundrail.papers.q2.candidates import candidates
 from groundrail.papers.q2.extractive import ExtractiveAnswerer
 
-WORDS = [
-    "[PAD]",
-    "[UNK]",
-    "[CLS]",
-    "[SEP]",
-    "</s>",
-    *(f"w{number}" for number in range(40)),
-    *"Anna left Who ?".split(),
-]
+WORDS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "</s>", *(f"w{number}" for number in range(40)), *"Anna left Who ?".split()]
 IDS = {word: number for number, word in enumerate(WORDS)}
 
 

@@ -224,13 +224,7 @@ def test_a_question_written_for_two_spans_counts_once():
     assert scripted(table, spans=twice).score([CLAIM], LONG)[0].value == 0.5
 
 
-PERSONAL = [
-    "Whom do I pay?",
-    "What animal do i love?",
-    "I live in what city?",
-    "What is MY rent?",
-    "Who has your keys?",
-]
+PERSONAL = ["Whom do I pay?", "What animal do i love?", "I live in what city?", "What is MY rent?", "Who has your keys?"]
 PERSONAL += ["What can't you do?", "Where are you?", "I'm from where?", "Yesterday I saw what?"]
 OTHERS = ["What does World War I mean?", "Who married Elizabeth I?", "Who wrote you?", "Is it you?", "Who owns mylar?"]
 

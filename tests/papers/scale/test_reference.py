@@ -36,13 +36,7 @@ def authors_score(model, tokenizer, source: str, claim: str, size: int, overlap:
     """The package's score for windows of `size` tokens of source: its chunk size holds the prompt too."""
     prompt = len(tokenizer(f' Question: Does this imply that "{claim}"? Yes or No?').input_ids)
     return score(
-        [source],
-        [[claim]],
-        chunk_size=size + prompt,
-        window_size=overlap,
-        device="cpu",
-        model=model,
-        tokenizer=tokenizer,
+        [source], [[claim]], chunk_size=size + prompt, window_size=overlap, device="cpu", model=model, tokenizer=tokenizer
     )[0]
 
 

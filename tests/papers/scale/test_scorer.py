@@ -140,14 +140,7 @@ def test_nan_within_the_tree_is_passed_by() -> None:
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [
-        ("search", "tree"),
-        ("chunk_tokens", 0),
-        ("overlap", 1.0),
-        ("overlap", -0.1),
-        ("branches", 1),
-        ("leaves", "words"),
-    ],
+    [("search", "tree"), ("chunk_tokens", 0), ("overlap", 1.0), ("overlap", -0.1), ("branches", 1), ("leaves", "words")],
 )
 def test_settings_out_of_range_are_errors(name, value) -> None:
     with pytest.raises(InputError, match="'sentences' or in 'lines'" if name == "leaves" else name):

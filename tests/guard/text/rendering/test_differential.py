@@ -6,13 +6,12 @@ import re
 from collections.abc import Callable, Sequence
 
 import pytest
+from attacks import Believing
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from groundrail import Guard
-from groundrail.scoring.base import Prepared, Reader, Score, Scorer
 from groundrail.text.claims import claim_of
-from groundrail.types import Source
 
 TEXTS = 20_000
 _WORDS = "alpha bravo delta gamma hotel india kilo lima".split()
@@ -47,18 +46,9 @@ _PARTS = [
         "\n</p>\n",
         "<b>\n",
         "\n<span>\n",
-        "\n<!-- -->",
-        "[kilo]: /u\n",
-        "\n\n[lima]: /u (kilo\n lima)\n",
     ),
+    *("\n<!-- -->", "[kilo]: /u\n", "\n\n[lima]: /u (kilo\n lima)\n"),
 ]
-
-
-class Believing(Scorer):
-    """A judge that believes everything."""
-
-    def read(self, source: Source) -> Reader:
-        return Prepared(lambda claims, source: [Score(1.0) for _ in claims], None)
 
 
 def shown(tokens: Sequence[Token], *, blocks: bool = True) -> str:
