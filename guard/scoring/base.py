@@ -158,8 +158,8 @@ class ScorerMetadata:
 
     @property
     def reads_context(self) -> bool:
-        """Whether every judge tells a claim from its context (`groundrail.text.context`)."""
-        return bool(self.judges) and all(judge.reads_context for judge in self.judges)
+        """Whether the first judge tells a claim from its context (`groundrail.text.context`)."""
+        return any(judge.reads_context for judge in self.judges[:1])
 
     @property
     def english_only(self) -> bool:

@@ -14,6 +14,7 @@ from groundrail.runtime.deadlines import calls
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerMetadata
 from groundrail.scoring.known import KnownScorer
 from groundrail.scoring.read_source import Readers
+from groundrail.text.context import claimed
 from groundrail.types import Source, as_documents
 
 
@@ -87,10 +88,11 @@ class _BothReaders(Reader):
         return None if threshold is None else max(threshold, math.nextafter(self.scorer.doubt[1], math.inf))
 
     def _doubted(self, claims: Sequence[str], scores: Sequence[Score]) -> dict[int, str]:
-        """The claims about which the first scorer is in doubt, by their places."""
+        """The claims about which the first scorer is in doubt, by their places, as the second one reads them."""
         (low, high), calibrated = self.scorer.doubt, self.scorer.calibration or float
         values = [calibrated(score.value) for score in scores]
-        return {place: claim for place, claim in enumerate(claims) if low <= values[place] <= high}
+        read = str if self.scorer.second.metadata.reads_context else claimed
+        return {place: read(claim) for place, claim in enumerate(claims) if low <= values[place] <= high}
 
     def _settled(self, firsts: Sequence[Score], doubted: Iterable[int], seconds: Sequence[Score]) -> list[Score]:
         """The first scores, with the second scorer's in the places of doubt."""

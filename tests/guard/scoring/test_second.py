@@ -11,6 +11,7 @@ from groundrail.errors import InputError
 from groundrail.scoring import SecondOpinion
 from groundrail.scoring.scale import ScaleScorer
 from groundrail.testing import FakeEntailment
+from groundrail.text.context import MARK
 
 SOURCE = "The shop opens at nine. It closes at six."
 ANSWER = "The shop is sure. The shop is unsure. The shop is wrong."
@@ -41,6 +42,17 @@ def test_only_doubtful_claims_are_asked_twice(second_says: float, released: bool
     assert (unsure.first_score, unsure.score, unsure.threshold) == (0.5, second_says, 0.6)
     assert sure.first_score is None
     assert wrong.first_score is None
+
+
+@pytest.mark.parametrize("second_reads", [False, True])
+def test_the_first_judge_reads_contexts_whatever_the_second_does(second_reads: bool) -> None:
+    asked = FakeEntailment(lambda premise, claim: 0.5, reads_context=True)
+    second = FakeEntailment(lambda premise, claim: 0.7, reads_context=second_reads)
+    guard = Guard(scorer="nearest", judge=asked, second=second, policy=Policy(doubt=(0.3, 0.7)))
+    guard.check("It closes at six.", SOURCE, "When does the shop close?")
+    in_context = f"When does the shop close?{MARK}It closes at six."
+    assert {claim for call in asked.calls for _, claim in call} == {in_context}
+    assert {claim for call in second.calls for _, claim in call} == {in_context if second_reads else "It closes at six."}
 
 
 def test_a_certain_first_scorer_leaves_the_second_unread() -> None:
