@@ -65,7 +65,8 @@ class Policy(BaseModel):
     known: sentences that the app itself vouches for, since no source holds them, such as "You can reach us in the chat
         window.". A sentence of the answer with the same words, or one that the judge finds in one of them, has the verdict
         `known`, is released, and cites nothing. Case, white space and punctuation at the end do not count.
-    doubt: (low, high): if the score of the guard's scorer lies in this range, the second scorer decides.
+    doubt: (low, high): if the score of the guard's scorer lies in this range, the second scorer decides. "balanced" is the
+        range from the scorer's lenient threshold to its strict one.
     calibration: maps a score to a probability before the threshold is applied.
 
         Guard(policy=Policy(threshold=0.8, fallback="abstain"))
@@ -88,7 +89,7 @@ class Policy(BaseModel):
     marks: Marks = "check"
     fields: tuple[str, ...] | None = None
     known: tuple[str, ...] = ()
-    doubt: tuple[float, float] | None = None
+    doubt: tuple[float, float] | Literal["balanced"] | None = None
     calibration: Callable[[float], float] | None = None
 
     @field_validator("threshold")
@@ -118,8 +119,8 @@ class Policy(BaseModel):
 
     @field_validator("doubt")
     @classmethod
-    def _is_band(cls, value: tuple[float, float] | None) -> tuple[float, float] | None:
-        if value is not None and not value[0] < value[1]:
+    def _is_range(cls, value: tuple[float, float] | str | None) -> tuple[float, float] | str | None:
+        if isinstance(value, tuple) and not value[0] < value[1]:
             raise ValueError(f"doubt is {value}; pass a lower score and a higher one")
         return value
 
@@ -181,6 +182,10 @@ class Policy(BaseModel):
         fitted = getattr(self.calibration, "threshold", None)
         chosen = (self.threshold, fitted, scorer.threshold)
         return next(value for value in chosen if value is not None)
+
+    def range_of_doubt(self, scorer: "ScorerMetadata") -> tuple[float, float] | None:
+        """The scores at which a second scorer is asked. Raises: InputError for "balanced" where nothing was fitted."""
+        return (scorer.named("lenient"), scorer.named("strict")) if self.doubt == "balanced" else self.doubt
 
     def replacing(self, **changes: Any) -> Self:
         """Copy the policy with some choices changed, and validate the copy."""

@@ -116,8 +116,9 @@ def under_policy(first: Callable[[], Scorer], second: Callable[[], Scorer] | Non
             f"`groundrail calibrate` with the one that is used"
         )
     threshold = policy.decisive(scorer.metadata) if policy.doubt or policy.known else 0.0
-    if policy.doubt is not None and second is not None:
-        scorer = SecondOpinion(scorer, second(), policy.doubt, threshold=threshold, calibration=policy.calibration)
+    doubt = policy.range_of_doubt(scorer.metadata)
+    if doubt is not None and second is not None:
+        scorer = SecondOpinion(scorer, second(), doubt, threshold=threshold, calibration=policy.calibration)
     if policy.refuse == "contradicted" and not scorer.metadata.tells_contradiction:
         raise InputError(
             f'Policy(refuse="contradicted") takes a judge that tells contradiction from silence, which {scorer.metadata.identity} '

@@ -44,6 +44,16 @@ def test_only_doubtful_claims_are_asked_twice(second_says: float, released: bool
     assert wrong.first_score is None
 
 
+def test_a_balanced_range_lies_between_the_fitted_thresholds() -> None:
+    fitted = {"nearest": {"lenient": 0.2, "balanced": 0.45, "strict": 0.6}}
+    asked, second = FakeEntailment(first, thresholds=fitted), agreeing()
+    guard = Guard(scorer="nearest", judge=asked, second=second, policy=Policy(doubt="balanced"))
+    guard.check(ANSWER, SOURCE)
+    assert {claim for call in second.calls for _, claim in call} == {"The shop is unsure."}
+    with pytest.raises(InputError, match="was not fitted for this scorer"):
+        guarded(agreeing(), doubt="balanced").check(ANSWER, SOURCE)
+
+
 @pytest.mark.parametrize("second_reads", [False, True])
 def test_the_first_judge_reads_contexts_whatever_the_second_does(second_reads: bool) -> None:
     asked = FakeEntailment(lambda premise, claim: 0.5, reads_context=True)
