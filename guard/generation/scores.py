@@ -66,36 +66,39 @@ class Judging:
 
     def _kinds(self, claims: Sequence[Asked]) -> Asking[list[Kind]]:
         """The kind of each claim."""
-        unclear = [(claim.around, claimed(claim.text)) for claim in claims if claim.around is not None]
+        asked = [None if claim.around is None else (claim.around, claimed(claim.text)) for claim in claims]
+        unclear = list(dict.fromkeys(filter(None, asked)))
         if not unclear:
             return [Kind.CLAIM] * len(claims)
         from groundrail.entailment.builtin.kinds import kinds_of  # imports torch
 
-        found = iter((yield from kinds_of(unclear, self._source.words.__contains__)))
-        return [Kind.CLAIM if claim.around is None else next(found) for claim in claims]
+        found = dict(zip(unclear, (yield from kinds_of(unclear, self._source.words.__contains__)), strict=True))
+        return [Kind.CLAIM if each is None else found[each] for each in asked]
 
     def _noted(self, group: "_Group", scores: Sequence[Score]) -> dict[int, Score]:
         """The scores of a group's claims by their places."""
-        if len(scores) != len(group.texts) or not all(
-            isinstance(s, Score) and isinstance(s.value, int | float) for s in scores
-        ):
-            given, count = f"{scores!r:.100}", len(group.texts)
+        texts, places = group.texts, group.places.values()
+        if len(scores) != len(texts) or not all(isinstance(s, Score) and isinstance(s.value, int | float) for s in scores):
+            given, count = f"{scores!r:.100}", len(texts)
             raise ScoringError(f"the scorer gave {given} for {count} claims; it must give one Score each")
-        noted = with_language_note(scores, group.texts, self._source) if self._english_only else scores
-        return dict(zip(group.places, noted, strict=True))
+        noted = with_language_note(scores, texts, self._source) if self._english_only else scores
+        return {place: score for score, same in zip(noted, places, strict=True) for place in same}
 
 
 class _Group(NamedTuple):
-    """The claims of a step that are scored alike.
+    """The claims of a step that are scored alike, each text once.
 
     named: the places of the documents that they are scored against, () for all.
-    places: the places of the claims in the step.
+    places: the places in the step of the claims with a text, by the text.
     """
 
     is_silence: bool
     named: tuple[int, ...]
-    places: list[int]
-    texts: list[str]
+    places: dict[str, list[int]]
+
+    @property
+    def texts(self) -> list[str]:
+        return list(self.places)
 
 
 def _groups(kinds: Iterable[Kind], claims: Sequence[Asked]) -> Iterable[_Group]:
@@ -104,9 +107,7 @@ def _groups(kinds: Iterable[Kind], claims: Sequence[Asked]) -> Iterable[_Group]:
     for place, (kind, claim) in enumerate(zip(kinds, claims, strict=True)):
         if kind is not Kind.TALK:
             way = (kind is Kind.SILENCE, claim.named if kind is Kind.CLAIM else ())
-            group = groups.setdefault(way, _Group(*way, [], []))
-            group.places.append(place)
-            group.texts.append(claim.text)
+            groups.setdefault(way, _Group(*way, {})).places.setdefault(claim.text, []).append(place)
     return groups.values()
 
 

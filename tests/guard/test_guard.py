@@ -43,10 +43,11 @@ def test_check_flags_the_wrong_sentence_and_keeps_the_right_one() -> None:
     assert len(result.citations) == 1
 
 
-def test_check_scores_all_claims_in_one_call() -> None:
+def test_check_scores_all_claims_in_one_call_and_each_text_once() -> None:
     scorer = Scoring()
-    Guard(scorer=scorer).check((TRUE + FALSE) * 5, SOURCE)
-    assert [len(claims) for claims in scorer.calls] == [10]
+    result = Guard(scorer=scorer).check((TRUE + FALSE) * 5, SOURCE)
+    assert [len(claims) for claims in scorer.calls] == [2]
+    assert [sentence.released for sentence in result.sentences] == [True, False] * 5
 
 
 @given(
