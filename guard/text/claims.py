@@ -241,8 +241,9 @@ def _number(item: str, previous: str) -> str:
     if mark is None:
         return ""
     if number := re.search(r"\d+", mark[0]):
-        first = _LETTERS.match(item, mark.end())
-        if first is None or _MONTH.match(item, mark.end()):
+        counted = without_tick(item[mark.end() :])
+        first = _LETTERS.match(counted)
+        if first is None or _MONTH.match(counted):
             return ""
         if not previous and int(number[0]) != 1 and first[0].lower() not in words.DETERMINERS | words.PRONOUNS:
             return ""
