@@ -76,7 +76,7 @@ def main() -> None:
     content = hashlib.sha256(b"".join(stored[name].view(torch.uint8).numpy().tobytes() for name in sorted(stored)))
     config = json.loads((BUILTIN / "config.json").read_text(encoding="utf-8"))
     config["entailment_identity"] = f"the built-in judge {content.hexdigest()[:12]}"
-    config["entailment_reads_context"] = config["entailment_kinds"] = f"{KINDS}.weight" in weights
+    config["entailment_reads_context"] = config["entailment_kinds"] = f"{KINDS}.dense.weight" in weights
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     save_file(stored, args.out / WEIGHTS, {"format": "pt"})

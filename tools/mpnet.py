@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import torch
-from packed import PAD
+from packed import END, PAD
 from safetensors.torch import load_file
 from torch import Tensor, nn
 from torch.nn import functional as F
@@ -55,9 +55,32 @@ class Layer(nn.Module):
         return done
 
 
+class Kinds(nn.Module):
+    """Logits of the kinds claim, talk, silence, (n, 3), from the states of the first token, all tokens, the sentence's tokens."""
+
+    WIDTH = 32
+
+    def __init__(self, size: int, dropout: float) -> None:
+        super().__init__()
+        self.dense, self.out = nn.Linear(3 * size, self.WIDTH), nn.Linear(self.WIDTH, 3)
+        self.dropout = dropout
+
+    def forward(self, x: Tensor, ids: Tensor) -> Tensor:
+        """x: states, (n, length, size). ids: (n, length), `<s> words around </s></s> sentence </s>`, padded."""
+        ends = ids == END
+        of_sentence = (ends.cumsum(1) == 2) & ~ends
+        read = torch.cat([x[:, 0], _mean(x, ids != PAD), _mean(x, of_sentence)], dim=-1)
+        logits: Tensor = self.out(F.dropout(F.gelu(self.dense(read)), self.dropout, self.training))
+        return logits
+
+
+def _mean(x: Tensor, which: Tensor) -> Tensor:
+    return ((x * which[..., None]).sum(1) / which.sum(1, keepdim=True).clamp(min=1)).to(x.dtype)
+
+
 class Judge(nn.Module):
     """Logits of entailment, neutral, contradiction and of the kinds claim, talk, silence, (n, 6), for padded pairs of token
-    ids, (n, length). The kinds are read from the mean of a pair's tokens."""
+    ids, (n, length)."""
 
     def __init__(self, words: int, places: int, size: int, inner: int, heads: int, layers: int, dropout: float) -> None:
         super().__init__()
@@ -66,7 +89,7 @@ class Judge(nn.Module):
         self.relative = nn.Embedding(BUCKETS, heads)
         self.layers = nn.ModuleList(Layer(size, inner, dropout) for _ in range(layers))
         self.dense, self.out = nn.Linear(size, size), nn.Linear(size, 3)
-        self.kinds = nn.Linear(size, 3)
+        self.kinds = Kinds(size, dropout)
         self.dropout = dropout
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -82,8 +105,7 @@ class Judge(nn.Module):
             x = layer(x, bias)
         first = F.dropout(x[:, 0], self.dropout, self.training)
         logits: Tensor = self.out(F.dropout(torch.tanh(self.dense(first)), self.dropout, self.training))
-        mean = (x * real[..., None]).sum(1) / real.sum(1, keepdim=True)
-        return torch.cat([logits, self.kinds(mean.to(x.dtype))], dim=-1).float()
+        return torch.cat([logits, self.kinds(x, ids)], dim=-1).float()
 
     def by_name(self) -> dict[str, nn.Parameter]:
         """Each parameter by its name in the files."""
@@ -93,7 +115,7 @@ class Judge(nn.Module):
             if part == "layers":
                 found[f"mpnet.encoder.layer.{rest[0]}.{LAYER_NAMES[rest[1]]}.{rest[2]}"] = parameter
             else:
-                found[f"{NAMES[part]}.{rest[0]}"] = parameter
+                found[".".join([NAMES[part], *rest])] = parameter
         return found
 
 

@@ -124,7 +124,7 @@ def test_kinds_are_those_of_the_guard(weights) -> None:
     scales = words.abs().amax(1, keepdim=True).clamp(min=1e-8) / 127
     named |= {WORDS: (words / scales).round().to(torch.int8), WORDS + SCALE: scales[:, 0].half()}
     config = json.loads((weights.parent / "config.json").read_text(encoding="utf-8"))
-    texts = [[0, *range(10, 10 + n), 2] for n in (3, 40, 9)]
+    texts = [[0, *range(10, 10 + n), 2, 2, *range(50, 60 + n), 2] for n in (3, 40, 0)]
     with torch.no_grad():
         trained.words.weight.copy_(named[WORDS].float() * named[WORDS + SCALE].float()[:, None])
         expected = trained(padded([Pair(np.array(text, np.uint16), 0, "any") for text in texts]).long())[:, 3:]

@@ -94,7 +94,7 @@ class BuiltinEntailment(EntailmentModel):
     @property
     def knows_kinds(self) -> bool:
         """Whether the weights have a head for the kinds of sentences (`groundrail.entailment.builtin.kinds`)."""
-        return self.model.kinds is not None
+        return bool(self.model.kinds)
 
     def kinds(self, sentences: Sequence[tuple[str, str]]) -> FloatArray:
         """Probabilities of claim, talk, silence, in this order, shape (n, 3), for (the words around it, a sentence).

@@ -54,7 +54,8 @@ class MPNet(nn.Module):
         self.layers = nn.ModuleList(_Layer(weights, name, eps) for name in names)
         self.dense = _linear(weights, "classifier.dense")
         self.classes = _linear(weights, "classifier.out_proj")
-        self.kinds = _linear(weights, KINDS) if f"{KINDS}.weight" in weights else None
+        heads = (f"{KINDS}.dense", f"{KINDS}.out") if f"{KINDS}.dense.weight" in weights else ()
+        self.kinds = nn.ModuleList(_linear(weights, name) for name in heads)
 
     def forward(self, texts: Sequence[Sequence[int]]) -> Tensor:
         """Token ids of some texts -> logits, shape (texts, classes), float32."""
@@ -66,13 +67,18 @@ class MPNet(nn.Module):
     def kind_logits(self, texts: Sequence[Sequence[int]]) -> Tensor:
         """Token ids of some texts -> logits of the kinds of sentences, shape (texts, kinds), float32.
 
-        They are read from the mean of a text's tokens. Raises: ModelError for weights without a head for kinds.
+        A text is `<s> words around </s></s> sentence </s>`; its first token, all tokens and the sentence's are read.
+        Raises: ModelError for weights without a head for kinds.
         """
-        if self.kinds is None:
+        if not self.kinds:
             raise ModelError("these weights of the built-in judge do not know kinds of sentences; reinstall groundrail")
         hidden, lengths = self.encoded(texts)
-        means = torch.stack([part.float().mean(0) for part in torch.split(hidden[: sum(lengths)], lengths)])
-        logits: Tensor = self.kinds(means.to(hidden.dtype)).float()
+        read = []
+        for text, states in zip(texts, torch.split(hidden[: sum(lengths)].float(), lengths), strict=True):
+            sentence = states[text.index(text[-1]) + 2 : -1]
+            read.append(torch.cat([states[0], states.mean(0), sentence.mean(0)]))
+        dense, out = self.kinds
+        logits: Tensor = out(functional.gelu(dense(torch.stack(read).to(hidden.dtype)))).float()
         return logits
 
     def encoded(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, list[int]]:
