@@ -221,7 +221,7 @@ class Packed:
         by_people = not len(self.evidence[claim])
         if label == 0 and rng.random() < 0.03:  # beside another text it says nothing
             other = int(rng.choice(self._of_set(name))) if rng.random() < 0.5 else rng.randrange(len(self.text))
-            if other != text:
+            if other != text and len(self.text[other]):
                 start = rng.randrange(len(self.text[other]))
                 places = range(start, min(start + rng.randint(1, 8), len(self.text[other])))
                 yield _pair(self.premise(other, places, with_above), ids, 1, name, context)

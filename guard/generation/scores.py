@@ -12,7 +12,8 @@ from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.scoring.language_note import with_language_note
 from groundrail.scoring.read_source import ReadSource
 from groundrail.text.claims import Asked, NoClaim
-from groundrail.text.context import claimed
+from groundrail.text.context import MARK, claimed, in_context
+from groundrail.text.english.silence import affirmed
 from groundrail.text.kinds import Kind
 
 Scores: TypeAlias = list[Score | NoClaim]
@@ -38,10 +39,7 @@ class Judging:
         scores: dict[int, Score] = {}
         for group in _groups((yield from self._kinds(step.claims)), step.claims):
             reader = self._readers.read(group.named)
-            if group.is_silence:
-                found = reader.score_silence(group.texts)
-            else:
-                found = yield from reader.asking(group.texts, step.threshold)
+            found = yield from reader.asking(group.texts, None if group.is_silence else step.threshold)
             scores |= self._noted(group, found)
         return _in_order(scores, step)
 
@@ -57,10 +55,7 @@ class Judging:
         for group in _groups(await beside(answered, self._kinds(step.claims)), step.claims):
             known = self._readers.known(group.named)
             reader: Reader = await beside(self._readers.read, group.named) if known is None else known
-            if group.is_silence:
-                found = await beside(reader.score_silence, group.texts)
-            else:
-                found = await reader.ascore(group.texts, step.threshold)
+            found = await reader.ascore(group.texts, None if group.is_silence else step.threshold)
             scores |= self._noted(group, found)
         return _in_order(scores, step)
 
@@ -82,12 +77,14 @@ class Judging:
             given, count = f"{scores!r:.100}", len(texts)
             raise ScoringError(f"the scorer gave {given} for {count} claims; it must give one Score each")
         noted = with_language_note(scores, texts, self._source) if self._english_only else scores
-        return {place: score for score, same in zip(noted, places, strict=True) for place in same}
+        told = [score.of_silence() for score in noted] if group.is_silence else noted
+        return {place: score for score, same in zip(told, places, strict=True) for place in same}
 
 
 class _Group(NamedTuple):
     """The claims of a step that are scored alike, each text once.
 
+    is_silence: whether they say that the source is silent; their texts are the opposites, which no place may support.
     named: the places of the documents that they are scored against, () for all.
     places: the places in the step of the claims with a text, by the text.
     """
@@ -106,9 +103,17 @@ def _groups(kinds: Iterable[Kind], claims: Sequence[Asked]) -> Iterable[_Group]:
     groups: dict[tuple[bool, tuple[int, ...]], _Group] = {}
     for place, (kind, claim) in enumerate(zip(kinds, claims, strict=True)):
         if kind is not Kind.TALK:
-            way = (kind is Kind.SILENCE, claim.named if kind is Kind.CLAIM else ())
-            groups.setdefault(way, _Group(*way, {})).places.setdefault(claim.text, []).append(place)
+            opposite = _opposite(claim.text) if kind is Kind.SILENCE else None
+            way = (opposite is not None, claim.named if opposite is None else ())
+            groups.setdefault(way, _Group(*way, {})).places.setdefault(opposite or claim.text, []).append(place)
     return groups.values()
+
+
+def _opposite(text: str) -> str | None:
+    """A claim in its context without its denial; None if it denies nothing."""
+    context, _, words = text.rpartition(MARK)
+    said = affirmed(words)
+    return None if said is None else in_context(said, context)
 
 
 def _in_order(scores: Mapping[int, Score], step: Judge) -> Scores:

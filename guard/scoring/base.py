@@ -57,6 +57,16 @@ class Score:
             return self.value, self.threshold
         return (calibration(self.value) if calibration and math.isfinite(self.value) else self.value), threshold
 
+    def of_silence(self) -> "Score":
+        """The score of the claim that the source is silent, if this is the score of its opposite.
+
+        >>> Score(0.9).of_silence().value
+        0.1
+        """
+        silent = round(1 - self.value, 12)
+        conflict = self.citations[0] if self.citations and silent < 0.5 else None
+        return Score(silent, conflict=conflict, exact=self.exact, note=self.note)
+
     def as_known(self) -> Self:
         """The score of a claim that a known sentence supports, without places of a source."""
         said = self.citations[0].text if self.citations else ""
@@ -104,10 +114,6 @@ class Reader(Protocol):
             return self.score(claims, threshold)
         except StopIteration as error:  # which would end the coroutine
             raise RuntimeError(f"{error!r} was raised") from error
-
-    def score_silence(self, claims: Sequence[str]) -> list[Score]:
-        """Score claims that the source does not say something; by default like any other claim."""
-        return self.score(claims)
 
     async def ascore(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
         """Run `score` in a thread, so that it does not block the event loop. A subclass may override this."""

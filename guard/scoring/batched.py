@@ -106,9 +106,6 @@ class _PooledReader(Reader):
     def asking(self, claims: Sequence[str], threshold: float | None = None) -> Asking[list[Score]]:
         return self.reader.asking(claims, threshold)
 
-    def score_silence(self, claims: Sequence[str]) -> list[Score]:
-        return self.reader.score_silence(claims)
-
     async def ascore(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
         with cancelled_with_task():
             return await asyncio.wrap_future(self.turns.begin(self.reader.score, claims, threshold))

@@ -80,9 +80,6 @@ class _ReaderBesideKnown(Reader):
         found = await own.ascore([*unsupported.values()], threshold)
         return self._vouched(scores, dict(zip(unsupported, found, strict=True)))
 
-    def score_silence(self, claims: Sequence[str]) -> list[Score]:
-        return _none(claims) if self.reader is None else self.reader.score_silence(claims)
-
     def _unsupported(self, claims: Sequence[str], scores: Sequence[Score]) -> dict[int, str]:
         """The claims that the source does not support, by their places."""
         places = (place for place, score in enumerate(scores) if not self.scorer.supports(score))

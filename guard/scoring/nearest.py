@@ -20,7 +20,6 @@ from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerMetadata
 from groundrail.scoring.index import TOGETHER, Places, SentenceIndex
-from groundrail.scoring.silence import score_silence
 from groundrail.scoring.weighing import INVENTED, RIVALS, between, citable, conflict, weigh_rivals
 from groundrail.types import Source
 
@@ -140,10 +139,6 @@ class _NearestReader(Reader):
 
     def asking(self, claims: Sequence[str], threshold: float | None = None) -> Asking[list[Score]]:
         return self.scorer._asking(claims, self.index, self.model)
-
-    def score_silence(self, claims: Sequence[str]) -> list[Score]:
-        """As `groundrail.scoring.silence` scores them."""
-        return self.index.noted(score_silence(claims, self.index, self.model, self.scorer.window or TOGETHER))
 
 
 def _scored(readings: Sequence[_Reading], judged: Mapping[Places, FloatArray], index: SentenceIndex) -> Score:

@@ -19,7 +19,6 @@ from groundrail.errors import ClaimTooLongError, InputError
 from groundrail.runtime.progress import begin
 from groundrail.scoring.base import Reader, Score, Scorer, ScorerMetadata, below_all
 from groundrail.scoring.index import TOGETHER, Places, SentenceIndex
-from groundrail.scoring.silence import score_silence
 from groundrail.scoring.weighing import between, citable, conflict, weigh_rivals
 from groundrail.types import Source, TreeStep, as_documents
 
@@ -150,10 +149,6 @@ class _ScaleReader(Reader):
         yield from self._descend([search for search in open if [search.best()] != search.path[:1]])
         scores = [replace(each.score, exact=each.names.keys() <= each.read.keys()) for each in searches]
         return self.index.noted(scores)
-
-    def score_silence(self, claims: Sequence[str]) -> list[Score]:
-        """As `groundrail.scoring.silence` scores them."""
-        return self.index.noted(score_silence(claims, self.index, self.model, self.scorer.chunk_tokens))
 
     def _search(self, claim: str) -> _Search:
         if not claim.strip():

@@ -72,9 +72,6 @@ class _BothReaders(Reader):
         seconds = yield from self.second.read().asking([*doubted.values()], limit)
         return self._settled(firsts, doubted, seconds)
 
-    def score_silence(self, claims: Sequence[str]) -> list[Score]:
-        return self.first.score_silence(claims)
-
     async def ascore(self, claims: Sequence[str], threshold: float | None = None) -> list[Score]:
         firsts = await self.first.ascore(claims, self._above_band(threshold))
         doubted = self._doubted(claims, firsts)
