@@ -3,8 +3,8 @@
     python tools/export_builtin.py runs/judge-1/judge.safetensors runs/judge-2/judge.safetensors --claims runs/packed/claims.npz
 
 Of several files the mean is written. The matrices are rounded for the inputs that the layers get while the judge reads pairs
-drawn from the claims (`rounding.py`). A judge with a head for kinds was trained on claims in their context, and its
-`config.json` says so. Thresholds are fitted afterwards and belong there, too.
+drawn from the claims (`rounding.py`). `config.json` says whether the judge reads contexts; thresholds are fitted afterwards
+and belong there, too. `fit_kinds.py` writes the head for kinds anew.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 from train_judge import cut, padded
 
-from groundrail.entailment.builtin import DIGEST, WEIGHTS
+from groundrail.entailment.builtin import DIGEST, HEAD, WEIGHTS
 from groundrail.entailment.builtin.mpnet import KINDS
 from groundrail.runtime.checksums import sha256_of
 
@@ -64,23 +64,31 @@ def products_of(weights: dict[str, Tensor], claims: Packed) -> dict[str, Tensor]
     return {name: found[own[id(p)]] for name, p in model.by_name().items() if own[id(p)] in found}
 
 
+def write_digests(folder: Path) -> None:
+    """Write the checksums of the weights and of the head for kinds, as far as they are there."""
+    names = [name for name in (WEIGHTS, HEAD) if (folder / name).exists()]
+    (folder / DIGEST).write_text("".join(f"{sha256_of(folder / n)}  {n}\n" for n in names), encoding="ascii")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trained", type=Path, nargs="+", help="files that train_judge.py wrote")
     parser.add_argument("--base", type=Path, default=BUILTIN / WEIGHTS, help="weights from which the runs started")
     parser.add_argument("--claims", type=Path, required=True)
+    parser.add_argument("--reads-context", action="store_true", help="it was trained on claims in their context")
     parser.add_argument("--out", type=Path, default=BUILTIN)
     args = parser.parse_args()
-    weights = weights_of([args.base, *args.trained])
+    found = weights_of([args.base, *args.trained])
+    weights = {name: weight for name, weight in found.items() if not name.startswith(KINDS)}
     stored = quantised(weights, products_of(weights, Packed(np.load(args.claims))))
     content = hashlib.sha256(b"".join(stored[name].view(torch.uint8).numpy().tobytes() for name in sorted(stored)))
     config = json.loads((BUILTIN / "config.json").read_text(encoding="utf-8"))
     config["entailment_identity"] = f"the built-in judge {content.hexdigest()[:12]}"
-    config["entailment_reads_context"] = config["entailment_kinds"] = f"{KINDS}.dense.weight" in weights
+    config["entailment_reads_context"] = args.reads_context
     args.out.mkdir(parents=True, exist_ok=True)
     (args.out / "config.json").write_text(json.dumps(config, indent=2, sort_keys=True) + "\n", encoding="utf-8")
     save_file(stored, args.out / WEIGHTS, {"format": "pt"})
-    (args.out / DIGEST).write_text(f"{sha256_of(args.out / WEIGHTS)}  {WEIGHTS}\n", encoding="ascii")
+    write_digests(args.out)
     print(f"{(args.out / WEIGHTS).stat().st_size / 1e6:.1f} MB, {config['entailment_identity']}")
 
 

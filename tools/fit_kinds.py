@@ -1,10 +1,11 @@
-"""Fits the head for kinds anew on the final states of a trained judge, which a run beside the other tasks leaves behind.
+"""Fits the head for the kinds of sentences on the states of the built-in judge's encoder, and writes it beside the weights.
 
-    python tools/fit_kinds.py runs/judge/judge.safetensors --weights guard/entailment/builtin/model.safetensors \\
-        --packed runs/packed --out runs/final.safetensors
+    python tools/fit_kinds.py --packed runs/packed
 
-The encoder stays; its states for all sentences with a kind are read once (ten minutes on two cores), then the head takes a
-minute. Claims weigh twice, since a claim that is taken for talk goes out unchecked.
+The encoder stays; its states for `SENTENCES` sentences with a kind are read once (some minutes on two cores), then the head
+takes a minute. Claims weigh twice, since a claim that is taken for talk goes out unchecked. It has to be fitted again
+whenever the judge's weights change; `benchmarks/talk.py` measures it, and its thresholds are in
+`groundrail.entailment.builtin.kinds`.
 """
 
 import argparse
@@ -13,22 +14,28 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from export_builtin import BUILTIN, write_digests
 from mpnet import Judge, Kinds, judge_of, weights_of
 from packed import KIND, Packed
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional as F
 from train_judge import cut, padded
 
-TOKENS, BATCH, EPOCHS, RATE, DROPOUT = 8000, 256, 40, 5e-4, 0.5
-WEIGHTS = (2.0, 1.0, 1.0)
+from groundrail.entailment.builtin import HEAD, WEIGHTS
+from groundrail.entailment.builtin.mpnet import KINDS
+
+SENTENCES, TOKENS, BATCH, EPOCHS, RATE, DROPOUT = 10_500, 8000, 256, 40, 5e-4, 0.5
+COSTS = (2.0, 1.0, 1.0)
 """Weights of claim, talk, silence in the loss."""
 
 
 def states(judge: Judge, claims: Packed) -> tuple[Tensor, Tensor]:
     """What the head reads of each sentence of the set `kinds`, (n, 3 * size), and the kinds, (n,)."""
     rng = random.Random(0)
-    pairs = [pair for claim in claims.claims_of("kinds").tolist() for pair in claims.draw(claim, rng, 0.0, 0.0)]
+    chosen = claims.claims_of("kinds").tolist()
+    rng.shuffle(chosen)
+    pairs = [pair for claim in chosen[:SENTENCES] for pair in claims.draw(claim, rng, 0.0, 0.0)]
     pairs.sort(key=lambda pair: len(pair.ids))
     read: list[Tensor] = []
     hook = judge.kinds.dense.register_forward_pre_hook(lambda module, inputs: read.append(inputs[0].float()))
@@ -49,7 +56,7 @@ def fit(head: Kinds, read: Tensor, kinds: Tensor) -> None:
         for chosen in torch.split(torch.randperm(len(read)), BATCH):
             hidden = F.gelu(head.dense(F.dropout(read[chosen], 0.1)))
             logits = head.out(F.dropout(hidden, DROPOUT))
-            loss = F.cross_entropy(logits, kinds[chosen], weight=torch.tensor(WEIGHTS), label_smoothing=0.02)
+            loss = F.cross_entropy(logits, kinds[chosen], weight=torch.tensor(COSTS), label_smoothing=0.02)
             optimizer.zero_grad()
             loss.backward()  # type: ignore[no-untyped-call]
             optimizer.step()
@@ -58,20 +65,18 @@ def fit(head: Kinds, read: Tensor, kinds: Tensor) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("trained", type=Path, help="a file that train_judge.py wrote")
-    parser.add_argument("--weights", type=Path, required=True, help="the weights from which the run started")
     parser.add_argument("--packed", type=Path, required=True, help="folder with claims.npz")
-    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--folder", type=Path, default=BUILTIN, help="folder of the judge's files")
     args = parser.parse_args()
     torch.manual_seed(0)
-    judge = judge_of(weights_of([args.weights, args.trained]))
+    judge = judge_of(weights_of([args.folder / WEIGHTS]))
     read, kinds = states(judge, Packed(np.load(args.packed / "claims.npz")))
     head = Kinds(read.shape[1] // 3, DROPOUT)
     fit(head, read, kinds)
-    stored = load_file(args.trained)
-    stored |= {f"classifier.kinds.{name}": weight.detach().half() for name, weight in head.named_parameters()}
-    save_file(stored, args.out)
-    print(f"{len(read)} sentences, {args.out}")
+    found = {f"{KINDS}.{name}": weight.detach().bfloat16() for name, weight in head.named_parameters()}
+    save_file(found, args.folder / HEAD, {"format": "pt"})
+    write_digests(args.folder)
+    print(f"{len(read)} sentences, {args.folder / HEAD}")
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ question mark or not; a bare "Yes" is judged together with its question.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from itertools import pairwise
 from textwrap import shorten
@@ -82,7 +82,7 @@ class Claim:
     text: str
     lines: tuple[str, ...] = ()
     context: str = ""
-    around: str | None = None
+    around: str | None = field(default=None, compare=False)
     parts: tuple[tuple[str, tuple[int, ...]], ...] = ()
     marks: tuple[tuple[Mark, int], ...] = ()
     quoted: tuple[QuotedSpan, ...] = ()

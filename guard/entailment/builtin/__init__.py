@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import safe_open
+from safetensors.torch import load_file
 from tokenizers import Encoding as Tokens
 from tokenizers import Tokenizer
 from torch import Tensor
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from groundrail.entailment.cross_encoder import CrossEncoderEntailment
 
 SCALE = ".scale"
-WEIGHTS, DIGEST = "model.safetensors", "model.sha256"
+WEIGHTS, HEAD, DIGEST = "model.safetensors", "kinds.safetensors", "model.sha256"
 """The weights, and their SHA-256 as `sha256sum` prints it."""
 
 _CLASSES = ("entailment", "neutral", "contradiction")
@@ -160,7 +161,9 @@ def _load(device: str, dtype: torch.dtype) -> Respelled:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         kind = torch.float32 if dtype is torch.int8 else dtype
-        model = MPNet(restored(folder / WEIGHTS, kind, but=[WORDS]), config).to(device)
+        stored = load_file(folder / HEAD) if (folder / HEAD).is_file() else {}
+        head = {name: weight.to(kind) for name, weight in stored.items()}
+        model = MPNet(restored(folder / WEIGHTS, kind, but=[WORDS]) | head, config).to(device)
     judge = BuiltinEntailment(model, tokenizer, config)
     if dtype is torch.int8:
         quantise(model.layers, lambda: judge.classify(_TYPICAL))
@@ -197,10 +200,11 @@ def as_cross_encoder(device: str | torch.device | None = None, dtype: torch.dtyp
 
 def _require_weights(folder: Path) -> None:
     """Raises: ModelError for weights that are missing or differ from `model.sha256`."""
-    weights, digest = folder / WEIGHTS, folder / DIGEST
-    if not weights.is_file() or not digest.is_file():
+    if not all((folder / name).is_file() for name in (WEIGHTS, DIGEST)):
         raise ModelError("the built-in judge's weights are not installed; reinstall groundrail, or pass a model")
-    require_sha256(weights, digest.read_text(encoding="ascii").split()[0], "Reinstall groundrail, or pass a model")
+    for line in (folder / DIGEST).read_text(encoding="ascii").splitlines():
+        digest, name = line.split()
+        require_sha256(folder / name, digest, "Reinstall groundrail, or pass a model")
 
 
 def restored(file: Path, dtype: torch.dtype, but: Collection[str] = ()) -> dict[str, Tensor]:
