@@ -4,7 +4,7 @@
 
 The groups are `real_dev` (sentences of a small model), the sets of claims by models that people judged (each set with the
 same weight; tables and records are left out), `written_dev`, and the sentences of whole answers
-(`benchmarks/answers`, those about `--limit` sources, spread evenly, each with its wrong twins). Rates are the mean over the four groups.
+(`benchmarks/answers`, those about `--sources` sources, spread evenly, each with its wrong twins). Rates are the mean over the four groups.
 *balanced* is the threshold with the best mean of caught and passed, *strict* the lowest at which nine in ten wrong claims are
 caught, *lenient* the highest at which nine in ten true claims pass. Claims are judged whole. `--results` is a folder that
 keeps the scores, so that the program can be run again.
@@ -52,10 +52,10 @@ def people(file: Path, tables: bool = False) -> dict[str, list[Example]]:
 def sentences(scorer: Scorer, limit: int | None, results: Path | None) -> Scored:
     """Whether each sentence of the answers is right, and its score: 1 if it claims nothing, 0 if it cannot be checked."""
     answers = load_answers(ANSWERS)
-    sources = list(dict.fromkeys(answer.source for answer in answers))
-    step = max(1, len(sources) // (limit or len(sources)))
-    chosen = set(sources[::step])
-    answers = [answer for answer in answers if answer.source in chosen]
+    texts = ["\n".join(document.text for document in answer.source) for answer in answers]
+    sources = list(dict.fromkeys(texts))
+    chosen = set(sources[:: max(1, len(sources) // (limit or len(sources)))])
+    answers = [answer for answer, text in zip(answers, texts, strict=True) if text in chosen]
     judged = judge_answers(Guard(scorer=scorer, policy=Policy(fallback="flag")), answers, results=results)
     true, values = [], []
     for answer, found in zip(answers, judged, strict=True):
@@ -83,6 +83,7 @@ def main() -> None:
     parser.add_argument("people", type=Path)
     parser.add_argument("--scorer", default="scale")
     parser.add_argument("--limit", type=int, help="claims of each set of people's at most")
+    parser.add_argument("--sources", type=int, help="sources whose answers are read at most")
     parser.add_argument("--results", type=Path, help="folder that keeps the scores")
     options = parser.parse_args()
     kept = options.results
@@ -101,7 +102,7 @@ def main() -> None:
             results = evaluate(scorer, examples, units="whole", results=kept and kept / "claims.jsonl")
             values = np.array([1.0 if result.value is None else result.value for result in results])
             scored[group].append((np.array([example.label == 1 for example in examples]), values))
-    scored["answers"] = [sentences(scorer, options.limit, kept and kept / "answers.jsonl")]
+    scored["answers"] = [sentences(scorer, options.sources, kept and kept / "answers.jsonl")]
     means = {}
     print(f"| threshold | {' | '.join(f'caught, passed, {name}' for name in scored)} | mean of both |")
     print("| --- " * (len(scored) + 2) + "|")
