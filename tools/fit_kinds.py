@@ -31,7 +31,7 @@ COSTS = (2.0, 1.0, 1.0)
 
 
 def states(judge: Judge, claims: Packed) -> tuple[Tensor, Tensor]:
-    """What the head reads of each sentence of the set `kinds`, (n, 3 * size), and the kinds, (n,)."""
+    """The head's input for each sentence of the set `kinds`, (n, 3 * size), and the kinds, (n,)."""
     rng = random.Random(0)
     chosen = claims.claims_of("kinds").tolist()
     rng.shuffle(chosen)

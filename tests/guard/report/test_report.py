@@ -176,7 +176,7 @@ def test_a_page_compares_every_score_with_the_threshold_that_decided() -> None:
     for threshold, verdicts in ((0.2, "ssss"), (0.8, "suus")):
         second = FakeEntailment(lambda premise, claim: 0.3 if "pets" in claim else 0.7, threshold=threshold)
         guard = Guard(scorer="scale", judge=first, second=second, policy=Policy(doubt=(0.4, 0.6)))
-        checked = guard.check("The rent is due. Cats are perhaps allowed. The pets perhaps stay. Keys are paid.", SOURCE)
+        checked = guard.check("The rent is due. Cats, perhaps. The pets, perhaps. Keys are paid.", SOURCE)
         assert [sentence.verdict.value[0] for sentence in checked.sentences] == list(verdicts)
         shown = checked.to_html(SOURCE)
         meters = re.findall(r'class="bar" width="([\d.]+)".*?class="line" x="([\d.]+)"', shown)

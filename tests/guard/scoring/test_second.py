@@ -14,7 +14,7 @@ from groundrail.testing import FakeEntailment
 from groundrail.text.context import MARK
 
 SOURCE = "The shop opens at nine. It closes at six."
-ANSWER = "The shop is sure. The old shop is unsure. The shop is wrong."
+ANSWER = "The shop is sure. The shop is unsure. The shop is wrong."
 
 
 def first(premise: str, claim: str) -> float:
@@ -37,7 +37,7 @@ def test_only_doubtful_claims_are_asked_twice(second_says: float, released: bool
     guard = guarded(second, doubt=(0.3, 0.7))
     result = asyncio.run(guard.acheck(ANSWER, SOURCE)) if is_async else guard.check(ANSWER, SOURCE)
     sure, unsure, wrong = result.sentences
-    assert {claim for call in second.calls for _, claim in call} == {"The old shop is unsure."}
+    assert {claim for call in second.calls for _, claim in call} == {"The shop is unsure."}
     assert (sure.released, unsure.released, wrong.released) == (True, released, False)
     assert (unsure.first_score, unsure.score, unsure.threshold) == (0.5, second_says, 0.6)
     assert sure.first_score is None
@@ -49,7 +49,7 @@ def test_a_balanced_range_lies_between_the_fitted_thresholds() -> None:
     asked, second = FakeEntailment(first, thresholds=fitted), agreeing()
     guard = Guard(scorer="nearest", judge=asked, second=second, policy=Policy(doubt="balanced"))
     guard.check(ANSWER, SOURCE)
-    assert {claim for call in second.calls for _, claim in call} == {"The old shop is unsure."}
+    assert {claim for call in second.calls for _, claim in call} == {"The shop is unsure."}
     with pytest.raises(InputError, match="was not fitted for this scorer"):
         guarded(agreeing(), doubt="balanced").check(ANSWER, SOURCE)
 

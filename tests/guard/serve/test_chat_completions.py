@@ -54,7 +54,7 @@ def test_a_level_of_details_that_does_not_exist_is_refused(serve, http) -> None:
         ("The r3nt is due at Gr33nwich.", "r33nwich"),
         ("The rent is due at Grеenwich.", "enwich"),
         ("The rent <unsaid>is</unsaid> due.", "unsaid"),
-        ("The rent is &greenwich; due.", "greenwich"),
+        ("The rent is &unsaid; due.", "unsaid"),
         ("The rent is due ⟨unsaid⟩.", "unsaid"),
     ],
 )
