@@ -11,7 +11,6 @@ from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Self, TypeAlias, TypeVar
 
 from groundrail.entailment.base import EntailmentModel
-from groundrail.entailment.shipped import knows_kinds
 from groundrail.errors import GroundrailWarning, InputError
 from groundrail.generation.answer import Answer
 from groundrail.generation.drivers import IncrementalCheck, drive_pairs, drive_together
@@ -132,10 +131,13 @@ class Guard:
 
     @property
     def scorer(self) -> Scorer:
-        """The scorer, its model loaded when first asked for."""
+        """The scorer; its model and the head for kinds are loaded when it is first asked for, before any deadline runs."""
         if self._scorer is None:
+            from groundrail.entailment.builtin.kinds import head  # imports torch
+
             with LOADING:
                 if self._scorer is None:
+                    head()
                     self._scorer = under_policy(self._first, self._second, self._policy)
         return self._scorer
 
@@ -392,7 +394,6 @@ class Guard:
             claim_of=self.claim_of,
             unread=metadata.unread,
             reads_context=metadata.reads_context,
-            knows_kinds=knows_kinds(),
         )
         known = known_first(read, self.policy.known)
         return Answer(Verdicts(known, source, self.policy, self.policy.decisive(metadata)))

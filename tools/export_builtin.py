@@ -2,7 +2,7 @@
 
     python tools/export_builtin.py runs/judge-1/judge.safetensors runs/judge-2/judge.safetensors --claims runs/packed/claims.npz
 
-Of several files the mean is written. The matrices are rounded for the inputs that the layers get while the judge reads pairs
+Of several files the mean is written; `--share` keeps a part of the weights from which the runs started. The matrices are rounded for the inputs that the layers get while the judge reads pairs
 drawn from the claims (`rounding.py`). `config.json` says whether the judge reads contexts; thresholds are fitted afterwards
 and belong there, too. `fit_kinds.py` writes the head for kinds anew.
 """
@@ -74,11 +74,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("trained", type=Path, nargs="+", help="files that train_judge.py wrote")
     parser.add_argument("--base", type=Path, default=BUILTIN / WEIGHTS, help="weights from which the runs started")
+    parser.add_argument("--share", type=float, default=1.0, help="share of the trained weights, the rest is of --base")
     parser.add_argument("--claims", type=Path, required=True)
     parser.add_argument("--reads-context", action="store_true", help="it was trained on claims in their context")
     parser.add_argument("--out", type=Path, default=BUILTIN)
     args = parser.parse_args()
-    found = weights_of([args.base, *args.trained])
+    found = weights_of([args.base, *args.trained], args.share)
     weights = {name: weight for name, weight in found.items() if not name.startswith(KINDS)}
     stored = quantised(weights, products_of(weights, Packed(np.load(args.claims))))
     content = hashlib.sha256(b"".join(stored[name].view(torch.uint8).numpy().tobytes() for name in sorted(stored)))

@@ -127,9 +127,11 @@ def bucket(distance: Tensor) -> Tensor:
     return (distance > 0).long() * half + torch.where(near < exact, near, far.clamp(max=half - 1))
 
 
-def weights_of(files: Sequence[Path]) -> dict[str, Tensor]:
-    """The weights of a judge, (float32): the first file whole, int8 restored; further files hold weights trained from it,
-    of which the mean is taken."""
+def weights_of(files: Sequence[Path], share: float = 1.0) -> dict[str, Tensor]:
+    """The weights of a judge, (float32): the first file whole, int8 restored; further files hold weights trained from it.
+
+    share: how far the mean of the trained weights replaces the first; 0.5 is the middle of both.
+    """
     stored = load_file(files[0])
     weights = {
         name: weight.float() * stored[name + SCALE].float()[:, None] if name + SCALE in stored else weight.float()
@@ -138,7 +140,8 @@ def weights_of(files: Sequence[Path]) -> dict[str, Tensor]:
     }
     trained = [load_file(file) for file in files[1:]]
     for name in trained[0] if trained else ():
-        weights[name] = torch.stack([each[name].float() for each in trained]).mean(0)
+        mean = torch.stack([each[name].float() for each in trained]).mean(0)
+        weights[name] = torch.lerp(weights.get(name, mean), mean, share)
     return weights
 
 

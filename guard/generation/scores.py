@@ -1,6 +1,7 @@
 """The scorer's side of one answer: the scores of the claims that the loop asks about, each call in time."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple, TypeAlias
 
@@ -12,8 +13,9 @@ from groundrail.scoring.base import Reader, Score, Scorer
 from groundrail.scoring.language_note import with_language_note
 from groundrail.scoring.read_source import ReadSource
 from groundrail.text.claims import Asked, NoClaim
-from groundrail.text.context import MARK, claimed, in_context
-from groundrail.text.english.silence import affirmed
+from groundrail.text.context import claimed
+from groundrail.text.english.silence import topic_of
+from groundrail.text.english.words import stems
 from groundrail.text.kinds import Kind
 
 Scores: TypeAlias = list[Score | NoClaim]
@@ -39,7 +41,7 @@ class Judging:
         scores: dict[int, Score] = {}
         for group in _groups((yield from self._kinds(step.claims)), step.claims):
             reader = self._readers.read(group.named)
-            found = yield from reader.asking(group.texts, None if group.is_silence else step.threshold)
+            found = yield from reader.asking(group.texts, step.threshold)
             scores |= self._noted(group, found)
         return _in_order(scores, step)
 
@@ -55,7 +57,7 @@ class Judging:
         for group in _groups(await beside(answered, self._kinds(step.claims)), step.claims):
             known = self._readers.known(group.named)
             reader: Reader = await beside(self._readers.read, group.named) if known is None else known
-            found = await reader.ascore(group.texts, None if group.is_silence else step.threshold)
+            found = await reader.ascore(group.texts, step.threshold)
             scores |= self._noted(group, found)
         return _in_order(scores, step)
 
@@ -77,14 +79,14 @@ class Judging:
             given, count = f"{scores!r:.100}", len(texts)
             raise ScoringError(f"the scorer gave {given} for {count} claims; it must give one Score each")
         noted = with_language_note(scores, texts, self._source) if self._english_only else scores
-        told = [score.of_silence() for score in noted] if group.is_silence else noted
+        told = list(map(_of_silence, texts, noted)) if group.is_silence else noted
         return {place: score for score, same in zip(told, places, strict=True) for place in same}
 
 
 class _Group(NamedTuple):
     """The claims of a step that are scored alike, each text once.
 
-    is_silence: whether they say that the source is silent; their texts are the opposites, which no place may support.
+    is_silence: whether they say that the source is silent.
     named: the places of the documents that they are scored against, () for all.
     places: the places in the step of the claims with a text, by the text.
     """
@@ -99,21 +101,24 @@ class _Group(NamedTuple):
 
 
 def _groups(kinds: Iterable[Kind], claims: Sequence[Asked]) -> Iterable[_Group]:
-    """The claims of a step by the way that they are scored, without talk."""
+    """The claims of a step by the way that they are scored, without talk.
+
+    A judge reads "The lease does not mention dogs." more surely without the question that it answers.
+    """
     groups: dict[tuple[bool, tuple[int, ...]], _Group] = {}
     for place, (kind, claim) in enumerate(zip(kinds, claims, strict=True)):
         if kind is not Kind.TALK:
-            opposite = _opposite(claim.text) if kind is Kind.SILENCE else None
-            way = (opposite is not None, claim.named if opposite is None else ())
-            groups.setdefault(way, _Group(*way, {})).places.setdefault(opposite or claim.text, []).append(place)
+            is_silence = kind is Kind.SILENCE
+            way, text = (is_silence, () if is_silence else claim.named), claimed(claim.text) if is_silence else claim.text
+            groups.setdefault(way, _Group(*way, {})).places.setdefault(text, []).append(place)
     return groups.values()
 
 
-def _opposite(text: str) -> str | None:
-    """A claim in its context without its denial; None if it denies nothing."""
-    context, _, words = text.rpartition(MARK)
-    said = affirmed(words)
-    return None if said is None else in_context(said, context)
+def _of_silence(claim: str, score: Score) -> Score:
+    """The score of a claim of silence, which cites nothing; 0 if a place that was found has all words of its topic."""
+    topic = topic_of(claim)
+    against = next((place for place in score.citations if topic and topic <= set(stems(place.text))), None)
+    return replace(score, value=score.value if against is None else 0.0, citations=(), conflict=against or score.conflict)
 
 
 def _in_order(scores: Mapping[int, Score], step: Judge) -> Scores:

@@ -57,16 +57,6 @@ class Score:
             return self.value, self.threshold
         return (calibration(self.value) if calibration and math.isfinite(self.value) else self.value), threshold
 
-    def of_silence(self) -> "Score":
-        """The score of the claim that the source is silent, if this is the score of its opposite.
-
-        >>> Score(0.9).of_silence().value
-        0.1
-        """
-        silent = round(1 - self.value, 12)
-        conflict = self.citations[0] if self.citations and silent < 0.5 else None
-        return Score(silent, conflict=conflict, exact=self.exact, note=self.note)
-
     def as_known(self) -> Self:
         """The score of a claim that a known sentence supports, without places of a source."""
         said = self.citations[0].text if self.citations else ""

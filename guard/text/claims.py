@@ -261,7 +261,6 @@ def read_claim(
     claim_of: ClaimOf = claim_of,
     unread: Callable[[str], Sequence[str]] = lambda claim: (),
     reads_context: bool = False,
-    knows_kinds: bool = False,
 ) -> Claim | NoClaim | Refused:
     """Read the claim of a sentence, an answer to `question` with `previous` shown before it.
 
@@ -274,7 +273,6 @@ def read_claim(
         claim_of: replaces the function `claim_of` of this module. Its claims are compared with the source all the same.
         unread: `ScorerMetadata.unread`, the words of a claim that the judge has no token for.
         reads_context: `ScorerMetadata.reads_context`, whether the judge tells a claim from its context.
-        knows_kinds: whether a model tells the kind of the sentence afterwards (`groundrail.entailment.shipped`).
 
     Raises: InputError for a `claim_of` that returns anything but text or None; other errors of the two functions.
     """
@@ -288,7 +286,7 @@ def read_claim(
         if not source.is_blank:
             refuse_unreadable(text, source, unread)
         context = context_of(text, question=question, heading=heading, previous=previous) if reads_context else ""
-        beside = around(question, previous) if knows_kinds and not has_fence(sentence) else None
+        beside = None if has_fence(sentence) else around(question, previous)
     except UncheckableError as error:
         return Refused(str(error))
     quoted = _quoted(quoting, sentence, previous, question, source)

@@ -45,9 +45,9 @@ def test_premises_stand_behind_title_and_heading() -> None:
 
 def test_a_sentence_that_was_judged_under_a_heading_does_not_go_out_without_it() -> None:
     def judge(reads_context: bool) -> FakeEntailment:
-        return FakeEntailment(lambda premise, claim: float(claimed(claim) != "Dogs"), reads_context=reads_context)
+        return FakeEntailment(lambda premise, claim: float(claimed(claim) != "Dogs are banned"), reads_context=reads_context)
 
-    answer = "## Dogs\n\nThey wait outside.\n\n## Rules\n\nThe rules hold all year.\n"
+    answer = "## Dogs are banned\n\nThey wait outside.\n\n## Rules\n\nThe rules hold all year.\n"
     checked = Guard(scorer=NearestScorer(judge(reads_context=True))).check(answer, SOURCE)
     assert [sentence.released for sentence in checked.sentences] == [False, False, True, True]
     assert checked.sentences[1].reason == "it stands under a heading that was not released"

@@ -217,6 +217,7 @@ def test_the_export_takes_the_mean_and_keeps_what_layers_give(weights, folder, t
     mean = weights_of([weights, *files])
     name = "mpnet.encoder.layer.1.output.dense.weight"
     torch.testing.assert_close(mean[name], before[name] + 0.01)
+    torch.testing.assert_close(weights_of([weights, *files], 0.3)[name], before[name] + 0.003)
     products = products_of(mean, Packed(np.load(folder / "claims.npz")))
     assert products[name].shape == (48, 48)
     large = {k: v for k, v in mean.items() if v.dim() == 2 and v.numel() > 10_000}

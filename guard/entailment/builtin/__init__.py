@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SCALE = ".scale"
 WEIGHTS, HEAD, DIGEST = "model.safetensors", "kinds.safetensors", "model.sha256"
-"""The weights, and their SHA-256 as `sha256sum` prints it."""
+"""The weights, the head for the kinds of sentences, and the SHA-256 of both as `sha256sum` prints it."""
 
 _CLASSES = ("entailment", "neutral", "contradiction")
 _BATCH_TOKENS = 2048
@@ -91,11 +91,6 @@ class BuiltinEntailment(EntailmentModel):
         """Probabilities of entailment, neutral, contradiction, in this order, shape (n, 3). Raises: as the protocol."""
         refuse_long_claims(self, pairs)
         return in_batches(pairs, self._encode, self._probabilities, columns=3, batch_tokens=_BATCH_TOKENS)
-
-    @property
-    def knows_kinds(self) -> bool:
-        """Whether the weights have a head for the kinds of sentences (`groundrail.entailment.builtin.kinds`)."""
-        return bool(self.model.kinds)
 
     def kinds(self, sentences: Sequence[tuple[str, str]]) -> FloatArray:
         """Probabilities of claim, talk, silence, in this order, shape (n, 3), for (the words around it, a sentence).
@@ -161,8 +156,7 @@ def _load(device: str, dtype: torch.dtype) -> Respelled:
         config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         kind = torch.float32 if dtype is torch.int8 else dtype
-        stored = load_file(folder / HEAD) if (folder / HEAD).is_file() else {}
-        head = {name: weight.to(kind) for name, weight in stored.items()}
+        head = {name: weight.to(kind) for name, weight in load_file(folder / HEAD).items()}
         model = MPNet(restored(folder / WEIGHTS, kind, but=[WORDS]) | head, config).to(device)
     judge = BuiltinEntailment(model, tokenizer, config)
     if dtype is torch.int8:
@@ -200,7 +194,7 @@ def as_cross_encoder(device: str | torch.device | None = None, dtype: torch.dtyp
 
 def _require_weights(folder: Path) -> None:
     """Raises: ModelError for weights that are missing or differ from `model.sha256`."""
-    if not all((folder / name).is_file() for name in (WEIGHTS, DIGEST)):
+    if not all((folder / name).is_file() for name in (WEIGHTS, HEAD, DIGEST)):
         raise ModelError("the built-in judge's weights are not installed; reinstall groundrail, or pass a model")
     for line in (folder / DIGEST).read_text(encoding="ascii").splitlines():
         digest, name = line.split()

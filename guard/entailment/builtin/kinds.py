@@ -8,11 +8,13 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from groundrail.entailment.asking import Ask, Asking
+from groundrail.entailment.base import EntailmentModel, FloatArray, Pair, Wrapped
 from groundrail.entailment.builtin import BuiltinEntailment, load_builtin
+from groundrail.entailment.shared import shared
 from groundrail.errors import ModelError
 from groundrail.text.kinds import Kind, may_be_talk
 
-TALK, SILENCE = 0.6, 0.2
+TALK, SILENCE = 0.7, 0.2
 """Probability from which a sentence counts as talk, or as silence; chosen on development sets (`benchmarks/talk.py`)."""
 
 
@@ -25,9 +27,8 @@ def kinds_of(sentences: Sequence[tuple[str, str]], is_stated: Callable[[str], bo
 
     Raises: as `load_builtin`; ModelError for weights without a head for kinds.
     """
-    judge = _judge()
     alone = [("", sentence) for _, sentence in sentences]
-    rows = (yield Ask(judge.kinds, [*sentences, *alone])).tolist()
+    rows = (yield Ask(head().classify, [*sentences, *alone])).tolist()
     found = []
     for (around, sentence), (_, talk, silence), (_, talk_alone, silence_alone) in zip(
         sentences, rows, rows[len(alone) :], strict=False
@@ -41,9 +42,21 @@ def kinds_of(sentences: Sequence[tuple[str, str]], is_stated: Callable[[str], bo
     return found
 
 
+class _Head(Wrapped):
+    """The head as a model of pairs: (the words around a sentence, the sentence)."""
+
+    def __init__(self, judge: BuiltinEntailment) -> None:
+        super().__init__(judge)
+        self._judge = judge
+
+    def classify(self, pairs: Sequence[Pair]) -> FloatArray:
+        return self._judge.kinds(pairs)
+
+
 @cache
-def _judge() -> BuiltinEntailment:
+def head() -> EntailmentModel:
+    """The head, shared by all answers: sentences that come while it reads are read together."""
     judge = load_builtin().model
     if not isinstance(judge, BuiltinEntailment):
         raise ModelError("the built-in judge is not what it was; reinstall groundrail")
-    return judge
+    return shared(_Head(judge), wait=0.0)

@@ -90,7 +90,7 @@ function drawSource() {
     const cited = verdictOf(sentence) === "supported" ? sentence.citations : [];
     for (const place of cited) places.set(`${place.start}-${place.end}`, { ...place, look: "" });
     if (index === state.selected) {
-      for (const place of sentence.citations) places.set(`${place.start}-${place.end}`, { ...place, look: verdictOf(sentence) === "supported" ? "now" : "against" });
+      for (const place of sentence.conflict ? [] : sentence.citations) places.set(`${place.start}-${place.end}`, { ...place, look: verdictOf(sentence) === "supported" ? "now" : "against" });
       if (sentence.conflict) places.set(`${sentence.conflict.start}-${sentence.conflict.end}`, { ...sentence.conflict, look: "against" });
     }
   });

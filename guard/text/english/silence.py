@@ -1,45 +1,30 @@
-"""Sentences that say that the source is silent, and their opposites, which a judge reads more surely.
-
-Whether "The lease does not mention dogs." is true shows in "The lease does mention dogs.": no place may support that.
-"""
+"""The topic of a sentence that says that the source is silent: where the source speaks of it, the sentence is wrong."""
 
 import re
 
-_DENIALS = {
-    "nothing": "something",
-    "nobody": "somebody",
-    "nowhere": "somewhere",
-    "none": "some",
-    "neither": "each",
-    "no": "some",
-    "never": "once",
-    "silent": "clear",
-    "unclear": "clear",
-    "unsaid": "said",
-    "unstated": "stated",
-    "unspecified": "specified",
-    "unmentioned": "mentioned",
-    "open": "clear",
-    "cannot": "can",
-    "can't": "can",
-    "won't": "will",
-}
-_DENIAL = re.compile(rf"(?i)\b(?:({'|'.join(_DENIALS)})\b(?!,)|(\w+)n't\b|not\s+(?=\w))")
+from groundrail.text.english.words import FUNCTION, NEGATIONS, stem, stems
+
+_DENIAL = re.compile(rf"(?i)\b(?:{'|'.join(NEGATIONS)}|silent|cannot|unclear|\w+n['’]t)\b")
+_SAYING = frozenset(
+    map(
+        stem, "say mention state give tell specify list find found see word text source document information details".split()
+    )
+)
+_FUNCTION = frozenset(map(stem, FUNCTION | NEGATIONS | {"whether", "how"}))
 
 
-def affirmed(sentence: str) -> str | None:
-    """The sentence without its first denial, or None for a sentence that denies nothing.
+def topic_of(sentence: str) -> frozenset[str]:
+    """The stems that tell the topic, in the words behind the denial or else before it.
 
-    >>> affirmed("The lease doesn't say who pays for heating.")
-    'The lease does say who pays for heating.'
-    >>> affirmed("Nothing is said about dogs.")
-    'something is said about dogs.'
-    >>> affirmed("Dogs are allowed.") is None
-    True
+    >>> sorted(topic_of("The lease doesn't say who pays for heating."))
+    ['heat', 'pay']
+    >>> sorted(topic_of("Whether dogs may stay is not mentioned."))
+    ['dog', 'stay']
     """
-    said, count = _DENIAL.subn(_without, sentence.replace("’", "'"), count=1)
-    return said if count else None
+    denial = _DENIAL.search(sentence)
+    before, after = (sentence[: denial.start()], sentence[denial.end() :]) if denial else (sentence, "")
+    return _telling(after) or _telling(before)
 
 
-def _without(denial: re.Match[str]) -> str:
-    return _DENIALS[denial[1].lower()] if denial[1] else denial[2] or ""
+def _telling(words: str) -> frozenset[str]:
+    return frozenset(stem for stem in stems(words) if len(stem) > 2) - _SAYING - _FUNCTION
