@@ -79,7 +79,7 @@ class ChatGuard:
         the reply. A stream has no second answer, because the text that it has shown stays.
     source: the source for all turns; `ask` adds the source of one turn.
     user_as_source, answers_as_source: also use the user's messages, or earlier supported sentences, as sources.
-    pronouns: score a claim that opens with a pronoun or a bare "the ..." together with the previous sentence, if the
+    pronouns: score a claim that opens with a pronoun or "this ..." together with the previous sentence, if the
         scorer takes context (`ScorerMetadata.scores_jointly`): a scorer that averages would add the score of the
         previous sentence to the claim's score.
     prompt: makes the generator's prompt from the turns so far and the message.

@@ -139,7 +139,7 @@ class Answer:
         else:
             checked = self._fall_back(checked)
             line_ended = "\n" if checked.text.rstrip(" ").endswith("\n") else ""
-            self.shown = checked.replacement or self.shown or line_ended
+            self.shown = checked.replacement or f"{self.shown}{checked.gap}" or line_ended
             checked = self._kept(checked)
         self._rendered.add(checked.released_text)
         start, self.length = self.length, self.length + len(checked.text)
@@ -177,7 +177,9 @@ class Answer:
             if replacement is not None:
                 end = "" if replacement[-1:].isspace() or not replacement else gap
                 return checked.model_copy(update={"replacement": replacement + end})
-        return checked
+        shown = self.shown[len(self.shown.rstrip()) :]
+        goes_on = self.shown.strip() and gap.count("\n") > shown.count("\n")
+        return checked.model_copy(update={"gap": gap.lstrip(" ")}) if goes_on else checked
 
     def result(self) -> GuardResult:
         """The result so far."""

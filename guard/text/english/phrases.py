@@ -185,10 +185,9 @@ def depends_on_sentence(claim: str, *, nouns: bool = False) -> bool:
     "It" counts wherever it opens a sentence, "this" and "those" only before a verb: "This is free.", not "This flat is".
 
     Args:
-        nouns: also where it opens with a noun that may stand before: "This flat is free.", "The fee is 45 euros."
+        nouns: also where it opens with "this flat". "The fee" does not count: a judge that reads an unrelated sentence
+            before a claim believes the claim too easily.
     """
-    if nouns and _MATCHED["bare_noun"].match(claim):
-        return True
     found = [word.partition("'")[0] for word in _words(claim)]
     before = _OPENING | words.PREPOSITIONS
     first = next((place for place, word in enumerate(found) if word not in before), len(found))
@@ -196,7 +195,7 @@ def depends_on_sentence(claim: str, *, nouns: bool = False) -> bool:
         case [word, *_] if word in _WORDS["pointing"]:
             return _OPENING.issuperset(found[:first]) or _NAMED_LATER.search(claim) is None
         case [word, *rest] if word in _WORDS["demonstrative"]:
-            return not rest or words.is_finite(rest[0])
+            return nouns or not rest or words.is_finite(rest[0])
         case _:
             return False
 

@@ -261,7 +261,7 @@ def test_markup_does_not_reach_from_a_lead_to_its_item() -> None:
 
 
 @tabled("claim, pronoun, noun")
-def test_a_pronoun_or_a_bare_noun_leans_on_the_sentence_before(claim, pronoun, noun) -> None:
+def test_a_pronoun_or_this_with_a_noun_leans_on_the_sentence_before(claim, pronoun, noun) -> None:
     assert depends_on_sentence(claim) is pronoun
     assert depends_on_sentence(claim, nouns=True) is noun
 
