@@ -63,10 +63,11 @@ def _sentences(answer: MarkedAnswer, source: SourceText) -> Iterator[Read]:
 
 
 def _read(sentence: Sentence, previous: str, question: str, source: SourceText, kind: str) -> Read:
-    above = {"prompt": question, "heading": sentence.heading, "previous": previous}
-    found = read_claim(
-        sentence.text, previous, question, source, lead=sentence.lead, heading=sentence.heading, reads_context=True
-    )
-    words = found.text if isinstance(found, Claim) else shown_words(sentence.text)
-    context = found.context if isinstance(found, Claim) else context_of(words, **above)
+    heading = sentence.heading
+    found = read_claim(sentence.text, previous, question, source, lead=sentence.lead, heading=heading, reads_context=True)
+    if isinstance(found, Claim):
+        words, context = found.text, found.context
+    else:
+        words = shown_words(sentence.text)
+        context = context_of(words, question=question, heading=heading, previous=previous)
     return Read(words, context, around(question, previous), kind)

@@ -44,6 +44,14 @@ def test_sentences_are_read_in_their_context(file: Path) -> None:
     ]
 
 
+def test_a_sentence_that_the_guard_does_not_judge_has_a_context_too(tmp_path: Path) -> None:
+    path = tmp_path / "answers.jsonl"
+    greeting = {"answer": "Hello!", "sentences": [{"text": "Hello!", "kind": "talk"}], "wrong": []}
+    path.write_text(json.dumps(ANSWER | greeting), encoding="utf-8")
+    ((_, (read,)),) = read_answers(path)
+    assert (read.kind, read.context, read.claim) == ("talk", "When can I swim?", "Hello!")
+
+
 def test_talk_is_no_claim_and_silence_is_asked_as_it_is(file: Path) -> None:
     (text,) = answers_as_texts(file)
     assert text["texts"] == ["The Otter Pool opens at 8.", "The Seal Pool opens at 10."]
