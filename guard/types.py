@@ -299,7 +299,7 @@ class CheckedSentence(Frozen):
     replacement: the text released in place of the sentence: the text of a callable fallback, the abstention, a
         quotation, the corrected sentence, the sentence without its marks, or a list item together with the first line of its list, if that line was refused with an
         earlier item.
-    gap: the line break that stays where a sentence that ends a paragraph or line is left out.
+    gap: the line break before it that belongs to a sentence which was left out.
     quoted: whether the replacement quotes `conflict`.
     corrected: the detail or mark that was exchanged, if the replacement is the sentence with the source's detail.
     marks: the marks in the sentence that were checked (`Policy.marks`); none where there is one document.
@@ -361,10 +361,9 @@ class CheckedSentence(Frozen):
 
     @property
     def released_text(self) -> str:
-        """The text that a reader sees: the sentence, the replacement, or nothing but the line break behind it."""
-        if self.replacement is not None:
-            return self.replacement
-        return self.text if self.released else self.gap
+        """The text that a reader sees: the sentence or the replacement behind its gap, or nothing."""
+        shown = self.replacement if self.replacement is not None else self.text if self.released else ""
+        return f"{self.gap}{shown}" if shown else ""
 
 
 def as_documents(source: Source) -> tuple[Document, ...]:

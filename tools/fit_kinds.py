@@ -1,82 +1,83 @@
 """Fits the head for the kinds of sentences on the states of the built-in judge's encoder, and writes it beside the weights.
 
-    python tools/fit_kinds.py --packed runs/packed
+    python tools/fit_kinds.py
 
-The encoder stays; its states for `SENTENCES` sentences with a kind are read once (some minutes on two cores), then the head
-takes a minute. Claims weigh twice, since a claim that is taken for talk goes out unchecked. It has to be fitted again
-whenever the judge's weights change; `benchmarks/talk.py` measures it, and its thresholds are in
-`groundrail.entailment.builtin.kinds`.
+The encoder stays; its states for the sentences with a kind in `tools/written` are read once (half an hour on two cores), then
+the head takes two minutes. Each sentence is read with the words around it and alone, as the guard does. Claims weigh twice, since a
+claim that is taken for talk goes out unchecked. It has to be fitted again whenever the judge's weights change;
+`benchmarks/talk.py` measures it, and its thresholds are in `groundrail.entailment.builtin.kinds`.
 """
 
 import argparse
 import random
 from pathlib import Path
 
-import numpy as np
 import torch
 from export_builtin import BUILTIN, write_digests
-from mpnet import Judge, Kinds, judge_of, weights_of
-from packed import KIND, Packed
+from mpnet import Kinds
+from pack_claims import WRITTEN, kinds_of_answers, kinds_of_talk
 from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional as F
-from train_judge import cut, padded
 
-from groundrail.entailment.builtin import HEAD, WEIGHTS
+from groundrail.entailment.builtin import HEAD, BuiltinEntailment, load_builtin
 from groundrail.entailment.builtin.mpnet import KINDS
 
-SENTENCES, TOKENS, BATCH, EPOCHS, RATE, DROPOUT = 10_500, 8000, 256, 40, 5e-4, 0.5
+OF_ANSWERS = 2500
+"""Sentences of whole answers that are read; the written sentences are read all."""
+
+BATCH, EPOCHS, RATE, DROPOUT, ALONE = 256, 25, 5e-4, 0.5, 0.5
+"""`ALONE` weighs a sentence without the words around it."""
 COSTS = (2.0, 1.0, 1.0)
 """Weights of claim, talk, silence in the loss."""
+ORDER = ("claim", "talk", "silence")
 
 
-def states(judge: Judge, claims: Packed) -> tuple[Tensor, Tensor]:
-    """The head's input for each sentence of the set `kinds`, (n, 3 * size), and the kinds, (n,)."""
-    rng = random.Random(0)
-    chosen = claims.claims_of("kinds").tolist()
-    rng.shuffle(chosen)
-    pairs = [pair for claim in chosen[:SENTENCES] for pair in claims.draw(claim, rng, 0.0, 0.0)]
-    pairs.sort(key=lambda pair: len(pair.ids))
-    read: list[Tensor] = []
-    hook = judge.kinds.dense.register_forward_pre_hook(lambda module, inputs: read.append(inputs[0].float()))
-    judge.eval()
-    with torch.no_grad(), torch.autocast("cpu", torch.bfloat16):
-        for run in cut(pairs, TOKENS):
-            judge(padded(run))
-    hook.remove()
-    return torch.cat(read), torch.tensor([pair.label - KIND for pair in pairs])
+def states(judge: BuiltinEntailment, sentences: list[tuple[str, str]]) -> Tensor:
+    """The states that the head reads, (n, states), of the sentences, each with the words around it."""
+    order = sorted(range(len(sentences)), key=lambda number: sum(map(len, sentences[number])))
+    with torch.inference_mode():
+        read = [judge.kind_states([sentences[n] for n in order[start : start + 64]]) for start in range(0, len(order), 64)]
+    return torch.cat(read)[torch.tensor(order).argsort()]
 
 
-def fit(head: Kinds, read: Tensor, kinds: Tensor) -> None:
-    """Train the head; the learning rate falls to 0."""
+def fit(read: Tensor, kinds: Tensor, weights: Tensor) -> Kinds:
+    """A head for these states; the learning rate falls to 0."""
+    torch.manual_seed(0)
+    head = Kinds(read.shape[1], DROPOUT)
     optimizer = torch.optim.AdamW(head.parameters(), lr=RATE, weight_decay=0.1)
     steps = EPOCHS * -(-len(read) // BATCH)
     falling = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda step: 1 - step / steps)
     for _ in range(EPOCHS):
         for chosen in torch.split(torch.randperm(len(read)), BATCH):
-            hidden = F.gelu(head.dense(F.dropout(read[chosen], 0.1)))
-            logits = head.out(F.dropout(hidden, DROPOUT))
-            loss = F.cross_entropy(logits, kinds[chosen], weight=torch.tensor(COSTS), label_smoothing=0.02)
+            logits = head(F.dropout(read[chosen].float(), 0.1))
+            cost = torch.tensor(COSTS)
+            loss = F.cross_entropy(logits, kinds[chosen], weight=cost, label_smoothing=0.02, reduction="none")
             optimizer.zero_grad()
-            loss.backward()  # type: ignore[no-untyped-call]
+            (loss @ weights[chosen] / weights[chosen].sum()).backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             falling.step()
+    return head
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--packed", type=Path, required=True, help="folder with claims.npz")
     parser.add_argument("--folder", type=Path, default=BUILTIN, help="folder of the judge's files")
     args = parser.parse_args()
-    torch.manual_seed(0)
-    judge = judge_of(weights_of([args.folder / WEIGHTS]))
-    read, kinds = states(judge, Packed(np.load(args.packed / "claims.npz")))
-    head = Kinds(read.shape[1] // 3, DROPOUT)
-    fit(head, read, kinds)
+    judge = load_builtin("cpu", "float32").model
+    if not isinstance(judge, BuiltinEntailment):
+        raise SystemExit("the built-in judge is not what it was; reinstall groundrail")
+    rows, answers = list(kinds_of_talk(WRITTEN)), list(kinds_of_answers(WRITTEN))
+    random.Random(0).shuffle(answers)
+    rows += answers[:OF_ANSWERS]
+    read = states(judge, [*((around, text) for _, around, text in rows), *(("", text) for *_, text in rows)]).half()
+    kinds = torch.tensor([ORDER.index(kind) for kind, *_ in rows]).repeat(2)
+    weights = torch.cat([torch.ones(len(rows)), torch.full((len(rows),), ALONE)])
+    head = fit(read, kinds, weights)
     found = {f"{KINDS}.{name}": weight.detach().bfloat16() for name, weight in head.named_parameters()}
     save_file(found, args.folder / HEAD, {"format": "pt"})
     write_digests(args.folder)
-    print(f"{len(read)} sentences, {args.folder / HEAD}")
+    print(f"{len(rows)} sentences, {args.folder / HEAD}")
 
 
 if __name__ == "__main__":

@@ -56,22 +56,34 @@ class Layer(nn.Module):
 
 
 class Kinds(nn.Module):
-    """Logits of the kinds claim, talk, silence, (n, 3), from the states of the first token, all tokens, the sentence's tokens."""
+    """Logits of the kinds claim, talk, silence, (n, 3), from the states that `MPNet.kind_states` reads."""
 
-    WIDTH = 32
+    WIDTH = 64
 
-    def __init__(self, size: int, dropout: float) -> None:
+    def __init__(self, states: int, dropout: float) -> None:
         super().__init__()
-        self.dense, self.out = nn.Linear(3 * size, self.WIDTH), nn.Linear(self.WIDTH, 3)
+        self.dense, self.out = nn.Linear(states, self.WIDTH), nn.Linear(self.WIDTH, 3)
         self.dropout = dropout
 
-    def forward(self, x: Tensor, ids: Tensor) -> Tensor:
-        """x: states, (n, length, size). ids: (n, length), `<s> words around </s></s> sentence </s>`, padded."""
-        ends = ids == END
-        of_sentence = (ends.cumsum(1) == 2) & ~ends
-        read = torch.cat([x[:, 0], _mean(x, ids != PAD), _mean(x, of_sentence)], dim=-1)
-        logits: Tensor = self.out(F.dropout(F.gelu(self.dense(read)), self.dropout, self.training))
+    def forward(self, states: Tensor) -> Tensor:
+        logits: Tensor = self.out(F.dropout(F.gelu(self.dense(states)), self.dropout, self.training))
         return logits
+
+
+def kind_layers(layers: int) -> list[int]:
+    """The layers after which the states are read, as in `groundrail.entailment.builtin.mpnet`."""
+    return [max(1, round(layers * part / 9)) for part in (4, 6, 8, 9)]
+
+
+def kind_states(every: Sequence[Tensor], ids: Tensor) -> Tensor:
+    """States of the first token, all tokens and the sentence's, (n, 3 * size * layers).
+
+    every: the states after each layer, (n, length, size). ids: (n, length), `<s> words around </s></s> sentence </s>`, padded.
+    """
+    ends = ids == END
+    of_sentence = (ends.cumsum(1) == 2) & ~ends
+    read = [every[layer - 1] for layer in kind_layers(len(every))]
+    return torch.cat([part for x in read for part in (x[:, 0], _mean(x, ids != PAD), _mean(x, of_sentence))], dim=-1)
 
 
 def _mean(x: Tensor, which: Tensor) -> Tensor:
@@ -89,7 +101,7 @@ class Judge(nn.Module):
         self.relative = nn.Embedding(BUCKETS, heads)
         self.layers = nn.ModuleList(Layer(size, inner, dropout) for _ in range(layers))
         self.dense, self.out = nn.Linear(size, size), nn.Linear(size, 3)
-        self.kinds = Kinds(size, dropout)
+        self.kinds = Kinds(3 * size * len(kind_layers(layers)), dropout)
         self.dropout = dropout
 
     def forward(self, ids: Tensor) -> Tensor:
@@ -101,11 +113,13 @@ class Judge(nn.Module):
         if torch.is_autocast_enabled(ids.device.type):
             bias = bias.to(torch.bfloat16)
         bias = bias + torch.where(real, 0.0, -1e4).to(bias.dtype)[:, None, None]
+        every = []
         for layer in self.layers:
             x = layer(x, bias)
+            every.append(x)
         first = F.dropout(x[:, 0], self.dropout, self.training)
         logits: Tensor = self.out(F.dropout(torch.tanh(self.dense(first)), self.dropout, self.training))
-        return torch.cat([logits, self.kinds(x, ids)], dim=-1).float()
+        return torch.cat([logits, self.kinds(kind_states(every, ids))], dim=-1).float()
 
     def by_name(self) -> dict[str, nn.Parameter]:
         """Each parameter by its name in the files."""

@@ -18,6 +18,7 @@ import re
 import tomllib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -189,10 +190,14 @@ def add_kinds(builder: Builder, rows: Iterable[tuple[str, str, str]], tokens: To
             builder.claim(builder.text(name, [context[-CONTEXT:]] if context else []), ids, label, "", [], [], [], False)
 
 
-def kinds_of(folder: Path) -> Iterator[tuple[str, str, str]]:
-    """Sentences with their kinds, from the files that list them, and from whole answers."""
+def kinds_of_talk(folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Sentences with their kinds, from the files that list them."""
     for row in (row for file in sorted(folder.glob("talk-*.jsonl")) for row in lines_of(file)):
         yield row["kind"], around(row["prompt"], row["previous"]), row["text"]
+
+
+def kinds_of_answers(folder: Path) -> Iterator[tuple[str, str, str]]:
+    """Sentences of whole answers with their kinds."""
     for _, sentences in (answer for file in sorted(folder.glob("answers-*.jsonl")) for answer in read_answers(file)):
         for read in sentences:
             yield {"talk": "talk", "silent": "silence"}.get(read.kind, "claim"), read.around, read.claim
@@ -277,7 +282,7 @@ def main() -> None:
             case "pool":
                 add_pool(claims, args.data / "train", tokens, settings["made"], 0)
             case "kinds":
-                add_kinds(claims, kinds_of(WRITTEN), tokens, name)
+                add_kinds(claims, chain(kinds_of_talk(WRITTEN), kinds_of_answers(WRITTEN)), tokens, name)
             case _:
                 for row in texts_of_set(name, settings, args.data):
                     add_text(claims, row, tokens, name, False, rng)

@@ -28,6 +28,15 @@ def test_talk_goes_out_unjudged(is_async: bool) -> None:
     assert {claimed(claim) for call in judge.calls for _, claim in call} == {"Pets are welcome."}
 
 
+@pytest.mark.parametrize(
+    "claim",
+    ["Der Hund darf mit!", "Sie dürfen das gern!", "Аренда дешевле гаража!", "¡La renta es más barata!", "狗可以进来！"],
+)
+def test_nothing_in_another_language_is_talk(claim: str) -> None:
+    (checked,) = Guard(judge=refusing()).check(claim, SOURCE, "Darf der Hund mit?").sentences
+    assert checked.verdict is Verdict.UNSUPPORTED
+
+
 def test_silence_is_judged_without_the_question() -> None:
     judge = refusing()
     Guard(judge=judge).check("The lease does not mention parking. Pets are welcome.", SOURCE, "May I park here?")

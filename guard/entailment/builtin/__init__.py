@@ -99,6 +99,10 @@ class BuiltinEntailment(EntailmentModel):
         """
         return in_batches(sentences, self._encode_around, self._kind_probabilities, columns=3, batch_tokens=_BATCH_TOKENS)
 
+    def kind_states(self, sentences: Sequence[tuple[str, str]]) -> Tensor:
+        """The states that `kinds` reads for each sentence (`MPNet.kind_states`)."""
+        return self.model.kind_states([encoding["input_ids"] for encoding in self._encode_around(sentences)])
+
     def _encode_around(self, sentences: Sequence[tuple[str, str]]) -> list[Encoding]:
         found = []
         for around, sentence in sentences:

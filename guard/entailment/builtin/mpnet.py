@@ -5,7 +5,7 @@ first token fill the row up to one of a few lengths.
 """
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
 import torch
@@ -67,25 +67,38 @@ class MPNet(nn.Module):
     def kind_logits(self, texts: Sequence[Sequence[int]]) -> Tensor:
         """Token ids of some texts -> logits of the kinds of sentences, shape (texts, kinds), float32.
 
-        A text is `<s> words around </s></s> sentence </s>`; its first token, all tokens and the sentence's are read.
-        Raises: ModelError for weights without a head for kinds.
+        A text is `<s> words around </s></s> sentence </s>`. Raises: ModelError for weights without a head for kinds.
         """
         if not self.kinds:
             raise ModelError("these weights of the built-in judge do not know kinds of sentences; reinstall groundrail")
-        hidden, lengths = self.encoded(texts)
-        read = []
-        for text, states in zip(texts, torch.split(hidden[: sum(lengths)].float(), lengths), strict=True):
-            sentence = states[text.index(text[-1]) + 2 : -1]
-            read.append(torch.cat([states[0], states.mean(0), sentence.mean(0)]))
         dense, out = self.kinds
-        logits: Tensor = out(functional.gelu(dense(torch.stack(read).to(hidden.dtype)))).float()
+        logits: Tensor = out(functional.gelu(dense(self.kind_states(texts).to(self.positions.dtype)))).float()
         return logits
+
+    def kind_states(self, texts: Sequence[Sequence[int]]) -> Tensor:
+        """Token ids of some texts -> the states that the head for kinds reads, (texts, 3 * size * layers), float32.
+
+        These are, after each of `kind_layers`, the states of the first token and the means of all tokens and of the
+        sentence's: the last layers know what is claimed, the middle ones how it is said.
+        """
+        lengths, every = [len(text) for text in texts], list(self._after_each(texts))
+        read = []
+        for hidden in (every[layer - 1] for layer in kind_layers(len(every))):
+            each = zip(texts, torch.split(hidden[: sum(lengths)].float(), lengths), strict=True)
+            read.append([(x[0], x.mean(0), x[text.index(text[-1]) + 2 : -1].mean(0)) for text, x in each])
+        return torch.stack([torch.cat([part for parts in of_text for part in parts]) for of_text in zip(*read, strict=True)])
 
     def encoded(self, texts: Sequence[Sequence[int]]) -> tuple[Tensor, list[int]]:
         """Token ids of some texts -> the states of their tokens after the last layer, (tokens, size), and the lengths.
 
         Behind the tokens of all texts may stand states that belong to none.
         """
+        for hidden in self._after_each(texts):
+            last = hidden
+        return last, [len(text) for text in texts]
+
+    def _after_each(self, texts: Sequence[Sequence[int]]) -> Iterator[Tensor]:
+        """The states of the texts' tokens after each layer, (tokens, size)."""
         device, lengths = self.words.device, [len(text) for text in texts]
         row = [(token, FIRST + place) for text in texts for place, token in enumerate(text)]
         if device.type == "cpu":
@@ -96,7 +109,7 @@ class MPNet(nn.Module):
         bias = self._bias(max(lengths))
         for layer in self.layers:
             hidden = layer(hidden, lengths, bias)
-        return hidden, lengths
+            yield hidden
 
     def _bias(self, length: int) -> Tensor:
         """Terms that are added to every attention, by the distance of two tokens: shape (heads, length, length)."""
@@ -107,6 +120,15 @@ class MPNet(nn.Module):
         far = torch.log(apart.abs().float() / exact) / math.log(_FARTHEST / exact) * (half - exact)
         bucket = torch.where(apart.abs() < exact, apart.abs(), (exact + far.long()).clamp(max=half - 1))
         return self.biases[bucket + (apart > 0) * half].permute(2, 0, 1).contiguous()
+
+
+def kind_layers(layers: int) -> list[int]:
+    """The layers after which the head for kinds reads the states, of so many layers.
+
+    >>> kind_layers(9)
+    [4, 6, 8, 9]
+    """
+    return [max(1, round(layers * part / 9)) for part in (4, 6, 8, 9)]
 
 
 def stepped(length: int) -> int:
