@@ -33,7 +33,7 @@ from groundrail.text.english.phrases import (
     refuses_what_follows,
     takes_footnotes,
     without_pointer,
-    without_sign,
+    without_tick,
 )
 from groundrail.text.english.quantities import MONTHS
 from groundrail.text.english.statements import is_yes_or_no, statement
@@ -186,7 +186,7 @@ class _Line:
         self.shown = visible(sentence).strip()
         item = _BULLETS.sub("", self.shown, count=1)
         self.number = _number(item, previous)
-        self.marked = without_sign(_DECORATION.sub("", item[len(self.number) :]))
+        self.marked = without_tick(_DECORATION.sub("", item[len(self.number) :]))
         self.bare = without(self.marked, USUAL.find(self.marked)).strip()
 
     @cached_property
@@ -241,7 +241,7 @@ def _number(item: str, previous: str) -> str:
     if mark is None:
         return ""
     if number := re.search(r"\d+", mark[0]):
-        counted = without_sign(item[mark.end() :])
+        counted = without_tick(item[mark.end() :])
         first = _LETTERS.match(counted)
         if first is None or _MONTH.match(counted):
             return ""

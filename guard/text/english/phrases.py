@@ -34,7 +34,7 @@ GLAD = f"[{_DATA['pictures']['glad']}]"
 PICTURE = rf"(?:{GLAD}|(?![{_DATA['pictures']['signs']}])[{_DATA['pictures']['things']}])[\ufe0f\u200d]*"
 """A picture that says nothing beside a sentence, as a regular expression; a glad one also where no stop is before it."""
 
-_SIGN = re.compile(rf"(?:[{_DATA['pictures']['yes']}]|(?P<no>[{_DATA['pictures']['no']}]))\ufe0f?\s+(?=[^\W\d_])")
+_TICK = re.compile(rf"[{_DATA['pictures']['yes']}]\ufe0f?\s+(?=[^\W\d_])")
 
 
 def _match(name: str, text: str) -> re.Match[str] | None:
@@ -139,19 +139,14 @@ def _has_verb(found: Sequence[str]) -> bool:
     return any(words.is_finite(word) or word in words.PRESENT_PLURAL for word in found)
 
 
-def without_sign(text: str) -> str:
-    """The text without a tick before a statement, or a cross before a statement with "not", which only repeats it.
+def without_tick(text: str) -> str:
+    """The text without a tick before a statement, which only repeats it.
 
-    >>> without_sign("✅ Dogs may enter."), without_sign("❌ Dogs may not enter.")
-    ('Dogs may enter.', 'Dogs may not enter.')
-    >>> without_sign("✅ Dogs"), without_sign("❌ Dogs may enter.")
-    ('✅ Dogs', '❌ Dogs may enter.')
+    >>> without_tick("✅ Dogs may enter."), without_tick("✅ Dogs")
+    ('Dogs may enter.', '✅ Dogs')
     """
-    sign = _SIGN.match(text)
-    if sign is None or not _has_verb(_words(text)):
-        return text
-    said = text[sign.end() :]
-    return text if sign["no"] and not _match("denial", said) else said
+    mark = _TICK.match(text) if _has_verb(_words(text)) else None
+    return text[mark.end() :] if mark else text
 
 
 def opens_with_answer(claim: str) -> bool:
