@@ -299,7 +299,6 @@ class CheckedSentence(Frozen):
     replacement: the text released in place of the sentence: the text of a callable fallback, the abstention, a
         quotation, the corrected sentence, the sentence without its marks, or a list item together with the first line of its list, if that line was refused with an
         earlier item.
-    gap: the line break before it that belongs to a sentence which was left out.
     quoted: whether the replacement quotes `conflict`.
     corrected: the detail or mark that was exchanged, if the replacement is the sentence with the source's detail.
     marks: the marks in the sentence that were checked (`Policy.marks`); none where there is one document.
@@ -326,7 +325,6 @@ class CheckedSentence(Frozen):
     released: bool = False
     reason: str | None = None
     replacement: str | None = None
-    gap: str = ""
     quoted: bool = False
     corrected: Correction | None = None
     marks: tuple[CheckedMark, ...] = ()
@@ -361,9 +359,10 @@ class CheckedSentence(Frozen):
 
     @property
     def released_text(self) -> str:
-        """The text that a reader sees: the sentence or the replacement behind its gap, or nothing."""
-        shown = self.replacement if self.replacement is not None else self.text if self.released else ""
-        return f"{self.gap}{shown}" if shown else ""
+        """The text that a reader sees: the sentence, the replacement, or nothing."""
+        if self.replacement is not None:
+            return self.replacement
+        return self.text if self.released else ""
 
 
 def as_documents(source: Source) -> tuple[Document, ...]:

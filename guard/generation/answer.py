@@ -33,7 +33,6 @@ class Answer:
         self.over = False
         self._lead = ""  # the lead of the list that a reader saw last
         self._withheld = set[str]()  # the headings that were not released
-        self._gap = ""  # the line break behind sentences that were left out
         self._rendered = RenderedAnswer()
 
     def begin(self) -> None:
@@ -87,7 +86,7 @@ class Answer:
             checked = self._without_marks(checked)
         if self.policy.releases(checked) and not self.policy.refuses(checked):
             try:
-                self._rendered.refuse_difference(f"{self._gap}{checked.replacement or checked.text}")
+                self._rendered.refuse_difference(checked.replacement or checked.text)
             except UncheckableError as error:
                 return unscored(sentence, Verdict.UNSUPPORTED, str(error), checked.seconds)
         return checked
@@ -124,7 +123,7 @@ class Answer:
         Raises: UnsupportedError under the fallback "raise"; InputError for a callable fallback that returns no text,
         and the errors of the fallback itself.
         """
-        released, end = self.policy.releases(checked), _end(checked.text)
+        released = self.policy.releases(checked)
         tries = [*map(self._kept, refused), checked if released else self._kept(checked)]
         attempts = tuple(Attempt.model_validate(each, from_attributes=True) for each in tries)
         checked = checked.model_copy(
@@ -139,13 +138,9 @@ class Answer:
             self._lead = lead if opens_list(self.shown, lead) else self._lead
         else:
             checked = self._fall_back(checked)
-            line_ended = "\n" if end.rstrip(" ").endswith("\n") else ""
+            line_ended = "\n" if checked.text.rstrip(" ").endswith("\n") else ""
             self.shown = checked.replacement or self.shown or line_ended
             checked = self._kept(checked)
-        if checked.released_text:
-            checked, self._gap = checked.model_copy(update={"gap": self._gap}), ""
-        elif self.shown.strip() and end.count("\n") > max(_end(self.shown).count("\n"), self._gap.count("\n")):
-            self._gap = end.lstrip(" ")
         self._rendered.add(checked.released_text)
         start, self.length = self.length, self.length + len(checked.text)
         checked = checked.model_copy(update={"start": start, "end": self.length})
@@ -171,17 +166,17 @@ class Answer:
         if self.policy.fallback == "abstain":
             self.over = True
             return checked.model_copy(update={"replacement": self.policy.abstention})
-        end = _end(checked.text)
+        gap = checked.text[len(checked.text.rstrip()) :]
         if self.policy.fallback == "quote" and checked.conflict is not None and (words := plain(checked.conflict.text)):
-            return checked.model_copy(update={"replacement": f"“{words}”{end}", "quoted": True})
+            return checked.model_copy(update={"replacement": f"“{words}”{gap}", "quoted": True})
         if callable(self.policy.fallback):
             replacement = self.policy.fallback(checked)
             if not isinstance(replacement, str | None):
                 given = type(replacement).__name__
                 raise InputError(f"a fallback returns the text to release, or None, not {given}")
             if replacement is not None:
-                needs_end = replacement and not replacement[-1].isspace()
-                return checked.model_copy(update={"replacement": f"{replacement}{end if needs_end else ''}"})
+                end = "" if replacement[-1:].isspace() or not replacement else gap
+                return checked.model_copy(update={"replacement": replacement + end})
         return checked
 
     def result(self) -> GuardResult:
@@ -193,11 +188,6 @@ class Answer:
             threshold=self.verdicts.threshold,
             seconds=time.monotonic() - self._started,
         )
-
-
-def _end(text: str) -> str:
-    """The white space that a text ends with."""
-    return text[len(text.rstrip()) :]
 
 
 def _keeps_names(refused: CheckedSentence) -> bool:

@@ -27,6 +27,7 @@ _CLAIMING = re.compile(
     r"""(?ix)
     ^\W*(?:yes|no|certainly|absolutely|definitely|indeed)\b   # it answers, and so does the last word
     |\b(?:yes|no)\W*$
+    |\?\s+\w                                            # a question with its answer
     |\b(?:you|they|we)\s+(?:can|may|must|need)\b
     |\byour\b.*\b(?:is|are|was|were|has|have)\b
     |\w\W+(?:who|why|because)\s+\w[^?]*$                    # people who died

@@ -43,20 +43,6 @@ def test_check_flags_the_wrong_sentence_and_keeps_the_right_one() -> None:
     assert len(result.citations) == 1
 
 
-@pytest.mark.parametrize(
-    ("answer", "shown"),
-    [
-        (f"Pets are allowed. {FALSE}\n\nPets are allowed.", "Pets are allowed. \n\nPets are allowed."),
-        (f"- Pets are allowed. {FALSE}\n- Pets are allowed.", "- Pets are allowed. \n- Pets are allowed."),
-        (f"- Pets are allowed.\n- {FALSE}\n- Pets are allowed.", "- Pets are allowed.\n- Pets are allowed."),
-        (f"Pets are allowed.\n\n{FALSE}\n\nPets are allowed.", "Pets are allowed.\n\nPets are allowed."),
-        (f"{FALSE}\n\nPets are allowed.", "Pets are allowed."),
-    ],
-)
-def test_a_paragraph_ends_where_it_was_written_to_end(answer: str, shown: str) -> None:
-    assert guard().check(answer, SOURCE).text == shown
-
-
 def test_check_scores_all_claims_in_one_call_and_each_text_once() -> None:
     scorer = Scoring()
     result = Guard(scorer=scorer).check((TRUE + FALSE) * 5, SOURCE)
