@@ -2,7 +2,7 @@
 
     python tools/export_builtin.py runs/judge-1/judge.safetensors runs/judge-2/judge.safetensors --claims runs/packed/claims.npz
 
-Of several files the mean is written; `--share` keeps a part of the weights from which the runs started. The matrices are rounded for the inputs that the layers get while the judge reads pairs
+The mean of several files is written; `--share` keeps a part of the weights from which the runs started. The matrices are rounded for the inputs that the layers get while the judge reads pairs
 drawn from the claims (`rounding.py`). `config.json` says whether the judge reads contexts; thresholds are fitted afterwards
 and belong there, too. `fit_kinds.py` writes the head for kinds anew.
 """
