@@ -297,8 +297,9 @@ class CheckedSentence(Frozen):
     start, end: the place of the sentence in `GuardResult.answer`.
     attempts: every version of the sentence in order; the last one is this sentence.
     replacement: the text released in place of the sentence: the text of a callable fallback, the abstention, a
-        quotation, the corrected sentence, the sentence without its marks, or a list item together with the first line of its list, if that line was refused with an
-        earlier item.
+        quotation, the corrected sentence, the sentence without its marks, or a list item together with the first line
+        of its list, if that line was refused with an earlier item.
+    gap: the line breaks of refused sentences, which stand before the released text.
     quoted: whether the replacement quotes `conflict`.
     corrected: the detail or mark that was exchanged, if the replacement is the sentence with the source's detail.
     marks: the marks in the sentence that were checked (`Policy.marks`); none where there is one document.
@@ -325,6 +326,7 @@ class CheckedSentence(Frozen):
     released: bool = False
     reason: str | None = None
     replacement: str | None = None
+    gap: str = ""
     quoted: bool = False
     corrected: Correction | None = None
     marks: tuple[CheckedMark, ...] = ()
@@ -359,10 +361,9 @@ class CheckedSentence(Frozen):
 
     @property
     def released_text(self) -> str:
-        """The text that a reader sees: the sentence, the replacement, or nothing."""
-        if self.replacement is not None:
-            return self.replacement
-        return self.text if self.released else ""
+        """The text that a reader sees: the sentence or its replacement behind the gap, or nothing."""
+        shown = self.replacement if self.replacement is not None else self.text if self.released else ""
+        return self.gap + shown
 
 
 def as_documents(source: Source) -> tuple[Document, ...]:

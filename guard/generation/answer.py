@@ -33,6 +33,7 @@ class Answer:
         self.over = False
         self._lead = ""  # the lead of the list that a reader saw last
         self._withheld = set[str]()  # the headings that were not released
+        self._gap = ""  # the line break of refused sentences, which the next text needs before it
         self._rendered = RenderedAnswer()
 
     def begin(self) -> None:
@@ -86,7 +87,7 @@ class Answer:
             checked = self._without_marks(checked)
         if self.policy.releases(checked) and not self.policy.refuses(checked):
             try:
-                self._rendered.refuse_difference(checked.replacement or checked.text)
+                self._rendered.refuse_difference(self._gap + (checked.replacement or checked.text))
             except UncheckableError as error:
                 return unscored(sentence, Verdict.UNSUPPORTED, str(error), checked.seconds)
         return checked
@@ -133,14 +134,17 @@ class Answer:
             self._lead = ""
         if heading := heading_of(checked.text):
             (self._withheld.discard if released else self._withheld.add)(heading)
-        if released:
-            self.shown = checked.released_text
-            self._lead = lead if opens_list(self.shown, lead) else self._lead
-        else:
-            checked = self._fall_back(checked)
-            line_ended = "\n" if checked.text.rstrip(" ").endswith("\n") else ""
-            self.shown = checked.replacement or self.shown or line_ended
-            checked = self._kept(checked)
+        written = checked.text
+        if not released:
+            checked = self._kept(self._fall_back(checked))
+        if shown := checked.released_text:
+            checked = checked.model_copy(update={"gap": self._gap})
+            self.shown, self._gap = shown, ""
+            self._lead = lead if released and opens_list(shown, lead) else self._lead
+        elif self.shown.strip():
+            self._gap = max(self._gap, "\n" * (_breaks(written) - _breaks(self.shown)), key=len)
+        elif written.rstrip(" ").endswith("\n"):
+            self.shown = self.shown or "\n"
         self._rendered.add(checked.released_text)
         start, self.length = self.length, self.length + len(checked.text)
         checked = checked.model_copy(update={"start": start, "end": self.length})
@@ -188,6 +192,11 @@ class Answer:
             threshold=self.verdicts.threshold,
             seconds=time.monotonic() - self._started,
         )
+
+
+def _breaks(text: str) -> int:
+    """The number of line breaks at the end of a text: two end a paragraph."""
+    return text[len(text.rstrip()) :].count("\n")
 
 
 def _keeps_names(refused: CheckedSentence) -> bool:

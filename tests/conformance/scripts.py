@@ -125,14 +125,16 @@ def _cut(way: str, sentences: list[str], end: int, rng: random.Random) -> Script
     A true sentence is required once a word of the next one is written, since that shows its end. At the end of the answer
     it is optional, and half of it is optional where the answer does not fail: the judge finds its words in the source.
     """
-    written, required, optional = 0, "", ""
+    written, required, optional, ended = 0, "", "", False
     for sentence in sentences:
         part = sentence[: end - written]
         written += len(part)
         if len(part.split()) > 1:
             required, optional = required + optional, ""
         if sentence in TRUE and (way == "half" or part.rstrip() == sentence.rstrip()):
-            optional += part
+            optional += "\n" + part if ended else part
+        shown = required + optional
+        ended = sentence not in TRUE and (ended or shown.endswith(" ") and part.endswith("\n"))
     return Script(way, (_pieces("".join(sentences)[:end], rng),), required, optional)
 
 
@@ -151,13 +153,19 @@ def _again(sentences: list[str], rng: random.Random) -> Script:
         replies.append(_pieces(opening + "".join(rest), rng))
         refused = next((place for place, sentence in enumerate(rest) if sentence in FALSE), None)
         if refused is None:
-            return Script("again", tuple(replies), _released(apart))
+            return Script("again", tuple(replies), "".join(sentence for sentence in apart if sentence in TRUE))
         accepted += "".join(rest[:refused])
         rest = rest[refused + 1 :]
 
 
 def _released(sentences: list[str]) -> str:
-    return "".join(sentence for sentence in sentences if sentence in TRUE)
+    """The true sentences; a line that a false one ends ends before the next one."""
+    text, ended = "", False
+    for sentence in sentences:
+        if sentence in TRUE:
+            text += "\n" + sentence if ended else sentence
+        ended = sentence not in TRUE and (ended or text.endswith(" ") and sentence.endswith("\n"))
+    return text
 
 
 def _pieces(text: str, rng: random.Random, longest: int | None = None) -> tuple[str, ...]:

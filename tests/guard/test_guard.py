@@ -22,6 +22,8 @@ from groundrail.scoring import NearestScorer
 from groundrail.testing import FakeEntailment, ScriptedGenerator
 from groundrail.types import as_documents
 
+WRONG = FALSE.strip()
+
 
 def guard(script: Sequence[str | Sequence[str]] = (), **policy: Any) -> Guard:
     return Guard(ScriptedGenerator(script), scorer=Scoring(), policy=Policy(**policy))
@@ -41,6 +43,23 @@ def test_check_flags_the_wrong_sentence_and_keeps_the_right_one() -> None:
     assert result.text == "Hello! " + TRUE + "Pets are allowed."
     assert not result.supported
     assert len(result.citations) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "shown"),
+    [
+        (f"Pets are allowed. {WRONG}\n\n## Pets are allowed.", "Pets are allowed. \n\n## Pets are allowed."),
+        (f"Pets are allowed. {WRONG}\n{WRONG}\n\nPets are allowed.", "Pets are allowed. \n\nPets are allowed."),
+        (f"- Pets are allowed. {WRONG}\n- Pets are allowed.", "- Pets are allowed. \n- Pets are allowed."),
+        (f"- Pets are allowed.\n- {WRONG}\n- Pets are allowed.", "- Pets are allowed.\n- Pets are allowed."),
+        (f"Pets are allowed.\n\n{WRONG}\n\nPets are allowed.", "Pets are allowed.\n\nPets are allowed."),
+        (f"{WRONG}\n\nPets are allowed.", "Pets are allowed."),
+        (f"Pets are allowed. {WRONG}\n\n{WRONG}", "Pets are allowed. "),
+    ],
+)
+def test_a_refused_sentence_leaves_its_line_break(answer: str, shown: str) -> None:
+    assert guard().check(answer, SOURCE).text == shown
+    assert "".join(guard([answer]).stream("When?", SOURCE)) == shown
 
 
 def test_check_scores_all_claims_in_one_call_and_each_text_once() -> None:
