@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from groundrail import Guard, Policy
-from groundrail.evaluation.answer_summary import judge_answers
+from groundrail.evaluation.answer_summary import judge_answers, parts_read
 from groundrail.evaluation.answers import load_answers
 from groundrail.evaluation.examples import Example, parse_label
 from groundrail.evaluation.loaders import load
@@ -59,8 +59,7 @@ def sentences(scorer: Scorer, limit: int | None, results: Path | None) -> Scored
     judged = judge_answers(Guard(scorer=scorer, policy=Policy(fallback="flag")), answers, results=results)
     true, values = [], []
     for answer, found in zip(answers, judged, strict=True):
-        for part in answer.parts:
-            read = [sentence for sentence in found.sentences if sentence.start < part.end and part.start < sentence.end]
+        for _, read in parts_read(answer, found):
             scores = [1.0 if s.verdict is Verdict.NO_CLAIM else s.score or 0.0 for s in read]
             true.append(not answer.marked)
             values.append(min(scores, default=1.0))

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict
 
-from groundrail.evaluation.answers import MarkedAnswer, Range
+from groundrail.evaluation.answers import MarkedAnswer, Part, Range
 from groundrail.evaluation.kept import Keyed, keep, key_of, read_kept
 from groundrail.evaluation.metrics import Floats, Interval, bootstrap
 from groundrail.evaluation.run import fingerprint
@@ -285,13 +285,24 @@ def _summarise(
     )
 
 
+def parts_read(answer: MarkedAnswer, judged: JudgedAnswer) -> list[tuple[Part, list[JudgedSentence]]]:
+    """The parts of an answer whose kinds are known, each with the sentences that the guard read there.
+
+    Talk that the guard reads as one sentence with a claim, such as "Two more things:" before the first of them, is left out:
+    the claim decides.
+    """
+    read = [(part, [s for s in judged.sentences if _overlap((s.start, s.end), part[:2])]) for part in answer.parts]
+    claims = {sentence.start for part, found in read if part.kind != "talk" for sentence in found}
+    return [(part, found) for part, found in read if part.kind != "talk" or all(s.start not in claims for s in found)]
+
+
 def _kinds(pairs: Sequence[tuple[MarkedAnswer, JudgedAnswer]]) -> tuple[KindRate, ...]:
     """The rates of right sentences and whole answers, then of wrong ones; each with all kinds together first."""
     counts: dict[tuple[bool, str], list[bool]] = defaultdict(list)
     for answer, judged in pairs:
         wrong = bool(answer.marked)
-        for part in answer.parts:
-            released = not any(s.held for s in judged.sentences if _overlap((s.start, s.end), part[:2]))
+        for part, read in parts_read(answer, judged):
+            released = not any(sentence.held for sentence in read)
             for kind in ("all", part.kind):
                 counts[wrong, kind].append(released != wrong)
         if answer.parts and not wrong:

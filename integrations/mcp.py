@@ -7,7 +7,7 @@ the sources, keeps to the folder that was given at the start, and says the resul
 import asyncio
 import secrets
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Awaitable, Iterable, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, get_args
@@ -119,19 +119,15 @@ def create_server(
         from mcp.types import CallToolResult, TextContent
     except ImportError as error:
         raise MissingExtraError("groundrail mcp", "mcp") from error
-    given = _Sources(as_documents(list(sources)), None if root is None else Path(root).resolve(), largest)
-    reports: OrderedDict[str, str] = OrderedDict()
+    checks = _Checks(guard, _Sources(as_documents(list(sources)), None if root is None else Path(root).resolve(), largest))
 
-    async def judged(answer: str, texts: list[str], files: list[str], question: str, **rules: Any) -> Any:
+    async def replied(judging: Awaitable[tuple[BaseModel, str]]) -> CallToolResult:
         try:
-            documents = await asyncio.to_thread(given.of_call, texts, files, len(answer))
-            return await _ruled(guard, rules).acheck(answer, documents, question), documents
+            found, text = await judging
         except ValidationError as error:
             raise ToolError(f"{error.errors()[0]['loc'][0]}: {error.errors()[0]['msg']}") from None
         except GroundrailError as error:
             raise ToolError(str(error)) from None
-
-    def reply(found: BaseModel, text: str) -> CallToolResult:
         data = found.model_dump(mode="json")
         return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=data)
 
@@ -144,12 +140,7 @@ def create_server(
         fallback: ForUnsupported = None,
     ) -> Annotated[CallToolResult, Checked]:
         """Check an answer against sources: a verdict, a reason and citations for each sentence, and the supported text."""
-        result, documents = await judged(answer, sources, files, question, threshold=threshold, fallback=fallback)
-        uri = f"groundrail://reports/{secrets.token_urlsafe(16)}"
-        reports[uri] = await asyncio.to_thread(result.to_html, documents, question=question)
-        while len(reports) > _KEPT:
-            reports.popitem(last=False)
-        return reply(_checked(result, uri), result.to_markdown(held_back=True))
+        return await replied(checks.check(answer, sources, files, question, threshold=threshold, fallback=fallback))
 
     async def cite(
         claim: str,
@@ -157,28 +148,57 @@ def create_server(
         files: Files = [],  # noqa: B006
     ) -> Annotated[CallToolResult, Cited]:
         """Find the sentence of the sources that supports a claim, or learn that none does."""
-        result, _ = await judged(claim, sources, files, "", fallback="drop")
-        found = _cited(result)
-        lines = [f'"{place.text}" ({place.document})' for place in found.citations]
-        return reply(found, "\n".join(lines) or f"No source supports it: {found.reason or 'there is no claim in it'}.")
+        return await replied(checks.cite(claim, sources, files))
 
-    async def list_sources() -> Loaded:
-        """The sources that count in every call which names none, and the root of the files that may be named."""
-        listed = [LoadedSource(document=document.id, characters=len(document.text)) for document in given.loaded]
-        return Loaded(sources=listed, root=None if given.root is None else ".")
-
-    tools = [_strict(Tool.from_function(*each)) for each in ((check,), (cite,), (list_sources, "sources"))]
+    tools = [_strict(Tool.from_function(*each)) for each in ((check,), (cite,), (checks.list_sources, "sources"))]
     server: MCPServer[Any] = MCPServer("groundrail", instructions=_INSTRUCTIONS, log_level="WARNING", tools=tools)
 
     @server.resource("groundrail://reports/{name}", mime_type="text/html", title="The report of a check")
     async def report(name: str) -> str:
         """One self-contained page: the answer beside its sources."""
-        page = reports.get(f"groundrail://reports/{name}")
+        page = checks.reports.get(f"groundrail://reports/{name}")
         if page is None:
             raise ResourceNotFoundError(f"the last {_KEPT} reports are kept, and this is none of them")
         return page
 
     return server
+
+
+class _Checks:
+    """The checks of one server: its guard, its sources, and the last reports by their address."""
+
+    def __init__(self, guard: Guard, sources: "_Sources") -> None:
+        self._guard, self._sources = guard, sources
+        self.reports: OrderedDict[str, str] = OrderedDict()
+
+    async def check(
+        self, answer: str, texts: list[str], files: list[str], question: str, **rules: Any
+    ) -> tuple[Checked, str]:
+        """The checked answer, and the same as Markdown. Raises: InputError, ValidationError, as the guard."""
+        result, documents = await self._judged(answer, texts, files, question, **rules)
+        address = f"groundrail://reports/{secrets.token_urlsafe(16)}"
+        self.reports[address] = await asyncio.to_thread(result.to_html, documents, question=question)
+        while len(self.reports) > _KEPT:
+            self.reports.popitem(last=False)
+        return _checked(result, address), result.to_markdown(held_back=True)
+
+    async def cite(self, claim: str, texts: list[str], files: list[str]) -> tuple[Cited, str]:
+        """The places that support a claim, and the same as text. Raises: as `check`."""
+        result, _ = await self._judged(claim, texts, files, "", fallback="drop")
+        found = _cited(result)
+        lines = [f'"{place.text}" ({place.document})' for place in found.citations]
+        return found, "\n".join(lines) or f"No source supports it: {found.reason or 'there is no claim in it'}."
+
+    async def list_sources(self) -> Loaded:
+        """The sources that count in every call which names none, and the root of the files that may be named."""
+        listed = [LoadedSource(document=each.id, characters=len(each.text)) for each in self._sources.loaded]
+        return Loaded(sources=listed, root=None if self._sources.root is None else ".")
+
+    async def _judged(
+        self, answer: str, texts: list[str], files: list[str], question: str, **rules: Any
+    ) -> tuple[GuardResult, list[Document]]:
+        documents = await asyncio.to_thread(self._sources.of_call, texts, files, len(answer))
+        return await _ruled(self._guard, rules).acheck(answer, documents, question), documents
 
 
 def _strict(tool: "Tool") -> "Tool":
