@@ -12,7 +12,7 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
 
-from groundrail.text.english.words import DETERMINERS, FUNCTION, PRONOUNS, is_finite, stem
+from groundrail.text.english.words import ADVERBS, DETERMINERS, FUNCTION, PRONOUNS, is_adverb, is_finite, stem
 
 _DATA = tomllib.loads(files(__package__).joinpath("attributions.toml").read_text(encoding="utf-8"))
 
@@ -30,6 +30,7 @@ _DOCUMENT, _TITLES = frozenset(_words_of("document")), frozenset(_words_of("titl
 _WRITTEN = frozenset(_words_of("written"))
 _NOBODY = PRONOUNS | frozenset(_words_of("nobody"))
 _ADDRESSING = frozenset(_words_of("addressing"))
+_UNNAMED = FUNCTION | frozenset(_words_of("unnamed"))
 _BARE = frozenset(_words_of("bare"))
 _SAYING = frozenset(_words_of("saying"))
 
@@ -37,7 +38,7 @@ _TOKEN = rf"(?:{_any_of('titles')}\.|[\w'’&-]*[^\W_](?:\.\w+)*)"
 _DETERMINER = r"(?:the|an?|this|these|his|her|its|their|our|my|your)"
 _WHO = rf"(?P<who>(?:{_DETERMINER}\s+)?(?!{_DETERMINER}\s)(?!\d){_TOKEN}(?:\s+{_TOKEN}){{0,7}}?)"
 _BY_OTHERS = r"(?:,\s+(?:as\s+)?(?:quoted|cited|reported|told|related)\s+by\s[^,]{1,60})?"
-_WHEN = r"\A\W*(?:(?:in|on|at|by|since|after|during|later|today|yesterday)\b[^,]{0,30},\s+)?"
+_WHEN = rf"\A\W*(?:(?:in|on|at|by|since|after|during|later|today|yesterday)\b[^,]{{0,30}},\s+|(?:{'|'.join(ADVERBS)})\s+)?"
 _CLAUSE = r"(?=[^.!?]{0,40}?\b(?:that|whether|if|how|why|who|when|where)\b|\s*[:“\"])"
 _PATTERNS = [
     re.compile(pattern, re.IGNORECASE | re.DOTALL)
@@ -54,6 +55,7 @@ _PATTERNS = [
         rf"\A(?P<content>.+?),?\s+(?P<closes>according\s+to)\s+{_WHO}\s*[.!]?\Z",
         rf"\A(?P<content>.+?),[\"”»]?\s+{_WHO}\s+{_SAYS}\s*[.!]?\Z",
         rf"\A(?P<content>.+?),[\"”»]?\s+{_SAYS}\s+{_WHO}\s*[.!]?\Z",
+        rf"\A(?P<content>.+?),\s+(?P<closes>as)\s+{_WHO}\s+{_SAYS}(?:\s+it)?\s*[.!]?\Z",
         rf"\A(?P<content>.+?),?\s+in\s+{_WHO}['’]s?\s+{_VIEW}\s*[.!]?\Z",
     )
 ]
@@ -233,10 +235,12 @@ def appositions(text: str) -> list[tuple[frozenset[str], frozenset[str]]]:
 def _is_somebody(who: str) -> bool:
     """Whether words are a noun with what belongs to it, and not a pronoun or a part of a sentence."""
     words = _WORD.findall(who)
-    if not words or words[-1].lower() in FUNCTION or who.split()[-1].endswith((".", ",")):
+    if not words or words[-1].lower() in _UNNAMED or who.split()[-1].endswith((".", ",")):
         return False
-    first, rest = words[0].lower(), words[1:]
-    is_part = first.endswith("ing") or (first in FUNCTION | _NOBODY and not (rest and first in DETERMINERS))
+    first, rest = words[0].lower().replace("’", "'"), words[1:]
+    is_order = first.endswith("n't") or (is_adverb(first) and not rest)  # "Don't think that", "Also note that"
+    first = first.partition("'")[0]  # "I'd say that"
+    is_part = is_order or first.endswith("ing") or (first in FUNCTION | _NOBODY and not (rest and first in DETERMINERS))
     inner = [word for word in rest if word.islower()]
     return not is_part and not any(is_finite(word) or (word in FUNCTION and word not in _WITHIN) for word in inner)
 

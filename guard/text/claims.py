@@ -14,20 +14,20 @@ from typing import NamedTuple, TypeAlias
 
 from groundrail.errors import InputError, UncheckableError
 from groundrail.text.attributions import announced, attribution, is_document, is_written, role
-from groundrail.text.context import around, context_of, in_context
+from groundrail.text.context import around, context_of, in_context, message_of
 from groundrail.text.ends import heading_of, without_mark
 from groundrail.text.english import words
 from groundrail.text.english.language import is_english
 from groundrail.text.english.phrases import (
     GLAD,
     PICTURE,
-    agrees_to_write,
     announced_name,
     announced_topic,
     depends_on_question,
     is_claimless,
     is_fragment,
     may_answer,
+    only_agrees,
     opens_with_answer,
     question_of,
     refuses_what_follows,
@@ -220,13 +220,14 @@ class _Line:
         leans = depends_on_question(bare)
         if not leans and not opens_with_answer(bare) and not is_fragment(bare):
             return marked
+        if not self.previous.strip() and only_agrees(self.bare, self.question):
+            return None
         if self.answered and (not self.reads_context or is_yes_or_no(bare)):
             return statement(self.answered, marked)
         if self.answered:
             return marked
-        if leans and not self.previous.strip() and agrees_to_write(self.bare, self.question):
-            return None
-        if leans and not (self.reads_context and heading_of(self.sentence)):
+        has_context = self.reads_context and bool(heading_of(self.sentence) or message_of(self.question))
+        if leans and (is_yes_or_no(bare) or not has_context):
             raise UncheckableError("it says something only as an answer, and there is no question to it")
         return marked
 

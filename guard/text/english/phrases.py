@@ -36,6 +36,11 @@ PICTURE = rf"(?:{GLAD}|(?![{_DATA['pictures']['signs']}])[{_DATA['pictures']['th
 
 _TICK = re.compile(rf"[{_DATA['pictures']['yes']}]\ufe0f?\s+(?=[^\W\d_])")
 
+_SAID_TWICE = re.compile(
+    rf"{_TICK.pattern}(?=(?:yes|right|correct|true)\b)|[{_DATA['pictures']['no']}]\ufe0f?\s+(?=(?:no|not|false|wrong|incorrect)\b)",
+    re.IGNORECASE,
+)
+
 
 def _match(name: str, text: str) -> re.Match[str] | None:
     """Match a whole text, without marks and blanks around it, with the pattern of this name."""
@@ -57,13 +62,14 @@ def refuses_what_follows(text: str) -> bool:
     return _match("refusal_ahead", text) is not None
 
 
-def agrees_to_write(text: str, question: str) -> bool:
-    """Whether a text only agrees to an order to write something: "Sure!" to "Summarize the lease."
+def only_agrees(text: str, question: str) -> bool:
+    """Whether a text only agrees to answer: "Sure!" to "Summarize the lease." or to "When does the lease end?"
 
-    >>> agrees_to_write("Sure!", "Write whether dogs are allowed.")
-    False
+    >>> only_agrees("Sure!", "Write whether dogs are allowed."), only_agrees("Sure!", "What about dogs?")
+    (False, False)
     """
-    return all((_match("agreed", text), _match("to_write", question))) and not _match("asking", question)
+    to_write = _match("to_write", question) and not _match("asking", question)
+    return _match("agreed", text) is not None and bool(to_write or _match("wh_question", question))
 
 
 def may_answer(phrase: str, *, alone: bool) -> bool:
@@ -105,12 +111,14 @@ def announced_name(sentence: str) -> str:
 
 
 def without_pointer(sentence: str) -> str:
-    """The sentence without the words at its beginning that only point to the source.
+    """The sentence without the words at its beginning that only point to the source, or to what follows them.
 
     >>> without_pointer("Based on the given passages, the rent is 900 euros.")
     'The rent is 900 euros.'
     >>> without_pointer("Based on the reviews, the rent is high.")
     'Based on the reviews, the rent is high.'
+    >>> without_pointer("I can confirm that the rent is high.")
+    'The rent is high.'
     """
     found = _MATCHED["pointer"].match(sentence)
     if found is None:
@@ -140,12 +148,12 @@ def _has_verb(found: Sequence[str]) -> bool:
 
 
 def without_tick(text: str) -> str:
-    """The text without a tick before a statement, which only repeats it.
+    """The text without a tick before a statement, or a tick or cross before the word that says the same.
 
-    >>> without_tick("✅ Dogs may enter."), without_tick("✅ Dogs")
-    ('Dogs may enter.', '✅ Dogs')
+    >>> without_tick("✅ Dogs may enter."), without_tick("✅ Dogs"), without_tick("❌ False: dogs may enter.")
+    ('Dogs may enter.', '✅ Dogs', 'False: dogs may enter.')
     """
-    mark = _TICK.match(text) if _has_verb(_words(text)) else None
+    mark = _SAID_TWICE.match(text) or (_TICK.match(text) if _has_verb(_words(text)) else None)
     return text[mark.end() :] if mark else text
 
 

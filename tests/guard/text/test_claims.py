@@ -232,9 +232,15 @@ def test_an_item_of_a_list_says_something_about_its_topic(lead, item, claim) -> 
 
 
 @pytest.mark.parametrize(
-    "prompt", ["Summarize the lease.", "Please write two sentences about the flat.", "Write an overview of the house.\n"]
+    "prompt",
+    [
+        "Summarize the lease.",
+        "Please write two sentences about the flat.",
+        "Write an overview of the house.\n",
+        "When does the lease end?",
+    ],
 )
-def test_sure_claims_nothing_as_an_answer_to_an_order_to_write(prompt) -> None:
+def test_sure_claims_nothing_where_no_yes_is_asked_for(prompt) -> None:
     assert read_claim("Sure!", "", prompt, _LEASE) == NoClaim()
     assert read_claim("Sure!", "Dogs are allowed. ", prompt, _LEASE) != NoClaim()
     assert read_claim("Based on the given passages, sure.", "", prompt, _LEASE) != NoClaim()
