@@ -134,7 +134,7 @@ def _cut(way: str, sentences: list[str], end: int, rng: random.Random) -> Script
         if sentence in TRUE and (way == "half" or part.rstrip() == sentence.rstrip()):
             optional += "\n" + part if ended else part
         shown = required + optional
-        ended = sentence not in TRUE and (ended or shown.endswith(" ") and part.endswith("\n"))
+        ended = sentence not in TRUE and (ended or (shown.endswith(" ") and part.endswith("\n")))
     return Script(way, (_pieces("".join(sentences)[:end], rng),), required, optional)
 
 
@@ -164,7 +164,7 @@ def _released(sentences: list[str]) -> str:
     for sentence in sentences:
         if sentence in TRUE:
             text += "\n" + sentence if ended else sentence
-        ended = sentence not in TRUE and (ended or text.endswith(" ") and sentence.endswith("\n"))
+        ended = sentence not in TRUE and (ended or (text.endswith(" ") and sentence.endswith("\n")))
     return text
 
 
