@@ -133,8 +133,9 @@ _DECORATION = re.compile(
     rf"^(?:{PICTURE}\s*)+(?=[^\W\d_])(?![a-z])"
     rf"|(?<=[\w)\"'”’.!?…])\s*{GLAD}(?:\s|{GLAD})*(?=[.!?…]*$)"
     rf"|(?<=[.!?…])\s*(?:{PICTURE}\s*)+$"
+    r"|(?<=[.!])\s*(?:[\U0001f44c\U0001f44d][\U0001f3fb-\U0001f3ff]?\s*)+$"
 )
-"""Pictures that say nothing beside a sentence: before its capital, glad ones at its end, others behind its end."""
+"""Pictures that say nothing beside a sentence: before its capital, glad ones at its end, others and "good" behind its end."""
 _BORDER = re.compile(r"[|+]?(?:\s*+:?[-=]++:?\s*+[|+]?)+")
 _MARKS = re.compile(r"([-–—−=~^<>+/\\])(?: ?\1)*|_(?: ?_){2,}|[!\"#%&'()*,.:;?@\[\]{}`…“”„‘’«»‹›•‣·。、！？\s]*")
 """Signs that say nothing alone: a rule of one sign, and marks without strokes."""

@@ -37,7 +37,8 @@ PICTURE = rf"(?:{GLAD}|(?![{_DATA['pictures']['signs']}])[{_DATA['pictures']['th
 _TICK = re.compile(rf"[{_DATA['pictures']['yes']}]\ufe0f?\s+(?=[^\W\d_])")
 
 _SAID_TWICE = re.compile(
-    rf"{_TICK.pattern}(?=(?:yes|right|correct|true)\b)|[{_DATA['pictures']['no']}]\ufe0f?\s+(?=(?:no|not|false|wrong|incorrect)\b)",
+    rf"{_TICK.pattern}(?=(?:yes|right|correct|true)\b|[^:.!?]{{1,60}}:\s)"
+    rf"|[{_DATA['pictures']['no']}]\ufe0f?\s+(?=(?:[^:.!?]{{1,60}}:\s+)?(?:no|not|never|false|wrong|incorrect)\b)",
     re.IGNORECASE,
 )
 
@@ -148,7 +149,7 @@ def _has_verb(found: Sequence[str]) -> bool:
 
 
 def without_tick(text: str) -> str:
-    """The text without a tick before a statement, or a tick or cross before the word that says the same.
+    """The text without a tick before a statement or a label, or a tick or cross before the word that says the same.
 
     >>> without_tick("✅ Dogs may enter."), without_tick("✅ Dogs"), without_tick("❌ False: dogs may enter.")
     ('Dogs may enter.', '✅ Dogs', 'False: dogs may enter.')
