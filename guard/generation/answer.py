@@ -8,7 +8,7 @@ from typing import Any
 from groundrail.errors import GenerationError, InputError, UncheckableError, UnsupportedError
 from groundrail.generation.verdicts import Verdicts, unscored
 from groundrail.runtime.deadlines import OverdueError
-from groundrail.text.claims import needs_lead, opens_list
+from groundrail.text.claims import Claim, needs_lead, opens_list
 from groundrail.text.ends import heading_of
 from groundrail.text.english.phrases import depends_on_sentence
 from groundrail.text.marks import without
@@ -52,6 +52,11 @@ class Answer:
     def claims_otherwise(self, sentence: Sentence, previous: str) -> bool:
         """Whether the claim of a sentence changes if the released text stands before it, not `previous`."""
         return self.verdicts.claim(sentence, previous) != self.verdicts.claim(sentence, self.shown)
+
+    def _holds_sentence_before(self, sentence: Sentence) -> bool:
+        """Whether the claim of a sentence has the words of the text shown before it, and not only as its context."""
+        alone, behind = (self.verdicts.claim(sentence, previous) for previous in ("", self.shown))
+        return isinstance(alone, Claim) and isinstance(behind, Claim) and alone.text != behind.text
 
     def _needs_heading(self, sentence: Sentence) -> bool:
         """Whether the claim of a sentence changes without the heading above it, which was not released."""
@@ -102,7 +107,7 @@ class Answer:
             return checked.model_copy(update={"replacement": f"{lead}\n{text}"})
         before = next((each for each in reversed(self.sentences) if each.verdict is not Verdict.NO_CLAIM), None)
         is_lost = before is not None and not (before.released or _keeps_names(before))
-        if is_lost and depends_on_sentence(text) and not self.claims_otherwise(sentence, ""):
+        if is_lost and depends_on_sentence(text) and not self._holds_sentence_before(sentence):
             reason = "it opens with a pronoun, and the sentence before it was not released"
             return unscored(sentence, Verdict.UNSUPPORTED, reason, checked.seconds)
         return checked

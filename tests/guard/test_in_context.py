@@ -36,6 +36,14 @@ def test_a_chat_reads_the_sentence_before_as_context() -> None:
     assert claims == {f"And dogs?{MARK}Dogs wait outside.", f"And dogs? Dogs wait outside.{MARK}They may not enter."}
 
 
+def test_a_pronoun_does_not_go_out_behind_another_sentence_than_its_own() -> None:
+    answer = "Foxbells are poisonous. Sorrels are tall. Their leaves can be eaten."
+    judge = FakeEntailment(lambda premise, claim: float(claimed(claim) != "Sorrels are tall."), reads_context=True)
+    checked = Guard(scorer=NearestScorer(judge)).check(answer, "Foxbells are poisonous. Sorrels are short.")
+    assert checked.text == "Foxbells are poisonous. "
+    assert checked.sentences[2].reason == "it opens with a pronoun, and the sentence before it was not released"
+
+
 def test_premises_stand_behind_title_and_heading() -> None:
     for scorer in (NearestScorer, ScaleScorer):
         premises = {premise for premise, _ in pairs(scorer, reads_context=True)}
