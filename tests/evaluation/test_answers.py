@@ -12,7 +12,7 @@ from tests.tables import json_lines
 
 from groundrail.cli.main import app
 from groundrail.errors import InputError
-from groundrail.evaluation.answer_summary import JudgedAnswer, JudgedSentence, judge_answers, summarise_answers
+from groundrail.evaluation.answer_summary import JudgedAnswer, JudgedSentence, judge_answers, parts_read, summarise_answers
 from groundrail.evaluation.answers import MarkedAnswer, load_answers
 from groundrail.guard import Guard
 from groundrail.papers.overlap import OverlapScorer
@@ -260,6 +260,23 @@ def test_wrong_sentences_are_planted_one_by_one(tmp_path) -> None:
     assert [(part.kind, negation.text[part.start : part.end]) for part in negation.parts] == [
         ("negation", "Pets are allowed.")
     ]
+
+
+def test_a_label_that_is_judged_with_a_claim_does_not_count(tmp_path) -> None:
+    labelled = PLANTED | {
+        "answer": "Gladly! Two things: the rent is 900 euros. Pets are not allowed.",
+        "sentences": [
+            {"text": "Gladly!", "kind": "talk"},
+            {"text": "Two things:", "kind": "talk"},
+            {"text": "the rent is 900 euros.", "kind": "close"},
+            {"text": "Pets are not allowed.", "kind": "close"},
+        ],
+        "wrong": [],
+    }
+    (answer,) = load_answers(json_lines(tmp_path / "labelled.jsonl", [labelled]))
+    (judged,) = judge_answers(Guard(scorer=OverlapScorer(), policy=Policy(fallback="flag")), [answer])
+    read = [(answer.text[part.start : part.end], len(found)) for part, found in parts_read(answer, judged)]
+    assert read == [("Gladly!", 1), ("the rent is 900 euros.", 1), ("Pets are not allowed.", 1)]
 
 
 @pytest.mark.parametrize(
