@@ -1,11 +1,13 @@
 """A small model reads a claim more surely in the premise's spelling: "28 February" beside "28 February", not "2026-02-28".
 
-Claims in other languages than English are read as they are.
+The premise is read in the claim's person (`groundrail.entailment.addressed`). Claims in other languages than English are read as
+they are.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from groundrail.entailment.addressed import addressed
 from groundrail.entailment.base import FloatArray, JudgeMetadata, Pair, Wrapped
 from groundrail.facts.mentions import Meaning, mentions
 from groundrail.text.english.language import is_english
@@ -18,15 +20,19 @@ class Respelled(Wrapped):
     def metadata(self) -> JudgeMetadata:
         """The model's, under a name that says how it reads."""
         metadata = self.model.metadata
-        return replace(metadata, identity=f"{metadata.identity} in the premise's spelling")
+        return replace(metadata, identity=f"{metadata.identity} in the premise's spelling and the claim's person")
 
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
-        """The model's answers, shape (n, 3), with claims respelled that still fit beside their premises."""
-        changed = [(premise, respelled(premise, claim) if is_english(claim) else claim) for premise, claim in pairs]
+        """The model's answers, shape (n, 3), to pairs that are respelled where they still fit."""
+        changed = [_changed(premise, claim) if is_english(claim) else (premise, claim) for premise, claim in pairs]
         return self.model.classify([new if self._fits(old, new) else old for old, new in zip(pairs, changed, strict=True)])
 
     def _fits(self, old: Pair, new: Pair) -> bool:
         return new == old or sum(len(self.offsets(text)) for text in new) <= self.max_tokens
+
+
+def _changed(premise: str, claim: str) -> Pair:
+    return addressed(premise, claim), respelled(premise, claim)
 
 
 def respelled(premise: str, claim: str) -> str:

@@ -46,5 +46,5 @@ def test_probabilities_and_classes_are_the_models() -> None:
     np.testing.assert_array_equal(Respelled(plain).entailment(pairs), [0.8, 0.2])
     np.testing.assert_array_equal(Respelled(plain).classify(pairs), [[0.8, 0.15, 0.05], [0.2, 0.1, 0.7]])
     assert Respelled(plain).metadata == replace(
-        plain.metadata, identity=f"{plain.metadata.identity} in the premise's spelling"
+        plain.metadata, identity=f"{plain.metadata.identity} in the premise's spelling and the claim's person"
     )
