@@ -4,6 +4,7 @@ import json
 import math
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -27,6 +28,7 @@ def check(
     /,
     *,
     source: list[str],
+    question: str = "",
     json: bool = False,
     scoring: ScorerChoice = ScorerChoice(),
     threshold: float | Threshold | None = None,
@@ -41,13 +43,14 @@ def check(
     Args:
         answer: file with the answer, - for standard input
         source: files (text, .pdf, .html, .docx), - for standard input
+        question: the message that the answer answers
         json: print the whole result as JSON
         threshold: score from which a sentence is supported (the judge's own)
         html: also write a report page
         rows: add the sentences to this file as rows to label
         object: the answer is a JSON object: check its fields
         schema: JSON schema of the object, which names its fields
-        correct: exchange a wrong figure, date, name or "not" for the source's, and show what was and what is
+        correct: exchange a wrong figure, date, unit or name for the source's, and show what was and what is
     """
     if [answer, *source].count(STANDARD_INPUT) > 1:
         raise InputError("standard input can be read once: name a file for the answer or for the source")
@@ -64,9 +67,10 @@ def check(
     if correct:
         guard = guard.with_policy(guard.policy.replacing(fallback="correct"))
     with progress("checking"):
-        result = guard.check_object(text, documents, fields) if object else guard.check(text, documents)
+        check = partial(guard.check_object, schema=fields) if object else guard.check
+        result = check(text, documents, question=question)
     if isinstance(result, GuardResult) and html is not None:
-        html_report.save(result.to_html(documents), html)
+        html_report.save(result.to_html(documents, question=question), html)
     if isinstance(result, GuardResult) and rows is not None:
         _append_rows(result, documents, rows)
     if json:

@@ -88,6 +88,12 @@ def test_without_rich_one_line_names_the_extra(command, run, monkeypatch) -> Non
     require_one_line(run(*command), "groundrail[cli]")
 
 
+def test_check_reads_the_answer_with_its_question(run, tmp_path) -> None:
+    answer = written(tmp_path / "answer.txt", "Yes.")
+    asked = run("check", answer, "--source", LEASE, "--question", "Is the rent 1,450 euros a month?")
+    assert (asked.code, run("check", answer, "--source", LEASE).code) == (0, 1)
+
+
 def test_check_object_finds_the_wrong_field(run, tmp_path) -> None:
     answer = written(tmp_path / "answer.json", '{"lease_end": "28 March 2027", "end": "28 February 2026"}')
     told = '{"properties": {"end": {"description": "The day on which the lease ends"}}}'
