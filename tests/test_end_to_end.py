@@ -114,3 +114,28 @@ def test_a_steered_session_reports_its_grounding_gain(scorer) -> None:
     session.accept(len(text))
     assert "2,900" in text
     assert session.gains[0] > 0
+
+
+@pytest.mark.parametrize(
+    ("rule", "right", "wrong", "question"),
+    [
+        ("The tenant may keep a bicycle in the cellar.", "keep a bicycle", "keep a car", "What may I keep in the cellar?"),
+        (
+            "Guests may use the pool until 10 pm.",
+            "use the pool until 10 pm",
+            "use the pool until 11 pm",
+            "How long is it open?",
+        ),
+        (
+            "Customers can return items within 30 days.",
+            "return items within 30 days",
+            "return items within 60 days",
+            "Any returns?",
+        ),
+    ],
+)
+def test_you_is_whom_the_source_speaks_of(scorer, rule, right, wrong, question) -> None:
+    place = " in the cellar" if "cellar" in rule else ""
+    source = f"{rule} The office is closed on Sundays. Parking costs 4 euros a day."
+    sentences = Guard(scorer=scorer).check(f"You may {right}{place}. You may {wrong}{place}.", source, question).sentences
+    assert [sentence.verdict for sentence in sentences] == [Verdict.SUPPORTED, Verdict.UNSUPPORTED]
