@@ -6,11 +6,14 @@ cancelled stops waiting. `groundrail.scoring.batched` bounds how many may call a
 
 import contextvars
 import logging
+import os
 import threading
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -63,10 +66,16 @@ class SharedEntailment(Wrapped):
         if batch_pairs < 1 or not wait >= 0:
             raise InputError(f"wait is {wait} and batch_pairs {batch_pairs}; pass seconds, and at least one pair")
         self.wait, self.batch_pairs, self.on_batch = wait, batch_pairs, on_batch
+        self._calls = Calls()
+        self._begin()
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=partial(_begin_again, weakref.ref(self)))
+
+    def _begin(self) -> None:
+        """Begin with nobody waiting: a forked child has no thread of its parent's."""
         self._waiting: list[_Call] = []
         self._is_judging = False
         self._lock = threading.Lock()
-        self._calls = Calls()
 
     def classify(self, pairs: Sequence[Pair]) -> FloatArray:
         """The model's answers, shape (n, 3). Raises: what the model raises for these pairs; CancelledError."""
@@ -140,6 +149,11 @@ class SharedEntailment(Wrapped):
             start += len(share)
             if sum(map(len, call.answers)) == len(call.pairs) and call.future.set_running_or_notify_cancel():
                 call.future.set_result(np.concatenate(call.answers))
+
+
+def _begin_again(shared: "weakref.ref[SharedEntailment]") -> None:
+    if (judge := shared()) is not None:
+        judge._begin()
 
 
 def shared(model: EntailmentModel, **options: Any) -> SharedEntailment:

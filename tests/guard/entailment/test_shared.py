@@ -2,6 +2,9 @@
 
 import asyncio
 import contextvars
+import subprocess
+import sys
+import textwrap
 import threading
 import time
 from collections.abc import Sequence
@@ -180,3 +183,26 @@ def test_a_model_that_wants_to_end_the_program_ends_nothing_but_its_own_call() -
     with pytest.raises(SystemExit):
         asked.entailment([("premise", "leave")])
     assert asked.entailment([("premise", "stay")]).tolist() == [number("premise", "stay")]
+
+
+@pytest.mark.slow
+def test_a_child_that_is_forked_while_a_batch_ends_does_not_wait_for_its_parent() -> None:
+    script = textwrap.dedent("""
+        import os, signal, threading
+        from groundrail.entailment.shared import SharedEntailment
+        from groundrail.testing import FakeEntailment
+
+        entered, forked = threading.Event(), threading.Event()
+        judge = SharedEntailment(FakeEntailment(), on_batch=lambda batch: (entered.set(), forked.wait()))
+        judge.classify([("Pets are allowed.", "Pets are allowed.")])
+        entered.wait()  # the answer is there, and its thread has not ended
+        child = os.fork()
+        forked.set()
+        if child == 0:
+            signal.alarm(60)  # ends a child that hangs
+            judge.classify([("Pets are allowed.", "Pets are allowed.")])
+            os._exit(0)
+        print(os.waitpid(child, 0)[1])
+    """)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=150, check=False)
+    assert (done.stdout.strip(), done.stderr) == ("0", "")
