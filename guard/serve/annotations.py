@@ -21,9 +21,9 @@ class Annotations:
 
     def add(self, sentence: CheckedSentence) -> list[dict[str, Any]]:
         """Add a sentence that has its verdict; return the annotations of its released text."""
-        start, released = len(self.text), sentence.released_text
+        start, released = len(self.text) + len(sentence.gap), sentence.released_text
         self.text += released
-        end = start + len(released.rstrip())
+        end = len(self.text) - len(released) + len(released.rstrip())
         added = [self._annotation(citation, start, end) for citation in sentence.supporting if released]
         self.listed += added
         return added

@@ -148,7 +148,7 @@ class ModelCall(GuardedRun):
                 create_citation(
                     url=citation.link or facts.get("url") or facts.get("source"),
                     title=facts.get("title"),
-                    start_index=self._position,
+                    start_index=self._position + len(sentence.gap),
                     end_index=self._position + len(text.rstrip()),
                     cited_text=citation.text,
                     document_id=citation.document_id,
