@@ -13,13 +13,14 @@ keeps the scores, so that the program can be run again.
 import argparse
 import json
 from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from groundrail import Guard, Policy
-from groundrail.evaluation.answer_summary import judge_answers, parts_read
+from groundrail.evaluation.answer_summary import JudgedSentence, judge_answers, parts_read
 from groundrail.evaluation.answers import load_answers
 from groundrail.evaluation.examples import Example, parse_label
 from groundrail.evaluation.loaders import load
@@ -49,21 +50,29 @@ def people(file: Path, tables: bool = False) -> dict[str, list[Example]]:
     return found
 
 
-def sentences(scorer: Scorer, limit: int | None, results: Path | None) -> Scored:
-    """Whether each sentence of the answers is right, and its score: 1 if it claims nothing, 0 if it cannot be checked."""
+def sentences(scorer: Scorer, limit: int | None, results: Path | None) -> tuple[Scored, NDArray[np.float64]]:
+    """Whether each sentence of the answers is right, and its score: 1 if it claims nothing, 0 if it cannot be checked.
+
+    And the lowest score of each right answer.
+    """
     answers = load_answers(ANSWERS)
     texts = ["\n".join(document.text for document in answer.source) for answer in answers]
     sources = list(dict.fromkeys(texts))
     chosen = set(sources[:: max(1, len(sources) // (limit or len(sources)))])
     answers = [answer for answer, text in zip(answers, texts, strict=True) if text in chosen]
     judged = judge_answers(Guard(scorer=scorer, policy=Policy(fallback="flag")), answers, results=results)
-    true, values = [], []
+    true, values, wholes = [], [], []
     for answer, found in zip(answers, judged, strict=True):
         for _, read in parts_read(answer, found):
-            scores = [1.0 if s.verdict is Verdict.NO_CLAIM else s.score or 0.0 for s in read]
             true.append(not answer.marked)
-            values.append(min(scores, default=1.0))
-    return np.array(true), np.array(values)
+            values.append(_lowest(read))
+        if not answer.marked:
+            wholes.append(_lowest(found.sentences))
+    return (np.array(true), np.array(values)), np.array(wholes)
+
+
+def _lowest(read: Iterable[JudgedSentence]) -> float:
+    return min((1.0 if s.verdict is Verdict.NO_CLAIM else s.score or 0.0 for s in read), default=1.0)
 
 
 def rates(groups: dict[str, list[Scored]], threshold: float) -> dict[str, tuple[float, float]]:
@@ -101,7 +110,8 @@ def main() -> None:
             results = evaluate(scorer, examples, units="whole", results=kept and kept / "claims.jsonl")
             values = np.array([1.0 if result.value is None else result.value for result in results])
             scored[group].append((np.array([example.label == 1 for example in examples]), values))
-    scored["answers"] = [sentences(scorer, options.sources, kept and kept / "answers.jsonl")]
+    answers, wholes = sentences(scorer, options.sources, kept and kept / "answers.jsonl")
+    scored["answers"] = [answers]
     means = {}
     print(f"| threshold | {' | '.join(f'caught, passed, {name}' for name in scored)} | mean of both |")
     print("| --- " * (len(scored) + 2) + "|")
@@ -114,6 +124,8 @@ def main() -> None:
     lenient = max((t for t, (_, passed) in means.items() if passed >= NINE_IN_TEN), default=0.02)
     balanced = max(means, key=lambda t: float(np.mean(means[t])))
     print(f"\nstrict {strict:.2f}, balanced {balanced:.2f}, lenient {lenient:.2f}")
+    out = ", ".join(str(np.sum(wholes >= threshold)) for threshold in (strict, balanced, lenient))
+    print(f"right answers out whole: {out} of {len(wholes)}")
 
 
 if __name__ == "__main__":
